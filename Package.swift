@@ -1,0 +1,107 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every Swift target is held to the same rules: Swift 6 language mode (the tools version's
+/// default), strict memory safety, and no warning left standing.
+let rules: [SwiftSetting] = [
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    // `@_lifetime`: views into a batch's bytes that cannot outlive the batch.
+    .enableExperimentalFeature("Lifetimes"),
+]
+
+let cRules: [CSetting] = [.treatAllWarnings(as: .error)]
+let cxxRules: [CXXSetting] = [.treatAllWarnings(as: .error)]
+
+let nio: [Target.Dependency] = [
+    .product(name: "NIOCore", package: "swift-nio"),
+    .product(name: "NIOPosix", package: "swift-nio"),
+]
+
+func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: rules)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: rules)
+}
+
+let package = Package(
+    name: "penstock",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "penstockd", targets: ["penstockd"]),
+        .executable(name: "penstock", targets: ["PenstockCommand"]),
+        .library(name: "CPenstockPlugin", targets: ["CPenstockPlugin"]),
+        // Loaded by the daemon with dlopen: libsqlite.so, libconsole.so.
+        .library(name: "sqlite", type: .dynamic, targets: ["SQLitePlugin"]),
+        .library(name: "console", type: .dynamic, targets: ["ConsolePlugin"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+    ],
+    targets: [
+        // C libraries, each behind one target.
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+        .systemLibrary(name: "CISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "CCurl", dependencies: ["CCurlLibrary"], cSettings: cRules),
+        // Debian's libsimdjson-dev; its pkg-config file carries a -D that SwiftPM refuses.
+        .target(
+            name: "CSimdjson", cxxSettings: cxxRules, linkerSettings: [.linkedLibrary("simdjson")]),
+        .target(name: "CLinux", cSettings: cRules),
+        .target(name: "CPenstockPlugin", cSettings: cRules),
+
+        // The rooms, in the order in which an event walks through them.
+        room("Telemetry"),
+        room("Events", ["CSimdjson"]),
+        room("Platform", ["CSystemd", "CLinux"]),
+        room("Journal", ["Events", "Platform", "Telemetry", "CISAL"]),
+        room("Ingest", ["Events", "Platform", "Telemetry"] + nio),
+        room("Routing", ["Events"]),
+        room("Delivery", ["Events", "Platform", "Telemetry"]),
+        room("Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"]),
+        room("Configuration", ["Events", "Routing", .product(name: "Yams", package: "Yams")]),
+        room("Control", nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
+        room("Daemon", [
+            "Telemetry", "Events", "Platform", "Journal", "Ingest", "Routing", "Delivery", "Destinations",
+            "Configuration", "Control",
+        ]),
+
+        // The programs.
+        .executableTarget(
+            name: "penstockd",
+            dependencies: ["Daemon", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: rules),
+        // Its own module name: `Penstock` is the SDK's, and file systems exist that fold case.
+        .executableTarget(
+            name: "PenstockCommand",
+            dependencies: [
+                "Daemon", "Control", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/penstock", swiftSettings: rules),
+
+        // Sink plugins that ship with Penstock.
+        .target(
+            name: "SQLitePlugin", dependencies: ["CPenstockPlugin", "CSQLite"], path: "Plugins/SQLite",
+            swiftSettings: rules),
+        .target(name: "ConsolePlugin", dependencies: ["CPenstockPlugin"], path: "Plugins/Console", cSettings: cRules),
+
+        tests("EventsTests", ["Events"]),
+        tests("PlatformTests", ["Platform"]),
+        tests("JournalTests", ["Journal"]),
+        tests("IngestTests", ["Ingest"]),
+        tests("RoutingTests", ["Routing"]),
+        tests("DeliveryTests", ["Delivery"]),
+        tests("DestinationsTests", ["Destinations"]),
+        tests("ConfigurationTests", ["Configuration"]),
+    ],
+    cxxLanguageStandard: .cxx17
+)

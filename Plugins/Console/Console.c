@@ -1,0 +1,1 @@
+#include "penstock_plugin.h"

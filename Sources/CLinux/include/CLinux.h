@@ -1,0 +1,15 @@
+/* What Swift's view of glibc leaves out: functions behind _GNU_SOURCE and variadic ones. Each is
+ * the system call of its name; errors are in errno as usual. */
+#ifndef CLINUX_H
+#define CLINUX_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* pthread_setname_np(3) for the calling thread; name is at most 15 bytes. */
+int clinux_name_thread(const char *name);
+
+/* SO_PEERCRED (unix(7)): 0, or -1. */
+int clinux_peer_credentials(int fd, uint32_t *uid, uint32_t *gid, int32_t *pid);
+
+#endif

@@ -1,0 +1,3 @@
+#ifndef PENSTOCK_PLUGIN_H
+#define PENSTOCK_PLUGIN_H
+#endif

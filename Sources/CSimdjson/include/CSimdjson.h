@@ -1,0 +1,130 @@
+/* A thin C interface over simdjson (Debian's libsimdjson): validate and index a line, fetch a
+ * set of paths from one event. The parser behind it is the library's, run-time dispatched to
+ * the machine's best instruction set.
+ *
+ * A parser belongs to one thread at a time. Nothing here keeps a pointer to the caller's bytes
+ * after it has returned, and nothing throws. */
+#ifndef CSIMDJSON_H
+#define CSIMDJSON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct psj_parser psj_parser;
+
+/* A parser for documents up to max_bytes long and max_depth deep; NULL without memory. */
+psj_parser *psj_parser_create(size_t max_bytes, size_t max_depth);
+void psj_parser_destroy(psj_parser *parser);
+
+/* Content of a string without its quotes; offset UINT32_MAX: absent. */
+typedef struct {
+    uint32_t offset;
+    uint32_t length;
+} psj_slice;
+
+enum psj_kind {
+    PSJ_KIND_NONE = 0,
+    PSJ_TRACK = 1,
+    PSJ_IDENTIFY = 2,
+    PSJ_PAGE = 3,
+    PSJ_SCREEN = 4,
+    PSJ_GROUP = 5,
+    PSJ_ALIAS = 6
+};
+
+enum psj_flag {
+    PSJ_EVENT_ESCAPED = 1 << 0,
+    PSJ_MESSAGE_ID_ESCAPED = 1 << 1,
+    PSJ_USER_ID_ESCAPED = 1 << 2,
+    PSJ_ANONYMOUS_ID_ESCAPED = 1 << 3,
+    PSJ_HAS_INTEGRATIONS = 1 << 4
+};
+
+/* What was wrong with a line; psj_ok is 0. The order is that of the checks. */
+enum psj_verdict {
+    PSJ_OK = 0,
+    PSJ_INVALID_JSON,
+    PSJ_INVALID_UTF8,
+    PSJ_TOO_LARGE,
+    PSJ_TOO_DEEP,
+    PSJ_NOT_AN_OBJECT,
+    PSJ_UNKNOWN_TYPE,
+    PSJ_EVENT_NOT_DEFINED,
+    PSJ_EVENT_NOT_STRING,
+    PSJ_GROUP_ID_NOT_DEFINED,
+    PSJ_ALIAS_IDS_NOT_DEFINED,
+    PSJ_ID_NOT_STRING,
+    PSJ_NO_USER_ANON_ID,
+    PSJ_PROPERTIES_NOT_OBJECT,
+    PSJ_TRAITS_NOT_OBJECT,
+    PSJ_CONTEXT_NOT_OBJECT,
+    PSJ_NAME_NOT_STRING,
+    PSJ_TIMESTAMP_NOT_STRING,
+    PSJ_OUT_OF_MEMORY
+};
+
+typedef struct {
+    uint32_t offset; /* of the line's first byte that is not white space, in the buffer given */
+    uint32_t length; /* of the JSON, white space around it left off */
+    uint8_t kind;    /* enum psj_kind */
+    uint8_t flags;   /* enum psj_flag */
+    uint8_t verdict; /* enum psj_verdict */
+    uint8_t reserved;
+    psj_slice event; /* these are relative to `offset` */
+    psj_slice message_id;
+    psj_slice user_id;
+    psj_slice anonymous_id;
+    psj_slice timestamp; /* contents of the string, for the caller to check */
+    psj_slice fault;     /* the offending field's name or value, where there is one */
+} psj_event;
+
+/* Validates every line of bytes[0..<length], each ended by a line feed (the last one too, else
+ * what follows the last line feed is left alone), and writes one psj_event a line, at most
+ * `capacity`. Lines that hold white space alone are passed over, but counted in `lines`.
+ * Returns how many were written; *consumed is the number of bytes they took, *lines the number
+ * of line feeds among those. `max_event` bounds a line's JSON. Reads nothing beyond
+ * bytes[length - 1]. Duplicate keys: the last one counts. */
+size_t psj_scan_lines(psj_parser *parser, const uint8_t *bytes, size_t length, size_t max_event,
+                      psj_event *out, size_t capacity, size_t *consumed, size_t *lines);
+
+enum psj_type {
+    PSJ_MISSING = 0,
+    PSJ_NULL,
+    PSJ_FALSE,
+    PSJ_TRUE,
+    PSJ_NUMBER,
+    PSJ_STRING, /* slice: contents without quotes */
+    PSJ_ESCAPED_STRING, /* the same, with backslash escapes in it */
+    PSJ_ARRAY,  /* slice: with its brackets */
+    PSJ_OBJECT
+};
+
+typedef struct {
+    uint32_t offset; /* relative to the event's first byte */
+    uint32_t length;
+    uint8_t type; /* enum psj_type */
+} psj_value;
+
+/* A set of paths compiled to a trie; immutable once made, shareable between threads. A path is
+ * its decoded segments (UTF-8), each NUL-free; a segment of digits also matches an array index. */
+typedef struct psj_paths psj_paths;
+/* segments: all paths' segments one after the other; segment_counts[i] of them belong to path i. */
+psj_paths *psj_paths_create(const char *const *segments, const uint32_t *segment_counts, size_t path_count);
+void psj_paths_destroy(psj_paths *paths);
+
+/* Fetches all paths from one event that was validated before, in one pass. values[i] answers
+ * path i. Duplicate keys: the last one counts. 0, or 1 if the bytes are not what was validated. */
+int psj_fetch(psj_parser *parser, const psj_paths *paths, const uint8_t *bytes, size_t length, psj_value *values);
+
+/* Decodes the contents of a JSON string (escapes and all) to UTF-8. out holds at least `length`
+ * bytes. Returns the decoded length, or SIZE_MAX if the escapes are invalid. */
+size_t psj_unescape(const uint8_t *contents, size_t length, uint8_t *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,65 @@
+import Events
+import Platform
+
+/// What one destination does with batches: a file, an HTTP service, a plugin.
+///
+/// Lifecycle, all on the destination's worker, one call at a time: `open` once; then any number
+/// of `deliver` and `checkpoint`; `close` once. `open` that throws is tried again with backoff.
+package protocol Destination: AnyObject {
+    /// Bounds of its own, in addition to the configuration's. Read after `open`.
+    var limits: DestinationLimits { get }
+
+    /// Makes it ready.
+    /// - Parameter cursor: where delivery stood when it was last durable.
+    /// - Returns: the position to start at, if the destination itself knows better (it keeps its
+    ///   position with its data); nil: the cursor's.
+    func open(from cursor: Cursor) throws -> UInt64?
+
+    /// Offers a batch. It is settled exactly once through the claim, from any thread, also before
+    /// this returns. `batch` may be kept until then.
+    func deliver(_ batch: OutboundBatch, _ claim: consuming DeliveryClaim)
+
+    /// Makes durable whatever was settled as delivered so far, and gives the state to keep with
+    /// the cursor; nil where there is nothing to keep. Throws: the cursor stays, everything since
+    /// is delivered again after a restart.
+    func checkpoint() throws -> [UInt8]?
+
+    /// Ends it; claims still held are settled (as retry) or dropped.
+    func close()
+}
+
+package struct DestinationLimits: Sendable, Equatable {
+    package var maximumBatchEvents: Int
+    package var maximumBatchBytes: Int
+    package var maximumInFlight: Int
+
+    package init(maximumBatchEvents: Int = .max, maximumBatchBytes: Int = .max, maximumInFlight: Int = .max) {
+        self.maximumBatchEvents = maximumBatchEvents
+        self.maximumBatchBytes = maximumBatchBytes
+        self.maximumInFlight = maximumInFlight
+    }
+}
+
+/// The right and duty to say once what became of a batch. One that is dropped says "retry".
+package struct DeliveryClaim: ~Copyable, Sendable {
+    /// One outcome for all events, or one for each in the batch's order.
+    package enum Settlement: Sendable {
+        case all(Outcome)
+        case each([Outcome])
+    }
+
+    private let settle: @Sendable (Settlement) -> Void
+
+    package init(_ settle: @escaping @Sendable (Settlement) -> Void) {
+        self.settle = settle
+    }
+
+    deinit { settle(.all(.retry(reason: "the destination did not say what became of the batch"))) }
+
+    /// Any thread.
+    package consuming func settle(_ settlement: Settlement) {
+        let settle = self.settle
+        discard self
+        settle(settlement)
+    }
+}

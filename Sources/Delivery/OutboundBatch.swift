@@ -1,0 +1,58 @@
+import Events
+
+/// One event on its way out: routed, transformed, rendered.
+package struct OutboundEvent: Sendable {
+    /// Its journal position: the idempotency key, the same on every retry and replay.
+    package var position: UInt64
+    /// Nanoseconds since 1970-01-01 UTC.
+    package var receivedAt: Int64
+    package var kind: EventKind
+    /// How often it was offered before: 0 the first time.
+    package var attempt: UInt32
+    /// Where its rendered JSON lies in the batch's payload. No line feed in it or counted with it.
+    package var payload: Range<Int>
+    /// Where the contents of its message id lie in the payload, escapes and all; empty if it has
+    /// none there.
+    package var messageID: Range<Int>
+
+    package init(
+        position: UInt64, receivedAt: Int64, kind: EventKind, attempt: UInt32 = 0, payload: Range<Int>,
+        messageID: Range<Int>
+    ) {
+        self.position = position
+        self.receivedAt = receivedAt
+        self.kind = kind
+        self.attempt = attempt
+        self.payload = payload
+        self.messageID = messageID
+    }
+}
+
+/// What a destination is given at once. Each event's JSON is followed by one line feed, so that
+/// the payload as a whole is NDJSON.
+package struct OutboundBatch: Sendable {
+    package var payload: [UInt8] = []
+    package var events: [OutboundEvent] = []
+
+    package init() {}
+
+    package mutating func removeAll() {
+        payload.removeAll(keepingCapacity: true)
+        events.removeAll(keepingCapacity: true)
+    }
+}
+
+/// What became of one event. What nobody says anything about is tried again.
+package enum Outcome: Sendable, Equatable {
+    case delivered
+    /// Not now. `after`: no sooner than that, as the service asked.
+    case retry(reason: String, after: Duration? = nil)
+    /// Never: to the dead letters, with the service's answer where there was one.
+    case rejected(reason: String, answer: String = "")
+    /// The batch is larger than the service takes: halved and offered again; a single event
+    /// becomes `rejected`.
+    case tooLarge(reason: String)
+    /// Not the event's fault (a credential refused): the destination is held, keeps its events
+    /// and tries again slowly.
+    case hold(reason: String)
+}

@@ -1,0 +1,89 @@
+/// A piece of an event's bytes, relative to the event's first byte.
+package struct Slice: BitwiseCopyable, Sendable, Equatable {
+    package var offset: UInt32
+    package var length: UInt32
+
+    @inline(__always)
+    package init(offset: UInt32, length: UInt32) {
+        self.offset = offset
+        self.length = length
+    }
+
+    /// Of a field that the event does not have (or that is null).
+    package static let absent = Slice(offset: .max, length: 0)
+    @inline(__always)
+    package var isPresent: Bool { offset != .max }
+    @inline(__always)
+    package var range: Range<Int> { Int(offset)..<Int(offset) + Int(length) }
+}
+
+/// What the door already knows about an event, so that nobody behind it parses for it: the
+/// kind, and where the four fields lie that filters and destinations ask for most.
+///
+/// The slices are the string's *contents*, without its quotes, as the client wrote them. Where
+/// such a string holds a backslash escape, its flag is set and the text has to be decoded
+/// before it is compared or shown.
+package struct EventIndex: BitwiseCopyable, Sendable, Equatable {
+    package struct Flags: OptionSet, BitwiseCopyable, Sendable {
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        package static let eventEscaped = Flags(rawValue: 1 << 0)
+        package static let messageIDEscaped = Flags(rawValue: 1 << 1)
+        package static let userIDEscaped = Flags(rawValue: 1 << 2)
+        package static let anonymousIDEscaped = Flags(rawValue: 1 << 3)
+        /// The event has an `integrations` field, so somebody has to look into it.
+        package static let hasIntegrations = Flags(rawValue: 1 << 4)
+    }
+
+    package var kind: EventKind
+    package var flags: Flags
+    /// `event` of a track; absent for the other kinds.
+    package var event: Slice
+    package var messageID: Slice
+    package var userID: Slice
+    package var anonymousID: Slice
+
+    package init(
+        kind: EventKind, flags: Flags = [], event: Slice = .absent, messageID: Slice = .absent,
+        userID: Slice = .absent, anonymousID: Slice = .absent
+    ) {
+        self.kind = kind
+        self.flags = flags
+        self.event = event
+        self.messageID = messageID
+        self.userID = userID
+        self.anonymousID = anonymousID
+    }
+}
+
+/// One valid event in a buffer that holds several: where its JSON object lies, and its index.
+package struct ScannedEvent: BitwiseCopyable, Sendable {
+    /// From the buffer's first byte to the event's opening brace.
+    package var offset: UInt32
+    /// Up to and including the closing brace.
+    package var length: UInt32
+    package var index: EventIndex
+
+    package init(offset: UInt32, length: UInt32, index: EventIndex) {
+        self.offset = offset
+        self.length = length
+        self.index = index
+    }
+}
+
+/// Who handed an event in: the source's name in the configuration, and the peer as the kernel
+/// names it (SO_PEERCRED, unix(7)).
+package struct Origin: Sendable, Hashable {
+    package var source: String
+    package var uid: UInt32
+    package var gid: UInt32
+    package var pid: Int32
+
+    package init(source: String, uid: UInt32, gid: UInt32, pid: Int32) {
+        self.source = source
+        self.uid = uid
+        self.gid = gid
+        self.pid = pid
+    }
+}

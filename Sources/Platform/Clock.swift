@@ -1,0 +1,45 @@
+import Glibc
+
+/// A point on the monotonic clock (CLOCK_MONOTONIC), in nanoseconds. Meaningless outside this
+/// boot of the machine.
+package struct Instant: Sendable, Comparable, Hashable {
+    package var nanoseconds: Int64
+    @inline(__always)
+    package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    package static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
+    package static func + (a: Instant, b: Duration) -> Instant { Instant(nanoseconds: a.nanoseconds + b.inNanoseconds) }
+    package static func - (a: Instant, b: Instant) -> Duration { .nanoseconds(a.nanoseconds - b.nanoseconds) }
+}
+
+extension Duration {
+    /// Whole nanoseconds; what does not fit is held at the largest value.
+    package var inNanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow ? (seconds < 0 ? .min : .max) : whole &+ attoseconds / 1_000_000_000
+    }
+}
+
+/// Both clocks, behind a protocol so that a simulation can hold them. Any thread.
+package protocol Clock: Sendable {
+    /// Monotonic: for waits, deadlines, durations.
+    func now() -> Instant
+    /// Nanoseconds since 1970-01-01 UTC: for what is shown and stored. May jump.
+    func wallClock() -> Int64
+}
+
+/// The machine's clocks.
+package struct SystemClock: Clock {
+    package init() {}
+
+    package func now() -> Instant { Instant(nanoseconds: Self.read(CLOCK_MONOTONIC)) }
+    package func wallClock() -> Int64 { Self.read(CLOCK_REALTIME) }
+
+    private static func read(_ clock: clockid_t) -> Int64 {
+        var time = timespec()
+        // Fails for an unknown clock only.
+        _ = unsafe clock_gettime(clock, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}

@@ -1,0 +1,51 @@
+import CLinux
+import Glibc
+
+/// A thread of our own, for work that may block. It starts with every signal blocked (the main
+/// thread takes them) and carries a name that `top -H` and a debugger show.
+package final class WorkerThread: @unchecked Sendable {
+    private final class Body {
+        let name: String
+        let run: @Sendable () -> Void
+        init(name: String, run: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.run = run
+        }
+    }
+
+    private var handle = pthread_t()
+
+    /// Starts at once.
+    /// - Parameter name: at most 15 bytes are shown (prctl(2), PR_SET_NAME).
+    /// - Precondition: the process may still make threads; without that there is nothing to go
+    ///   on with.
+    package init(name: String, _ run: @escaping @Sendable () -> Void) {
+        let body = unsafe Unmanaged.passRetained(Body(name: name, run: run)).toOpaque()
+        var all = sigset_t()
+        var before = sigset_t()
+        unsafe sigfillset(&all)
+        unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
+        let error = unsafe pthread_create(&handle, nil, workerThreadMain, body)
+        unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
+        precondition(error == 0, "pthread_create: error \(error): raise the limit of tasks (TasksMax=)")
+    }
+
+    /// Waits for the thread's end. Once, from another thread.
+    package func join() {
+        pthread_join(handle, nil)
+    }
+
+    fileprivate static func main(_ argument: UnsafeMutableRawPointer?) {
+        guard let argument = unsafe argument else { return }
+        let body = unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
+        _ = unsafe clinux_name_thread(String(body.name.prefix(15)))
+        body.run()
+    }
+}
+
+// A file-level function: a closure literal here would be inferred to belong to the main actor in
+// some contexts, and abort on another thread.
+private func workerThreadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    unsafe WorkerThread.main(argument)
+    return nil
+}

@@ -1,0 +1,2 @@
+/// A compiled transform. (Seam.)
+package enum Transform: Sendable {}

@@ -1,0 +1,2 @@
+import Control
+print("penstock")

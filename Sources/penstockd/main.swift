@@ -1,0 +1,2 @@
+import Daemon
+print("penstockd")
