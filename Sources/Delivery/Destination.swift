@@ -48,18 +48,18 @@ package struct DeliveryClaim: ~Copyable, Sendable {
         case each([Outcome])
     }
 
-    private let settle: @Sendable (Settlement) -> Void
+    private var answer: (@Sendable (Settlement) -> Void)?
 
-    package init(_ settle: @escaping @Sendable (Settlement) -> Void) {
-        self.settle = settle
+    package init(_ answer: @escaping @Sendable (Settlement) -> Void) {
+        self.answer = answer
     }
 
-    deinit { settle(.all(.retry(reason: "the destination did not say what became of the batch"))) }
+    deinit { answer?(.all(.retry(reason: "the destination did not say what became of the batch"))) }
 
     /// Any thread.
     package consuming func settle(_ settlement: Settlement) {
-        let settle = self.settle
-        discard self
-        settle(settlement)
+        let answer = self.answer
+        self.answer = nil
+        answer?(settlement)
     }
 }

@@ -1,0 +1,59 @@
+/// The filesystem, behind a protocol so that a simulation can hold it, tear it and crash it. Paths
+/// are absolute. Every call may block. Any thread.
+package protocol Disk: Sendable {
+    func open(_ path: String, _ mode: DiskOpenMode) throws(SystemError) -> any DiskFile
+    /// Names in a directory, in no order, without `.` and `..`.
+    func list(_ directory: String) throws(SystemError) -> [String]
+    /// nil: there is nothing of that name.
+    func status(_ path: String) throws(SystemError) -> DiskStatus?
+    /// Makes the directory and those above it that are missing.
+    func makeDirectory(_ path: String, permissions: UInt32) throws(SystemError)
+    /// Atomic; replaces what is there. Durable only after both directories were synced.
+    func rename(_ from: String, to: String) throws(SystemError)
+    func remove(_ path: String) throws(SystemError)
+    /// Makes creations, renames and removals in a directory durable (fsync of the directory).
+    func syncDirectory(_ path: String) throws(SystemError)
+    /// Bytes that an unprivileged writer could still take on the filesystem of `path`.
+    func freeSpace(_ path: String) throws(SystemError) -> Int
+}
+
+package enum DiskOpenMode: Sendable {
+    case readOnly
+    /// Must exist.
+    case readWrite
+    /// Made if it is missing; permissions 0640 less the umask.
+    case createOrReadWrite
+    /// Must not exist.
+    case createNew
+}
+
+package struct DiskStatus: Sendable, Equatable {
+    package var size: Int
+    package var isDirectory: Bool
+    /// Nanoseconds since 1970-01-01 UTC.
+    package var modifiedAt: Int64
+
+    package init(size: Int, isDirectory: Bool, modifiedAt: Int64) {
+        self.size = size
+        self.isDirectory = isDirectory
+        self.modifiedAt = modifiedAt
+    }
+}
+
+/// An open file, closed when the last reference goes. Any thread; offsets are always given.
+package protocol DiskFile: AnyObject, Sendable {
+    var path: String { get }
+    func size() throws(SystemError) -> Int
+    /// Appends up to `count` bytes from `offset` to `bytes`: fewer only at the end of the file.
+    /// - Returns: how many.
+    func read(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) throws(SystemError) -> Int
+    /// All of it, or an error; after one, any part of it may have been written.
+    func write(_ bytes: Span<UInt8>, at offset: Int) throws(SystemError)
+    /// fdatasync(2). After an error nothing is known about what was written since the last
+    /// success, and a later success says nothing about it either: never retry on this file.
+    func sync() throws(SystemError)
+    func truncate(to size: Int) throws(SystemError)
+    /// An advisory lock for as long as the file is open (flock(2)).
+    /// - Returns: false if somebody else holds it.
+    func tryLock() throws(SystemError) -> Bool
+}

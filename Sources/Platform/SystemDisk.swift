@@ -1,0 +1,146 @@
+import Glibc
+
+/// The machine's filesystem.
+package struct SystemDisk: Disk {
+    package init() {}
+
+    package func open(_ path: String, _ mode: DiskOpenMode) throws(SystemError) -> any DiskFile {
+        let flags: Int32 =
+            switch mode {
+            case .readOnly: O_RDONLY
+            case .readWrite: O_RDWR
+            case .createOrReadWrite: O_RDWR | O_CREAT
+            case .createNew: O_RDWR | O_CREAT | O_EXCL
+            }
+        return SystemFile(path: path, try FileDescriptor.open(path, flags))
+    }
+
+    package func list(_ directory: String) throws(SystemError) -> [String] {
+        guard let stream = unsafe opendir(directory) else { throw SystemError("opendir", directory) }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = unsafe readdir(stream) else {
+                if errno != 0 { throw SystemError("readdir", directory) }
+                return names
+            }
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { unsafe String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+    }
+
+    package func status(_ path: String) throws(SystemError) -> DiskStatus? {
+        var status = Glibc.stat()
+        guard unsafe stat(path, &status) == 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw SystemError("stat", path)
+        }
+        return DiskStatus(
+            size: Int(status.st_size), isDirectory: status.st_mode & S_IFMT == S_IFDIR,
+            modifiedAt: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec))
+    }
+
+    package func makeDirectory(_ path: String, permissions: UInt32) throws(SystemError) {
+        if unsafe mkdir(path, permissions) == 0 || errno == EEXIST { return }
+        guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
+            throw SystemError("mkdir", path)
+        }
+        try makeDirectory(String(path[..<slash]), permissions: permissions)
+        if unsafe mkdir(path, permissions) != 0 && errno != EEXIST { throw SystemError("mkdir", path) }
+    }
+
+    package func rename(_ from: String, to: String) throws(SystemError) {
+        if unsafe Glibc.rename(from, to) != 0 { throw SystemError("rename", from) }
+    }
+
+    package func remove(_ path: String) throws(SystemError) {
+        if unsafe unlink(path) != 0 { throw SystemError("unlink", path) }
+    }
+
+    package func syncDirectory(_ path: String) throws(SystemError) {
+        let directory = try FileDescriptor.open(path, O_RDONLY | O_DIRECTORY)
+        if fsync(directory.raw) != 0 { throw SystemError("fsync", path) }
+    }
+
+    package func freeSpace(_ path: String) throws(SystemError) -> Int {
+        var status = statvfs()
+        if unsafe statvfs(path, &status) != 0 { throw SystemError("statvfs", path) }
+        return Int(status.f_bavail) * Int(status.f_frsize)
+    }
+}
+
+private final class SystemFile: DiskFile {
+    let path: String
+    private let descriptor: FileDescriptor
+
+    init(path: String, _ descriptor: consuming FileDescriptor) {
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    func size() throws(SystemError) -> Int {
+        var status = Glibc.stat()
+        if unsafe fstat(descriptor.raw, &status) != 0 { throw SystemError("fstat", path) }
+        return Int(status.st_size)
+    }
+
+    func read(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) throws(SystemError) -> Int {
+        var done = 0
+        var failure: Int32 = 0
+        bytes.append(addingCapacity: count) { span in
+            unsafe span.withUnsafeMutableBufferPointer { buffer, initialized in
+                while done < count {
+                    let got = unsafe pread(
+                        descriptor.raw, buffer.baseAddress.map { unsafe $0 + initialized }, count - done, offset + done)
+                    if got < 0 && errno == EINTR { continue }
+                    if got < 0 { failure = errno }
+                    if got <= 0 { break }
+                    done += got
+                    initialized += got
+                }
+            }
+        }
+        if failure != 0 { throw SystemError("pread", path, code: failure) }
+        return done
+    }
+
+    func write(_ bytes: Span<UInt8>, at offset: Int) throws(SystemError) {
+        let failure: Int32 = unsafe bytes.withUnsafeBufferPointer { buffer in
+            var done = 0
+            while done < buffer.count {
+                let put = unsafe pwrite(
+                    descriptor.raw, buffer.baseAddress.map { unsafe $0 + done }, buffer.count - done, offset + done)
+                if put < 0 && errno == EINTR { continue }
+                if put <= 0 { return put < 0 ? errno : ENOSPC }
+                done += put
+            }
+            return 0
+        }
+        if failure != 0 { throw SystemError("pwrite", path, code: failure) }
+    }
+
+    func sync() throws(SystemError) {
+        // An fdatasync that was interrupted has not reported on the pages yet: asking again is
+        // not the forbidden retry after a failure.
+        while fdatasync(descriptor.raw) != 0 {
+            if errno != EINTR { throw SystemError("fdatasync", path) }
+        }
+    }
+
+    func truncate(to size: Int) throws(SystemError) {
+        while ftruncate(descriptor.raw, size) != 0 {
+            if errno != EINTR { throw SystemError("ftruncate", path) }
+        }
+    }
+
+    func tryLock() throws(SystemError) -> Bool {
+        while flock(descriptor.raw, LOCK_EX | LOCK_NB) != 0 {
+            if errno == EWOULDBLOCK { return false }
+            if errno != EINTR { throw SystemError("flock", path) }
+        }
+        return true
+    }
+}
