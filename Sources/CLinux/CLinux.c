@@ -15,3 +15,5 @@ int clinux_peer_credentials(int fd, uint32_t *uid, uint32_t *gid, int32_t *pid) 
     *pid = peer.pid;
     return 0;
 }
+
+int clinux_unix_stream_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }

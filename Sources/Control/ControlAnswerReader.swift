@@ -1,0 +1,76 @@
+import NIOCore
+import NIOHTTP1
+
+/// The client's end of a connection: collects the answer, or passes its lines on. On its event loop.
+final class ControlAnswerReader: ChannelInboundHandler {
+    typealias InboundIn = HTTPClientResponsePart
+
+    private let socket: String
+    private let answer: EventLoopPromise<ControlAnswer>
+    private let begun: @Sendable () -> Void
+    private let onLine: (@Sendable ([UInt8]) -> Bool)?
+    private var status = 0
+    /// The body so far; of a stream, the line begun.
+    private var bytes: [UInt8] = []
+    private var isStream: Bool { onLine != nil && status == 200 }
+
+    /// - Parameter begun: called when a stream begins.
+    init(
+        socket: String, answer: EventLoopPromise<ControlAnswer>, begun: @escaping @Sendable () -> Void,
+        onLine: (@Sendable ([UInt8]) -> Bool)?
+    ) {
+        self.socket = socket
+        self.answer = answer
+        self.begun = begun
+        self.onLine = onLine
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            status = Int(head.status.code)
+            if isStream { begun() }
+        case .body(let part):
+            if isStream {
+                take(lines: part, context)
+            } else {
+                bytes.append(contentsOf: part.readableBytesView)
+                if bytes.count > ControlClient.largestAnswer { fail("an answer above \(ControlClient.largestAnswer) bytes", context) }
+            }
+        case .end:
+            answer.succeed(ControlAnswer(status: status, body: isStream ? [] : bytes))
+            context.close(promise: nil)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        // Ignored if the answer was whole.
+        answer.fail(ControlClientError(.broken, socket, "it was closed"))
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        fail("\(error)", context)
+    }
+
+    private func take(lines part: ByteBuffer, _ context: ChannelHandlerContext) {
+        var rest = part.readableBytesView[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            bytes.append(contentsOf: rest[..<end])
+            rest = rest[(end + 1)...]
+            let goOn = onLine?(bytes) ?? false
+            bytes.removeAll(keepingCapacity: true)
+            if !goOn {
+                answer.succeed(ControlAnswer(status: status, body: []))
+                return context.close(promise: nil)
+            }
+        }
+        bytes.append(contentsOf: rest)
+        if bytes.count > ControlClient.largestLine { fail("a line above \(ControlClient.largestLine) bytes", context) }
+    }
+
+    private func fail(_ detail: String, _ context: ChannelHandlerContext) {
+        answer.fail(ControlClientError(.broken, socket, detail))
+        context.close(promise: nil)
+    }
+}

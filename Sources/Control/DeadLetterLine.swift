@@ -1,0 +1,28 @@
+/// One line of `penstock dead-letters list --json`: an event that a destination refused for good.
+package struct DeadLetterLine: Codable, Sendable, Equatable {
+    /// In the journal.
+    package var position: UInt64
+    package var messageID: String
+    package var reason: String
+    /// What the service said, shortened.
+    package var answer: String
+    /// How often it was offered.
+    package var attempts: UInt32
+    /// RFC 3339: when it was given up.
+    package var time: String
+
+    package init(position: UInt64, messageID: String, reason: String, answer: String, attempts: UInt32, time: String) {
+        self.position = position
+        self.messageID = messageID
+        self.reason = reason
+        self.answer = answer
+        self.attempts = attempts
+        self.time = time
+    }
+
+    // `messageId` as events spell it.
+    enum CodingKeys: String, CodingKey {
+        case position, reason, answer, attempts, time
+        case messageID = "messageId"
+    }
+}

@@ -1,0 +1,182 @@
+/// What `penstock status --json` prints: the state of the daemon at one moment. The names in the
+/// JSON are a contract with scripts: they are added to, never changed.
+package struct StatusReport: Codable, Sendable, Equatable {
+    package enum Health: String, Codable, Sendable { case healthy, degraded }
+
+    package var health: Health
+    /// Why it is degraded: a sentence for each reason.
+    package var problems: [String]
+    package var version: String
+    package var uptimeSeconds: Double
+    /// Accepted by all sources, averaged over the last seconds.
+    package var eventsPerSecond: Double
+    package var sources: [String: Source]
+    package var journal: Journal
+    package var destinations: [String: Destination]
+    /// The latest last.
+    package var recentRefusals: [Refusal]
+
+    /// `health` and `problems` follow from the rest.
+    package init(
+        version: String, uptimeSeconds: Double, eventsPerSecond: Double, sources: [String: Source], journal: Journal,
+        destinations: [String: Destination], recentRefusals: [Refusal]
+    ) {
+        self.version = version
+        self.uptimeSeconds = uptimeSeconds
+        self.eventsPerSecond = eventsPerSecond
+        self.sources = sources
+        self.journal = journal
+        self.destinations = destinations
+        self.recentRefusals = recentRefusals
+        problems = StatusText.problems(journal: journal, destinations: destinations)
+        health = problems.isEmpty ? .healthy : .degraded
+    }
+
+    package struct Source: Codable, Sendable, Equatable {
+        package var accepted: UInt64
+        package var refused: UInt64
+        /// By the reason's name; only those that occurred.
+        package var refusedByReason: [String: UInt64]
+        /// Open now.
+        package var connections: Int
+        /// Paths and addresses it listens on.
+        package var listens: [String]
+
+        package init(accepted: UInt64, refused: UInt64, refusedByReason: [String: UInt64], connections: Int, listens: [String]) {
+            self.accepted = accepted
+            self.refused = refused
+            self.refusedByReason = refusedByReason
+            self.connections = connections
+            self.listens = listens
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case accepted, refused, connections, listens
+            case refusedByReason = "refused_by_reason"
+        }
+    }
+
+    package struct Journal: Codable, Sendable, Equatable {
+        package enum State: String, Codable, Sendable {
+            case ok
+            /// Nothing more fits; what happens to new events is `journal.when_full`.
+            case full
+            /// It cannot be written: events are refused, what is durable is still delivered.
+            case failed
+        }
+
+        package var state: State
+        /// Positions: of the oldest event kept, and of the next to come.
+        package var first: UInt64
+        package var next: UInt64
+        package var bytes: UInt64
+        package var segments: Int
+        /// Positions known to be lost to damage.
+        package var damaged: UInt64
+        /// What is wrong, if anything is.
+        package var lastError: String?
+
+        package init(
+            state: State, first: UInt64, next: UInt64, bytes: UInt64, segments: Int, damaged: UInt64 = 0,
+            lastError: String? = nil
+        ) {
+            self.state = state
+            self.first = first
+            self.next = next
+            self.bytes = bytes
+            self.segments = segments
+            self.damaged = damaged
+            self.lastError = lastError
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case state, first, next, bytes, segments, damaged
+            case lastError = "last_error"
+        }
+    }
+
+    package struct Destination: Codable, Sendable, Equatable {
+        package enum State: String, Codable, Sendable {
+            case up
+            /// A batch did not go through and is offered again.
+            case retrying
+            /// The service refuses us, not the events (a credential): tried again slowly.
+            case held
+            /// It cannot be opened.
+            case failing
+            case stopped
+        }
+
+        package var state: State
+        /// Everything below this journal position is settled.
+        package var position: UInt64
+        package var delivered: UInt64
+        package var filtered: UInt64
+        package var deadLettered: UInt64
+        package var retries: UInt64
+        /// Delivered, averaged over the last seconds.
+        package var eventsPerSecond: Double
+        package var lagEvents: UInt64
+        /// Age of the oldest event that is not settled; 0 if all are.
+        package var lagSeconds: Double
+        package var lastError: String?
+        /// Seconds until it tries again; only while it waits for that.
+        package var nextAttemptSeconds: Double?
+
+        package init(
+            state: State, position: UInt64, delivered: UInt64, filtered: UInt64, deadLettered: UInt64, retries: UInt64,
+            eventsPerSecond: Double, lagEvents: UInt64, lagSeconds: Double, lastError: String? = nil, nextAttemptSeconds: Double? = nil
+        ) {
+            self.state = state
+            self.position = position
+            self.delivered = delivered
+            self.filtered = filtered
+            self.deadLettered = deadLettered
+            self.retries = retries
+            self.eventsPerSecond = eventsPerSecond
+            self.lagEvents = lagEvents
+            self.lagSeconds = lagSeconds
+            self.lastError = lastError
+            self.nextAttemptSeconds = nextAttemptSeconds
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case state, position, delivered, filtered, retries
+            case deadLettered = "dead_lettered"
+            case eventsPerSecond = "events_per_second"
+            case lagEvents = "lag_events"
+            case lagSeconds = "lag_seconds"
+            case lastError = "last_error"
+            case nextAttemptSeconds = "next_attempt_seconds"
+        }
+    }
+
+    package struct Refusal: Codable, Sendable, Equatable {
+        /// RFC 3339.
+        package var time: String
+        package var source: String
+        package var reason: String
+        package var detail: String
+        package var messageID: String?
+
+        package init(time: String, source: String, reason: String, detail: String, messageID: String? = nil) {
+            self.time = time
+            self.source = source
+            self.reason = reason
+            self.detail = detail
+            self.messageID = messageID
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case time, source, reason, detail
+            case messageID = "messageId"
+        }
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case health, problems, version, sources, journal, destinations
+        case uptimeSeconds = "uptime_seconds"
+        case eventsPerSecond = "events_per_second"
+        case recentRefusals = "recent_refusals"
+    }
+}

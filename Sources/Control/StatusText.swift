@@ -1,0 +1,119 @@
+import Platform
+
+/// The status report in words and columns, for a person.
+package enum StatusText {
+    /// One sentence: `12,300 events/s; 4 destinations up, mixpanel retrying: HTTP 503, 14 min behind`.
+    package static func sentence(_ report: StatusReport) -> String {
+        let rate = "\(grouped(UInt64(report.eventsPerSecond.rounded().clamped))) events/s"
+        let up = report.destinations.values.count { $0.state == .up }
+        let counted = up == 1 ? "1 destination up" : "\(grouped(UInt64(up))) destinations up"
+        return ([rate + "; " + counted] + report.problems).joined(separator: ", ")
+    }
+
+    /// What an operator should know, worst first; empty if all is well.
+    static func problems(journal: StatusReport.Journal, destinations: [String: StatusReport.Destination]) -> [String] {
+        var problems: [String] = []
+        switch journal.state {
+        case .ok: break
+        case .full: problems.append("journal full")
+        case .failed: problems.append("journal cannot be written" + because(journal.lastError))
+        }
+        for (name, destination) in destinations.sorted(by: { $0.key < $1.key }) where destination.state != .up {
+            var problem = "\(name.withControlCharactersEscaped) \(destination.state.rawValue)" + because(destination.lastError)
+            if destination.lagSeconds >= 1 { problem += ", \(duration(destination.lagSeconds)) behind" }
+            problems.append(problem)
+        }
+        return problems
+    }
+
+    /// The whole report.
+    /// - Parameter color: with ANSI colours, for a terminal.
+    package static func render(_ report: StatusReport, color: Bool = false) -> String {
+        func painted(_ text: String, _ code: Int) -> String { color ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
+        let health = painted(report.health.rawValue, report.health == .healthy ? 32 : 33)
+        var text = "\(health): \(sentence(report))\n"
+        text += "penstock \(report.version.withControlCharactersEscaped), up \(duration(report.uptimeSeconds))\n\n"
+
+        var sources = TextTable("SOURCE", ">CONNECTIONS", ">ACCEPTED", ">REFUSED", "REASONS")
+        for (name, source) in report.sources.sorted(by: { $0.key < $1.key }) {
+            let reasons = source.refusedByReason.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+            sources.add(
+                name, grouped(UInt64(clamping: source.connections)), grouped(source.accepted), grouped(source.refused),
+                reasons.map { "\($0.key) \(grouped($0.value))" }.joined(separator: ", "))
+        }
+        text += sources.render() + "\n"
+
+        let journal = report.journal
+        text += "journal: \(journal.state.rawValue), \(size(journal.bytes)) in \(journal.segments) segments, "
+        text += "positions \(journal.first) to \(journal.next)\(because(journal.lastError))\n"
+        if journal.damaged > 0 { text += "journal: \(grouped(journal.damaged)) positions lost to damage\n" }
+        text += "\n"
+
+        var destinations = TextTable(
+            "DESTINATION", "STATE", ">DELIVERED", ">PER SECOND", ">FILTERED", ">DEAD", ">RETRIES", ">LAG", ">BEHIND", "LAST ERROR")
+        for (name, destination) in report.destinations.sorted(by: { $0.key < $1.key }) {
+            var error = destination.lastError ?? ""
+            if let next = destination.nextAttemptSeconds { error += " (again in \(duration(next)))" }
+            destinations.add(
+                name, destination.state.rawValue, grouped(destination.delivered),
+                grouped(UInt64(destination.eventsPerSecond.rounded().clamped)), grouped(destination.filtered),
+                grouped(destination.deadLettered), grouped(destination.retries), grouped(destination.lagEvents),
+                destination.lagSeconds > 0 ? duration(destination.lagSeconds) : "-", error)
+        }
+        text += destinations.render { column, cell in
+            guard column == 1 else { return cell }
+            return painted(cell, cell.hasPrefix("up") ? 32 : cell.hasPrefix("retrying") ? 33 : 31)
+        }
+
+        if !report.recentRefusals.isEmpty {
+            var refusals = TextTable("REFUSED AT", "SOURCE", "REASON", "DETAIL")
+            for refusal in report.recentRefusals.suffix(5) {
+                refusals.add(refusal.time, refusal.source, refusal.reason, refusal.detail)
+            }
+            text += "\n" + refusals.render()
+        }
+        return text
+    }
+
+    private static func because(_ error: String?) -> String {
+        guard let error, !error.isEmpty else { return "" }
+        return ": " + error.withControlCharactersEscaped
+    }
+
+    /// `12,300`.
+    static func grouped(_ number: UInt64) -> String {
+        var groups: [Substring] = []
+        var rest = Substring(String(number))
+        while !rest.isEmpty {
+            groups.insert(rest.suffix(3), at: 0)
+            rest = rest.dropLast(3)
+        }
+        return groups.joined(separator: ",")
+    }
+
+    /// In the largest unit of which there are two: `90 s`, `14 min`, `36 h`, `3 d`.
+    static func duration(_ seconds: Double) -> String {
+        if seconds < 10 { return "\((max(seconds, 0) * 10).rounded() / 10) s" }
+        switch UInt64(seconds.rounded().clamped) {
+        case let whole where whole < 120: return "\(whole) s"
+        case let whole where whole < 7200: return "\(whole / 60) min"
+        case let whole where whole < 172_800: return "\(whole / 3600) h"
+        case let whole: return "\(whole / 86_400) d"
+        }
+    }
+
+    /// `1.5 GiB`.
+    static func size(_ bytes: UInt64) -> String {
+        var amount = Double(bytes)
+        for unit in ["B", "KiB", "MiB", "GiB"] {
+            if amount < 1024 { return unit == "B" ? "\(bytes) B" : "\((amount * 10).rounded() / 10) \(unit)" }
+            amount /= 1024
+        }
+        return "\((amount * 10).rounded() / 10) TiB"
+    }
+}
+
+extension Double {
+    /// Held within what converts to a 64-bit integer; nothing for a NaN.
+    fileprivate var clamped: Double { isNaN ? 0 : Swift.min(Swift.max(self, 0), 1e18) }
+}

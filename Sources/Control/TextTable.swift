@@ -1,0 +1,38 @@
+import Platform
+
+/// Columns of text, as wide as their widest cell.
+struct TextTable {
+    private let rightAligned: [Bool]
+    private var rows: [[String]]
+
+    /// - Parameter titles: with `>` in front: aligned to the right.
+    init(_ titles: String...) {
+        rightAligned = titles.map { $0.hasPrefix(">") }
+        rows = [titles.map { $0.hasPrefix(">") ? String($0.dropFirst()) : $0 }]
+    }
+
+    /// Cells too few are empty.
+    mutating func add(_ cells: String...) {
+        let missing = max(rightAligned.count - cells.count, 0)
+        rows.append(cells.prefix(rightAligned.count).map(\.withControlCharactersEscaped) + Array(repeating: "", count: missing))
+    }
+
+    /// - Parameter paint: given column and padded cell, for every row but the titles.
+    func render(paint: (Int, String) -> String = { $1 }) -> String {
+        let widths = rightAligned.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        var text = ""
+        for (number, row) in rows.enumerated() {
+            var line = ""
+            // What stands behind the last cell that says something is left out.
+            let last = row.lastIndex { !$0.isEmpty } ?? 0
+            for column in 0...last {
+                let padding = String(repeating: " ", count: widths[column] - row[column].count)
+                var cell = rightAligned[column] ? padding + row[column] : row[column]
+                if !rightAligned[column] && column < last { cell += padding }
+                line += (column > 0 ? "  " : "") + (number > 0 ? paint(column, cell) : cell)
+            }
+            text += line + "\n"
+        }
+        return text
+    }
+}

@@ -1,0 +1,84 @@
+import Glibc
+
+/// Opens listening stream sockets in the filesystem (unix(7)).
+package enum UnixListener {
+    /// Bytes of the longest path that fits a socket's address, with its final NUL.
+    package static let longestPath = 107
+
+    /// Makes a socket at `path` and listens. Never is it open, even for a moment, to anybody
+    /// whom `mode` and `group` would not let in. Blocks on the filesystem.
+    ///
+    /// A socket file that a process left behind is replaced: only a socket, and only if nobody
+    /// answers on it.
+    ///
+    /// - Parameters:
+    ///   - mode: permission bits; who may write may connect.
+    ///   - group: id of the group that the file is given; nil: the process's own.
+    ///   - backlog: connections that wait to be accepted; the kernel holds it at
+    ///     net.core.somaxconn.
+    package static func listen(
+        at path: String, mode: UInt32, group: UInt32? = nil, backlog: Int32 = 4096
+    ) throws(UnixSocketError) -> FileDescriptor {
+        let address = try UnixAddress(path)
+        try removeStaleSocket(at: path, address)
+        let socket = try UnixSocket.make(for: path)
+        // Linux makes the file with the mode of the socket itself: with none it is shut until
+        // owner and mode are right. (umask(2) would do the same, to every thread.)
+        guard fchmod(socket.raw, 0) == 0 else { throw .system(SystemError("fchmod", path)) }
+        guard address.bind(socket) else { throw .system(SystemError("bind", path)) }
+        var failure: SystemError?
+        if let group, unsafe lchown(path, uid_t.max, group) != 0 {
+            failure = SystemError("chown", path)
+        } else if unsafe chmod(path, mode & 0o777) != 0 {
+            failure = SystemError("chmod", path)
+        } else if Glibc.listen(socket.raw, backlog) != 0 {
+            failure = SystemError("listen", path)
+        }
+        if let failure {
+            unlink(path)
+            throw .system(failure)
+        }
+        return socket
+    }
+
+    /// Where a listening Unix socket is bound; nil if that is not in the filesystem.
+    package static func path(of descriptor: Int32) -> String? {
+        var address = sockaddr_un()
+        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let answer = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe getsockname(descriptor, $0, &length) }
+        }
+        let start = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
+        guard answer == 0, address.sun_family == AF_UNIX, Int(length) > start else { return nil }
+        let bytes = unsafe withUnsafeBytes(of: &address) { unsafe Array($0[start..<min(Int(length), $0.count)]) }
+        let path = bytes.prefix { $0 != 0 }
+        return path.isEmpty ? nil : String(decoding: path, as: UTF8.self)
+    }
+
+    /// Removes the socket file of a listener that ends. Anything else of that name stays.
+    package static func remove(_ path: String) {
+        if kind(of: path) == S_IFSOCK { unlink(path) }
+    }
+
+    private static func removeStaleSocket(at path: String, _ address: UnixAddress) throws(UnixSocketError) {
+        guard let kind = kind(of: path) else { return }
+        guard kind == S_IFSOCK else { throw .notASocket(path: path) }
+        let probe = try UnixSocket.make(for: path)
+        // A full backlog makes a connect wait; that too is an answer.
+        _ = fcntl(probe.raw, F_SETFL, O_NONBLOCK)
+        if address.connect(probe) || errno == EAGAIN || errno == EINPROGRESS { throw .inUse(path: path) }
+        switch errno {
+        case ECONNREFUSED:
+            if unsafe Glibc.unlink(path) != 0 && errno != ENOENT { throw .system(SystemError("unlink", path)) }
+        case ENOENT: return
+        case let code: throw .system(SystemError("connect", path, code: code))
+        }
+    }
+
+    private static func kind(of path: String) -> mode_t? {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+    }
+
+    private static func unlink(_ path: String) { _ = unsafe Glibc.unlink(path) }
+}

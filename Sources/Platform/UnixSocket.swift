@@ -1,0 +1,78 @@
+import CLinux
+import Glibc
+
+/// Stream sockets in the filesystem, the client's side. `UnixListener` is the server's.
+package enum UnixSocket {
+    /// Connects, blocking while the listener's backlog is full.
+    package static func connect(to path: String) throws(UnixSocketError) -> FileDescriptor {
+        let address = try UnixAddress(path)
+        let socket = try make(for: path)
+        guard address.connect(socket) else { throw .system(SystemError("connect", path)) }
+        return socket
+    }
+
+    static func make(for path: String) throws(UnixSocketError) -> FileDescriptor {
+        let number = clinux_unix_stream_socket()
+        guard number >= 0 else { throw .system(SystemError("socket", path)) }
+        return FileDescriptor(owning: number)
+    }
+}
+
+/// A Unix socket that cannot be opened.
+package enum UnixSocketError: Error, Sendable, Equatable, CustomStringConvertible {
+    case pathTooLong(path: String)
+    case pathHasNUL
+    case notASocket(path: String)
+    case inUse(path: String)
+    case system(SystemError)
+
+    package var description: String {
+        switch self {
+        case .pathTooLong(let path):
+            "\(path): a socket's path has at most \(UnixListener.longestPath) bytes, this one \(path.utf8.count): choose a shorter directory"
+        case .pathHasNUL:
+            "a socket's path is empty or has a NUL byte in it"
+        case .notASocket(let path):
+            "\(path) exists and is not a socket: it is left alone; move it away or choose another path"
+        case .inUse(let path):
+            "\(path): another process is listening there: stop it, or choose another path"
+        case .system(let error):
+            switch error.code {
+            case ENOENT: "\(error): make its directory first"
+            case EACCES, EPERM: "\(error): see who may write there and to its directory, or run as another user"
+            default: error.description
+            }
+        }
+    }
+}
+
+/// The address of a socket in the filesystem, checked to fit.
+struct UnixAddress {
+    private var address = sockaddr_un()
+
+    init(_ path: String) throws(UnixSocketError) {
+        let bytes = Array(path.utf8)
+        guard !bytes.isEmpty, !bytes.contains(0) else { throw .pathHasNUL }
+        guard bytes.count <= UnixListener.longestPath else { throw .pathTooLong(path: path) }
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    }
+
+    /// - Returns: false: errno says why.
+    func bind(_ socket: borrowing FileDescriptor) -> Bool {
+        unsafe withAddress { unsafe Glibc.bind(socket.raw, $0, $1) == 0 }
+    }
+
+    /// - Returns: false: errno says why.
+    func connect(_ socket: borrowing FileDescriptor) -> Bool {
+        unsafe withAddress { unsafe Glibc.connect(socket.raw, $0, $1) == 0 }
+    }
+
+    private func withAddress(_ call: (UnsafePointer<sockaddr>, socklen_t) -> Bool) -> Bool {
+        unsafe withUnsafePointer(to: address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe call($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}
