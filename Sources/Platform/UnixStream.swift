@@ -4,24 +4,9 @@ import Glibc
 package final class UnixStream {
     private let descriptor: FileDescriptor
 
-    /// Connects; blocks no longer than the listener's backlog is full.
-    package init(connectingTo path: String) throws(SystemError) {
-        let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard number >= 0 else { throw SystemError("socket") }
-        descriptor = FileDescriptor(owning: number)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = Array(path.utf8)
-        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
-            throw SystemError("connect", path, code: ENAMETOOLONG)
-        }
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
-        let connected = unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe connect(descriptor.raw, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard connected == 0 else { throw SystemError("connect", path) }
+    /// Connects, blocking while the listener's backlog is full.
+    package init(connectingTo path: String) throws(UnixSocketError) {
+        descriptor = try UnixSocket.connect(to: path)
     }
 
     /// What the other side may do now.

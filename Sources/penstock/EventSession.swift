@@ -85,14 +85,15 @@ final class EventSession {
         unparsed.removeSubrange(..<start)
     }
 
-    private static func explain(_ error: SystemError, path: String) -> String {
-        switch error.code {
+    private static func explain(_ error: UnixSocketError, path: String) -> String {
+        guard case .system(let failure) = error else { return "\(error)" }
+        return switch failure.code {
         case ENOENT, ECONNREFUSED:
             "cannot reach the daemon at \(path): it is not running; start it with: systemctl start penstock"
         case EACCES:
             "cannot reach the daemon at \(path): permission denied; join the socket's group (ls -l \(path))"
         default:
-            "cannot reach the daemon: \(error)"
+            "cannot reach the daemon: \(failure)"
         }
     }
 }
