@@ -26,6 +26,7 @@ package final class Ingest: Sendable {
     private let listeners = Mutex<[String: SourceListener]>([:])
     /// Of every source, those removed by a reload included, whose connections live on.
     private let waiting = Mutex<[WaitingConnections]>([])
+    private let statistics = Mutex<[ObjectIdentifier: SourceStatistics]>([:])
 
     package init(group: any EventLoopGroup, appender: any EventAppender, clock: any Clock) {
         self.group = group
@@ -43,6 +44,7 @@ package final class Ingest: Sendable {
         source: String, descriptor: consuming Platform.FileDescriptor, limits: SourceLimits, admission: Admission,
         statistics: SourceStatistics
     ) throws {
+        self.statistics.withLock { $0[ObjectIdentifier(statistics)] = statistics }
         var doors: [ObjectIdentifier: SourceListener.LoopState] = [:]
         for loop in group.makeIterator() {
             let waits = WaitingConnections(loop: loop)
@@ -73,6 +75,34 @@ package final class Ingest: Sendable {
             return Array(listeners.values)
         }
         for listener in all { listener.stop() }
+    }
+
+    /// Goes on reading what clients have sent already, until they have been quiet for a moment or
+    /// the deadline passes. What they sent lies in the kernel, and ends with the connection.
+    package func drain(by deadline: Instant) {
+        let pause = Doorbell()
+        var last = settledLines
+        var quietSince = clock.now()
+        while clock.now() < deadline, clock.now() - quietSince < Self.quietTime {
+            pause.wait(until: clock.now() + .milliseconds(5))
+            let now = settledLines
+            if now != last {
+                last = now
+                quietSince = clock.now()
+            }
+        }
+    }
+
+    /// How long nothing must have come for clients to count as quiet.
+    private static let quietTime = Duration.milliseconds(100)
+
+    private var settledLines: UInt64 {
+        statistics.withLock { statistics in
+            statistics.values.reduce(0) { sum, one in
+                let now = one.snapshot()
+                return sum + now.accepted + now.refused
+            }
+        }
     }
 
     /// The journal committed: acknowledgements can go. Any thread; cheap if nobody waits.

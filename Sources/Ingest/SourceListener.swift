@@ -1,5 +1,4 @@
 import Events
-import Glibc
 import NIOCore
 import NIOPosix
 import Platform
@@ -29,11 +28,13 @@ final class SourceListener: Sendable {
                 .writeBufferWaterMark,
                 value: .init(low: limits.maximumUnreadAnswers / 2, high: limits.maximumUnreadAnswers))
             .childChannelInitializer { channel in
-                PeerIdentity.of(channel).flatMapThrowing { peer in
+                let noGroups = channel.eventLoop.makeSucceededFuture([UInt32]())
+                let groups = admission.asksForGroups ? PeerIdentity.groups(of: channel) : noGroups
+                return PeerIdentity.of(channel).and(groups).flatMapThrowing { peer, groups in
                     let origin = Origin(source: source, uid: peer.uid, gid: peer.gid, pid: peer.pid)
                     let open = statistics.connect()
                     channel.closeFuture.whenComplete { _ in statistics.disconnect() }
-                    if let refusal = admission.refusal(of: origin)
+                    if let refusal = admission.refusal(of: origin, groups: groups)
                         ?? limits.refusal(ofConnection: open, to: source)
                     {
                         statistics.refuse(refusal, at: clock.wallClock())
@@ -55,22 +56,6 @@ final class SourceListener: Sendable {
     /// Closes the listening socket; connections go on.
     func stop() {
         channel.close(promise: nil)
-    }
-}
-
-/// SO_PEERCRED (unix(7)): who connected, as the kernel recorded it then. `struct ucred`.
-private struct PeerIdentity: BitwiseCopyable, Sendable {
-    var pid: Int32 = 0
-    var uid: UInt32 = 0
-    var gid: UInt32 = 0
-
-    /// Done by the time it returns when called on the channel's event loop.
-    static func of(_ channel: any Channel) -> EventLoopFuture<PeerIdentity> {
-        guard let provider = channel as? any SocketOptionProvider else {
-            return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
-        }
-        return provider.unsafeGetSocketOption(
-            level: NIOBSDSocket.OptionLevel(rawValue: SOL_SOCKET), name: NIOBSDSocket.Option(rawValue: SO_PEERCRED))
     }
 }
 

@@ -1,0 +1,34 @@
+import Telemetry
+
+struct Started: NamedEvent {
+    static let name = "started"
+    let configuration: String
+    let journal: String
+    let level = Level.notice
+    var message: String { "penstock \(Daemon.version) serves \(configuration), journal \(journal)" }
+}
+
+struct Stopped: NamedEvent {
+    static let name = "stopped"
+    let level = Level.notice
+    let message = "stopped; whatever is not delivered waits in the journal"
+}
+
+struct Reloaded: NamedEvent {
+    static let name = "reloaded"
+    let level = Level.notice
+    let message = "the new configuration serves"
+}
+
+struct ReloadRefused: NamedEvent {
+    static let name = "reload_refused"
+    let level = Level.error
+    let message = "the new configuration was refused for the reasons above; the one that was running runs on"
+}
+
+struct LimitNotRaised: NamedEvent {
+    static let name = "limit_not_raised"
+    let detail: String
+    let level = Level.warning
+    var message: String { "the limit of open files stays as it is: \(detail)" }
+}

@@ -1,0 +1,136 @@
+import Configuration
+import Delivery
+import Destinations
+import Journal
+import Platform
+import Routing
+import Telemetry
+
+/// Builds what serves a destination, from its configuration: first what can fail, then, once all
+/// of a configuration is known to be good, the rest.
+struct DestinationAssembly {
+    /// A destination that can be started.
+    enum Prepared {
+        case file(FileDestination)
+        case http(HTTPDestination)
+        case plugin(PluginDestination)
+
+        var destination: any Destination {
+            switch self {
+            case .file(let file): file
+            case .http(let http): http
+            case .plugin(let plugin): plugin
+            }
+        }
+    }
+
+    let journal: Journal
+    let engine: HTTPEngine
+    let clock: any Clock
+    let telemetry: Telemetry
+
+    /// Loads plugins, checks URLs and paths; touches nothing that runs.
+    func prepare(_ destination: Configuration.Destination, in configuration: Configuration) throws -> Prepared {
+        switch destination.kind {
+        case .file(let file):
+            let cursors = JournalCursors(journal: journal)
+            return .file(
+                try FileDestination(
+                    name: destination.name, options: FileDestinationOptions(file), disk: SystemDisk(), clock: clock,
+                    telemetry: telemetry,
+                    commit: { [name = destination.name] cursor in
+                        cursors.advance(name, to: cursor)
+                        try cursors.commit()
+                    }))
+        case .http(let http):
+            return .http(
+                try HTTPDestination(HTTPOptions(http, inFlight: destination.inFlight), engine: engine, clock: clock))
+        case .plugin(let plugin):
+            return .plugin(
+                try PluginDestination(
+                    PluginDestinationOptions(
+                        destination: destination.name, plugin: plugin.plugin,
+                        directories: configuration.plugins.directories, settings: plugin.settings,
+                        deadline: plugin.deadline, journal: "\(journal.uuid)"),
+                    telemetry: telemetry, clock: clock))
+        }
+    }
+
+    /// Starts a prepared destination where its cursor stands.
+    /// - Precondition: the journal knows the destination (`declare`).
+    func start(
+        _ prepared: Prepared, _ destination: Configuration.Destination, in configuration: Configuration
+    ) -> RunningDestination {
+        let deadLetters = prepared.deadLetters
+        let routes = configuration.routes.filter { $0.to.contains(destination.name) }
+        let router = DestinationRouter(
+            name: destination.name,
+            routes: routes.map { DestinationRouter.Route(filter: $0.filter, transforms: $0.transforms) },
+            filter: destination.filter, transforms: destination.transforms,
+            journal: JournalIdentity(journal.uuid))
+        let setting = DeliveryWorker.Setting(
+            name: destination.name, policy: DeliveryPolicy(destination, cursorInterval: configuration.journal.cursorInterval),
+            log: JournalLog(journal: journal), cursors: JournalCursors(journal: journal), clock: clock,
+            telemetry: telemetry)
+        func worker(wake: @escaping @Sendable () -> Void) -> DeliveryWorker {
+            DeliveryWorker(
+                setting, router: RoutedEvents(router), destination: prepared.destination, deadLetters: deadLetters,
+                random: SystemRandomNumberGenerator(), wake: wake)
+        }
+        switch prepared {
+        case .http:
+            let link = EngineLink()
+            return .start(worker { link.wake() }, deadLetters: deadLetters, link: link, engine: engine)
+        case .file, .plugin:
+            let bell = Doorbell()
+            return .start(worker { bell.ring() }, deadLetters: deadLetters, bell: bell, clock: clock)
+        }
+    }
+}
+
+extension DeliveryPolicy {
+    fileprivate init(_ destination: Configuration.Destination, cursorInterval: Duration) {
+        self.init(
+            batchEvents: destination.batch.events, batchBytes: destination.batch.bytes,
+            batchWait: destination.batch.wait, inFlight: destination.inFlight, retryInitial: destination.retry.initial,
+            retryMaximum: destination.retry.max, giveUpAfter: destination.retry.giveUpAfter,
+            checkpointInterval: cursorInterval)
+    }
+}
+
+extension FileDestinationOptions {
+    fileprivate init(_ file: Configuration.File) {
+        let compression: Compression =
+            switch file.compression {
+            case .none: .none
+            case .gzip: .gzip
+            case .zstd: .zstd
+            }
+        self.init(
+            path: file.path, compression: compression, rotateSize: file.rotateSize, rotateEvery: file.rotateEvery,
+            timezone: file.timezone)
+    }
+}
+
+extension HTTPOptions {
+    fileprivate init(_ http: Configuration.HTTP, inFlight: Int) {
+        self.init(url: http.url, version: Daemon.version)
+        method =
+            switch http.method {
+            case .POST: .POST
+            case .PUT: .PUT
+            case .PATCH: .PATCH
+            }
+        format =
+            switch http.format {
+            case .ndjson: .ndjson
+            case .array: .array
+            case .single: .single
+            }
+        headers = http.headers.map { Header(name: $0.name, value: $0.value) }
+        gzip = http.gzip
+        connectTimeout = http.connectTimeout
+        timeout = http.timeout
+        maximumRequests = inFlight
+    }
+}

@@ -1,0 +1,60 @@
+import Delivery
+import Events
+import Ingest
+import Journal
+import Routing
+
+// The journal, as each room that needs it asks for it. Nothing is decided here.
+
+struct JournalAppender: EventAppender {
+    let journal: Journal
+
+    func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> Ingest.AppendOutcome {
+        switch journal.append(bytes, events: events, from: origin) {
+        case .queued(let end): .queued(end: end)
+        case .busy: .busy
+        case .refused(let refusal): .refused(refusal)
+        }
+    }
+
+    var durableEnd: UInt64 { journal.durableEnd }
+}
+
+struct JournalLog: EventLog {
+    let journal: Journal
+
+    var end: UInt64 { journal.durableEnd }
+
+    func makeReader(from position: UInt64) throws -> any EventReader {
+        Reader(reader: journal.makeReader(from: position))
+    }
+
+    private final class Reader: EventReader {
+        private let reader: JournalReader
+
+        init(reader: JournalReader) {
+            self.reader = reader
+        }
+
+        func read(into batch: inout EventBatch, maximumBytes: Int) throws -> Bool {
+            try reader.read(into: &batch, maximumBytes: maximumBytes)
+        }
+    }
+}
+
+struct JournalCursors: CursorStore {
+    let journal: Journal
+
+    func cursor(of destination: String) -> Cursor {
+        let kept = journal.cursor(of: destination)
+        return Cursor(position: kept.position, state: kept.state)
+    }
+
+    func advance(_ destination: String, to cursor: Cursor) {
+        journal.advance(destination, to: JournalCursor(position: cursor.position, state: cursor.state))
+    }
+
+    func commit() throws {
+        try journal.commitCursors()
+    }
+}

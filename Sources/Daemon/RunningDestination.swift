@@ -1,0 +1,93 @@
+import Configuration
+import Delivery
+import Destinations
+import Platform
+import Synchronization
+
+/// One destination at work: its worker, and the thread that runs it.
+final class RunningDestination: Sendable {
+    private enum Runner: Sendable {
+        /// A thread of its own: files and plugins block.
+        case thread(WorkerRunner)
+        /// libcurl's thread, which all HTTP destinations share.
+        case engine(HTTPEngineRegistration)
+    }
+
+    let worker: DeliveryWorker
+    let deadLetters: DeadLetterFile
+    private let runner: Runner
+
+    private init(_ worker: DeliveryWorker, deadLetters: DeadLetterFile, runner: Runner) {
+        self.worker = worker
+        self.deadLetters = deadLetters
+        self.runner = runner
+    }
+
+    /// Starts on a thread of its own.
+    /// - Parameter bell: the one that the worker's wake rings.
+    static func start(
+        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, bell: Doorbell, clock: any Clock
+    ) -> RunningDestination {
+        RunningDestination(worker, deadLetters: deadLetters, runner: .thread(WorkerRunner(worker, bell: bell, clock: clock)))
+    }
+
+    /// Starts on the engine's thread.
+    /// - Parameter link: the one that the worker's wake pulls.
+    static func start(
+        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, link: EngineLink, engine: HTTPEngine
+    ) -> RunningDestination {
+        let registration = engine.register { worker.turn(now: $0) }
+        link.connect(registration)
+        registration.wake()
+        return RunningDestination(worker, deadLetters: deadLetters, runner: .engine(registration))
+    }
+
+    /// There may be something to read. Any thread.
+    func ring() {
+        switch runner {
+        case .thread(let thread): thread.ring()
+        case .engine(let registration): registration.wake()
+        }
+    }
+
+    /// For the watchdog; nil where the thread is the engine's, which is watched once for all.
+    var heartbeat: UInt64? {
+        switch runner {
+        case .thread(let thread): thread.heartbeat
+        case .engine: nil
+        }
+    }
+
+    /// Asks it to end; `awaitStop` waits for it.
+    func requestStop(by deadline: Instant) {
+        worker.requestStop(by: deadline)
+        ring()
+    }
+
+    /// Returns when it has ended; its cursor is in the store by then.
+    func awaitStop(by deadline: Instant, clock: any Clock) {
+        switch runner {
+        case .thread(let thread):
+            thread.stop(by: deadline)
+        case .engine(let registration):
+            let pause = Doorbell()
+            while !worker.isStopped, clock.now() < deadline + .seconds(1) {
+                pause.wait(until: clock.now() + .milliseconds(2))
+            }
+            registration.cancel()
+        }
+    }
+}
+
+/// Passes a worker's wake on to the engine that it is registered with a moment later.
+final class EngineLink: Sendable {
+    private let registration = Mutex<HTTPEngineRegistration?>(nil)
+
+    func connect(_ registration: HTTPEngineRegistration) {
+        self.registration.withLock { $0 = registration }
+    }
+
+    func wake() {
+        registration.withLock { $0 }?.wake()
+    }
+}

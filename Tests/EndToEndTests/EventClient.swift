@@ -1,0 +1,70 @@
+import Foundation
+import Platform
+
+/// A client of the socket, in the protocol's own terms.
+final class EventClient {
+    private let stream: UnixStream
+    private var unread: [UInt8] = []
+
+    init(_ daemon: TestDaemon, acknowledgements: Bool = true) throws {
+        stream = try UnixStream(connectingTo: daemon.events)
+        if acknowledgements { try send(#"{"penstock":{"acks":true}}"# + "\n") }
+    }
+
+    func send(_ text: String) throws {
+        try send(Array(text.utf8))
+    }
+
+    func send(_ bytes: [UInt8]) throws {
+        var done = 0
+        while done < bytes.count {
+            guard try stream.wait(toWrite: true, timeout: .seconds(60)).canWrite else { throw Failure("cannot write for 60 s") }
+            done += try stream.write(bytes.span.extracting(done..<bytes.count))
+        }
+    }
+
+    func finish() {
+        stream.finishWriting()
+    }
+
+    /// The next line of the daemon's; nil at the end of the connection.
+    func line() throws -> String? {
+        while true {
+            if let feed = unread.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { unread.removeSubrange(...feed) }
+                return String(decoding: unread[..<feed], as: UTF8.self)
+            }
+            guard try stream.wait(toWrite: false, timeout: .seconds(60)).canRead else { throw Failure("no answer for 60 s") }
+            let bytes = try stream.read(upTo: 64 << 10)
+            if bytes.isEmpty { return nil }
+            unread += bytes
+        }
+    }
+
+    /// Reads until `lines` are acknowledged, or the connection ends.
+    /// - Returns: the highest acknowledgement, and the refusals met.
+    func acknowledgement(of lines: Int) throws -> (lines: Int, refusals: [String]) {
+        var acknowledged = 0
+        var refusals: [String] = []
+        while acknowledged < lines, let line = try line() {
+            if line.hasPrefix("{\"ack\":"), let number = Int(line.dropFirst(7).dropLast()) {
+                acknowledged = number
+            } else {
+                refusals.append(line)
+            }
+        }
+        return (acknowledged, refusals)
+    }
+}
+
+/// A track event with a number to know it by.
+func event(_ number: Int, name: String = "Tested", fields: String = "") -> String {
+    let id = "m-" + String(repeating: "0", count: max(0, 7 - String(number).count)) + String(number)
+    return #"{"type":"track","event":"\#(name)","userId":"u","messageId":"\#(id)"\#(fields)}"#
+}
+
+/// The number of an event made by `event(_:)`, wherever it stands in a line.
+func number(in line: some StringProtocol) -> Int? {
+    guard let at = line.range(of: #""messageId":"m-"#) else { return nil }
+    return Int(line[at.upperBound...].prefix(7))
+}

@@ -1,0 +1,126 @@
+import Control
+import Foundation
+import Platform
+import Testing
+
+/// The real penstockd, as this build made it, on a directory of its own.
+final class TestDaemon {
+    /// Where the build put the programs and the plugins: beside the test runner.
+    static let binaries: String = {
+        let runner = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return (runner as NSString).deletingLastPathComponent
+    }()
+
+    let directory: String
+    private var process: Process?
+
+    /// Makes the directory, short enough for a socket's path, and writes the configuration.
+    /// `DIRECTORY` in it stands for that directory.
+    init(configuration: String) throws {
+        directory = "/tmp/penstock-test-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        try write(configuration: configuration)
+    }
+
+    deinit {
+        if let process, process.isRunning {
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    func path(_ name: String) -> String { directory + "/" + name }
+    var events: String { path("events.sock") }
+    var control: String { path("control.sock") }
+    var configurationFile: String { path("penstock.yaml") }
+    var processIdentifier: Int32 { process?.processIdentifier ?? 0 }
+
+    /// Source, journal and control socket are given; the rest is the caller's.
+    func write(configuration: String) throws {
+        let common = """
+            sources: { apps: { socket: events.sock } }
+            journal: { directory: journal }
+            control: { socket: control.sock }
+            plugins: { directories: [\(Self.binaries)] }
+
+            """
+        try (common + configuration.replacingOccurrences(of: "DIRECTORY", with: directory))
+            .write(toFile: configurationFile, atomically: true, encoding: .utf8)
+    }
+
+    /// Starts it and waits until it serves.
+    func start() throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Self.binaries + "/penstockd")
+        process.arguments = ["--config", configurationFile]
+        FileManager.default.createFile(atPath: path("log"), contents: nil)
+        let log = try #require(FileHandle(forWritingAtPath: path("log")))
+        try log.seekToEnd()
+        process.standardError = log
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        self.process = process
+        try eventually("the daemon serves") { (try? self.status()) != nil || !process.isRunning }
+        if !process.isRunning { throw Failure("the daemon ended: \(log(contents: ()))") }
+    }
+
+    func kill9() {
+        guard let process else { return }
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    /// SIGTERM.
+    /// - Returns: its exit status.
+    func terminate() -> Int32 {
+        guard let process else { return -1 }
+        process.terminate()
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+
+    func status() throws -> StatusReport {
+        try ControlClient(socket: control).get("/status").decode(StatusReport.self)
+    }
+
+    func reload() throws -> ReloadReport {
+        try ControlClient(socket: control).post("/reload", timeout: .seconds(60)).decode(ReloadReport.self)
+    }
+
+    func log(contents: ()) -> String {
+        (try? String(contentsOfFile: path("log"), encoding: .utf8)) ?? ""
+    }
+
+    /// Lines of a file in the daemon's directory; none if it is not there.
+    func lines(_ name: String) -> [String] {
+        guard let data = FileManager.default.contents(atPath: path(name)) else { return [] }
+        return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    /// Waits until every destination has worked off the journal.
+    func settle() throws {
+        try eventually("every destination has caught up") {
+            let status = try self.status()
+            return status.destinations.values.allSatisfy { $0.lagEvents == 0 }
+        }
+    }
+}
+
+/// What a test could not do.
+struct Failure: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// Asks until the condition holds; fails after a generous bound, since the machine may be busy.
+func eventually(
+    _ what: String, within seconds: Double = 60, _ condition: () throws -> Bool
+) throws {
+    let deadline = Date(timeIntervalSinceNow: seconds)
+    while Date() < deadline {
+        if try condition() { return }
+        usleep(5000)
+    }
+    throw Failure("waited \(Int(seconds)) s in vain: \(what)")
+}
