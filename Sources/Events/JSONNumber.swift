@@ -28,6 +28,9 @@ package enum JSONNumber: Sendable {
         self = .real(value)
     }
 
+    /// As `init(_:)` of bytes.
+    package init?(_ text: String) { self.init(text.utf8.span) }
+
     package var double: Double {
         switch self {
         case .integer(let value): Double(value)

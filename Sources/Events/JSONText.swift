@@ -14,7 +14,8 @@ package enum JSONText {
                 let length = unsafe contents.withUnsafeBufferPointer { contents in
                     unsafe psj_unescape(contents.baseAddress, contents.count, free.baseAddress)
                 }
-                valid = length != .max
+                // size_t arrives as Int, and SIZE_MAX as -1.
+                valid = length >= 0
                 if valid { initialized = length }
             }
         }

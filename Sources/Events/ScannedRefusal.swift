@@ -43,7 +43,7 @@ extension ScannedRefusal {
     private static func explain(_ event: psj_event, _ json: Span<UInt8>, _ scanner: EventScanner) -> Refusal {
         let field = name(of: event.field)
         let fault = Slice(event.fault)
-        let found = fault.isPresent ? "found \(excerpt(json, fault))" : "it is missing"
+        let found = fault.isPresent ? "found \(describe(json, fault))" : "it is missing"
         // Bytes are counted from 1, as people and editors do.
         let place = fault.isPresent ? "byte \(Int(fault.offset) + 1)" : "its end"
         switch psj_verdict(rawValue: UInt32(event.verdict)) {
@@ -117,6 +117,15 @@ extension ScannedRefusal {
             return "not valid JSON: the line ends in the middle of a value; an event is one whole line"
         }
         return "not valid JSON at \(place): unexpected \(describe(json[Int(fault.offset)]))"
+    }
+
+    /// A value that is not what it should be.
+    private static func describe(_ json: Span<UInt8>, _ fault: Slice) -> String {
+        switch json[Int(fault.offset)] {
+        case UInt8(ascii: "{"): "an object"
+        case UInt8(ascii: "["): "a list"
+        default: excerpt(json, fault)
+        }
     }
 
     private static func describe(_ byte: UInt8) -> String {
