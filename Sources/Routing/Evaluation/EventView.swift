@@ -1,0 +1,74 @@
+import Events
+
+/// What a filter or a transform looks at: one event's bytes, what the door knows about them, and
+/// the values read from them. Lives no longer than the bytes.
+struct EventView: ~Escapable {
+    let json: Span<UInt8>
+    let index: EventIndex
+    let fields: EventFields
+
+    @_lifetime(copy json)
+    @inline(__always)
+    init(json: Span<UInt8>, index: EventIndex, fields: EventFields) {
+        self.json = json
+        self.index = index
+        self.fields = fields
+    }
+
+    @inline(__always)
+    func value(_ path: Int) -> FieldValue { fields.value(path, in: json) }
+
+    /// - Precondition: the slice lies within the event, as those of its index and fields do.
+    @_lifetime(copy self)
+    @inline(__always)
+    func bytes(_ slice: Slice) -> Span<UInt8> { json.extracting(slice.range) }
+}
+
+/// The fields whose place the event's index knows, so that nothing has to be read for them.
+enum IndexedField: UInt8, BitwiseCopyable, Sendable, CaseIterable {
+    case event, messageID, userID, anonymousID
+
+    var path: FieldPath {
+        switch self {
+        case .event: FieldPath(["event"])
+        case .messageID: FieldPath(["messageId"])
+        case .userID: FieldPath(["userId"])
+        case .anonymousID: FieldPath(["anonymousId"])
+        }
+    }
+
+    init?(_ path: FieldPath) {
+        guard let field = Self.allCases.first(where: { $0.path == path }) else { return nil }
+        self = field
+    }
+
+    /// Its contents in an event, and whether they hold escapes.
+    @inline(__always)
+    func slice(in index: EventIndex) -> (slice: Slice, escaped: Bool) {
+        switch self {
+        case .event: (index.event, index.flags.contains(.eventEscaped))
+        case .messageID: (index.messageID, index.flags.contains(.messageIDEscaped))
+        case .userID: (index.userID, index.flags.contains(.userIDEscaped))
+        case .anonymousID: (index.anonymousID, index.flags.contains(.anonymousIDEscaped))
+        }
+    }
+
+    /// Enters its place into an index. `event` belongs to tracks only.
+    func set(_ slice: Slice, escaped: Bool, in index: inout EventIndex) {
+        let flag: EventIndex.Flags
+        switch self {
+        case .event:
+            guard index.kind == .track else { return }
+            (index.event, flag) = (slice, .eventEscaped)
+        case .messageID: (index.messageID, flag) = (slice, .messageIDEscaped)
+        case .userID: (index.userID, flag) = (slice, .userIDEscaped)
+        case .anonymousID: (index.anonymousID, flag) = (slice, .anonymousIDEscaped)
+        }
+        if escaped { index.flags.insert(flag) }
+    }
+}
+
+extension FieldPath {
+    /// The event's kind, by the name the client gives it.
+    static let type = FieldPath(["type"])
+}

@@ -1,0 +1,200 @@
+import Events
+
+/// Expression to program. Parts without a field are computed here, once; what needs only the
+/// event's index is asked first, since that may spare reading the event.
+struct FilterCompiler {
+    private var nodes: [FilterProgram.Node] = []
+    private var children: [Int32] = []
+    private var lists: [FilterProgram.ConstantList] = []
+    private var constants: [UInt8] = []
+
+    static func compile(_ expression: Expression, _ table: inout PathTable) -> FilterProgram {
+        var compiler = FilterCompiler()
+        let root = compiler.condition(expression.folded, &table)
+        return compiler.program(root: root)
+    }
+
+    /// For folding: the value of an expression without fields.
+    fileprivate static func value(_ expression: Expression) -> Expression {
+        var compiler = FilterCompiler()
+        var table = PathTable()
+        let root = compiler.value(expression, &table)
+        return compiler.program(root: root).constantResult()
+    }
+
+    private func program(root: Int32) -> FilterProgram {
+        FilterProgram(nodes: nodes, children: children, lists: lists, constants: constants, root: Int(root))
+    }
+
+    private mutating func add(_ node: FilterProgram.Node) -> Int32 {
+        nodes.append(node)
+        return Int32(nodes.count - 1)
+    }
+
+    private mutating func condition(_ expression: Expression, _ table: inout PathTable) -> Int32 {
+        switch expression {
+        case .bool(let value): return add(.constant(value))
+        case .null, .number, .string, .list: return add(.constant(false))
+        case .not(let operand): return add(.not(condition(operand, &table)))
+        case .all(let operands):
+            let range = join(operands, &table)
+            return add(.all(first: range.lowerBound, end: range.upperBound))
+        case .any(let operands):
+            let range = join(operands, &table)
+            return add(.any(first: range.lowerBound, end: range.upperBound))
+        case .compare(let comparison, let left, let right):
+            if let mask = Self.kindMask(comparison, left, right) { return add(.kind(mask: mask)) }
+            return add(.compare(comparison, value(left, &table), value(right, &table)))
+        case .isIn(.path(.type), .list(let items)):
+            return add(.kind(mask: Self.kindMask(items)))
+        case .isIn(let item, .list(let items)):
+            lists.append(FilterProgram.ConstantList(items))
+            let list = Int32(lists.count - 1)
+            return add(.isInConstants(value(item, &table), list: list))
+        case .isIn(let item, let list): return add(.isIn(value(item, &table), value(list, &table)))
+        case .call(.contains, let arguments): return pair(arguments, &table, FilterProgram.Node.contains)
+        case .call(.match, let arguments): return pair(arguments, &table, FilterProgram.Node.match)
+        case .call(.bool, let arguments): return add(.bool(value(arguments[0], &table)))
+        case .path, .call: return add(.isTrue(value(expression, &table)))
+        }
+    }
+
+    private mutating func value(_ expression: Expression, _ table: inout PathTable) -> Int32 {
+        switch expression {
+        case .null: return add(.literal(.null))
+        case .bool(let value): return add(.literal(.bool(value)))
+        case .number(let value): return add(.literal(.number(value)))
+        case .string(let text): return add(.literal(.string(.constants, store(text.utf8))))
+        case .list(let items):
+            var json: [UInt8] = []
+            JSONValue.list(items.map(\.jsonValue)).append(to: &json)
+            let slice = store(json)
+            return add(.literal(Value(kind: .list, offset: slice.offset, length: slice.length)))
+        case .path(.type): return add(.kindName)
+        case .path(let path):
+            if let field = IndexedField(path) { return add(.indexed(field)) }
+            return add(.field(Int32(table.index(of: path))))
+        case .call(let function, let arguments) where function.result != .bool:
+            return add(.call(function, value(arguments[0], &table)))
+        case .not, .all, .any, .compare, .isIn, .call: return condition(expression, &table)
+        }
+    }
+
+    private mutating func pair(
+        _ arguments: [Expression], _ table: inout PathTable, _ node: (Int32, Int32) -> FilterProgram.Node
+    ) -> Int32 {
+        let first = value(arguments[0], &table)
+        return add(node(first, value(arguments[1], &table)))
+    }
+
+    /// Operands have no effects, so their order is free: the cheap ones first.
+    private mutating func join(_ operands: [Expression], _ table: inout PathTable) -> Range<Int32> {
+        let ordered = operands.filter { !$0.readsFields } + operands.filter(\.readsFields)
+        let numbers = ordered.map { condition($0, &table) }
+        let first = Int32(children.count)
+        children.append(contentsOf: numbers)
+        return first..<Int32(children.count)
+    }
+
+    private mutating func store(_ bytes: some Collection<UInt8>) -> Slice {
+        let slice = Slice(offset: UInt32(constants.count), length: UInt32(bytes.count))
+        constants.append(contentsOf: bytes)
+        return slice
+    }
+
+    /// `type = "track"` becomes a look at one bit.
+    private static func kindMask(_ comparison: Comparison, _ left: Expression, _ right: Expression) -> UInt8? {
+        let literal: Expression
+        switch (left, right) {
+        case (.path(.type), let other), (let other, .path(.type)): literal = other
+        default: return nil
+        }
+        switch (literal, comparison) {
+        case (.string, .equal): return kindMask([literal])
+        case (.string, .notEqual): return ~kindMask([literal])
+        default: return nil
+        }
+    }
+
+    private static func kindMask(_ names: [Expression]) -> UInt8 {
+        names.reduce(0) { mask, name in
+            guard case .string(let text) = name, let kind = EventKind(name: text) else { return mask }
+            return mask | 1 << kind.rawValue
+        }
+    }
+}
+
+extension FilterProgram.ConstantList {
+    init(_ items: [Expression]) {
+        strings = ByteStringSet(items.compactMap { if case .string(let text) = $0 { text } else { nil } })
+        numbers = items.compactMap { if case .number(let number) = $0 { number } else { nil } }
+        hasNull = items.contains(.null)
+        hasTrue = items.contains(.bool(true))
+        hasFalse = items.contains(.bool(false))
+    }
+}
+
+extension Expression {
+    /// A literal as JSON.
+    fileprivate var jsonValue: JSONValue {
+        switch self {
+        case .bool(let value): .bool(value)
+        case .number(.integer(let value)): .integer(value)
+        case .number(.double(let value)): .double(value)
+        case .string(let text): .string(text)
+        default: .null
+        }
+    }
+
+    var hasPath: Bool {
+        switch self {
+        case .null, .bool, .number, .string, .list: false
+        case .path: true
+        case .not(let operand): operand.hasPath
+        case .all(let operands), .any(let operands), .call(_, let operands): operands.contains(where: \.hasPath)
+        case .compare(_, let left, let right), .isIn(let left, let right): left.hasPath || right.hasPath
+        }
+    }
+
+    /// Whether the event has to be read to know it.
+    var readsFields: Bool { !paths.allSatisfy { $0 == .type || IndexedField($0) != nil } }
+
+    /// Every field it looks at.
+    var paths: [FieldPath] {
+        switch self {
+        case .null, .bool, .number, .string, .list: []
+        case .path(let path): [path]
+        case .not(let operand): operand.paths
+        case .all(let operands), .any(let operands), .call(_, let operands): operands.flatMap(\.paths)
+        case .compare(_, let left, let right), .isIn(let left, let right): left.paths + right.paths
+        }
+    }
+
+    /// The same with its constant parts computed.
+    var folded: Expression {
+        switch self {
+        case .null, .bool, .number, .string, .list, .path: return self
+        case _ where !hasPath: return FilterCompiler.value(self)
+        case .not(let operand): return .not(operand.folded)
+        case .all(let operands): return Self.join(operands, neutral: true, Expression.all)
+        case .any(let operands): return Self.join(operands, neutral: false, Expression.any)
+        case .compare(let comparison, let left, let right): return .compare(comparison, left.folded, right.folded)
+        case .isIn(let item, let list): return .isIn(item.folded, list.folded)
+        case .call(let function, let arguments): return .call(function, arguments.map(\.folded))
+        }
+    }
+
+    private static func join(
+        _ operands: [Expression], neutral: Bool, _ combine: ([Expression]) -> Expression
+    ) -> Expression {
+        var rest: [Expression] = []
+        for operand in operands.map(\.folded) {
+            if operand.hasPath {
+                rest.append(operand)
+            } else if (operand == .bool(true)) != neutral {
+                return .bool(!neutral)
+            }
+        }
+        return rest.count == 1 && rest[0].type == .bool ? rest[0] : combine(rest)
+    }
+}

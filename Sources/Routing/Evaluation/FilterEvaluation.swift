@@ -1,0 +1,310 @@
+import Events
+
+extension FilterProgram {
+    /// Whether the event passes.
+    func matches(_ view: borrowing EventView) -> Bool {
+        if case .kind(let mask) = nodes[root] { return mask & 1 << view.index.kind.rawValue != 0 }
+        var evaluation = FilterEvaluation(self, view)
+        return evaluation.condition(root)
+    }
+}
+
+/// One run of a filter over one event. It allocates only for text that functions make and for
+/// strings with escapes; what they make is given back after each comparison.
+struct FilterEvaluation: ~Escapable {
+    private let view: EventView
+    private let program: FilterProgram
+    /// The program's, held here because a view into them must not outlive their owner.
+    private let constants: [UInt8]
+    private var scratch: [UInt8] = []
+
+    @_lifetime(copy view)
+    init(_ program: FilterProgram, _ view: borrowing EventView) {
+        self.view = copy view
+        self.program = program
+        constants = program.constants
+    }
+
+    mutating func condition(_ node: Int) -> Bool {
+        switch program.nodes[node] {
+        case .constant(let value): return value
+        case .kind(let mask): return mask & 1 << view.index.kind.rawValue != 0
+        case .not(let operand): return !condition(Int(operand))
+        case .all(let first, let end):
+            for i in Int(first)..<Int(end) where !condition(Int(program.children[i])) { return false }
+            return true
+        case .any(let first, let end):
+            for i in Int(first)..<Int(end) where condition(Int(program.children[i])) { return true }
+            return false
+        default:
+            let mark = scratch.count
+            defer {
+                let made = scratch.count - mark
+                if made > 0 { scratch.removeLast(made) }
+            }
+            return comparison(node)
+        }
+    }
+
+    private mutating func comparison(_ node: Int) -> Bool {
+        switch program.nodes[node] {
+        case .isInConstants(let item, let list):
+            let item = value(Int(item))
+            return isMember(item, of: program.lists[Int(list)])
+        case .compare(let comparison, let left, let right):
+            let left = value(Int(left))
+            let right = value(Int(right))
+            return compare(comparison, left, right)
+        case .isIn(let item, let list):
+            let item = value(Int(item))
+            let list = value(Int(list))
+            return isMember(item, of: list)
+        case .contains(let text, let part):
+            let text = value(Int(text))
+            let part = value(Int(part))
+            guard text.kind == .string, part.kind == .string else { return false }
+            return bytes(text).contains(bytes(part))
+        case .match(let text, let pattern):
+            let text = value(Int(text))
+            let pattern = value(Int(pattern))
+            guard text.kind == .string, pattern.kind == .string,
+                pattern.source == .constants || pattern.length <= Glob.maximumDynamicPattern
+            else { return false }
+            return Glob.matches(bytes(text), bytes(pattern))
+        case .bool(let operand):
+            let operand = value(Int(operand))
+            return isTruthy(operand)
+        case .isTrue(let operand):
+            let operand = value(Int(operand))
+            return operand.kind == .bool && operand.isTrue
+        case .literal, .kindName, .indexed, .field, .call, .constant, .kind, .not, .all, .any: return false
+        }
+    }
+
+    /// The value of a whole filter as a literal; lists and objects, which no function gives, count
+    /// as null.
+    mutating func result(_ node: Int) -> Expression {
+        let value = value(node)
+        switch value.kind {
+        case .null, .list, .object: return .null
+        case .bool: return .bool(value.isTrue)
+        case .number: return .number(value.number)
+        case .string: return .string(String(copying: bytes(value)))
+        }
+    }
+
+    // MARK: Values
+
+    private mutating func value(_ node: Int) -> Value {
+        switch program.nodes[node] {
+        case .literal(let value): return value
+        case .field(let path): return load(view.value(Int(path)))
+        case .indexed(let field):
+            let (slice, escaped) = field.slice(in: view.index)
+            guard slice.isPresent else { return .null }
+            return escaped ? decoded(slice) : .string(.event, slice)
+        case .kindName: return made(view.index.kind.name)
+        case .call(let function, let operand):
+            let operand = value(Int(operand))
+            return call(function, operand)
+        case .constant, .isTrue, .kind, .not, .all, .any, .compare, .isInConstants, .isIn, .contains, .match, .bool:
+            return .bool(condition(node))
+        }
+    }
+
+    private mutating func call(_ function: FilterFunction, _ operand: Value) -> Value {
+        switch function {
+        case .length: return .number(.integer(length(of: operand)))
+        case .typeof: return made(operand.typeName)
+        case .lowercase: return changed(operand, .lower)
+        case .uppercase: return changed(operand, .upper)
+        case .snakecase: return changed(operand, .snake)
+        case .kebabcase: return changed(operand, .kebab)
+        case .titlecase: return changed(operand, .title)
+        case .string: return text(of: operand)
+        case .number:
+            switch operand.kind {
+            case .number: return operand
+            case .string: return Number(bytes(operand)).map(Value.number) ?? .null
+            case .null, .bool, .list, .object: return .null
+            }
+        case .contains, .match, .bool: return .null
+        }
+    }
+
+    /// Bytes of a string, items of a list; what has no length has length 0.
+    private mutating func length(of value: Value) -> Int64 {
+        switch value.kind {
+        case .string: return Int64(value.length)
+        case .list:
+            let bytes = bytes(value)
+            var cursor = ListCursor(0..<bytes.count)
+            var count: Int64 = 0
+            while cursor.next(in: bytes) != nil { count += 1 }
+            return count
+        case .null, .bool, .number, .object: return 0
+        }
+    }
+
+    private mutating func changed(_ value: Value, _ to: TextCase) -> Value {
+        guard value.kind == .string else { return .null }
+        let start = scratch.count
+        copyToScratch(value)
+        to.apply(to: &scratch, from: start)
+        return madeText(from: start)
+    }
+
+    private mutating func text(of value: Value) -> Value {
+        switch value.kind {
+        case .null, .string: return value
+        case .bool: return made(value.isTrue ? "true" : "false")
+        case .number where value.length == 0: return made(value.number.text)
+        case .number, .list, .object:
+            return Value(kind: .string, source: value.source, offset: value.offset, length: value.length)
+        }
+    }
+
+    /// False are null, false, 0, "", "false", [] and {}.
+    private mutating func isTruthy(_ value: Value) -> Bool {
+        switch value.kind {
+        case .null: return false
+        case .bool: return value.isTrue
+        case .number: return !value.number.isZero
+        case .string: return value.length > 0 && !bytes(value).hasBytes(of: Array("false".utf8).span)
+        case .list: return length(of: value) > 0
+        case .object: return value.length > 2
+        }
+    }
+
+    private mutating func copyToScratch(_ value: Value) {
+        switch value.source {
+        case .event: scratch.append(contentsOf: view.json.extracting(value.range))
+        case .constants: scratch.append(contentsOf: constants[value.range])
+        case .scratch: scratch.append(copyOf: value.range)
+        }
+    }
+
+    // MARK: Comparing
+
+    private mutating func compare(_ comparison: Comparison, _ left: Value, _ right: Value) -> Bool {
+        switch comparison {
+        case .equal: return isEqual(left, right)
+        case .notEqual: return !isEqual(left, right)
+        case .less, .lessOrEqual, .greater, .greaterOrEqual:
+            guard left.kind == .number, right.kind == .number else { return false }
+            let order = Number.order(left.number, right.number)
+            switch comparison {
+            case .less: return order < 0
+            case .lessOrEqual: return order <= 0
+            case .greater: return order > 0
+            default: return order >= 0
+            }
+        }
+    }
+
+    /// Strict: no type is equal to another. Lists are equal item by item, objects if their text is.
+    private mutating func isEqual(_ left: Value, _ right: Value) -> Bool {
+        guard left.kind == right.kind else { return false }
+        switch left.kind {
+        case .null: return true
+        case .bool: return left.isTrue == right.isTrue
+        case .number: return left.number == right.number
+        case .string, .object:
+            return bytes(left).hasBytes(of: bytes(right))
+        case .list:
+            var ours = ListCursor(left.range)
+            var theirs = ListCursor(right.range)
+            while true {
+                let a = next(&ours, left.source)
+                let b = next(&theirs, right.source)
+                guard let a, let b else { return a == nil && b == nil }
+                // Lists within lists are as deep as an event may be, which is bounded.
+                if !isEqual(a, b) { return false }
+            }
+        }
+    }
+
+    private func isMember(_ item: Value, of list: FilterProgram.ConstantList) -> Bool {
+        switch item.kind {
+        case .string: list.strings.contains(bytes(item))
+        case .number: list.numbers.contains(item.number)
+        case .bool: item.isTrue ? list.hasTrue : list.hasFalse
+        case .null: list.hasNull
+        case .list, .object: false
+        }
+    }
+
+    private mutating func isMember(_ item: Value, of list: Value) -> Bool {
+        guard list.kind == .list else { return false }
+        var cursor = ListCursor(list.range)
+        while let member = next(&cursor, list.source) {
+            if isEqual(item, member) { return true }
+        }
+        return false
+    }
+
+    /// The next item of a list in one of the memories.
+    private mutating func next(_ cursor: inout ListCursor, _ source: Value.Source) -> Value? {
+        switch source {
+        case .event: return cursor.next(in: view.json).map { load($0) }
+        case .constants: return cursor.next(in: constants.span).map { load($0, from: .constants) }
+        // Functions make strings only.
+        case .scratch: return nil
+        }
+    }
+
+    // MARK: Memory
+
+    @_lifetime(borrow self)
+    private func bytes(_ value: Value) -> Span<UInt8> {
+        switch value.source {
+        case .event: view.json.extracting(value.range)
+        case .constants: constants.span.extracting(value.range)
+        case .scratch: scratch.span.extracting(value.range)
+        }
+    }
+
+    /// A value out of the event's bytes or the filter's own.
+    private mutating func load(_ field: FieldValue, from source: Value.Source = .event) -> Value {
+        let (offset, length) = (field.slice.offset, field.slice.length)
+        switch field.type {
+        case .missing, .null: return .null
+        case .true: return .bool(true)
+        case .false: return .bool(false)
+        case .string: return .string(source, field.slice)
+        case .escapedString: return decoded(field.slice, in: source)
+        case .array: return Value(kind: .list, source: source, offset: offset, length: length)
+        case .object: return Value(kind: .object, source: source, offset: offset, length: length)
+        case .number:
+            var value = Value(kind: .number, source: source, offset: offset, length: length)
+            guard let number = Number(bytes(value)) else { return .null }
+            value.number = number
+            return value
+        }
+    }
+
+    /// A string's contents without their escapes.
+    private mutating func decoded(_ slice: Slice, in source: Value.Source = .event) -> Value {
+        let start = scratch.count
+        let valid: Bool
+        switch source {
+        case .event: valid = JSONText.unescape(view.json.extracting(slice.range), into: &scratch)
+        case .constants:
+            let constants = constants
+            valid = JSONText.unescape(constants.span.extracting(slice.range), into: &scratch)
+        case .scratch: valid = false
+        }
+        return valid ? madeText(from: start) : .null
+    }
+
+    private mutating func made(_ text: String) -> Value {
+        let start = scratch.count
+        scratch.append(contentsOf: text.utf8)
+        return madeText(from: start)
+    }
+
+    /// The end of the scratch memory as a string.
+    private func madeText(from start: Int) -> Value {
+        .string(.scratch, Slice(offset: UInt32(start), length: UInt32(scratch.count - start)))
+    }
+}

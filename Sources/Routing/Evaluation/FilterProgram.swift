@@ -1,0 +1,69 @@
+import Events
+
+/// A filter ready to run: its expression laid out flat, its strings as bytes, its paths as numbers
+/// in a path table. Immutable, so that one is shared without copying.
+final class FilterProgram: Sendable {
+    /// An operation; operands are numbers of other nodes.
+    enum Node: BitwiseCopyable, Sendable {
+        // Conditions.
+        case constant(Bool)
+        /// The operand is `true`.
+        case isTrue(Int32)
+        /// Bit k is set: kinds with raw value k are taken.
+        case kind(mask: UInt8)
+        case not(Int32)
+        /// Operands: `children[first..<end]`.
+        case all(first: Int32, end: Int32)
+        case any(first: Int32, end: Int32)
+        case compare(Comparison, Int32, Int32)
+        /// In the constant list of this number.
+        case isInConstants(Int32, list: Int32)
+        case isIn(Int32, Int32)
+        case contains(Int32, Int32)
+        case match(Int32, Int32)
+        case bool(Int32)
+        // Values.
+        case literal(Value)
+        case kindName
+        case indexed(IndexedField)
+        case field(Int32)
+        case call(FilterFunction, Int32)
+    }
+
+    /// The right side of an `in` that is written out.
+    struct ConstantList: Sendable {
+        var strings: ByteStringSet
+        var numbers: [Number]
+        var hasNull: Bool
+        var hasTrue: Bool
+        var hasFalse: Bool
+    }
+
+    let nodes: [Node]
+    let children: [Int32]
+    let lists: [ConstantList]
+    let constants: [UInt8]
+    let root: Int
+
+    init(nodes: [Node], children: [Int32], lists: [ConstantList], constants: [UInt8], root: Int) {
+        self.nodes = nodes
+        self.children = children
+        self.lists = lists
+        self.constants = constants
+        self.root = root
+    }
+
+    /// Whether it takes every event.
+    var isAlways: Bool {
+        if case .constant(true) = nodes[root] { true } else { false }
+    }
+
+    /// The value of a filter without fields, as an expression.
+    func constantResult() -> Expression {
+        let index = EventIndex(kind: .track)
+        let fields = EventFields(PathTable())
+        let nothing: [UInt8] = []
+        var evaluation = FilterEvaluation(self, EventView(json: nothing.span, index: index, fields: fields))
+        return evaluation.result(root)
+    }
+}

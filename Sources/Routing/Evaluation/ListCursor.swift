@@ -1,0 +1,79 @@
+import Events
+
+/// Walks over the items of a JSON list that is known to be valid, without building anything.
+struct ListCursor {
+    private var position: Int
+    private let end: Int
+
+    /// - Parameter list: the list with its brackets, within the bytes given to `next`.
+    init(_ list: Range<Int>) {
+        position = list.lowerBound + 1
+        end = max(position, list.upperBound - 1)
+    }
+
+    /// The next item; its slice counts from the start of `bytes`. nil behind the last one.
+    mutating func next(in bytes: Span<UInt8>) -> FieldValue? {
+        while position < end, Self.isBetweenItems(bytes[position]) { position += 1 }
+        guard position < end else { return nil }
+        let start = position
+        switch bytes[start] {
+        case UInt8(ascii: "\""):
+            let escaped = skipString(in: bytes)
+            return item(start + 1, position - 1, escaped ? .escapedString : .string)
+        case UInt8(ascii: "["), UInt8(ascii: "{"):
+            let type: FieldType = bytes[start] == UInt8(ascii: "[") ? .array : .object
+            skipContainer(in: bytes)
+            return item(start, position, type)
+        case let first:
+            while position < end, !Self.isBetweenItems(bytes[position]) { position += 1 }
+            let type: FieldType =
+                switch first {
+                case UInt8(ascii: "t"): .true
+                case UInt8(ascii: "f"): .false
+                case UInt8(ascii: "n"): .null
+                default: .number
+                }
+            return item(start, position, type)
+        }
+    }
+
+    private static func isBetweenItems(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: ",") || byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+    }
+
+    private func item(_ start: Int, _ end: Int, _ type: FieldType) -> FieldValue {
+        FieldValue(
+            slice: Slice(offset: UInt32(start), length: UInt32(max(0, end - start))), type: type)
+    }
+
+    /// From the opening quote to behind the closing one. Whether there are escapes.
+    private mutating func skipString(in bytes: Span<UInt8>) -> Bool {
+        var escaped = false
+        position += 1
+        while position < end, bytes[position] != UInt8(ascii: "\"") {
+            if bytes[position] == UInt8(ascii: "\\") {
+                escaped = true
+                position += 1
+            }
+            position += 1
+        }
+        position = min(position + 1, end)
+        return escaped
+    }
+
+    private mutating func skipContainer(in bytes: Span<UInt8>) {
+        var depth = 0
+        while position < end {
+            switch bytes[position] {
+            case UInt8(ascii: "\""):
+                _ = skipString(in: bytes)
+                continue
+            case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+            default: break
+            }
+            position += 1
+            if depth == 0 { return }
+        }
+    }
+}

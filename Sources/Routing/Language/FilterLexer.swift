@@ -1,0 +1,126 @@
+import Events
+
+/// Cuts a filter's text into tokens. Everything is bytes: what is not ASCII can only stand in a
+/// string or behind a backslash.
+struct FilterLexer {
+    let text: [UInt8]
+    private(set) var position = 0
+
+    init(_ text: String) { self.text = Array(text.utf8) }
+
+    /// `.end` for ever, once the text is used up.
+    mutating func next() throws(FilterError) -> Token {
+        while let byte = peek(), byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { position += 1 }
+        guard let byte = peek() else { return Token(kind: .end, range: position..<position) }
+        switch byte {
+        case UInt8(ascii: "("): return take(.open, 1)
+        case UInt8(ascii: ")"): return take(.close, 1)
+        case UInt8(ascii: "["): return take(.openList, 1)
+        case UInt8(ascii: "]"): return take(.closeList, 1)
+        case UInt8(ascii: ","): return take(.comma, 1)
+        case UInt8(ascii: "'"), UInt8(ascii: "\""): return try string(quote: byte)
+        case UInt8(ascii: "="):
+            if peek(1) == UInt8(ascii: "=") { throw misspelt("==", 2, "=") }
+            return take(.compare(.equal), 1)
+        case UInt8(ascii: "!"):
+            return peek(1) == UInt8(ascii: "=") ? take(.compare(.notEqual), 2) : take(.not, 1)
+        case UInt8(ascii: "<"):
+            if peek(1) == UInt8(ascii: ">") { throw misspelt("<>", 2, "!=") }
+            return peek(1) == UInt8(ascii: "=") ? take(.compare(.lessOrEqual), 2) : take(.compare(.less), 1)
+        case UInt8(ascii: ">"):
+            return peek(1) == UInt8(ascii: "=") ? take(.compare(.greaterOrEqual), 2) : take(.compare(.greater), 1)
+        case UInt8(ascii: "&"): throw misspelt("&", peek(1) == byte ? 2 : 1, "and")
+        case UInt8(ascii: "|"): throw misspelt("|", peek(1) == byte ? 2 : 1, "or")
+        default:
+            if let number = number() { return number }
+            return try word()
+        }
+    }
+
+    private func peek(_ ahead: Int = 0) -> UInt8? {
+        position + ahead < text.count ? text[position + ahead] : nil
+    }
+
+    private mutating func take(_ kind: Token.Kind, _ length: Int) -> Token {
+        defer { position += length }
+        return Token(kind: kind, range: position..<position + length)
+    }
+
+    private func misspelt(_ written: String, _ length: Int, _ meant: String) -> FilterError {
+        FilterError(position..<position + length, "\(written) is not an operator", hint: "write \(meant)")
+    }
+
+    /// From quote to quote; there are no escapes, so that a glob's backslashes need no doubling.
+    private mutating func string(quote: UInt8) throws(FilterError) -> Token {
+        let start = position
+        guard let end = text[(start + 1)...].firstIndex(of: quote) else {
+            throw FilterError(
+                start..<text.count, "this string has no closing \(Character(Unicode.Scalar(quote)))",
+                hint: "strings have no escapes: one that holds a quote is written in the other kind of quotes")
+        }
+        position = end + 1
+        return Token(
+            kind: .string(String(decoding: text[(start + 1)..<end], as: UTF8.self)), range: start..<position)
+    }
+
+    /// JSON's numbers. nil where none stands here, or where it is only the start of a word, as
+    /// in `2nd_visit`.
+    private mutating func number() -> Token? {
+        var end = position
+        func digits() -> Bool {
+            let start = end
+            while end < text.count, text[end].isDigit { end += 1 }
+            return end > start
+        }
+        if text[end] == UInt8(ascii: "-") { end += 1 }
+        guard digits() else { return nil }
+        if end + 1 < text.count, text[end] == UInt8(ascii: "."), text[end + 1].isDigit {
+            end += 1
+            _ = digits()
+        }
+        if end < text.count, text[end] | 0x20 == UInt8(ascii: "e") {
+            let mark = end
+            end += 1
+            if end < text.count, text[end] == UInt8(ascii: "+") || text[end] == UInt8(ascii: "-") { end += 1 }
+            if !digits() { end = mark }
+        }
+        if end < text.count, FieldPath.isPlain(text[end]) || text[end] == UInt8(ascii: ".") || text[end] == UInt8(ascii: "\\") {
+            return nil
+        }
+        guard let number = Number(text.span.extracting(position..<end)) else { return nil }
+        return take(.number(number), end - position)
+    }
+
+    private mutating func word() throws(FilterError) -> Token {
+        let start = position
+        let path = try FieldPath.parse(text, from: &position)
+        let range = start..<position
+        let escaped = text[range].contains(UInt8(ascii: "\\"))
+        guard !escaped, path.segments.count == 1 else { return Token(kind: .word(path, escaped: escaped), range: range) }
+        let kind: Token.Kind =
+            switch path.segments[0] {
+            case "and": .and
+            case "or": .or
+            case "in": .isIn
+            case "true": .bool(true)
+            case "false": .bool(false)
+            case "null": .null
+            default: .word(path, escaped: false)
+            }
+        if case .word = kind { try refuseKeyword(path.segments[0], range) }
+        return Token(kind: kind, range: range)
+    }
+
+    /// `TRUE` or `AND` would be a field that no event has: surely not what was meant.
+    private func refuseKeyword(_ word: String, _ range: Range<Int>) throws(FilterError) {
+        let lower = word.lowercased()
+        guard ["and", "or", "in", "true", "false", "null"].contains(lower) else { return }
+        throw FilterError(
+            range, "\(word) is not a word of the language",
+            hint: "write \(lower); a field of that name is written \\\(word)")
+    }
+}
+
+extension UInt8 {
+    var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+}

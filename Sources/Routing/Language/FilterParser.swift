@@ -1,0 +1,283 @@
+import Events
+
+/// Text to expression, by recursive descent:
+///
+///     condition  = conjunction { "or" conjunction }
+///     conjunction = negation { "and" negation }
+///     negation   = "!" negation | comparison
+///     comparison = operand [ ("=" | "!=" | "<" | "<=" | ">" | ">=" | "in") operand ]
+///     operand    = literal | path | function "(" arguments ")" | list | "(" condition ")"
+struct FilterParser {
+    /// Parentheses, negations and calls within one another.
+    static let maximumDepth = 64
+    /// Bytes of a filter's text.
+    static let maximumLength = 64 << 10
+
+    /// An expression and where it stands.
+    private struct Parsed {
+        var expression: Expression
+        var range: Range<Int>
+    }
+
+    private var lexer: FilterLexer
+    private var token: Token
+    /// End of the token before.
+    private var lastEnd = 0
+    private var depth = 0
+
+    static func parse(_ text: String) throws(FilterError) -> Expression {
+        guard text.utf8.count <= maximumLength else {
+            throw FilterError(0..<0, "a filter has at most \(maximumLength) bytes, this one has \(text.utf8.count)")
+        }
+        var parser = try FilterParser(text)
+        if parser.token.kind == .end {
+            throw FilterError(0..<0, "a filter was expected here", hint: "to take every event, write true")
+        }
+        let condition = try parser.condition()
+        guard parser.token.kind == .end else { throw parser.unexpected(after: condition) }
+        return condition.expression
+    }
+
+    private init(_ text: String) throws(FilterError) {
+        lexer = FilterLexer(text)
+        token = try lexer.next()
+    }
+
+    private mutating func advance() throws(FilterError) {
+        lastEnd = token.range.upperBound
+        token = try lexer.next()
+    }
+
+    private mutating func nested<T>(_ body: (inout Self) throws(FilterError) -> T) throws(FilterError) -> T {
+        guard depth < Self.maximumDepth else {
+            throw FilterError(token.range, "this filter is nested deeper than \(Self.maximumDepth) levels")
+        }
+        depth += 1
+        defer { depth -= 1 }
+        return try body(&self)
+    }
+
+    // MARK: Conditions
+
+    private mutating func condition() throws(FilterError) -> Parsed {
+        try chain(of: .or, { (parser) throws(FilterError) in
+            try parser.chain(of: .and, { (parser) throws(FilterError) in try parser.negation() }, Expression.all)
+        }, Expression.any)
+    }
+
+    /// One operand, or several with the same operator between them.
+    private mutating func chain(
+        of separator: Token.Kind, _ operand: (inout Self) throws(FilterError) -> Parsed,
+        _ combine: ([Expression]) -> Expression
+    ) throws(FilterError) -> Parsed {
+        let first = try operand(&self)
+        guard token.kind == separator else { return first }
+        try requireCondition(first)
+        var operands = [first.expression]
+        while token.kind == separator {
+            try advance()
+            let next = try operand(&self)
+            try requireCondition(next)
+            operands.append(next.expression)
+        }
+        return Parsed(expression: combine(operands), range: first.range.lowerBound..<lastEnd)
+    }
+
+    private mutating func negation() throws(FilterError) -> Parsed {
+        guard token.kind == .not else { return try comparison() }
+        let start = token.range.lowerBound
+        let operand = try nested { (parser) throws(FilterError) in
+            try parser.advance()
+            return try parser.token.kind == .not ? parser.negation() : parser.operand()
+        }
+        switch token.kind {
+        case .compare, .isIn:
+            throw FilterError(
+                start..<token.range.upperBound, "! binds tighter than \(text(token))",
+                hint: "write !( … ) around the comparison, or use !=")
+        default: break
+        }
+        try requireCondition(operand)
+        return Parsed(expression: .not(operand.expression), range: start..<lastEnd)
+    }
+
+    private mutating func comparison() throws(FilterError) -> Parsed {
+        let left = try operand()
+        let whole: Expression
+        switch token.kind {
+        case .compare(let comparison):
+            try advance()
+            whole = .compare(comparison, left.expression, try operand().expression)
+        case .isIn:
+            try advance()
+            let right = try operand()
+            guard [.list, .unknown, .null].contains(right.expression.type) else {
+                throw FilterError(
+                    right.range, "in needs a list on its right, this is \(right.expression.type.noun)",
+                    hint: "write [ … ], or the path of a field that holds a list")
+            }
+            whole = .isIn(left.expression, right.expression)
+        default: return left
+        }
+        let parsed = Parsed(expression: whole, range: left.range.lowerBound..<lastEnd)
+        switch token.kind {
+        case .compare, .isIn:
+            throw FilterError(
+                token.range, "comparisons do not chain", hint: "join two comparisons with and")
+        default: return parsed
+        }
+    }
+
+    /// `and`, `or` and `!` take what can be true; a number or a string never is.
+    private func requireCondition(_ parsed: Parsed) throws(FilterError) {
+        switch parsed.expression.type {
+        case .bool, .null, .unknown: return
+        case let type:
+            throw FilterError(
+                parsed.range, "a condition was expected here, this is \(type.noun)",
+                hint: "compare it with something, as in: type = \"track\"")
+        }
+    }
+
+    // MARK: Operands
+
+    private mutating func operand() throws(FilterError) -> Parsed {
+        let range = token.range
+        let expression: Expression
+        switch token.kind {
+        case .null: expression = .null
+        case .bool(let value): expression = .bool(value)
+        case .number(let value): expression = .number(value)
+        case .string(let value): expression = .string(value)
+        case .word(let path, let escaped): return try field(path, escaped: escaped)
+        case .openList: return try list()
+        case .open:
+            return try nested { (parser) throws(FilterError) in
+                try parser.advance()
+                let inner = try parser.condition()
+                try parser.close(.close, ")", opened: range)
+                return Parsed(expression: inner.expression, range: range.lowerBound..<parser.lastEnd)
+            }
+        case .end:
+            throw FilterError(range, "the filter ends where a field, a value or ( was expected")
+        default:
+            throw FilterError(range, "a field, a value or ( was expected here, found \(text(token))")
+        }
+        try advance()
+        return Parsed(expression: expression, range: range)
+    }
+
+    private mutating func field(_ path: FieldPath, escaped: Bool) throws(FilterError) -> Parsed {
+        let range = token.range
+        try advance()
+        guard token.kind == .open, !escaped else { return Parsed(expression: .path(path), range: range) }
+        let name = path.description
+        guard let function = FilterFunction(rawValue: name) else {
+            let names = FilterFunction.allCases.map(\.rawValue)
+            throw FilterError(
+                range, "there is no function \(name)",
+                hint: NearestName.find(name, among: names).map { "did you mean \($0)?" }
+                    ?? (name == "not" ? "write !( … )" : "there are: \(names.joined(separator: ", "))"))
+        }
+        return try nested { (parser) throws(FilterError) in try parser.call(function, range) }
+    }
+
+    private mutating func call(_ function: FilterFunction, _ name: Range<Int>) throws(FilterError) -> Parsed {
+        let opened = token.range
+        try advance()
+        var arguments: [Parsed] = []
+        if token.kind != .close {
+            arguments.append(try condition())
+            while token.kind == .comma {
+                try advance()
+                arguments.append(try condition())
+            }
+        }
+        try close(.close, ")", opened: opened)
+        guard arguments.count == function.parameters.count else {
+            throw FilterError(
+                name.lowerBound..<lastEnd,
+                "\(function.rawValue) takes \(function.parameters.count) argument\(function.parameters.count == 1 ? "" : "s"), found \(arguments.count)",
+                hint: "write \(function.signature)")
+        }
+        try checkArguments(of: function, arguments)
+        return Parsed(expression: .call(function, arguments.map(\.expression)), range: name.lowerBound..<lastEnd)
+    }
+
+    private func checkArguments(of function: FilterFunction, _ arguments: [Parsed]) throws(FilterError) {
+        guard function.takesText else { return }
+        for argument in arguments {
+            let type = argument.expression.type
+            guard [.string, .null, .unknown].contains(type) else {
+                throw FilterError(
+                    argument.range, "\(function.rawValue) works on strings, this is \(type.noun)",
+                    hint: "string( … ) makes a string of other values")
+            }
+        }
+        if function == .match, arguments.count == 2, case .string(let pattern) = arguments[1].expression {
+            do {
+                try Glob.check(pattern)
+            } catch {
+                // One column further: the quote.
+                throw error.shifted(by: arguments[1].range.lowerBound + 1)
+            }
+        }
+    }
+
+    private mutating func list() throws(FilterError) -> Parsed {
+        let opened = token.range
+        try advance()
+        var items: [Expression] = []
+        while token.kind != .closeList {
+            if !items.isEmpty {
+                guard token.kind == .comma else {
+                    if token.kind == .end { break }
+                    throw FilterError(token.range, ", or ] was expected here, found \(text(token))")
+                }
+                try advance()
+            }
+            switch token.kind {
+            case .null: items.append(.null)
+            case .bool(let value): items.append(.bool(value))
+            case .number(let value): items.append(.number(value))
+            case .string(let value): items.append(.string(value))
+            case .end: continue
+            default:
+                throw FilterError(
+                    token.range, "a list holds strings, numbers, true, false and null; found \(text(token))",
+                    hint: "to compare with fields, write several comparisons and join them with or")
+            }
+            try advance()
+        }
+        try close(.closeList, "]", opened: opened)
+        return Parsed(expression: .list(items), range: opened.lowerBound..<lastEnd)
+    }
+
+    private mutating func close(_ kind: Token.Kind, _ name: String, opened: Range<Int>) throws(FilterError) {
+        if token.kind == kind { return try advance() }
+        if token.kind == .end {
+            throw FilterError(opened, "this is never closed: \(name) is missing at the end")
+        }
+        throw FilterError(token.range, "\(name) was expected here, found \(text(token))")
+    }
+
+    // MARK: Messages
+
+    private func text(_ token: Token) -> String {
+        String(decoding: lexer.text[token.range.prefix(40)], as: UTF8.self)
+    }
+
+    private func unexpected(after parsed: Parsed) -> FilterError {
+        var hint: String?
+        switch (parsed.expression, token.kind) {
+        case (.path(let path), _) where path.segments == ["not"]: hint = "write !( … )"
+        case (.path, .word(let word, _)) where word.segments == ["like"] || word.segments == ["matches"]:
+            hint = "write match(\(String(decoding: lexer.text[parsed.range], as: UTF8.self)), \"pattern*\")"
+        case (_, .word(let word, _)) where word.segments == ["contains"]:
+            hint = "write contains(text, part)"
+        case (_, .word(let word, _)) where word.segments == ["is"]: hint = "write ="
+        default: break
+        }
+        return FilterError(token.range, "and, or or the end was expected here, found \(text(token))", hint: hint)
+    }
+}

@@ -1,0 +1,30 @@
+import Events
+
+/// One word of a filter, with its place in the text (UTF-8 bytes).
+struct Token: Equatable {
+    enum Kind: Equatable {
+        case open, close, openList, closeList, comma
+        case not, and, or, isIn
+        case compare(Comparison)
+        case string(String)
+        case number(Number)
+        case bool(Bool)
+        case null
+        /// A field, or a function's name if a parenthesis follows. `escaped`: it holds a
+        /// backslash, so it can only be a field.
+        case word(FieldPath, escaped: Bool)
+        case end
+    }
+    var kind: Kind
+    var range: Range<Int>
+}
+
+/// How two values are compared.
+enum Comparison: String, Sendable {
+    case equal = "="
+    case notEqual = "!="
+    case less = "<"
+    case lessOrEqual = "<="
+    case greater = ">"
+    case greaterOrEqual = ">="
+}

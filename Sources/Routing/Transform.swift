@@ -1,2 +1,0 @@
-/// A compiled transform. (Seam.)
-package enum Transform: Sendable {}

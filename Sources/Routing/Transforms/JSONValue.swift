@@ -1,0 +1,56 @@
+import Events
+
+/// A value of the configuration, as YAML gives it, for what transforms write into events.
+package indirect enum JSONValue: Sendable, Equatable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    case double(Double)
+    case string(String)
+    case list([JSONValue])
+    /// In the order written; names are unique.
+    case object([Member])
+
+    package struct Member: Sendable, Equatable {
+        package var name: String
+        package var value: JSONValue
+
+        package init(_ name: String, _ value: JSONValue) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// Appends it as compact JSON text.
+    /// - Precondition: numbers are finite; `SetTransform` refuses others.
+    package func append(to json: inout [UInt8]) {
+        switch self {
+        case .null: json.append(contentsOf: "null".utf8)
+        case .bool(let value): json.append(contentsOf: (value ? "true" : "false").utf8)
+        case .integer(let value): json.append(contentsOf: "\(value)".utf8)
+        case .double(let value): json.append(contentsOf: Number.double(value).text.utf8)
+        case .string(let text): Self.append(text, to: &json)
+        case .list(let items):
+            json.append(UInt8(ascii: "["))
+            for (i, item) in items.enumerated() {
+                if i > 0 { json.append(UInt8(ascii: ",")) }
+                item.append(to: &json)
+            }
+            json.append(UInt8(ascii: "]"))
+        case .object(let members):
+            json.append(UInt8(ascii: "{"))
+            for (i, member) in members.enumerated() {
+                if i > 0 { json.append(UInt8(ascii: ",")) }
+                Self.append(member.name, to: &json)
+                json.append(UInt8(ascii: ":"))
+                member.value.append(to: &json)
+            }
+            json.append(UInt8(ascii: "}"))
+        }
+    }
+
+    /// Appends text as a JSON string with its quotes.
+    static func append(_ text: String, to json: inout [UInt8]) {
+        JSONText.appendString(text, to: &json)
+    }
+}

@@ -1,0 +1,165 @@
+import Events
+
+/// What a transform writes. In the configuration:
+///
+/// - `"pro"`, `3`, `true`, `null`: itself;
+/// - `$.context.ip`: the value of that field, whatever it is; nothing is written if it is missing;
+/// - `"{{ event }} on {{ context.os.name }}"`: a text with fields filled in. A missing field or
+///   null leaves nothing, numbers and booleans are spelled out, lists and objects are their JSON;
+/// - lists and objects of all these; members that come to nothing vanish;
+/// - `{ $literal: … }`: the value as it stands, also where it looks like one of the above.
+indirect enum ValueTemplate: Sendable, Equatable {
+    /// JSON text.
+    case constant([UInt8])
+    case field(FieldPath)
+    case text([Piece])
+    case list([ValueTemplate])
+    case object([Member])
+
+    enum Piece: Sendable, Equatable {
+        /// Contents of a JSON string, escapes and all.
+        case literal([UInt8])
+        case field(FieldPath)
+    }
+
+    struct Member: Sendable, Equatable {
+        /// The name as a JSON string, and the colon.
+        var key: [UInt8]
+        var value: ValueTemplate
+    }
+
+    /// Lists and objects within one another.
+    static let maximumDepth = 32
+
+    /// - Parameter keys: where the value stands, for errors.
+    init(_ value: JSONValue, keys: [String]) throws(TransformError) {
+        func fail(_ fault: FilterError) -> TransformError { TransformError(keys: keys, isKey: false, fault: fault) }
+        guard keys.count <= Self.maximumDepth else {
+            throw fail(FilterError(0..<0, "this value is nested deeper than \(Self.maximumDepth) levels"))
+        }
+        switch value {
+        case .string(let text):
+            do { self = try Self.parse(text) } catch { throw fail(error) }
+        case .list(let items):
+            var parts: [ValueTemplate] = []
+            for (i, item) in items.enumerated() { parts.append(try ValueTemplate(item, keys: keys + ["\(i)"])) }
+            self = .list(parts)
+        case .object(let members):
+            if members.count == 1, members[0].name == "$literal" {
+                try Self.checkLiteral(members[0].value, keys: keys + ["$literal"])
+                self = Self.json(members[0].value)
+                return
+            }
+            var parts: [Member] = []
+            for member in members {
+                if member.name.hasPrefix("$") {
+                    let fault = FilterError(
+                        0..<member.name.utf8.count, "\(member.name) is not known here",
+                        hint: "to set a member of that name, write { $literal: … } around the object")
+                    throw TransformError(keys: keys + [member.name], isKey: true, fault: fault)
+                }
+                var key: [UInt8] = []
+                JSONValue.append(member.name, to: &key)
+                key.append(UInt8(ascii: ":"))
+                parts.append(Member(key: key, value: try ValueTemplate(member.value, keys: keys + [member.name])))
+            }
+            self = .object(parts)
+        case .null, .bool, .integer, .double:
+            try Self.checkLiteral(value, keys: keys)
+            self = Self.json(value)
+        }
+        // What holds no field is rendered once and for all.
+        if paths.isEmpty {
+            switch self {
+            case .list, .object: self = Self.json(value.withoutDirectives)
+            case .constant, .field, .text: break
+            }
+        }
+    }
+
+    private static func json(_ value: JSONValue) -> ValueTemplate {
+        var json: [UInt8] = []
+        value.append(to: &json)
+        return .constant(json)
+    }
+
+    /// Numbers that JSON cannot say, and too deep a nesting.
+    private static func checkLiteral(_ value: JSONValue, keys: [String]) throws(TransformError) {
+        guard keys.count <= maximumDepth + 1 else {
+            let fault = FilterError(0..<0, "this value is nested deeper than \(maximumDepth) levels")
+            throw TransformError(keys: keys, isKey: false, fault: fault)
+        }
+        switch value {
+        case .double(let number) where !number.isFinite:
+            let fault = FilterError(0..<0, "JSON has no number \(number)", hint: "write a finite number, or a string")
+            throw TransformError(keys: keys, isKey: false, fault: fault)
+        case .list(let items):
+            for (i, item) in items.enumerated() { try checkLiteral(item, keys: keys + ["\(i)"]) }
+        case .object(let members):
+            for member in members { try checkLiteral(member.value, keys: keys + [member.name]) }
+        case .null, .bool, .integer, .double, .string: break
+        }
+    }
+
+    private static func parse(_ text: String) throws(FilterError) -> ValueTemplate {
+        if text.hasPrefix("$.") {
+            do { return .field(try FieldPath(parsing: String(text.dropFirst(2)))) } catch { throw error.shifted(by: 2) }
+        }
+        let bytes = Array(text.utf8)
+        var pieces: [Piece] = []
+        var literalStart = 0
+        func literal(upTo end: Int) {
+            guard end > literalStart else { return }
+            var escaped: [UInt8] = []
+            JSONText.appendContents(bytes.span.extracting(literalStart..<end), to: &escaped)
+            pieces.append(.literal(escaped))
+        }
+        var position = 0
+        while position + 1 < bytes.count {
+            guard bytes[position] == UInt8(ascii: "{"), bytes[position + 1] == UInt8(ascii: "{") else {
+                position += 1
+                continue
+            }
+            literal(upTo: position)
+            let opened = position
+            position += 2
+            while position < bytes.count, bytes[position] == 0x20 { position += 1 }
+            pieces.append(.field(try FieldPath.parse(bytes, from: &position)))
+            while position < bytes.count, bytes[position] == 0x20 { position += 1 }
+            guard position + 1 < bytes.count, bytes[position] == UInt8(ascii: "}"), bytes[position + 1] == UInt8(ascii: "}")
+            else {
+                throw FilterError(
+                    opened..<min(position + 1, bytes.count), "}} was expected behind this path",
+                    hint: "between {{ and }} stands one path, as in {{ properties.plan }}")
+            }
+            position += 2
+            literalStart = position
+        }
+        guard pieces.contains(where: { if case .field = $0 { true } else { false } }) else { return json(.string(text)) }
+        literal(upTo: bytes.count)
+        return .text(pieces)
+    }
+
+    /// Every field that it takes something from.
+    var paths: [FieldPath] {
+        switch self {
+        case .constant: []
+        case .field(let path): [path]
+        case .text(let pieces): pieces.compactMap { if case .field(let path) = $0 { path } else { nil } }
+        case .list(let items): items.flatMap(\.paths)
+        case .object(let members): members.flatMap(\.value.paths)
+        }
+    }
+}
+
+extension JSONValue {
+    /// With what `$literal` stands around put in its place.
+    fileprivate var withoutDirectives: JSONValue {
+        switch self {
+        case .null, .bool, .integer, .double, .string: self
+        case .list(let items): .list(items.map(\.withoutDirectives))
+        case .object(let members) where members.count == 1 && members[0].name == "$literal": members[0].value
+        case .object(let members): .object(members.map { Member($0.name, $0.value.withoutDirectives) })
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Events
+
+/// A value template bound to a path table: writes the value for one event.
+indirect enum ValueWriter: Sendable {
+    case constant([UInt8])
+    case field(Int)
+    case text([Piece])
+    case list([ValueWriter])
+    case object([Member])
+
+    enum Piece: Sendable {
+        case literal([UInt8])
+        case field(Int)
+    }
+
+    struct Member: Sendable {
+        var key: [UInt8]
+        var value: ValueWriter
+    }
+
+    init(_ template: ValueTemplate, _ table: inout PathTable) {
+        switch template {
+        case .constant(let json): self = .constant(json)
+        case .field(let path): self = .field(table.index(of: path))
+        case .text(let pieces):
+            self = .text(
+                pieces.map {
+                    switch $0 {
+                    case .literal(let bytes): .literal(bytes)
+                    case .field(let path): .field(table.index(of: path))
+                    }
+                })
+        case .list(let items): self = .list(items.map { ValueWriter($0, &table) })
+        case .object(let members):
+            self = .object(members.map { Member(key: $0.key, value: ValueWriter($0.value, &table)) })
+        }
+    }
+
+    /// Appends JSON to `text`, copied from the event's bytes wherever it can be.
+    /// - Returns: false if it came to nothing; `text` is unchanged then.
+    func write(_ view: borrowing EventView, to text: inout [UInt8]) -> Bool {
+        switch self {
+        case .constant(let json): text.append(contentsOf: json)
+        case .field(let path):
+            let value = view.value(path)
+            guard value.type != .missing else { return false }
+            text.append(contentsOf: view.json.extracting(value.jsonRange))
+        case .text(let pieces):
+            text.append(UInt8(ascii: "\""))
+            for piece in pieces {
+                switch piece {
+                case .literal(let bytes): text.append(contentsOf: bytes)
+                case .field(let path): Self.fill(view.value(path), view, into: &text)
+                }
+            }
+            text.append(UInt8(ascii: "\""))
+        case .list(let items):
+            text.append(UInt8(ascii: "["))
+            var isFirst = true
+            for item in items { Self.append([], item, view, &isFirst, to: &text) }
+            text.append(UInt8(ascii: "]"))
+        case .object(let members):
+            text.append(UInt8(ascii: "{"))
+            var isFirst = true
+            for member in members { Self.append(member.key, member.value, view, &isFirst, to: &text) }
+            text.append(UInt8(ascii: "}"))
+        }
+        return true
+    }
+
+    private static func append(
+        _ key: [UInt8], _ value: ValueWriter, _ view: borrowing EventView, _ isFirst: inout Bool, to text: inout [UInt8]
+    ) {
+        let mark = text.count
+        if !isFirst { text.append(UInt8(ascii: ",")) }
+        text.append(contentsOf: key)
+        if value.write(view, to: &text) {
+            isFirst = false
+        } else {
+            text.removeLast(text.count - mark)
+        }
+    }
+
+    /// A field inside a text. What stands in a JSON string of the event is copied with its escapes.
+    private static func fill(_ value: FieldValue, _ view: borrowing EventView, into text: inout [UInt8]) {
+        switch value.type {
+        case .missing, .null: break
+        case .string, .escapedString, .number, .true, .false: text.append(contentsOf: view.bytes(value.slice))
+        case .array, .object: JSONText.appendContents(view.bytes(value.slice), to: &text)
+        }
+    }
+}
+
+extension FieldValue {
+    /// Where the value lies in the event, a string's quotes included.
+    var jsonRange: Range<Int> {
+        switch type {
+        case .string, .escapedString: slice.range.lowerBound - 1..<slice.range.upperBound + 1
+        case .missing, .null, .true, .false, .number, .array, .object: slice.range
+        }
+    }
+}
