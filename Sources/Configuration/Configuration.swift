@@ -1,3 +1,17 @@
+// Configuration: YAML text to values that are known to be valid.
+//
+// - Everything that is wrong is found and told at once, each with file, line, column, the line, a
+//   caret and a hint: no error hides another. What has errors gives no configuration at all.
+// - A key is declared once (`Field`): its name, type, bounds, default and meaning. Parsing, "did you
+//   mean", and whatever describes the configuration come from that one declaration.
+// - A secret is never in the YAML, and never in a diagnostic, a description or a dump of a value
+//   from here: only whoever asks for `value` or `settings` by name gets it.
+// - Input is bounded: size of a file, number of files, depth, what aliases expand to, the number of
+//   diagnostics. No input traps.
+//
+// It reads files (the configuration's and the secrets') and changes nothing. It never opens a
+// socket, never loads a plugin, never asks the network: `penstock check` may run anywhere.
+
 import Events
 import Routing
 
@@ -14,6 +28,7 @@ package struct Configuration: Sendable {
 
     package struct Source: Sendable, Equatable {
         package var name: String
+        /// Absolute; at most 107 bytes (unix(7)).
         package var socket: String
         /// Permission bits of the socket's file.
         package var mode: UInt32 = 0o660
@@ -55,83 +70,14 @@ package struct Configuration: Sendable {
         package var cursorInterval: Duration = .seconds(1)
     }
 
-    package struct Route: Sendable {
+    package struct Route: Sendable, Equatable {
         package var name: String
-        package var filter: Filter
-        package var transforms: [Transform]
+        package var rules: Rules
+        /// Names of destinations; each is one that exists.
         package var to: [String]
-    }
 
-    package struct Destination: Sendable {
-        package enum Kind: Sendable {
-            case file(File)
-            case http(HTTP)
-            case plugin(Plugin)
-        }
-        package enum Start: Sendable, Equatable {
-            case now
-            case earliest
-            /// Nanoseconds since 1970-01-01 UTC.
-            case time(Int64)
-        }
-        package struct Batch: Sendable, Equatable {
-            package var events: Int
-            package var bytes: Int
-            package var wait: Duration
-        }
-        package struct Retry: Sendable, Equatable {
-            package var initial: Duration = .milliseconds(500)
-            package var max: Duration = .seconds(300)
-            package var giveUpAfter: Duration?
-        }
-        package var name: String
-        package var kind: Kind
-        package var start: Start = .now
-        package var batch: Batch
-        package var inFlight: Int
-        package var retry: Retry
-        package var filter: Filter
-        package var transforms: [Transform]
-        /// Bytes that its dead letters may take.
-        package var deadLetters: Int = 1 << 30
-    }
-
-    package struct File: Sendable, Equatable {
-        package enum Compression: Sendable, Equatable { case none, gzip, zstd }
-        /// Absolute; strftime(3) conversions in it are filled in from the receive time.
-        package var path: String
-        package var compression: Compression
-        package var rotateSize: Int?
-        package var rotateEvery: Duration?
-        /// IANA name; nil: UTC.
-        package var timezone: String?
-    }
-
-    package struct HTTP: Sendable, Equatable {
-        package enum Format: String, Sendable, CaseIterable { case ndjson, array, single }
-        package enum Method: String, Sendable, CaseIterable { case POST, PUT, PATCH }
-        package var url: String
-        package var method: Method = .POST
-        package var format: Format = .array
-        /// In the order given. Secrets are filled in.
-        package var headers: [Header] = []
-        package var gzip: Bool = false
-        package var connectTimeout: Duration = .seconds(10)
-        package var timeout: Duration = .seconds(30)
-
-        package struct Header: Sendable, Equatable {
-            package var name: String
-            package var value: String
-        }
-    }
-
-    package struct Plugin: Sendable, Equatable {
-        /// As written; found as NAME.so or libNAME.so below the plugin directories.
-        package var plugin: String
-        /// JSON text of an object, secrets filled in.
-        package var settings: String
-        /// How long a batch may take before its events count as unsettled.
-        package var deadline: Duration = .seconds(30)
+        package var filter: Filter { rules.filter }
+        package var transforms: [Transform] { rules.transforms }
     }
 
     package struct Control: Sendable, Equatable {

@@ -1,0 +1,213 @@
+import Routing
+
+/// A draft to a configuration: what only shows when everything is known (names that have to exist,
+/// files that two would write, secrets), and the defaults that depend on something else.
+struct ConfigurationBuilder {
+    let draft: ConfigurationDraft
+    let secrets: SecretStore
+    let accounts: Accounts
+    let diagnostics: Diagnostics
+
+    /// Complete only if no errors were found.
+    func build(at place: Place) -> Configuration {
+        checkSources(place)
+        let routes = checkedRoutes()
+        checkReach()
+        return Configuration(
+            sources: draft.sources.map { located in
+                var source = located.draft
+                source.name = located.name
+                return source
+            },
+            journal: draft.journal, routes: routes, destinations: destinations(), control: draft.control,
+            plugins: draft.plugins)
+    }
+
+    // MARK: Sources
+
+    private func checkSources(_ place: Place) {
+        if draft.sources.isEmpty, !diagnostics.hasErrors {
+            diagnostics.warning(
+                at: draft.found["sources"]?.place ?? place, "there is no source, so no event can come in",
+                hint: "add sources: { apps: { socket: /run/penstock/events.sock } }")
+        }
+        var owners: [String: (name: String, place: Place)] = [:]
+        if !draft.control.socket.isEmpty {
+            owners[draft.control.socket] = ("the control socket", draft.found["control.socket"]?.value.place ?? place)
+        }
+        checkLength(draft.control.socket, draft.found["control.socket"]?.value.place ?? place)
+        for source in draft.sources {
+            let socket = source.draft.socket
+            let place = source.place(of: "socket")
+            checkLength(socket, place)
+            if !socket.isEmpty {
+                if let owner = owners[socket] {
+                    diagnostics.error(
+                        at: place, "\(owner.name) has the same socket", hint: "give each a socket of its own",
+                        note: .init("it is named here", at: owner.place))
+                } else {
+                    owners[socket] = ("source \(quoted(source.name))", place)
+                }
+            }
+            if let group = source.draft.group, !accounts.hasGroup(group) { warnUnknown("group", group, source.place(of: "group")) }
+            for user in source.draft.allow?.users ?? [] where !accounts.hasUser(user) {
+                warnUnknown("user", user, source.place(of: "allow"))
+            }
+            for group in source.draft.allow?.groups ?? [] where !accounts.hasGroup(group) {
+                warnUnknown("group", group, source.place(of: "allow"))
+            }
+        }
+    }
+
+    /// `sun_path` of unix(7) has 108 bytes, one of them for the NUL.
+    private func checkLength(_ socket: String, _ place: Place) {
+        guard socket.utf8.count > 107 else { return }
+        diagnostics.error(
+            at: place, "the path of a socket has at most 107 bytes, this one has \(socket.utf8.count)",
+            hint: "use a shorter directory, such as /run/penstock")
+    }
+
+    private func warnUnknown(_ what: String, _ name: String, _ place: Place) {
+        diagnostics.warning(at: place, "this machine has no \(what) \(quoted(name))", hint: "check the spelling, or make it")
+    }
+
+    // MARK: Routes
+
+    private func checkedRoutes() -> [Configuration.Route] {
+        let names = Set(draft.destinations.map(\.name))
+        var seen: [String: Place] = [:]
+        return draft.routes.map { route in
+            if route.draft.name != nil {
+                if let first = seen[route.name] {
+                    diagnostics.error(
+                        at: route.place(of: "name"), "another route has the name \(quoted(route.name))",
+                        hint: "give each route a name of its own", note: .init("it was given first here", at: first))
+                } else {
+                    seen[route.name] = route.place(of: "name")
+                }
+            }
+            if route.draft.to.isEmpty, let to = route.found["to"], to.value.items?.isEmpty == true {
+                diagnostics.error(at: to.place, "a route has to name a destination", hint: "name one, or remove the route")
+            }
+            var targets: Set<String> = []
+            for target in route.draft.to {
+                if !targets.insert(target.name).inserted {
+                    diagnostics.error(
+                        at: target.place, "this route names \(quoted(target.name)) twice", hint: "remove one of the two")
+                } else if !names.contains(target.name) {
+                    let nearest = NearestName.find(target.name, among: names.sorted())
+                    diagnostics.error(
+                        at: target.place, "there is no destination \(quoted(target.name))",
+                        hint: nearest.map { "did you mean \(quoted($0))?" } ?? Self.list(names))
+                }
+            }
+            return .init(name: route.name, rules: route.draft.rules, to: route.draft.to.map(\.name))
+        }
+    }
+
+    private static func list(_ names: Set<String>) -> String {
+        names.isEmpty
+            ? "add it below destinations:" : "the destinations are \(names.sorted().prefix(20).joined(separator: ", "))"
+    }
+
+    private func checkReach() {
+        let reached = Set(draft.routes.flatMap { $0.draft.to.map(\.name) })
+        for destination in draft.destinations where !reached.contains(destination.name) {
+            diagnostics.warning(
+                at: destination.place, "no route leads to the destination \(quoted(destination.name))",
+                hint: "add it to the to: of a route")
+        }
+    }
+
+    // MARK: Destinations
+
+    private func destinations() -> [Configuration.Destination] {
+        var files: [String: (name: String, place: Place)] = [:]
+        return draft.destinations.compactMap { located in
+            let draft = located.draft
+            if draft.retry.initial > draft.retry.max {
+                let key = located.found["retry.initial"] == nil ? "retry.max" : "retry.initial"
+                diagnostics.error(
+                    at: located.place(of: key),
+                    "retry.initial (\(Quantity.text(draft.retry.initial))) is longer than retry.max (\(Quantity.text(draft.retry.max)))",
+                    hint: "make it shorter")
+            }
+            guard let kind = DestinationKind.allCases.first(where: { located.found[$0.rawValue] != nil }) else {
+                reportKindless(located)
+                return nil
+            }
+            var value: Configuration.Destination.Kind
+            var compressed = false
+            switch kind {
+            case .file:
+                let compression = Self.compression(draft.file)
+                compressed = compression != .none
+                if let owner = files[draft.file], !draft.file.isEmpty {
+                    diagnostics.error(
+                        at: located.place(of: "file"), "destination \(quoted(owner.name)) writes the same file",
+                        hint: "one destination may be named by many routes; or give each its own file",
+                        note: .init("it is named here", at: owner.place))
+                } else {
+                    files[draft.file] = (located.name, located.place(of: "file"))
+                }
+                value = .file(
+                    .init(
+                        path: draft.file, compression: compression, rotateSize: draft.rotateSize,
+                        rotateEvery: draft.rotateEvery, timezone: draft.timezone))
+            case .http:
+                value = .http(
+                    .init(
+                        url: draft.http, method: draft.method, format: draft.format,
+                        headers: draft.headers.map { .init(name: $0.name, text: secrets.resolve($0.value, singleLine: true)) },
+                        gzip: draft.compression == .gzip, connectTimeout: draft.connectTimeout, timeout: draft.timeout))
+                checkHeaders(located)
+            case .plugin:
+                value = .plugin(
+                    .init(plugin: draft.plugin, settingsText: secrets.resolve(draft.settings), deadline: draft.deadline))
+            }
+            let usual = kind.batch(compressed: compressed)
+            return .init(
+                name: located.name, kind: value, start: draft.start,
+                batch: .init(
+                    events: draft.batchEvents ?? usual.events, bytes: draft.batchBytes ?? usual.bytes,
+                    wait: draft.batchWait ?? usual.wait),
+                inFlight: draft.inFlight ?? kind.inFlight, retry: draft.retry, rules: draft.rules,
+                deadLetters: draft.deadLetters)
+        }
+    }
+
+    private func reportKindless(_ located: Located<DestinationDraft>) {
+        // A preset would say what it is, and has its own error.
+        guard located.found["preset"] == nil else { return }
+        diagnostics.error(
+            at: located.place, "destination \(quoted(located.name)) needs one of file, http, plugin",
+            hint: "add file: PATH, http: URL or plugin: NAME")
+    }
+
+    private func checkHeaders(_ located: Located<DestinationDraft>) {
+        var seen: Set<String> = []
+        for header in located.draft.headers where !seen.insert(header.name.lowercased()).inserted {
+            diagnostics.error(
+                at: located.place(of: "headers"), "the header \(header.name) is set twice", hint: "remove one of the two")
+        }
+    }
+
+    private static func compression(_ path: String) -> Configuration.File.Compression {
+        if path.hasSuffix(".gz") { return .gzip }
+        return path.hasSuffix(".zst") ? .zstd : .none
+    }
+}
+
+/// Which users and groups this machine knows, so that a misspelt one is told before it matters.
+package struct Accounts: Sendable {
+    package var hasUser: @Sendable (String) -> Bool
+    package var hasGroup: @Sendable (String) -> Bool
+
+    package init(hasUser: @escaping @Sendable (String) -> Bool, hasGroup: @escaping @Sendable (String) -> Bool) {
+        self.hasUser = hasUser
+        self.hasGroup = hasGroup
+    }
+
+    /// Nobody is looked up.
+    package static let unchecked = Accounts(hasUser: { _ in true }, hasGroup: { _ in true })
+}

@@ -1,0 +1,81 @@
+/// What a reload has to do to get from one configuration to another. Names only; the values are in
+/// the configurations.
+package struct ConfigurationDifference: Sendable, Equatable {
+    package struct Names: Sendable, Equatable {
+        /// In the new configuration's order.
+        package var added: [String] = []
+        /// In the old one's order.
+        package var removed: [String] = []
+        /// In both, with different values.
+        package var changed: [String] = []
+
+        package var isEmpty: Bool { added.isEmpty && removed.isEmpty && changed.isEmpty }
+    }
+
+    package var sources: Names
+    /// `changed` are those that need a new worker: where to, how much at once, how to retry. `start`
+    /// is no difference: it only counts when a destination first appears.
+    package var destinations: Names
+    /// Destinations in both whose events are chosen or changed differently now: their own filter
+    /// and transforms, or the routes that lead to them. May overlap with `destinations.changed`.
+    package var rerouted: [String]
+    /// Reload has to refuse this one.
+    package var journalDirectoryChanged: Bool
+    /// Anything else of the journal.
+    package var journalChanged: Bool
+    package var controlChanged: Bool
+    package var pluginDirectoriesChanged: Bool
+
+    package init(from old: Configuration, to new: Configuration) {
+        sources = Self.names(old.sources, new.sources, \.name) { $0 == $1 }
+        destinations = Self.names(old.destinations, new.destinations, \.name) { a, b in
+            var a = a
+            a.start = b.start
+            a.rules = b.rules
+            return a == b
+        }
+        let before = Dictionary(old.destinations.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        rerouted = new.destinations.filter { destination in
+            guard let earlier = before[destination.name] else { return false }
+            return earlier.rules != destination.rules
+                || Self.ways(to: destination.name, in: old) != Self.ways(to: destination.name, in: new)
+        }.map(\.name)
+        journalDirectoryChanged = old.journal.directory != new.journal.directory
+        var journal = old.journal
+        journal.directory = new.journal.directory
+        journalChanged = journal != new.journal
+        controlChanged = old.control != new.control
+        pluginDirectoriesChanged = old.plugins != new.plugins
+    }
+
+    package var isEmpty: Bool {
+        sources.isEmpty && destinations.isEmpty && rerouted.isEmpty && !journalDirectoryChanged && !journalChanged
+            && !controlChanged && !pluginDirectoriesChanged
+    }
+
+    /// The routes that lead to a destination, without what else they lead to.
+    private static func ways(to name: String, in configuration: Configuration) -> [Configuration.Route] {
+        configuration.routes.filter { $0.to.contains(name) }.map { route in
+            var way = route
+            way.to = [name]
+            return way
+        }
+    }
+
+    private static func names<Item>(
+        _ old: [Item], _ new: [Item], _ name: KeyPath<Item, String>, same: (Item, Item) -> Bool
+    ) -> Names {
+        let before = Dictionary(old.map { ($0[keyPath: name], $0) }, uniquingKeysWith: { first, _ in first })
+        let after = Set(new.map { $0[keyPath: name] })
+        var names = Names()
+        for item in new {
+            guard let earlier = before[item[keyPath: name]] else {
+                names.added.append(item[keyPath: name])
+                continue
+            }
+            if !same(earlier, item) { names.changed.append(item[keyPath: name]) }
+        }
+        names.removed = old.map { $0[keyPath: name] }.filter { !after.contains($0) }
+        return names
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+
+/// The text of one configuration file, in lines as libyaml counts them.
+final class ConfigurationFile: Sendable {
+    /// Far beyond any configuration that people write; what is larger was named by mistake.
+    static let maximumSize = 1 << 20
+
+    /// As shown in errors.
+    let path: String
+    let text: String
+    /// Without their ends.
+    let lines: [String]
+
+    init(path: String, text: String) {
+        self.path = path
+        self.text = text
+        lines = Self.split(text)
+    }
+
+    /// The directory that relative paths in this file start from.
+    var directory: String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    func place(line: Int, column: Int, length: Int = 1) -> Place {
+        let text = lines.indices.contains(line - 1) ? lines[line - 1] : ""
+        return Place(file: path, line: line, column: column, length: length, text: text)
+    }
+
+    /// Reads a file; says what is wrong with it as a file: missing, too large, not text.
+    static func read(_ path: String, _ diagnostics: Diagnostics) -> ConfigurationFile? {
+        let bytes: Data
+        do {
+            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            defer { try? handle.close() }
+            bytes = try handle.read(upToCount: maximumSize + 1) ?? Data()
+        } catch {
+            diagnostics.error(
+                at: Place(file: path), "cannot be read: \(Self.reason(error))",
+                hint: "check that the file is there and that this user may read it")
+            return nil
+        }
+        guard bytes.count <= maximumSize else {
+            diagnostics.error(at: Place(file: path), "is larger than the 1 MiB that a configuration file may have")
+            return nil
+        }
+        return decode([UInt8](bytes), path: path, diagnostics)
+    }
+
+    /// From bytes: UTF-8 without control characters.
+    static func decode(_ bytes: [UInt8], path: String, _ diagnostics: Diagnostics) -> ConfigurationFile? {
+        guard var text = String(validating: bytes, as: UTF8.self) else {
+            // Shown with what could be read of it, to find the place.
+            let lossy = ConfigurationFile(path: path, text: String(decoding: bytes, as: UTF8.self))
+            let line = lossy.lines.firstIndex { $0.unicodeScalars.contains("\u{FFFD}") } ?? 0
+            let column = lossy.lines.indices.contains(line)
+                ? lossy.lines[line].unicodeScalars.prefix { $0 != "\u{FFFD}" }.count : 0
+            diagnostics.error(
+                at: lossy.place(line: line + 1, column: column + 1), "the file is not valid UTF-8 here",
+                hint: "save the file as UTF-8")
+            return nil
+        }
+        // A byte order mark is no part of the text.
+        if text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
+        let file = ConfigurationFile(path: path, text: text)
+        for (number, line) in file.lines.enumerated() {
+            if let column = line.unicodeScalars.enumerated().first(where: { !isPrintable($0.element) })?.offset {
+                diagnostics.error(
+                    at: file.place(line: number + 1, column: column + 1),
+                    "a character that YAML does not allow", hint: "write it as an escape in double quotes")
+                return nil
+            }
+        }
+        return file
+    }
+
+    /// YAML's `c-printable`, which libyaml insists on.
+    private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x09, 0x20...0x7E, 0xA0...0xD7FF, 0xE000...0xFEFE, 0xFF00...0xFFFD, 0x1_0000...0x10_FFFF: true
+        default: false
+        }
+    }
+
+    /// libyaml ends a line at CR, LF, CR LF, NEL, LS and PS; so must we, or its marks point elsewhere.
+    private static func split(_ text: String) -> [String] {
+        var lines: [String] = []
+        var current = String.UnicodeScalarView()
+        var afterReturn = false
+        for scalar in text.unicodeScalars {
+            let completesReturn = afterReturn && scalar == "\n"
+            afterReturn = scalar == "\r"
+            if completesReturn { continue }
+            switch scalar {
+            case "\r", "\n", "\u{85}", "\u{2028}", "\u{2029}":
+                lines.append(String(current))
+                current = String.UnicodeScalarView()
+            default:
+                current.append(scalar)
+            }
+        }
+        lines.append(String(current))
+        return lines
+    }
+
+    /// What strerror(3) says, where Foundation kept it.
+    static func reason(_ error: any Error) -> String {
+        var cause = error as NSError
+        while let next = cause.userInfo[NSUnderlyingErrorKey] as? NSError { cause = next }
+        if cause.domain == NSPOSIXErrorDomain, let code = POSIXErrorCode(rawValue: Int32(clamping: cause.code)) {
+            return POSIXError(code).localizedDescription
+        }
+        switch (error as NSError).code {
+        case CocoaError.fileReadNoSuchFile.rawValue, CocoaError.fileNoSuchFile.rawValue:
+            return "there is no such file"
+        case CocoaError.fileReadNoPermission.rawValue: return "permission denied"
+        default: return error.localizedDescription
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+
+/// What loading gave: a configuration or the reasons why there is none.
+package struct LoadResult: Sendable {
+    /// Nil if there is an error.
+    package var configuration: Configuration?
+    /// Errors and warnings, by file in the order read, then by line.
+    package var diagnostics: [Diagnostic]
+
+    package var errors: [Diagnostic] { diagnostics.filter { $0.severity == .error } }
+    package var warnings: [Diagnostic] { diagnostics.filter { $0.severity == .warning } }
+}
+
+/// Reads a configuration: the named file, then `conf.d/*.yaml` beside it in the order of their
+/// names. Reads files only; any thread.
+package struct ConfigurationLoader: Sendable {
+    package static let installedPlugins = ["/usr/lib/penstock/plugins"]
+    /// Files in conf.d.
+    static let maximumFiles = 1_000
+
+    /// The default of `plugins.directories`: the daemon knows where it was installed.
+    package var pluginDirectories: [String]
+    /// systemd's credentials; nil: there are none.
+    package var credentialsDirectory: String?
+    /// True where the service's credentials cannot be expected: a secret that there is nowhere to
+    /// look for is a warning, and empty in the configuration.
+    package var missingSecretsAreWarnings: Bool
+    package var accounts: Accounts
+
+    package init(
+        pluginDirectories: [String] = installedPlugins,
+        credentialsDirectory: String? = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"],
+        missingSecretsAreWarnings: Bool = false, accounts: Accounts = .unchecked
+    ) {
+        self.pluginDirectories = pluginDirectories
+        self.credentialsDirectory = credentialsDirectory
+        self.missingSecretsAreWarnings = missingSecretsAreWarnings
+        self.accounts = accounts
+    }
+
+    /// - Parameter file: path of penstock.yaml, shown in errors as it is given.
+    package func load(file: String) -> LoadResult {
+        let diagnostics = Diagnostics()
+        let paths = [file] + fragments(of: file, diagnostics)
+        let files = paths.compactMap { ConfigurationFile.read($0, diagnostics) }
+        return load(files, diagnostics)
+    }
+
+    /// The same from text, without conf.d.
+    package func load(text: String, named name: String) -> LoadResult {
+        let diagnostics = Diagnostics()
+        let file = ConfigurationFile.decode(Array(text.utf8), path: name, diagnostics)
+        return load(file.map { [$0] } ?? [], diagnostics)
+    }
+
+    private func load(_ files: [ConfigurationFile], _ diagnostics: Diagnostics) -> LoadResult {
+        let unreadable = diagnostics.hasErrors
+        let roots = files.map { YAMLComposer.compose($0, diagnostics) }
+        // What is missing in one file may stand in another that could not be read: then errors
+        // about what does not exist would only mislead.
+        let syntaxErrors = diagnostics.hasErrors && (unreadable || roots.contains { $0 == nil })
+        let merge = ConfigurationMerge(diagnostics: diagnostics)
+        let first = files.first.map { $0.place(line: 1, column: 1) } ?? Place(file: "penstock.yaml")
+        var draft = ConfigurationDraft(plugins: .init(directories: pluginDirectories))
+        if let root = merge.merge(roots.compactMap { $0 }) {
+            draft.found = Section.configuration.read(root, named: "the configuration", into: &draft, diagnostics)
+        }
+        var configuration: Configuration?
+        if !syntaxErrors {
+            let builder = ConfigurationBuilder(
+                draft: draft,
+                secrets: SecretStore(
+                    credentials: credentialsDirectory, directory: draft.secretsDirectory,
+                    missingIsWarning: missingSecretsAreWarnings, diagnostics),
+                accounts: accounts, diagnostics: diagnostics)
+            configuration = builder.build(at: first)
+        }
+        return LoadResult(
+            configuration: diagnostics.hasErrors ? nil : configuration,
+            diagnostics: Self.ordered(diagnostics.list, by: files.map(\.path)))
+    }
+
+    /// Readers of errors work from the top of a file to its end.
+    private static func ordered(_ list: [Diagnostic], by paths: [String]) -> [Diagnostic] {
+        func key(_ diagnostic: Diagnostic) -> (Int, Int, Int) {
+            (paths.firstIndex(of: diagnostic.place.file) ?? -1, diagnostic.place.line, diagnostic.place.column)
+        }
+        return list.enumerated()
+            .sorted { a, b in key(a.element) == key(b.element) ? a.offset < b.offset : key(a.element) < key(b.element) }
+            .map(\.element)
+    }
+
+    private func fragments(of file: String, _ diagnostics: Diagnostics) -> [String] {
+        let directory = ConfigurationFile(path: file, text: "").directory + "/conf.d"
+        guard FileManager.default.fileExists(atPath: directory) else { return [] }
+        do {
+            let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+                .filter { $0.hasSuffix(".yaml") && !$0.hasPrefix(".") }
+                .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            guard names.count <= Self.maximumFiles else {
+                diagnostics.error(at: Place(file: directory), "holds more than \(Self.maximumFiles) files")
+                return []
+            }
+            return names.map { directory + "/" + $0 }
+        } catch {
+            diagnostics.error(at: Place(file: directory), "cannot be read: \(ConfigurationFile.reason(error))")
+            return []
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Routing
+
+extension Configuration {
+    package struct Destination: Sendable, Equatable {
+        package enum Kind: Sendable, Equatable {
+            case file(File)
+            case http(HTTP)
+            case plugin(Plugin)
+        }
+        package enum Start: Sendable, Equatable {
+            case now
+            case earliest
+            /// Nanoseconds since 1970-01-01 UTC.
+            case time(Int64)
+        }
+        package struct Batch: Sendable, Equatable {
+            package var events: Int
+            package var bytes: Int
+            package var wait: Duration
+        }
+        package struct Retry: Sendable, Equatable {
+            package var initial: Duration = .milliseconds(500)
+            package var max: Duration = .seconds(300)
+            package var giveUpAfter: Duration?
+        }
+        package var name: String
+        package var kind: Kind
+        package var start: Start = .now
+        package var batch: Batch
+        package var inFlight: Int
+        package var retry: Retry
+        package var rules: Rules
+        /// Bytes that its dead letters may take.
+        package var deadLetters: Int = 1 << 30
+
+        package var filter: Filter { rules.filter }
+        package var transforms: [Transform] { rules.transforms }
+    }
+
+    package struct File: Sendable, Equatable {
+        package enum Compression: Sendable, Equatable { case none, gzip, zstd }
+        /// Absolute; strftime(3) conversions in it are filled in from the receive time.
+        package var path: String
+        package var compression: Compression
+        package var rotateSize: Int?
+        package var rotateEvery: Duration?
+        /// IANA name; nil: UTC.
+        package var timezone: String?
+    }
+
+    package struct HTTP: Sendable, Equatable {
+        package enum Format: String, Sendable, CaseIterable { case ndjson, array, single }
+        package enum Method: String, Sendable, CaseIterable { case POST, PUT, PATCH }
+        package var url: String
+        package var method: Method = .POST
+        package var format: Format = .array
+        /// In the order given.
+        package var headers: [Header] = []
+        package var gzip: Bool = false
+        package var connectTimeout: Duration = .seconds(10)
+        package var timeout: Duration = .seconds(30)
+
+        package struct Header: Sendable, Equatable {
+            package var name: String
+            /// For showing: secrets by their names.
+            package var text: ConcealedText
+            /// For sending: secrets filled in, free of control characters.
+            package var value: String { text.revealed }
+        }
+    }
+
+    package struct Plugin: Sendable, Equatable {
+        /// As written; found as NAME.so or libNAME.so below the plugin directories.
+        package var plugin: String
+        /// For showing: JSON text with secrets by their names.
+        package var settingsText: ConcealedText
+        /// JSON text of an object, secrets filled in.
+        package var settings: String { settingsText.revealed }
+        /// How long a batch may take before its events count as unsettled.
+        package var deadline: Duration = .seconds(30)
+    }
+}

@@ -1,0 +1,62 @@
+/// A destination while it is read: what was given, before the defaults that depend on its kind.
+struct DestinationDraft: Sendable {
+    enum Compression: String, Sendable, CaseIterable { case gzip, none }
+
+    var file = ""
+    var http = ""
+    var plugin = ""
+    var start = Configuration.Destination.Start.now
+    var batchEvents: Int?
+    var batchBytes: Int?
+    var batchWait: Duration?
+    var inFlight: Int?
+    var retry = Configuration.Destination.Retry()
+    var rules = Rules()
+    var deadLetters: Int = 1 << 30
+
+    var rotateSize: Int?
+    var rotateEvery: Duration?
+    var timezone: String?
+
+    var method = Configuration.HTTP.Method.POST
+    var format = Configuration.HTTP.Format.array
+    var headers: [HeaderDraft] = []
+    var compression = Compression.none
+    var connectTimeout: Duration = .seconds(10)
+    var timeout: Duration = .seconds(30)
+
+    var isolation = "none"
+    var settings = SecretTemplate(pieces: [.literal("{}")])
+    var deadline: Duration = .seconds(30)
+}
+
+struct HeaderDraft: Sendable {
+    var name: String
+    var value: SecretTemplate
+}
+
+/// The three kinds of destination, each named by the key that makes it one.
+enum DestinationKind: String, CaseIterable, Sendable {
+    case file, http, plugin
+
+    /// Defaults of `batch` and `in_flight`: a file is written in large pieces by one writer, a
+    /// service is asked several times at once, a plugin gets one batch at a time.
+    func batch(compressed: Bool) -> Configuration.Destination.Batch {
+        switch self {
+        case .file: .init(events: 10_000, bytes: 1 << 20, wait: compressed ? .seconds(1) : .zero)
+        case .http: .init(events: 500, bytes: 1 << 20, wait: .seconds(1))
+        case .plugin: .init(events: 512, bytes: 1 << 20, wait: .milliseconds(200))
+        }
+    }
+
+    var inFlight: Int { self == .http ? 4 : 1 }
+
+    /// "a file", "an HTTP", "a plugin" … destination.
+    var article: String {
+        switch self {
+        case .file: "a file"
+        case .http: "an HTTP"
+        case .plugin: "a plugin"
+        }
+    }
+}

@@ -1,0 +1,102 @@
+/// `destinations.NAME`: the keys that all have, and those of each kind.
+extension Section where Target == DestinationDraft {
+    static let common: [Field<DestinationDraft>] = [
+        Field("start", \.start, .start, "where a destination begins when it first appears: now, earliest or a time"),
+        Field("where", \.rules.condition, .filter, "only events that this filter lets through"),
+        Field("transforms", \.rules.steps, .transforms, "what is changed, after the route's transforms"),
+        Field(
+            "batch",
+            keys: Section([
+                Field("events", \.batchEvents, .integer(1...100_000), default: "by kind", "events that are handed over at once"),
+                Field("bytes", \.batchBytes, .size((1 << 10)...(64 << 20)), default: "1MiB", "bytes that are handed over at once"),
+                Field(
+                    "wait", \.batchWait, .duration(.zero...days(1)), default: "by kind",
+                    "how long the first event of a batch waits for others"),
+            ]), "how many events are handed over at once"),
+        Field("in_flight", \.inFlight, .integer(1...1_024), default: "by kind", "batches that may be under way at once"),
+        Field(
+            "retry",
+            keys: Section([
+                Field("initial", \.retry.initial, .duration(.milliseconds(1)...days(1)), "wait before the first repetition"),
+                Field("max", \.retry.max, .duration(.milliseconds(1)...days(1)), "longest wait between two"),
+                Field(
+                    "give_up_after", \.retry.giveUpAfter, .duration(.seconds(1)...days(3_650)), default: "never",
+                    "after this long, events go to the dead letters"),
+            ]), "when a delivery that failed is tried again"),
+        Field(
+            "dead_letters",
+            keys: Section([
+                Field("size", \.deadLetters, .size((64 << 10)...(1 << 50)), "bytes that refused events may take")
+            ]), "events that the destination refused for good"),
+        .unsupported("mapping", "another shape of the events"),
+        .unsupported("timed", "timed events"),
+        .unsupported("session", "sessions"),
+        .unsupported("order", "delivery in order by user"),
+        .unsupported("preset", "services that Penstock knows"),
+        .unsupported("token", "presets"),
+        .unsupported("url", "presets"),
+    ]
+
+    private static let own: [DestinationKind: [Field<DestinationDraft>]] = [
+        .file: [
+            Field("file", \.file, .destinationFile, required: true, "path; strftime(3) conversions stand for the time of receipt"),
+            Field(
+                "rotate",
+                keys: Section([
+                    Field("size", \.rotateSize, .size((4 << 10)...(1 << 50)), default: "never", "begin another file at this size"),
+                    Field("every", \.rotateEvery, .duration(.seconds(1)...days(366)), default: "never", "begin another file this often"),
+                ]), "when another file is begun"),
+            Field("timezone", \.timezone, .timezone, default: "UTC", "time zone of the conversions in the path"),
+        ],
+        .http: [
+            Field("http", \.http, .url, required: true, "URL that batches are sent to"),
+            Field("method", \.method, .choice, "HTTP method"),
+            Field("format", \.format, .choice, "body: a line for each event, one array, or one event a request"),
+            Field("headers", \.headers, .headers, "headers; {{ secret.NAME }} stands for a secret"),
+            Field("compression", \.compression, .choice, "compression of the body"),
+            Field("timeout", \.timeout, .duration(.milliseconds(10)...days(1)), "how long a request may take"),
+            Field(
+                "connect_timeout", \.connectTimeout, .duration(.milliseconds(10)...days(1)), "how long connecting may take"),
+        ],
+        .plugin: [
+            Field("plugin", \.plugin, .pluginName, required: true, "name of a sink plugin: NAME.so or libNAME.so"),
+            Field("isolation", \.isolation, .isolation, "where the plugin runs"),
+            Field("settings", \.settings, .settings, "what the plugin is given, as JSON"),
+            Field("deadline", \.deadline, .duration(.milliseconds(10)...days(1)), "how long a batch may take"),
+        ],
+    ]
+
+    static func destination(_ kind: DestinationKind) -> Section { Section((own[kind] ?? []) + common) }
+
+    /// All keys, for describing; a destination has those of one kind.
+    static let anyDestination = Section(DestinationKind.allCases.flatMap { own[$0] ?? [] } + common)
+
+    /// For one that does not say what it is.
+    static let kindless = Section(common)
+
+    /// Why a key that is not one of a destination's may still look right.
+    static func elsewhere(_ key: String, from kind: DestinationKind?) -> String? {
+        for other in DestinationKind.allCases where other != kind {
+            guard (own[other] ?? []).contains(where: { $0.name == key }) else { continue }
+            guard let kind else { return "\(quoted(key)) belongs to \(other.article) destination" }
+            return "\(quoted(key)) belongs to \(other.article) destination; this is \(kind.article) destination"
+        }
+        return nil
+    }
+}
+
+extension Kind where Value == [Located<DestinationDraft>] {
+    static var destinations: Kind {
+        .named("destination", DestinationDraft(), keys: .anyDestination) { node in
+            let keys = (node.entries ?? []).map(\.key)
+            // Of several kinds, which is an error of its own, the first decides about the rest.
+            let kind = keys.lazy.compactMap(DestinationKind.init(rawValue:)).first
+            let section = kind.map(Section.destination) ?? .kindless
+            return (
+                section,
+                { key in DestinationKind(rawValue: key) != nil ? "a destination has only one of file, http, plugin"
+                    : Section.elsewhere(key, from: kind) }
+            )
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+
+// Values that only destinations have.
+
+extension Kind where Value == Configuration.Destination.Start {
+    static var start: Kind {
+        .text(
+            "now, earliest or a time", .text("now, earliest or a time"),
+            hint: "a time is written 2026-01-31T08:00:00Z",
+            show: { start in
+                switch start {
+                case .now: "now"
+                case .earliest: "earliest"
+                case .time: nil
+                }
+            },
+            convert: { text in
+                switch text {
+                case "now": .now
+                case "earliest": .earliest
+                default: Timestamp.parse(text).map { .time($0) }
+                }
+            })
+    }
+}
+
+extension Kind where Value == String {
+    static var destinationFile: Kind {
+        Kind(.text("a path"), show: { $0 }) { node, key, diagnostics in
+            guard let text = plainText(node, key, "a path", diagnostics) else { return nil }
+            guard !text.hasSuffix("/") else {
+                diagnostics.error(at: node.place, "\(quoted(text)) is a directory", hint: "add the name of a file")
+                return nil
+            }
+            guard checkConversions(text, node, diagnostics) else { return nil }
+            return absolutePath(text, in: node.file.directory)
+        }
+    }
+
+    /// Conversions of strftime(3) that make sense in a file's name, whatever the locale.
+    private static let conversions = "YmdHMSyjUWVGguwaAbBeCDFIklpRTsZz%"
+
+    private static func checkConversions(_ text: String, _ node: YAMLNode, _ diagnostics: Diagnostics) -> Bool {
+        let scalars = Array(text.unicodeScalars)
+        var index = 0
+        while index < scalars.count {
+            guard scalars[index] == "%" else {
+                index += 1
+                continue
+            }
+            guard index + 1 < scalars.count, conversions.unicodeScalars.contains(scalars[index + 1]) else {
+                diagnostics.error(
+                    at: ScalarPlaces.place(of: index, length: 2, in: node), "a conversion that a path cannot have",
+                    hint: "it may have those of strftime(3), such as %Y-%m-%d; a percent sign is %%")
+                return false
+            }
+            index += 2
+        }
+        return true
+    }
+
+    static var timezone: Kind {
+        .text(
+            "a time zone of this machine", .text("a time zone"), hint: "a name below /usr/share/zoneinfo, such as Europe/Berlin",
+            convert: { name in
+                guard !name.hasPrefix("/"), !name.split(separator: "/").contains(".."), !name.hasSuffix("/") else { return nil }
+                if name == "UTC" { return name }
+                var isDirectory: ObjCBool = false
+                let exists = unsafe FileManager.default.fileExists(
+                    atPath: "/usr/share/zoneinfo/" + name, isDirectory: &isDirectory)
+                return exists && !isDirectory.boolValue ? name : nil
+            })
+    }
+
+    static var pluginName: Kind {
+        .text(
+            "the name of a plugin", .text("the name of a plugin"),
+            hint: "write its name alone: sqlite is found as sqlite.so or libsqlite.so in plugins: { directories: […] }",
+            convert: { SecretTemplate.isName($0) ? $0 : nil })
+    }
+
+    static var isolation: Kind {
+        Kind(.choice(["none"]), show: { $0 }) { node, key, diagnostics in
+            guard let text = plainText(node, key, "none", diagnostics) else { return nil }
+            guard text != "process" else {
+                diagnostics.error(
+                    at: node.place, "\"process\" is not supported by this version", hint: "plugins run in the daemon: isolation: none")
+                return nil
+            }
+            guard text == "none" else {
+                diagnostics.error(at: node.place, "\(quoted(key)) has to be none")
+                return nil
+            }
+            return text
+        }
+    }
+}
+
+extension Kind where Value == [HeaderDraft] {
+    static var headers: Kind {
+        Kind(.map(of: .text("a header's value"))) { node, key, diagnostics in
+            guard let entries = node.entries else {
+                diagnostics.error(
+                    at: node.place, "\(quoted(key)) has to be a map, not \(node.found)", hint: "write headers: { Name: value }")
+                return nil
+            }
+            return entries.compactMap { entry in
+                guard isFieldName(entry.key) else {
+                    diagnostics.error(
+                        at: entry.place, "\(quoted(entry.key)) cannot be the name of a header",
+                        hint: "letters, digits and \"-\"")
+                    return nil
+                }
+                guard !["content-length", "transfer-encoding", "content-encoding", "connection", "expect"]
+                    .contains(entry.key.lowercased())
+                else {
+                    diagnostics.error(at: entry.place, "Penstock itself sets the header \(entry.key)", hint: "remove it")
+                    return nil
+                }
+                return SecretParsing.template(entry.value, diagnostics).map { HeaderDraft(name: entry.key, value: $0) }
+            }
+        }
+    }
+
+    /// RFC 9110's `token`.
+    private static func isFieldName(_ name: String) -> Bool {
+        !name.isEmpty
+            && name.utf8.allSatisfy { byte in
+                byte > 0x20 && byte < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains(byte)
+            }
+    }
+}
+
+extension Kind where Value == SecretTemplate {
+    static var settings: Kind {
+        Kind(.anything) { node, key, diagnostics in
+            guard case .map = node.content else {
+                guard node.isNull else {
+                    diagnostics.error(at: node.place, "\(quoted(key)) has to be a map, not \(node.found)")
+                    return nil
+                }
+                return SecretTemplate(pieces: [.literal("{}")])
+            }
+            return JSONText.render(node, secretsAllowed: true, diagnostics)
+        }
+    }
+}

@@ -1,0 +1,31 @@
+/// A key of the configuration as documentation, editors and a JSON Schema want to know it. Made
+/// from the same declaration that the parser uses (`Field`).
+package struct FieldDescription: Sendable {
+    package var name: String
+    package var type: FieldType
+    /// As one would write it; nil: none, or it depends.
+    package var defaultText: String?
+    /// One line.
+    package var summary: String
+    package var isRequired: Bool
+    /// False: the key is known, but this version refuses it.
+    package var isSupported: Bool
+}
+
+package indirect enum FieldType: Sendable {
+    /// What kind of text: "a path", "a filter".
+    case text(String)
+    case integer(ClosedRange<Int>)
+    case size(ClosedRange<Int>)
+    case duration(ClosedRange<Duration>)
+    /// A file's permission bits in octal.
+    case mode
+    case choice([String])
+    case section([FieldDescription])
+    /// Names of the user's, each with a value of this type.
+    case map(of: FieldType)
+    case list(of: FieldType)
+    case anything
+    /// Of a key that this version refuses.
+    case unsupported
+}

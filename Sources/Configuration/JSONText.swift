@@ -1,0 +1,140 @@
+import Routing
+
+/// YAML values as JSON text: plugin settings, and the values of transforms.
+///
+/// Plain scalars follow YAML 1.2's core schema (`true`, `null`, `12`, `1.5`, `0x1F`; `yes` is text),
+/// quoted ones are text. Keys keep their order.
+enum JSONText {
+    /// Nil if something has no JSON (`.inf`, a secret where none is allowed), which is then in
+    /// `diagnostics`.
+    static func render(_ node: YAMLNode, secretsAllowed: Bool, _ diagnostics: Diagnostics) -> SecretTemplate? {
+        var output = SecretTemplate()
+        return write(node, to: &output, secretsAllowed, diagnostics) ? output : nil
+    }
+
+    private static func write(
+        _ node: YAMLNode, to output: inout SecretTemplate, _ secretsAllowed: Bool, _ diagnostics: Diagnostics
+    ) -> Bool {
+        var valid = true
+        switch node.content {
+        case .map(let entries):
+            output.append("{")
+            for (number, entry) in entries.enumerated() {
+                output.append((number == 0 ? "" : ",") + string(entry.key) + ":")
+                valid = write(entry.value, to: &output, secretsAllowed, diagnostics) && valid
+            }
+            output.append("}")
+        case .list(let items):
+            output.append("[")
+            for (number, item) in items.enumerated() {
+                if number > 0 { output.append(",") }
+                valid = write(item, to: &output, secretsAllowed, diagnostics) && valid
+            }
+            output.append("]")
+        case .scalar(let scalar) where scalar.isSecret:
+            guard secretsAllowed else {
+                diagnostics.error(at: node.place, "a secret is not allowed here", hint: SecretParsing.whereAllowed)
+                return false
+            }
+            guard let piece = SecretParsing.reference(scalar.text, at: node.place, .json, diagnostics) else { return false }
+            output.pieces.append(piece)
+        case .scalar(let scalar):
+            guard let text = text(scalar) else {
+                diagnostics.error(
+                    at: node.place, "\(quoted(scalar.text)) has no value in JSON",
+                    hint: "put it in quotes if it is meant as text")
+                return false
+            }
+            output.append(text)
+        }
+        return valid
+    }
+
+    private static func text(_ scalar: YAMLScalar) -> String? {
+        if scalar.isNull { return "null" }
+        if let boolean = scalar.boolean { return boolean ? "true" : "false" }
+        guard scalar.isPlain else { return string(scalar.text) }
+        let bare = scalar.text.hasPrefix("-") || scalar.text.hasPrefix("+") ? scalar.text.dropFirst() : scalar.text[...]
+        if [".inf", ".Inf", ".INF"].contains(bare) || [".nan", ".NaN", ".NAN"].contains(scalar.text) { return nil }
+        return number(scalar.text) ?? string(scalar.text)
+    }
+
+    /// The number as JSON writes it, digits kept; nil if the text is no number.
+    static func number(_ text: String) -> String? {
+        for (prefix, radix) in [("0x", 16), ("0o", 8)] where text.hasPrefix(prefix) {
+            return UInt64(text.dropFirst(2), radix: radix).map(String.init)
+        }
+        var rest = text[...]
+        let negative = rest.hasPrefix("-")
+        if negative || rest.hasPrefix("+") { rest = rest.dropFirst() }
+        let whole = rest.prefix(while: isDigit)
+        rest = rest.dropFirst(whole.count)
+        var fraction: Substring = ""
+        if rest.hasPrefix(".") {
+            rest = rest.dropFirst()
+            fraction = rest.prefix(while: isDigit)
+            rest = rest.dropFirst(fraction.count)
+        }
+        guard !whole.isEmpty || !fraction.isEmpty else { return nil }
+        var exponent = ""
+        if rest.hasPrefix("e") || rest.hasPrefix("E") {
+            rest = rest.dropFirst()
+            exponent = "e"
+            if let sign = rest.first, sign == "+" || sign == "-" {
+                exponent.append(sign)
+                rest = rest.dropFirst()
+            }
+            let digits = rest.prefix(while: isDigit)
+            guard !digits.isEmpty else { return nil }
+            exponent += digits
+            rest = rest.dropFirst(digits.count)
+        }
+        guard rest.isEmpty else { return nil }
+        let significant = whole.drop { $0 == "0" }
+        return (negative ? "-" : "") + (significant.isEmpty ? "0" : significant)
+            + (fraction.isEmpty ? "" : "." + fraction) + exponent
+    }
+
+    /// The value as a tree, for a node that `render` found to have one.
+    static func value(_ node: YAMLNode) -> JSONValue? {
+        switch node.content {
+        case .map(let entries):
+            var members: [JSONValue.Member] = []
+            for entry in entries {
+                guard let value = value(entry.value) else { return nil }
+                members.append(.init(entry.key, value))
+            }
+            return .object(members)
+        case .list(let items):
+            let values = items.compactMap(value)
+            return values.count == items.count ? .list(values) : nil
+        case .scalar(let scalar):
+            if scalar.isNull { return .null }
+            if let boolean = scalar.boolean { return .bool(boolean) }
+            guard scalar.isPlain, let number = number(scalar.text) else { return .string(scalar.text) }
+            if let integer = Int64(number) { return .integer(integer) }
+            return Double(number).flatMap { $0.isFinite ? .double($0) : nil }
+        }
+    }
+
+    private static func isDigit(_ character: Character) -> Bool { ("0"..."9").contains(character) && character.utf8.count == 1 }
+
+    /// RFC 8259, with only what must be escaped escaped.
+    static func string(_ text: String) -> String {
+        var output = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": output += "\\\""
+            case "\\": output += "\\\\"
+            case "\n": output += "\\n"
+            case "\r": output += "\\r"
+            case "\t": output += "\\t"
+            case "\u{0}"..."\u{1F}":
+                let digits = String(scalar.value, radix: 16)
+                output += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: output.unicodeScalars.append(scalar)
+            }
+        }
+        return output + "\""
+    }
+}

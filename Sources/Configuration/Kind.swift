@@ -1,0 +1,154 @@
+import Routing
+
+/// A type of value: how it is read from YAML, shown, and described. Reading reports what is wrong
+/// at the value and gives nil.
+struct Kind<Value: Sendable>: Sendable {
+    var type: FieldType
+    var show: @Sendable (Value) -> String?
+    /// With the key's name, for messages.
+    var read: @Sendable (YAMLNode, String, Diagnostics) -> Value?
+
+    init(
+        _ type: FieldType, show: @escaping @Sendable (Value) -> String? = { _ in nil },
+        read: @escaping @Sendable (YAMLNode, String, Diagnostics) -> Value?
+    ) {
+        self.type = type
+        self.show = show
+        self.read = read
+    }
+
+    /// A kind of single value made of text.
+    /// - Parameter convert: nil is "not `what`", reported with `hint`.
+    static func text(
+        _ what: String, _ type: FieldType, hint: String? = nil, show: @escaping @Sendable (Value) -> String? = { _ in nil },
+        convert: @escaping @Sendable (String) -> Value?
+    ) -> Kind {
+        Kind(type, show: show) { node, key, diagnostics in
+            guard let text = plainText(node, key, what, hint: hint, diagnostics) else { return nil }
+            if let value = convert(text) { return value }
+            diagnostics.error(at: node.place, "\(quoted(text)) is not \(what)", hint: hint)
+            return nil
+        }
+    }
+}
+
+/// The text of a single value without control characters; anything else is reported.
+func plainText(
+    _ node: YAMLNode, _ key: String, _ what: String, hint: String? = nil, _ diagnostics: Diagnostics
+) -> String? {
+    guard let scalar = node.scalar, !scalar.isSecret else {
+        let reason = node.scalar?.isSecret == true ? SecretParsing.whereAllowed : hint
+        diagnostics.error(at: node.place, "\(quoted(key)) has to be \(what), not \(node.found)", hint: reason)
+        return nil
+    }
+    guard !scalar.isNull, !scalar.text.isEmpty else {
+        diagnostics.error(at: node.place, "\(quoted(key)) has no value", hint: hint ?? "write \(what), or remove the key")
+        return nil
+    }
+    let scalars = scalar.text.unicodeScalars
+    if let control = scalars.enumerated().first(where: { $0.element.properties.generalCategory == .control })?.offset {
+        diagnostics.error(
+            at: ScalarPlaces.place(of: control, length: 1, in: node), "a control character in \(quoted(key))",
+            hint: "remove it")
+        return nil
+    }
+    return scalar.text
+}
+
+extension Kind where Value == Int {
+    static func integer(_ bounds: ClosedRange<Int>) -> Kind {
+        bounded("a whole number", .integer(bounds), bounds, hint: nil, show: { "\($0)" }, convert: Quantity.integer)
+    }
+
+    /// In bytes.
+    static func size(_ bounds: ClosedRange<Int>) -> Kind {
+        bounded(
+            "a size", .size(bounds), bounds, hint: Quantity.sizeHint, show: { Quantity.text($0) }, convert: Quantity.size)
+    }
+}
+
+extension Kind where Value == Duration {
+    static func duration(_ bounds: ClosedRange<Duration>) -> Kind {
+        bounded(
+            "a duration", .duration(bounds), bounds, hint: Quantity.durationHint, show: { Quantity.text($0) },
+            convert: Quantity.duration)
+    }
+}
+
+extension Kind where Value: Comparable {
+    fileprivate static func bounded(
+        _ what: String, _ type: FieldType, _ bounds: ClosedRange<Value>, hint: String?,
+        show: @escaping @Sendable (Value) -> String, convert: @escaping @Sendable (String) -> Value?
+    ) -> Kind where Value: Sendable {
+        let unbounded = Kind.text(what, type, hint: hint, show: show, convert: convert)
+        return Kind(type, show: show) { node, key, diagnostics in
+            guard let value = unbounded.read(node, key, diagnostics) else { return nil }
+            guard bounds.contains(value) else {
+                diagnostics.error(
+                    at: node.place, "\(quoted(key)) has to be from \(show(bounds.lowerBound)) to \(show(bounds.upperBound))")
+                return nil
+            }
+            return value
+        }
+    }
+}
+
+extension Kind where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+    /// One of the type's cases.
+    static var choice: Kind {
+        let names = Value.allCases.map(\.rawValue)
+        let list = names.joined(separator: ", ")
+        return Kind(.choice(names), show: \.rawValue) { node, key, diagnostics in
+            guard let text = plainText(node, key, "one of \(list)", diagnostics) else { return nil }
+            if let value = Value(rawValue: text) { return value }
+            let nearest = NearestName.find(text, among: names).map { "did you mean \(quoted($0))?" }
+            diagnostics.error(at: node.place, "\(quoted(key)) has to be one of \(list)", hint: nearest)
+            return nil
+        }
+    }
+}
+
+extension Kind where Value == UInt32 {
+    /// Permission bits.
+    static var mode: Kind {
+        .text(
+            "a file mode", .mode, hint: "a mode is octal: \"0660\"",
+            show: { "0" + String($0, radix: 8) }, convert: Quantity.mode)
+    }
+}
+
+extension Kind where Value == String {
+    /// Made absolute: a relative one is relative to the file it stands in.
+    static var path: Kind {
+        Kind(.text("a path"), show: { $0 }) { node, key, diagnostics in
+            guard let text = plainText(node, key, "a path", diagnostics) else { return nil }
+            return absolutePath(text, in: node.file.directory)
+        }
+    }
+
+    static func word(_ what: String) -> Kind {
+        .text(what, .text(what), show: { $0 }, convert: { $0 })
+    }
+}
+
+/// Joins, and takes out `.` and empty components; `..` stays, since it means something else behind
+/// a symbolic link.
+func absolutePath(_ path: String, in directory: String) -> String {
+    let whole = path.hasPrefix("/") ? path : directory + "/" + path
+    return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+}
+
+extension Kind {
+    /// A list of values, each of one kind.
+    static func list<Item: Sendable>(_ item: Kind<Item>, _ what: String) -> Kind where Value == [Item] {
+        Kind(.list(of: item.type)) { node, key, diagnostics in
+            guard let items = node.items else {
+                diagnostics.error(
+                    at: node.place, "\(quoted(key)) has to be a list of \(what), not \(node.found)",
+                    hint: node.scalar.map { "write \(key): [\($0.text)]" })
+                return nil
+            }
+            return items.compactMap { item.read($0, key, diagnostics) }
+        }
+    }
+}

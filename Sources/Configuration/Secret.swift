@@ -1,0 +1,85 @@
+/// A secret's value under its name. Only the name is ever shown.
+package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package let name: String
+    /// Encoded for the place it is used in.
+    let value: String
+
+    package var description: String { "<secret \(name)>" }
+    package var debugDescription: String { description }
+    // `dump` and string interpolation of whatever holds a secret look into the mirror.
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Text that may hold secrets. Descriptions and dumps show `<secret NAME>` in their places.
+package struct ConcealedText: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
+    enum Piece: Sendable, Equatable {
+        case literal(String)
+        case secret(Secret)
+    }
+
+    let pieces: [Piece]
+
+    /// With the secrets: for the one who sends it, never for a log, an error or a status.
+    package var revealed: String {
+        pieces.reduce(into: "") { text, piece in
+            switch piece {
+            case .literal(let literal): text += literal
+            case .secret(let secret): text += secret.value
+            }
+        }
+    }
+
+    package var description: String {
+        pieces.reduce(into: "") { text, piece in
+            switch piece {
+            case .literal(let literal): text += literal
+            case .secret(let secret): text += secret.description
+            }
+        }
+    }
+
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Text that names secrets, as it stands in the file: nothing is read for it yet.
+struct SecretTemplate: Sendable {
+    enum Encoding: Sendable { case plain, json }
+
+    enum Piece: Sendable {
+        case literal(String)
+        case secret(name: String, place: Place, encoding: Encoding)
+    }
+
+    var pieces: [Piece] = []
+
+    mutating func append(_ literal: some StringProtocol) {
+        if case .literal(let last)? = pieces.last {
+            pieces[pieces.count - 1] = .literal(last + literal)
+        } else {
+            pieces.append(.literal(String(literal)))
+        }
+    }
+
+    /// Of a template without secrets.
+    var literal: String {
+        pieces.reduce(into: "") { text, piece in
+            if case .literal(let literal) = piece { text += literal }
+        }
+    }
+
+    /// Names become file names below a directory: no slash, no leading dot.
+    static func isName(_ name: String) -> Bool {
+        !name.isEmpty && name.utf8.count <= 255 && !name.hasPrefix(".")
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+    }
+}

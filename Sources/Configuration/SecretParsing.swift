@@ -1,0 +1,87 @@
+/// `!secret NAME`, and `{{ secret.NAME }}` inside a text.
+enum SecretParsing {
+    static let whereAllowed = "secrets are allowed in header values and in a plugin's settings"
+
+    static func reference(
+        _ name: String, at place: Place, _ encoding: SecretTemplate.Encoding, _ diagnostics: Diagnostics
+    ) -> SecretTemplate.Piece? {
+        guard SecretTemplate.isName(name) else {
+            diagnostics.error(
+                at: place, "\(quoted(name)) cannot be the name of a secret",
+                hint: "a secret is a file in a directory: letters, digits, \".\", \"_\" and \"-\", no leading \".\"")
+            return nil
+        }
+        return .secret(name: name, place: place, encoding: encoding)
+    }
+
+    /// A header's value.
+    static func template(_ node: YAMLNode, _ diagnostics: Diagnostics) -> SecretTemplate? {
+        guard let scalar = node.scalar, !scalar.isNull else {
+            diagnostics.error(at: node.place, "expected text, found \(node.found)")
+            return nil
+        }
+        if scalar.isSecret {
+            return reference(scalar.text, at: node.place, .plain, diagnostics).map { SecretTemplate(pieces: [$0]) }
+        }
+        var valid = true
+        let scalars = Array(scalar.text.unicodeScalars)
+        if let control = scalars.firstIndex(where: { $0.properties.generalCategory == .control }) {
+            diagnostics.error(
+                at: ScalarPlaces.place(of: control, length: 1, in: node), "a control character in a header",
+                hint: "a header is one line of text")
+            valid = false
+        }
+        var template = SecretTemplate()
+        var index = 0
+        while index < scalars.count {
+            guard scalars[index...].starts(with: ["{", "{"]) else {
+                template.append(String(Character(scalars[index])))
+                index += 1
+                continue
+            }
+            guard let end = closing(scalars, from: index + 2) else {
+                diagnostics.error(
+                    at: ScalarPlaces.place(of: index, length: 2, in: node), "\"{{\" without \"}}\"",
+                    hint: "a secret is written {{ secret.NAME }}")
+                return nil
+            }
+            var inner = String.UnicodeScalarView()
+            inner.append(contentsOf: scalars[(index + 2)..<end])
+            let expression = String(inner).trimmed
+            let place = ScalarPlaces.place(of: index, length: end + 2 - index, in: node)
+            if expression.hasPrefix("secret.") {
+                if let piece = reference(String(expression.dropFirst("secret.".count)), at: place, .plain, diagnostics) {
+                    template.pieces.append(piece)
+                } else {
+                    valid = false
+                }
+            } else {
+                diagnostics.error(
+                    at: place, "\(quoted(expression)) is not supported in a header by this version",
+                    hint: "what can be filled in is {{ secret.NAME }}")
+                valid = false
+            }
+            index = end + 2
+        }
+        return valid ? template : nil
+    }
+
+    private static func closing(_ scalars: [Unicode.Scalar], from start: Int) -> Int? {
+        var index = start
+        while index + 1 < scalars.count {
+            if scalars[index] == "}", scalars[index + 1] == "}" { return index }
+            index += 1
+        }
+        return nil
+    }
+}
+
+extension String {
+    /// Without spaces at either end.
+    var trimmed: String {
+        var text = self[...]
+        while text.first == " " { text.removeFirst() }
+        while text.last == " " { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+
+/// Reads secrets from the directories they are kept in: systemd's credentials, then
+/// `secrets.directory`. One thread.
+final class SecretStore {
+    static let maximumSize = 64 << 10
+
+    private let directories: [String]
+    /// Where nothing could be found because there is nowhere to look: a warning in `penstock check`,
+    /// which may run outside the unit.
+    private let missingIsWarning: Bool
+    private let diagnostics: Diagnostics
+    private var known: [String: String] = [:]
+
+    init(credentials: String?, directory: String?, missingIsWarning: Bool, _ diagnostics: Diagnostics) {
+        directories = [credentials, directory].compactMap { $0 }
+        self.missingIsWarning = missingIsWarning && directories.isEmpty
+        self.diagnostics = diagnostics
+    }
+
+    /// Fills in the secrets. One that cannot be read is in `diagnostics`, and empty in the result.
+    /// - Parameter singleLine: refuse secrets with control characters, which could smuggle a second
+    ///   header into a request.
+    func resolve(_ template: SecretTemplate, singleLine: Bool = false) -> ConcealedText {
+        ConcealedText(
+            pieces: template.pieces.map { piece in
+                switch piece {
+                case .literal(let text): return .literal(text)
+                case .secret(let name, let place, let encoding):
+                    var value = read(name, at: place) ?? ""
+                    if singleLine, value.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
+                        diagnostics.error(
+                            at: place, "the secret \(name) holds a control character, which a header must not have",
+                            hint: "a secret for a header is one line of text")
+                        value = ""
+                    }
+                    switch encoding {
+                    case .plain: return .secret(Secret(name: name, value: value))
+                    case .json: return .secret(Secret(name: name, value: JSONText.string(value)))
+                    }
+                }
+            })
+    }
+
+    private func read(_ name: String, at place: Place) -> String? {
+        if let value = known[name] { return value }
+        for directory in directories {
+            let path = directory + "/" + name
+            guard FileManager.default.fileExists(atPath: path) else { continue }
+            do {
+                let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+                defer { try? handle.close() }
+                let bytes = try handle.read(upToCount: Self.maximumSize + 1) ?? Data()
+                guard bytes.count <= Self.maximumSize else {
+                    diagnostics.error(at: place, "the secret \(name) is larger than 64 KiB", hint: "it is \(path)")
+                    return nil
+                }
+                guard var value = String(validating: bytes, as: UTF8.self) else {
+                    diagnostics.error(at: place, "the secret \(name) is not UTF-8 text", hint: "it is \(path)")
+                    return nil
+                }
+                // The line feed that an editor or echo(1) puts at the end is no part of a secret.
+                if value.hasSuffix("\r\n") || value.hasSuffix("\n") { value.removeLast() }
+                known[name] = value
+                return value
+            } catch {
+                diagnostics.error(
+                    at: place, "the secret \(name) cannot be read: \(ConfigurationFile.reason(error))",
+                    hint: "it is \(path)")
+                return nil
+            }
+        }
+        reportMissing(name, at: place)
+        return nil
+    }
+
+    private func reportMissing(_ name: String, at place: Place) {
+        if missingIsWarning {
+            diagnostics.warning(
+                at: place, "the secret \(name) was not looked for: there is no $CREDENTIALS_DIRECTORY here",
+                hint: "that is as it should be outside the service; or set secrets: { directory: … }")
+        } else if directories.isEmpty {
+            diagnostics.error(
+                at: place, "there is nowhere to read the secret \(name) from",
+                hint: "add LoadCredential=\(name):/path/of/the/file to the service, or set secrets: { directory: … }")
+        } else {
+            diagnostics.error(
+                at: place, "there is no secret \(name) in \(directories.joined(separator: " or "))",
+                hint: "make the file, or add LoadCredential=\(name):/path/of/the/file to the service")
+        }
+    }
+}

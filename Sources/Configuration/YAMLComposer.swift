@@ -1,0 +1,190 @@
+import Yams
+
+/// Text to `YAMLNode`: Yams' parser, with what a configuration needs beyond it.
+///
+/// - Yams gives up at a key that is set twice, names only the first place, and shows nothing else
+///   of the file. So the first of the two is renamed in a copy of the text, character for
+///   character, and the copy is parsed again: both then stand in the tree, each with its place.
+/// - Yams applies YAML 1.1's rules to plain values (`yes`, `on`, `1:30`); the basic resolver
+///   leaves them alone, and whoever reads a value knows its type.
+/// - Aliases share their nodes in Yams' tree, so that a file of a few lines can stand for billions
+///   of nodes; `YAMLExpansion` walks it with a bound.
+struct YAMLComposer {
+    /// Keys set twice that are looked at; more are a broken file.
+    private static let maximumDuplicates = 100
+
+    private let file: ConfigurationFile
+    private let diagnostics: Diagnostics
+    /// The lines that are parsed: the file's, with keys renamed.
+    private var lines: [[Unicode.Scalar]]
+    private var renamed: [YAMLPosition: String] = [:]
+
+    /// - Returns: nil if the file has no content or is no YAML (which is then in `diagnostics`).
+    static func compose(_ file: ConfigurationFile, _ diagnostics: Diagnostics) -> YAMLNode? {
+        var composer = YAMLComposer(file: file, diagnostics: diagnostics)
+        guard composer.keysAreBounded() else { return nil }
+        return composer.compose()
+    }
+
+    private init(file: ConfigurationFile, diagnostics: Diagnostics) {
+        self.file = file
+        self.diagnostics = diagnostics
+        lines = file.lines.map { Array($0.unicodeScalars) }
+    }
+
+    private mutating func compose() -> YAMLNode? {
+        for _ in 0...Self.maximumDuplicates {
+            var text = String.UnicodeScalarView()
+            for line in lines {
+                text.append(contentsOf: line)
+                text.append("\n")
+            }
+            do {
+                let parser = try Parser(yaml: String(text), resolver: .basic, encoding: .utf8)
+                guard let root = try parser.singleRoot() else { return nil }
+                var expansion = YAMLExpansion(file: file, diagnostics: diagnostics, renamed: renamed)
+                return expansion.expand(root)
+            } catch YamlError.duplicatedKeysInMapping(let names, let context) {
+                let position = YAMLPosition(line: context.mark.line, column: context.mark.column)
+                guard let name = names.first, rename(name, at: position) else {
+                    diagnostics.error(
+                        at: file.place(line: position.line, column: position.column),
+                        "the key \(quoted(names.first ?? "")) is set twice in this map", hint: "remove one of them")
+                    return nil
+                }
+            } catch {
+                report(error)
+                return nil
+            }
+        }
+        diagnostics.error(at: file.place(line: 1, column: 1), "more than \(Self.maximumDuplicates) keys are set twice")
+        return nil
+    }
+
+    /// Replaces the first character of the key at `position` by one that is used nowhere.
+    private mutating func rename(_ name: String, at position: YAMLPosition) -> Bool {
+        guard renamed[position] == nil, lines.indices.contains(position.line - 1), !name.isEmpty else { return false }
+        let line = lines[position.line - 1]
+        var index = YAMLPosition.skipProperties(line, from: position.column - 1)
+        if index < line.count, line[index] == "\"" || line[index] == "'" { index += 1 }
+        // An escape, or an alias whose text stands elsewhere: not worth more effort.
+        guard index < line.count, line[index] == name.unicodeScalars.first, let unused = unusedScalar() else {
+            return false
+        }
+        lines[position.line - 1][index] = unused
+        renamed[position] = name
+        return true
+    }
+
+    /// A private-use character that is not in the text.
+    private func unusedScalar() -> Unicode.Scalar? {
+        (UInt32(0xE000)...0xF8FF).lazy.compactMap(Unicode.Scalar.init).first { candidate in
+            !lines.contains { $0.contains(candidate) }
+        }
+    }
+
+    /// Yams hashes every key, and a key that is itself a tree of aliases takes for ever. A few
+    /// aliases cannot: where there are more, keys have to be plain text.
+    private func keysAreBounded() -> Bool {
+        var aliases = 0
+        var suspect: (line: Int, column: Int)?
+        for (number, line) in lines.enumerated() {
+            for (column, scalar) in line.enumerated() {
+                let next = column + 1 < line.count ? line[column + 1] : " "
+                let before = column > 0 ? line[column - 1] : " "
+                switch scalar {
+                case "*" where next.properties.isAlphabetic || next.properties.numericType != nil:
+                    aliases += 1
+                    let rest = line[(column + 1)...].drop { $0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "-" || $0 == "_" }
+                    if rest.first(where: { $0 != " " && $0 != "\t" }) == ":" { suspect = suspect ?? (number, column) }
+                case "?" where (next == " " || next == "\t") && (before == " " || "-,[{\t".unicodeScalars.contains(before)):
+                    suspect = suspect ?? (number, column)
+                case "]", "}":
+                    if line[(column + 1)...].first(where: { $0 != " " && $0 != "\t" }) == ":" {
+                        suspect = suspect ?? (number, column)
+                    }
+                default: break
+                }
+            }
+        }
+        guard aliases > 16, let suspect else { return true }
+        diagnostics.error(
+            at: file.place(line: suspect.line + 1, column: suspect.column + 1),
+            "in a file with more than 16 aliases, a key has to be plain text",
+            hint: "if this is no key, move it away from the `:` that follows, or use fewer aliases")
+        return false
+    }
+
+    private func report(_ error: any Error) {
+        switch error as? YamlError {
+        case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _):
+            syntaxError(problem, mark, context)
+        case .composer(_, let problem, let mark, _) where problem.contains("another document"):
+            diagnostics.error(
+                at: file.place(line: mark.line, column: mark.column), "a second YAML document begins here",
+                hint: "a configuration file holds one document; put the rest into a file in conf.d")
+        case .composer(let context, let problem, let mark, _):
+            syntaxError(problem, mark, context)
+        case .reader(let problem, _, _, _):
+            diagnostics.error(at: file.place(line: 1, column: 1), "not YAML: \(problem)")
+        default:
+            diagnostics.error(at: file.place(line: 1, column: 1), "not YAML")
+        }
+    }
+
+    private func syntaxError(_ problem: String, _ mark: Mark, _ context: YamlError.Context?) {
+        // libyaml may point behind the last line.
+        let line = min(mark.line, max(1, file.lines.count))
+        let place = file.place(line: line, column: line == mark.line ? mark.column : 1)
+        var note: Diagnostic.Note?
+        if let context, context.mark.line < line {
+            note = .init(context.text, at: file.place(line: context.mark.line, column: context.mark.column))
+        }
+        diagnostics.error(
+            at: place, "not YAML: \(problem)", hint: hint(for: problem, lines: [line, context?.mark.line ?? line]),
+            note: note)
+    }
+
+    private func hint(for problem: String, lines numbers: [Int]) -> String? {
+        let texts = numbers.compactMap { file.lines.indices.contains($0 - 1) ? file.lines[$0 - 1] : nil }
+        if texts.contains(where: FilterQuoting.concerns) { return FilterQuoting.hint }
+        let words = problem
+        if texts.contains(where: { $0.contains("\t") }), words.contains("cannot start any token") {
+            return "YAML indents with spaces, not with tabs"
+        }
+        if words.contains("cannot start any token") { return "put the value in quotes" }
+        if words.contains("mapping values are not allowed") {
+            return "a value that holds \": \" needs quotes; or the line is indented too far"
+        }
+        if words.contains("expected") { return "check the indentation, and that every quote and bracket is closed" }
+        return nil
+    }
+}
+
+/// YAML has its own idea of what some filters mean; this is what to tell whoever met it.
+enum FilterQuoting {
+    static let hint = """
+        YAML needs quotes around a filter that starts with \"!\", a quote or \"[\", or holds \": \" or \" #\": \
+        where: '…', or a block scalar: where: >-
+        """
+
+    static func concerns(_ line: String) -> Bool { line.contains("where:") }
+}
+
+struct YAMLPosition: Hashable, Sendable {
+    /// From 1.
+    var line: Int
+    /// From 1, in Unicode scalars.
+    var column: Int
+
+    /// Behind an anchor (`&name`) and a tag (`!name`), which stand before a node and are where its
+    /// mark points to.
+    static func skipProperties(_ line: [Unicode.Scalar], from start: Int) -> Int {
+        var index = start
+        while index < line.count, line[index] == "&" || line[index] == "!" {
+            while index < line.count, line[index] != " ", line[index] != "\t" { index += 1 }
+            while index < line.count, line[index] == " " || line[index] == "\t" { index += 1 }
+        }
+        return index
+    }
+}

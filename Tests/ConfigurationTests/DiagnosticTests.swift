@@ -1,0 +1,186 @@
+@testable import Configuration
+import Testing
+
+/// What an operator sees, to the byte.
+@Suite struct DiagnosticTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        var about: String
+        var yaml: String
+        var shown: String
+        var testDescription: String { about }
+    }
+
+    static let cases: [Case] = [
+        Case(
+            about: "an unknown key suggests the nearest",
+            yaml: """
+                sources:
+                  apps:
+                    sokcet: /run/s
+                """,
+            shown: """
+                /etc/penstock/p.yaml:2:3: error: source "apps" needs "socket"
+                  apps:
+                  ^~~~
+                hint: add socket: the Unix stream socket that applications connect to
+                /etc/penstock/p.yaml:3:5: error: unknown key "sokcet" in source "apps"
+                    sokcet: /run/s
+                    ^~~~~~
+                hint: did you mean "socket"?
+                """),
+        Case(
+            about: "a bad value is shown at the value",
+            yaml: withSource("max_event_size: 32KB"),
+            shown: """
+                /etc/penstock/p.yaml:4:21: error: "32KB" is not a size
+                    max_event_size: 32KB
+                                    ^~~~
+                hint: a size is a number of bytes, or one with a unit: 4096 32KiB 1MiB 20GiB
+                """),
+        Case(
+            about: "a value out of bounds names the bounds",
+            yaml: withFile("batch: { events: 0 }"),
+            shown: """
+                /etc/penstock/p.yaml:6:22: error: "events" has to be from 1 to 100000
+                    batch: { events: 0 }
+                                     ^
+                """),
+        Case(
+            about: "a key set twice names both places",
+            yaml: withFile("in_flight: 1\nbatch: { events: 5 }\nin_flight: 2"),
+            shown: """
+                /etc/penstock/p.yaml:8:5: error: "in_flight" is set twice
+                    in_flight: 2
+                    ^~~~~~~~~
+                hint: remove one of the two
+                /etc/penstock/p.yaml:6:5: note: it was set first here
+                    in_flight: 1
+                    ^~~~~~~~~
+                """),
+        Case(
+            about: "a filter's error is at its column in a plain scalar",
+            yaml: withRoute("where: type = \"track\" and and event"),
+            shown: """
+                /etc/penstock/p.yaml:5:31: error: expected a field, a value, '(' or '!', found 'and'
+                    where: type = "track" and and event
+                                              ^~~
+                """),
+        Case(
+            about: "a destination that does not exist suggests the nearest",
+            yaml: """
+                sources: { apps: { socket: /run/s } }
+                routes: [ { to: [archvie] } ]
+                destinations: { archive: { file: /d/out } }
+                """,
+            shown: """
+                /etc/penstock/p.yaml:2:18: error: there is no destination "archvie"
+                routes: [ { to: [archvie] } ]
+                                 ^~~~~~~
+                hint: did you mean "archive"?
+                /etc/penstock/p.yaml:3:17: warning: no route leads to the destination "archive"
+                destinations: { archive: { file: /d/out } }
+                                ^~~~~~~
+                hint: add it to the to: of a route
+                """),
+        Case(
+            about: "a key of a later version is not unknown",
+            yaml: withSource("datagram: /run/d"),
+            shown: """
+                /etc/penstock/p.yaml:4:5: error: "datagram" is not supported by this version
+                    datagram: /run/d
+                    ^~~~~~~~
+                hint: remove it; it is for a datagram socket beside the stream
+                """),
+        Case(
+            about: "a key of another kind of destination says so",
+            yaml: withDestination("http: http://h/\nrotate: { size: 1MiB }"),
+            shown: """
+                /etc/penstock/p.yaml:6:5: error: "rotate" belongs to a file destination; this is an HTTP destination
+                    rotate: { size: 1MiB }
+                    ^~~~~~
+                """),
+        Case(
+            about: "two destinations on one file name both places",
+            yaml: """
+                sources: { apps: { socket: /run/s } }
+                routes: [ { to: [a, b] } ]
+                destinations:
+                  a: { file: /d/out }
+                  b: { file: /d/./out }
+                """,
+            shown: """
+                /etc/penstock/p.yaml:5:14: error: destination "a" writes the same file
+                  b: { file: /d/./out }
+                             ^~~~~~~~
+                hint: one destination may be named by many routes; or give each its own file
+                /etc/penstock/p.yaml:4:14: note: it is named here
+                  a: { file: /d/out }
+                             ^~~~~~
+                """),
+        Case(
+            about: "a filter that YAML took for a tag gets the hint about quotes",
+            yaml: withRoute("where: !contains x"),
+            shown: """
+                /etc/penstock/p.yaml:5:12: error: unknown tag "!contains"
+                    where: !contains x
+                           ^~~~~~~~~~~
+                hint: \(FilterQuoting.hint)
+                """),
+        Case(
+            about: "text that is no YAML at all",
+            yaml: "sources:\n\tapps: 1\n",
+            shown: """
+                /etc/penstock/p.yaml:2:1: error: not YAML: found character that cannot start any token
+                \tapps: 1
+                ^
+                hint: YAML indents with spaces, not with tabs
+                """),
+        Case(
+            about: "the process isolation of a later version",
+            yaml: withDestination("plugin: sqlite\nisolation: process"),
+            shown: """
+                /etc/penstock/p.yaml:6:16: error: "process" is not supported by this version
+                    isolation: process
+                               ^~~~~~~
+                hint: plugins run in the daemon: isolation: none
+                """),
+        Case(
+            about: "an empty text",
+            yaml: "",
+            shown: """
+                /etc/penstock/p.yaml:1:1: warning: there is no source, so no event can come in
+                hint: add sources: { apps: { socket: /run/penstock/events.sock } }
+                """),
+    ]
+
+    @Test(arguments: cases)
+    func `what is shown`(_ test: Case) {
+        #expect(shown(test.yaml) == test.shown)
+    }
+
+    @Test func `a second document is refused where it begins`() {
+        #expect(shown("sources: {}\n---\nroutes: []\n").hasPrefix("/etc/penstock/p.yaml:2:1: error: a second YAML document begins here"))
+    }
+
+    @Test func `a tab before the place is kept, so that the caret stands below it`() {
+        let place = Place(file: "f", line: 1, column: 3, length: 2, text: "\t a1\u{1B}")
+        #expect(place.excerpt == "\t a1\u{FFFD}\n\t ^~")
+    }
+
+    @Test func `a very long line is cut down to the neighbourhood`() throws {
+        let text = String(repeating: "a", count: 5_000) + "BAD" + String(repeating: "z", count: 5_000)
+        let excerpt = try #require(Place(file: "f", line: 1, column: 5_001, length: 3, text: text).excerpt)
+        let lines = excerpt.split(separator: "\n").map(Array.init)
+        #expect(lines[0].count < 200)
+        let caret = try #require(lines[1].firstIndex(of: "^"))
+        #expect(String(lines[0][caret..<caret + 3]) == "BAD")
+        #expect(String(lines[1][caret...]) == "^~~")
+    }
+
+    @Test func `garbage does not become endless complaints`() {
+        let text = (0..<2_000).map { "key\($0): 1" }.joined(separator: "\n")
+        let list = load(text).diagnostics
+        #expect(list.count == Diagnostics.limit)
+        #expect(list.contains { $0.message.hasPrefix("too many errors") })
+    }
+}

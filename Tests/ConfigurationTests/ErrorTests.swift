@@ -1,0 +1,162 @@
+@testable import Configuration
+import Testing
+
+/// Which errors there are, and that none hides another.
+@Suite struct ErrorTests {
+    @Test func `an error in one key hides none of later stages`() {
+        let text = """
+            sources:
+              apps: { socket: /run/s, max_depth: deep, moed: "0660" }
+            journal: { sync: sometimes }
+            routes:
+              - name: a
+                where: event = = "x"
+                transforms: [ { set: { "type": x } }, { sett: { a: 1 } } ]
+                to: [nowhere]
+            destinations:
+              f: { file: /d/out, batch: { wait: 5 }, where: "(type" }
+              h: { http: ftp://x/, retry: { initial: 10s, max: 1s } }
+            """
+        let places = load(text).errors.map { "\($0.place.line):\($0.place.column)" }
+        #expect(places == [
+            "2:38", "2:44", "3:18", "6:20", "7:28", "7:45", "8:10", "10:37", "10:54", "11:14", "11:42",
+        ])
+    }
+
+    @Test(arguments: [
+        ("file: /d/out\nhttp: http://h/", "a destination has only one of file, http, plugin"),
+        ("batch: { events: 1 }", "destination \"out\" needs one of file, http, plugin"),
+        ("file: /d/", "\"/d/\" is a directory"),
+        ("file: /d/%Q", "a conversion that a path cannot have"),
+        ("file: /d/out%", "a conversion that a path cannot have"),
+        ("file: /d/out\ntimezone: Europe/Atlantis", "\"Europe/Atlantis\" is not a time zone of this machine"),
+        ("file: /d/out\ntimezone: ../../etc/passwd", "\"../../etc/passwd\" is not a time zone of this machine"),
+        ("file: /d/out\nin_flight: 0", "\"in_flight\" has to be from 1 to 1024"),
+        ("file: /d/out\nin_flight: 99999999999999999999", "\"99999999999999999999\" is not a whole number"),
+        ("file: /d/out\nbatch: { bytes: 1TiB }", "\"bytes\" has to be from 1KiB to 64MiB"),
+        ("file: /d/out\nbatch: { wait: 99999999999999999d }", "\"99999999999999999d\" is not a duration"),
+        ("file: /d/out\nbatch: [1]", "\"batch\" has to be a map, not a list"),
+        ("file: /d/out\nretry: { initial: 10m }", "retry.initial (10m) is longer than retry.max (5m)"),
+        ("file: /d/out\nstart: yesterday", "\"yesterday\" is not now, earliest or a time"),
+        ("file: /d/out\nstart: 2026-02-29", "\"2026-02-29\" is not now, earliest or a time"),
+        ("file: /d/out\nmapping: {}", "\"mapping\" is not supported by this version"),
+        ("preset: mixpanel", "\"preset\" is not supported by this version"),
+        ("file:", "\"file\" has no value"),
+        ("file: \"/d/o\\0ut\"", "a control character in \"file\""),
+        ("file: !secret x", "\"file\" has to be a path, not a secret"),
+        ("http: h.example", "\"h.example\" is not a URL of http or https"),
+        ("http: \"http://h/a b\"", "a character that a URL cannot have"),
+        ("http: http:///path", "\"http:///path\" has no valid host and port"),
+        ("http: http://h:99999/", "\"http://h:99999/\" has no valid host and port"),
+        ("http: \"http://h/{{ userId }}\"", "a URL cannot be filled in by this version"),
+        ("http: http://h/\nformat: xml", "\"format\" has to be one of ndjson, array, single"),
+        ("http: http://h/\nheaders: { \"a b\": c }", "\"a b\" cannot be the name of a header"),
+        ("http: http://h/\nheaders: { Content-Length: 5 }", "Penstock itself sets the header Content-Length"),
+        ("http: http://h/\nheaders: { A: 1, a: 2 }", "the header a is set twice"),
+        ("http: http://h/\nheaders: { A: \"b\\r\\nC: d\" }", "a control character in a header"),
+        ("http: http://h/\nheaders: { A: \"{{ secret.x\" }", "\"{{\" without \"}}\""),
+        ("http: http://h/\nheaders: { A: \"{{ userId }}\" }", "\"userId\" is not supported in a header by this version"),
+        ("http: http://h/\nheaders: { A: !secret ../x }", "\"../x\" cannot be the name of a secret"),
+        ("plugin: ../evil", "\"../evil\" is not the name of a plugin"),
+        ("plugin: sqlite\nsettings: 5", "\"settings\" has to be a map, not a single value"),
+        ("plugin: sqlite\nsettings: { a: .inf }", "\".inf\" has no value in JSON"),
+        ("plugin: sqlite\nisolation: thread", "\"isolation\" has to be none"),
+    ])
+    func `a destination's mistakes`(_ lines: String, _ message: String) {
+        #expect(load(withDestination(lines)).errors.map(\.message) == [message])
+    }
+
+    @Test(arguments: [
+        ("mode: \"0999\"", "\"0999\" is not a file mode"),
+        ("mode: \"4755\"", "\"4755\" is not a file mode"),
+        ("max_connections: 1e3", "\"1e3\" is not a whole number"),
+        ("rate_limit: {}", "\"rate_limit\" is not supported by this version"),
+        ("allow: { user: [a] }", "unknown key \"user\" in \"allow\""),
+        ("allow: { users: www-data }", "\"users\" has to be a list of users, not a single value"),
+    ])
+    func `a source's mistakes`(_ lines: String, _ message: String) {
+        #expect(load(withSource(lines)).errors.map(\.message) == [message])
+    }
+
+    @Test(arguments: [
+        ("where: yes", "\"yes\" is text to YAML 1.2, and no filter"),
+        ("where:", "\"where\" has no value"),
+        ("where: [a]", "\"where\" has to be a filter, not a list"),
+        ("transforms: { set: { a: 1 } }", "\"transforms\" has to be a list of transforms, not a map"),
+        ("transforms: [ drop: [a] ]", "the transform \"drop\" is not supported by this version"),
+        ("transforms: [ sett: { a: 1 } ]", "unknown transform \"sett\""),
+        ("transforms: [ { where: true } ]", "a transform without a name"),
+        ("transforms: [ { set: 5 } ]", "\"set\" has to be a map of paths and values, not a single value"),
+        ("transforms: [ { set: { a: !secret x } } ]", "a secret is not allowed here"),
+    ])
+    func `a route's mistakes`(_ lines: String, _ message: String) {
+        #expect(load(withRoute(lines)).errors.map(\.message) == [message])
+    }
+
+    @Test(arguments: [
+        ("5", "a configuration is a map of sections, not a single value"),
+        ("- a", "a configuration is a map of sections, not a list"),
+        ("sources: [a]", "\"sources\" has to be a map of names, not a list"),
+        ("sources: { \"a.b\": { socket: /s } }", "\"a.b\" cannot be the name of a source"),
+        ("sources: { a: { socket: /s }, b: { socket: //s } }", "source \"a\" has the same socket"),
+        ("sources: { a: { socket: /run/penstock/control.sock } }", "the control socket has the same socket"),
+        ("routes: { to: [a] }", "\"routes\" has to be a list, not a map"),
+        ("routes: [ {} ]", "route 1 needs \"to\""),
+        ("routes: [ { name: x, to: [] } ]", "a route has to name a destination"),
+        ("pipeline: []", "\"pipeline\" is not supported by this version"),
+        ("control: { metrics: 127.0.0.1:9 }", "\"metrics\" is not supported by this version"),
+        ("journal: { retain: { size: 1 } }", "\"size\" has to be from 16MiB to 1PiB"),
+        ("[a]: b", "a key has to be plain text"),
+        ("a: *b", "not YAML: found undefined alias"),
+    ])
+    func `mistakes of the whole`(_ text: String, _ message: String) {
+        #expect(load(text).errors.map(\.message) == [message])
+    }
+
+    @Test func `two routes of one name and a destination named twice in one route`() {
+        let text = """
+            sources: { apps: { socket: /run/s } }
+            routes: [ { name: a, to: [out, out] }, { name: a, to: [out] } ]
+            destinations: { out: { file: /d/out } }
+            """
+        #expect(messages(text) == ["this route names \"out\" twice", "another route has the name \"a\""])
+    }
+
+    @Test func `a socket's path has at most 107 bytes`() {
+        let path = "/" + String(repeating: "s", count: 107)
+        #expect(messages("sources: { a: { socket: \(path) } }") == ["the path of a socket has at most 107 bytes, this one has 108"])
+        #expect(load("sources: { a: { socket: \(path.dropLast()) } }").errors.isEmpty)
+    }
+
+    @Test func `keys set twice are all found, in maps within maps, quoted or not, three times too`() {
+        let text = """
+            sources: { a: { socket: /s, mode: "0600", socket: /t }, b: { socket: /u }, "b": { socket: /v } }
+            control: { socket: /c }
+            x: 1
+            control: { socket: /d }
+            control: { socket: /e }
+            """
+        let errors = load(text).errors
+        #expect(errors.map(\.message).filter { $0.hasSuffix("is set twice") } == [
+            "\"socket\" is set twice", "\"b\" is set twice", "\"control\" is set twice", "\"control\" is set twice",
+        ])
+        #expect(errors.contains { $0.message == "unknown key \"x\" in the configuration" })
+        #expect(errors.compactMap(\.note).map(\.place.line) == [1, 1, 2, 2])
+    }
+
+    @Test func `unknown users and groups are warnings`() {
+        let accounts = Accounts(hasUser: { $0 == "root" }, hasGroup: { $0 == "root" })
+        let text = withSource("group: roto\nallow: { users: [root, nobdoy], groups: [root] }")
+        let result = ConfigurationLoader(accounts: accounts).load(text: text, named: "p.yaml")
+        #expect(result.configuration != nil)
+        #expect(result.warnings.map(\.message) == [
+            "this machine has no group \"roto\"", "this machine has no user \"nobdoy\"",
+        ])
+    }
+
+    @Test func `a password in a URL is a warning`() {
+        let result = load(withDestination("http: http://user:pass@h/"))
+        #expect(result.configuration != nil)
+        #expect(result.warnings.map(\.message) == ["a password in a URL is shown in logs and status"])
+    }
+}

@@ -1,0 +1,44 @@
+@testable import Configuration
+import Testing
+
+/// The word `bad` of a scalar's value is found where it stands in the file.
+@Suite struct ScalarPlacesTests {
+    @Test(arguments: [
+        "key: one bad two",
+        "key: &anchor one bad two",
+        "key: 'it''s bad'",
+        "key: \"tab\\tand\\u00e9 and \\x41 bad\"",
+        "key: äöü bad",
+        "key: one\n  two\n  bad",
+        "key: one\n\n\n  bad three",
+        "key: 'one   \n  two\n\n  bad'",
+        "key: \"one \\\n  bad\"",
+        "key: |\n  one\n  bad\n",
+        "key: |\n\n  one\n    two\n  bad",
+        "key: >-\n  one\n  two bad\n",
+        "key: >\n  one\n\n  bad\n  three",
+        "- { a: 1, key: a bad }",
+    ])
+    func `a place inside a scalar`(_ text: String) throws {
+        let diagnostics = Diagnostics()
+        let file = ConfigurationFile(path: "f", text: text)
+        let root = try #require(YAMLComposer.compose(file, diagnostics))
+        let entries = try #require(root.items?.first?.entries ?? root.entries)
+        let node = try #require(entries.first { $0.key == "key" }?.value)
+        let value = try #require(node.scalar).text
+        let offset = try #require(value.firstRange(of: "bad")).lowerBound
+        let scalars = value.unicodeScalars.distance(from: value.startIndex, to: offset)
+        let place = ScalarPlaces.place(of: scalars, length: 3, in: node)
+        let shown = Array(place.text.unicodeScalars)
+        try #require(place.column - 1 + place.length <= shown.count)
+        #expect(shown[(place.column - 1)..<(place.column - 1 + place.length)].map(String.init).joined() == "bad")
+    }
+
+    @Test func `the end of a scalar has a place, and so has what lies beyond it`() throws {
+        let file = ConfigurationFile(path: "f", text: "key: 'ab'")
+        let node = try #require(YAMLComposer.compose(file, Diagnostics())?.entries?.first?.value)
+        #expect(ScalarPlaces.place(of: 2, length: 0, in: node).column == 9)
+        #expect(ScalarPlaces.place(of: .max, length: .max, in: node).column == 9)
+        #expect(ScalarPlaces.place(of: -5, length: -5, in: node).column == 7)
+    }
+}
