@@ -72,9 +72,8 @@ extension DeliveryWorker {
     func offer(_ now: Instant) -> Bool {
         guard desk.isEmpty, breaker.mayOffer(now) else { return false }
         if !window.hasWaiting {
-            guard window.count < inFlight, isPartialDue(now) || intake?.builder.sealed != nil,
-                let batch = intake?.builder.take(partial: isPartialDue(now))
-            else { return false }
+            let partial = isPartialDue(now)
+            guard window.count < inFlight, let batch = intake?.builder.take(partial: partial) else { return false }
             window.add(batch)
         }
         guard let next = window.offerFirst(round: breaker.offered()) else { return false }
