@@ -73,9 +73,7 @@ import Testing
         let secret = Array("sesame-open-0123456789".utf8)
         let padding = String(repeating: "x", count: 190)
         let answer = HTTPAnswer(status: 400, body: Array("\(padding)sesame-open-0123456789 was wrong".utf8))
-        let excerpt = answer.excerpt(hiding: [secret])
-        #expect(!excerpt.contains("sesame"))
-        #expect(excerpt.hasSuffix("x[hidden] "[...].dropLast()))
+        #expect(answer.excerpt(hiding: [secret]) == "\(padding)[hidden] w")
     }
 
     @Test func aRedirectNamesTheHostItLeadsToAndNothingMore() {

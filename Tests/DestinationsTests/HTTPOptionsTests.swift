@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test("URLs that cannot be used are refused", arguments: [
-        "", "a.example", "/x", "http://", "http:///x", "ftp://a.example/", "file:///etc/passwd", "gopher://a.example",
+        "", "a.example", "/x", "http://", "ftp://a.example/", "file:///etc/passwd", "gopher://a.example",
         "http://a.example/\r\nX-Evil: 1", "http://a.example/a b", "http://a.example/\u{7f}", "http://a.example/\u{0}",
         "http://a.example:99999/", "unix:", "unix:relative.sock", "unix:/run/a.sock:", "unix:/run/a.sock:v1",
         "unix:/" + String(repeating: "x", count: 107),
