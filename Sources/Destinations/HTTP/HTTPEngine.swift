@@ -30,11 +30,10 @@ package final class HTTPEngine: @unchecked Sendable {
 
     package static let longestSleep: Duration = .seconds(1)
 
-    private let bell: HTTPEngineBell
+    private let door: HTTPEngineDoor
     private let clock: any Clock
     private let stopping = Atomic<Bool>(false)
     private let beats = Atomic<UInt64>(0)
-    private let arrivals = Mutex<[HTTPEngineRegistration]>([])
     private let thread = Mutex<WorkerThread?>(nil)
 
     // On the engine's thread only.
@@ -45,7 +44,7 @@ package final class HTTPEngine: @unchecked Sendable {
 
     package init(limits: Limits = Limits(), clock: any Clock = SystemClock()) throws(HTTPEngineError) {
         do {
-            bell = HTTPEngineBell(
+            door = HTTPEngineDoor(
                 try MultiHandle(
                     connections: limits.connections, perHost: limits.connectionsPerHost, idle: limits.idleConnections))
         } catch {
@@ -66,7 +65,7 @@ package final class HTTPEngine: @unchecked Sendable {
     /// as failed. Any thread but the engine's own; again does nothing.
     package func stop() {
         stopping.store(true, ordering: .sequentiallyConsistent)
-        bell.ring()
+        door.ring()
         thread.withLock { thread in
             thread?.join()
             thread = nil
@@ -76,13 +75,16 @@ package final class HTTPEngine: @unchecked Sendable {
     /// Grows at least once in `longestSleep` while the thread makes progress. Any thread.
     package var heartbeat: UInt64 { beats.load(ordering: .relaxed) }
 
-    /// Has `turn` called on the engine's thread: soon after this, after each `wake`, and at the
-    /// instant that it returned last (nil: only when woken). A turn must not block. It is let go
-    /// of on the engine's thread, after `cancel` or `stop`. Any thread.
+    /// A place for a worker's turns; `begin` starts them. In two steps, so that a worker may be
+    /// made that knows whom to `wake`. Any thread.
+    package func register() -> HTTPEngineRegistration {
+        HTTPEngineRegistration(door)
+    }
+
+    /// Both steps, for a turn that needs nothing of the registration.
     package func register(_ turn: sending @escaping (Instant) -> Instant?) -> HTTPEngineRegistration {
-        let registration = HTTPEngineRegistration(turn, bell)
-        arrivals.withLock { $0.append(registration) }
-        registration.wake()
+        let registration = register()
+        registration.begin(turn)
         return registration
     }
 
@@ -91,14 +93,14 @@ package final class HTTPEngine: @unchecked Sendable {
     func begin(_ easy: EasyHandle, _ completion: @escaping (HTTPTransferEnd) -> Void) throws(CurlError) {
         precondition(isOwnThread, "HTTP transfers are begun on the HTTP engine's thread")
         if ended { throw CurlError(description: "the HTTP engine has been stopped") }
-        try bell.multi.add(easy)
+        try door.multi.add(easy)
         completions[ObjectIdentifier(easy)] = completion
     }
 
     /// Ends a transfer whose completion is then not called. Engine's thread only, or after `stop`.
     func cancel(_ easy: EasyHandle) {
         guard completions.removeValue(forKey: ObjectIdentifier(easy)) != nil else { return }
-        bell.multi.remove(easy)
+        door.multi.remove(easy)
     }
 
     private var isOwnThread: Bool { ownThread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
@@ -110,7 +112,7 @@ package final class HTTPEngine: @unchecked Sendable {
         while !stopping.load(ordering: .sequentiallyConsistent) {
             beats.wrappingAdd(1, ordering: .relaxed)
             let next = takeTurns()
-            bell.multi.perform()
+            door.multi.perform()
             completeTransfers()
             sleep(until: next)
         }
@@ -119,10 +121,7 @@ package final class HTTPEngine: @unchecked Sendable {
 
     /// - Returns: the earliest instant that a turn asked for.
     private func takeTurns() -> Instant? {
-        turns += arrivals.withLock { arrivals in
-            defer { arrivals = [] }
-            return arrivals
-        }
+        turns += door.takeArrivals()
         var next: Instant?
         var cancelled = false
         for registration in turns {
@@ -141,7 +140,7 @@ package final class HTTPEngine: @unchecked Sendable {
     }
 
     private func completeTransfers() {
-        while let (easy, code) = bell.multi.nextDone() {
+        while let (easy, code) = door.multi.nextDone() {
             guard let completion = completions.removeValue(forKey: ObjectIdentifier(easy)) else { continue }
             // A transfer that we cut because the answer was long enough is an answer all the same.
             let answered = code == CURLE_OK || easy.answerWasCut
@@ -152,20 +151,19 @@ package final class HTTPEngine: @unchecked Sendable {
     private func sleep(until deadline: Instant?) {
         var wait = Self.longestSleep
         if let deadline { wait = min(wait, max(.zero, deadline - clock.now())) }
-        bell.sleep(wait) { [self] in
+        door.sleep(wait) { [self] in
             stopping.load(ordering: .sequentiallyConsistent) || turns.contains(where: \.isWoken)
-                || arrivals.withLock { !$0.isEmpty }
         }
     }
 
     private func end() {
         ended = true
-        for easy in bell.multi.transfers {
-            bell.multi.remove(easy)
+        for easy in door.multi.transfers {
+            door.multi.remove(easy)
             completions.removeValue(forKey: ObjectIdentifier(easy))?(.failed("the HTTP engine was stopped"))
         }
         completions = [:]
-        for registration in turns + arrivals.withLock({ $0 }) { registration.release() }
+        for registration in turns + door.takeArrivals() { registration.release() }
         turns = []
     }
 }
@@ -181,25 +179,38 @@ enum HTTPTransferEnd {
     case failed(String)
 }
 
-/// A worker's place on the engine's thread.
+/// A worker's place on the engine's thread:
+///
+///     let place = engine.register()
+///     let worker = DeliveryWorker(…, wake: place.wake)
+///     place.begin { worker.turn(now: $0) }
 package final class HTTPEngineRegistration: @unchecked Sendable {
-    private let bell: HTTPEngineBell
+    private let door: HTTPEngineDoor
     private let woken = Atomic<Bool>(false)
     private let cancelled = Atomic<Bool>(false)
-    // On the engine's thread only.
+    // After `begin`, on the engine's thread only.
     private var turn: ((Instant) -> Instant?)?
     private var due: Instant?
 
-    fileprivate init(_ turn: sending @escaping (Instant) -> Instant?, _ bell: HTTPEngineBell) {
+    fileprivate init(_ door: HTTPEngineDoor) {
+        self.door = door
+    }
+
+    /// Has `turn` called on the engine's thread: soon after this, after each `wake`, and at the
+    /// instant that it returned last (nil: only when woken). A turn must not block. It is let go
+    /// of on the engine's thread, after `cancel` or at the engine's end. Once; any thread.
+    package func begin(_ turn: sending @escaping (Instant) -> Instant?) {
+        precondition(self.turn == nil, "a registration has one turn")
         self.turn = turn
-        self.bell = bell
+        door.admit(self)
+        wake()
     }
 
     /// Asks for a turn soon. Several calls before that turn are one. Any thread, the engine's own
     /// included; cheap.
     package func wake() {
         woken.store(true, ordering: .sequentiallyConsistent)
-        bell.ring()
+        door.ring()
     }
 
     /// Asks for no more turns. One that is running ends as usual. Any thread.
@@ -225,16 +236,28 @@ package final class HTTPEngineRegistration: @unchecked Sendable {
     }
 }
 
-/// Lets the engine sleep without missing anything that is told to it meanwhile. Whoever has
-/// something to tell writes it down first and rings then; the engine says that it sleeps first
-/// and looks then. One of the two sees the other.
-private final class HTTPEngineBell: Sendable {
+/// What other threads touch of the engine. It lets the engine sleep without missing anything
+/// that is told to it meanwhile: whoever has something to tell writes it down first and rings
+/// then; the engine says that it sleeps first and looks then. One of the two sees the other.
+private final class HTTPEngineDoor: Sendable {
     let multi: MultiHandle
     private let sleeping = Atomic<Bool>(false)
+    private let arrivals = Mutex<[HTTPEngineRegistration]>([])
 
     init(_ multi: MultiHandle) { self.multi = multi }
 
-    /// Any thread. A system call only if the engine sleeps and nobody rang yet.
+    func admit(_ registration: HTTPEngineRegistration) {
+        arrivals.withLock { $0.append(registration) }
+    }
+
+    func takeArrivals() -> [HTTPEngineRegistration] {
+        arrivals.withLock { arrivals in
+            defer { arrivals = [] }
+            return arrivals
+        }
+    }
+
+    /// A system call only if the engine sleeps and nobody rang yet.
     func ring() {
         if sleeping.exchange(false, ordering: .sequentiallyConsistent) { multi.wakeUp() }
     }
@@ -242,7 +265,7 @@ private final class HTTPEngineBell: Sendable {
     /// Engine's thread only.
     func sleep(_ duration: Duration, unless hasNews: () -> Bool) {
         sleeping.store(true, ordering: .sequentiallyConsistent)
-        if !hasNews() {
+        if !hasNews() && arrivals.withLock({ $0.isEmpty }) {
             // Rounded up: waking just before a deadline would only mean to sleep again.
             let milliseconds = (duration.inNanoseconds + 999_999) / 1_000_000
             multi.wait(milliseconds: Int32(clamping: milliseconds))
