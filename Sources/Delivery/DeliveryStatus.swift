@@ -1,0 +1,58 @@
+import Synchronization
+
+/// How one destination is doing: what `penstock status` shows.
+package struct DeliveryStatus: Sendable, Equatable {
+    package enum State: String, Sendable, CaseIterable {
+        case up
+        /// Something was refused with "not now"; it is offered again.
+        case retrying
+        /// Waits for a person: its credential is refused, or its dead letters cannot be stored.
+        case held
+        /// It cannot be opened, its data cannot be made durable, or the journal cannot be read.
+        case failing
+        case stopped
+    }
+
+    package struct Failure: Sendable, Equatable {
+        /// One sentence.
+        package var message: String
+        /// Nanoseconds since 1970-01-01 UTC.
+        package var at: Int64
+    }
+
+    package var name: String
+    package var state: State = .up
+    /// When it came into this state; nanoseconds since 1970-01-01 UTC.
+    package var since: Int64
+    /// Events, since the worker was made.
+    package var delivered: UInt64 = 0
+    package var filtered: [String: UInt64] = [:]
+    package var deadLettered: UInt64 = 0
+    /// How often a batch, or what was left of one, was offered again.
+    package var retries: UInt64 = 0
+    /// After the highest position delivered.
+    package var positionDelivered: UInt64 = 0
+    /// Everything below is settled; with the journal's end it gives the lag in events.
+    package var positionSettled: UInt64 = 0
+    /// When the oldest event that was read and not settled was received (nanoseconds since
+    /// 1970-01-01 UTC): the lag in time. nil: nothing waits in the worker.
+    package var oldestUnsettled: Int64?
+    /// The last thing that went wrong, also when all is well again.
+    package var lastError: Failure?
+    /// When what waits is tried again (nanoseconds since 1970-01-01 UTC); nil: nothing waits.
+    package var nextAttempt: Int64?
+}
+
+/// The worker's status where any thread may look at it.
+final class DeliveryLedger: Sendable {
+    private let status: Mutex<DeliveryStatus>
+
+    init(_ status: DeliveryStatus) { self.status = Mutex(status) }
+
+    var snapshot: DeliveryStatus { status.withLock { $0 } }
+
+    /// - Returns: what `change` returns.
+    func update<Result: Sendable>(_ change: (inout DeliveryStatus) -> Result) -> Result {
+        status.withLock { change(&$0) }
+    }
+}

@@ -1,0 +1,248 @@
+import Events
+import Platform
+import Telemetry
+
+// The steps of a worker's turn. Each does one thing without waiting, and leaves the worker in a
+// state from which every other may follow.
+extension DeliveryWorker {
+    // MARK: Opening
+
+    /// - Returns: whether the destination is open.
+    func open(_ now: Instant) -> Bool {
+        if let troubleUntil, now < troubleUntil { return false }
+        do {
+            let cursor = setting.cursors.cursor(of: name)
+            let position = try destination.open(from: cursor) ?? cursor.position
+            let (policy, limits) = (setting.policy, destination.limits)
+            inFlight = max(1, min(policy.inFlight, limits.maximumInFlight))
+            intake = Intake(
+                log: setting.log, router: router, position: position,
+                builder: BatchBuilder(
+                    maximumEvents: min(policy.batchEvents, limits.maximumBatchEvents),
+                    maximumBytes: min(policy.batchBytes, limits.maximumBatchBytes), spare: min(inFlight, 64)))
+            checkpointed = position
+            unsavedSince = nil
+            trouble.reset()
+            troubleUntil = nil
+            return true
+        } catch {
+            failed("it cannot be opened", error, now)
+            return false
+        }
+    }
+
+    /// Gives up on everything in memory. The next turn but a backoff opens the destination again
+    /// from its cursor, and what was not covered by a checkpoint is delivered again.
+    private func restart(_ what: String, _ error: any Error, _ now: Instant) {
+        failed(what, error, now)
+        destination.close()
+        window = InFlightWindow(after: window)
+        breaker = Breaker(initial: setting.policy.retryInitial, maximum: setting.policy.retryMaximum)
+        desk.removeAll()
+        intake = nil
+        unsavedSince = nil
+    }
+
+    private func failed(_ what: String, _ error: any Error, _ now: Instant) {
+        troubleUntil = now + trouble.fail(using: &random)
+        note("\(what): \(error)")
+        setting.telemetry.emit(DeliveryFailing(destination: name, what: what, cause: "\(error)"))
+    }
+
+    // MARK: Reading and offering
+
+    /// - Returns: whether anything was read or routed.
+    func read(_ now: Instant) -> Bool {
+        guard desk.isEmpty, troubleUntil.map({ now >= $0 }) ?? true, intake != nil else { return false }
+        do {
+            let worked =
+                try intake?.advance(now, refused: { desk.add($0) }, wallClock: setting.clock.wallClock) ?? false
+            if troubleUntil != nil {
+                troubleUntil = nil
+                trouble.reset()
+            }
+            return worked
+        } catch {
+            failed("the journal cannot be read", error, now)
+            return false
+        }
+    }
+
+    /// Offers the next batch, if there is one and it may go.
+    func offer(_ now: Instant) -> Bool {
+        guard desk.isEmpty, breaker.mayOffer(now) else { return false }
+        if !window.hasWaiting {
+            let partial = isPartialDue(now)
+            guard window.count < inFlight, let batch = intake?.builder.take(partial: partial) else { return false }
+            window.add(batch)
+        }
+        guard let next = window.offerFirst(round: breaker.offered()) else { return false }
+        if next.isRetry { ledger.update { $0.retries += 1 } }
+        let (inbox, id) = (inbox, next.id)
+        destination.deliver(next.batch, DeliveryClaim { inbox.put(id, $0) })
+        return true
+    }
+
+    /// Whether a batch that is not full may go.
+    private func isPartialDue(_ now: Instant) -> Bool {
+        guard let intake, intake.builder.sealed == nil, !intake.builder.isEmpty else { return false }
+        let wait = setting.policy.batchWait
+        // What cannot be read now need not be waited for.
+        return wait == .zero ? intake.isExhausted || troubleUntil != nil : now - intake.builder.openedAt >= wait
+    }
+
+    // MARK: Settling
+
+    func apply(_ id: UInt64, _ settlement: DeliveryClaim.Settlement, _ now: Instant) {
+        guard
+            let result = window.settle(
+                id, settlement, now: now, giveUpAfter: setting.policy.giveUpAfter,
+                reuse: { intake?.builder.recycle($0) })
+        else { return }
+        if result.delivered > 0 {
+            ledger.update {
+                $0.delivered += UInt64(result.delivered)
+                $0.positionDelivered = max($0.positionDelivered, result.deliveredPosition &+ 1)
+            }
+        }
+        if let first = result.refused.first {
+            let time = setting.clock.wallClock()
+            for refused in result.refused { desk.add(refused, at: time) }
+            note(first.reason)
+        }
+        if result.holdReason != nil || result.retryReason != nil, unsavedSince == nil {
+            // A destination may refuse because it cannot make durable what it has: its next
+            // checkpoint says so, and it is opened anew.
+            unsavedSince = now
+        }
+        if let reason = result.holdReason {
+            breaker.held(round: result.round, now: now)
+            note(reason)
+            setting.telemetry.emit(DeliveryHeld(destination: name, reason: reason))
+        } else if let reason = result.retryReason {
+            breaker.failed(
+                round: result.round, now: now, asked: result.retryAfter, progress: result.delivered > 0,
+                using: &random)
+            note(reason)
+            var wait: Duration?
+            if case .open(let until) = breaker.state { wait = until - now }
+            setting.telemetry.emit(DeliveryRetrying(destination: name, reason: reason, wait: wait))
+        } else {
+            breaker.succeeded(round: result.round)
+        }
+    }
+
+    func flushDeadLetters(_ now: Instant) {
+        guard !desk.isEmpty, desk.retryAt.map({ now >= $0 }) ?? true else { return }
+        do {
+            let reason = desk.first?.reason ?? ""
+            let stored = try desk.flush(now, originals: setting.log, random: &random)
+            ledger.update { $0.deadLettered += UInt64(stored) }
+            setting.telemetry.emit(EventsDeadLettered(destination: name, count: stored, reason: reason))
+        } catch {
+            let failure = error as? DeadLetterFailure
+            ledger.update { $0.deadLettered += UInt64(failure?.stored ?? 0) }
+            let reason = "its dead letters cannot be stored: \(failure?.cause ?? error)"
+            note(reason)
+            setting.telemetry.emit(DeliveryHeld(destination: name, reason: reason))
+        }
+    }
+
+    // MARK: The cursor
+
+    /// Everything below is settled.
+    var settledPosition: UInt64 {
+        var position = intake?.position ?? checkpointed
+        if let event = intake?.builder.first { position = min(position, event.position) }
+        if let event = window.first { position = min(position, event.position) }
+        if let letter = desk.first { position = min(position, letter.position) }
+        return position
+    }
+
+    func noteProgress(_ now: Instant) {
+        if unsavedSince == nil, intake != nil, settledPosition != checkpointed { unsavedSince = now }
+    }
+
+    func checkpoint(_ now: Instant) {
+        // Taken first: what is settled while the destination works is not covered by it.
+        let position = settledPosition
+        do {
+            let state = try destination.checkpoint()
+            setting.cursors.advance(name, to: Cursor(position: position, state: state ?? []))
+            checkpointed = position
+            unsavedSince = nil
+        } catch {
+            restart("what it was given cannot be made durable", error, now)
+        }
+    }
+
+    // MARK: Waiting
+
+    /// When something is due that nobody rings for.
+    func nextTurn(_ now: Instant) -> Instant? {
+        var due: Instant?
+        func consider(_ time: Instant?) {
+            if let time { due = min(due ?? time, time) }
+        }
+        // While dead letters wait nothing is read, so trouble with reading is not due either.
+        if desk.isEmpty || intake == nil { consider(troubleUntil) }
+        guard let intake else { return due }
+        if let unsavedSince { consider(unsavedSince + setting.policy.checkpointInterval) }
+        if !desk.isEmpty {
+            consider(desk.retryAt)
+        } else if case .open(let until) = breaker.state {
+            if window.hasWaiting || !intake.builder.isEmpty { consider(max(until, batchDue)) }
+        } else if breaker.state == .closed, window.count < inFlight, !intake.builder.isEmpty {
+            consider(batchDue)
+        }
+        return due
+    }
+
+    /// When what was collected may go.
+    private var batchDue: Instant {
+        guard let builder = intake?.builder, !window.hasWaiting, builder.sealed == nil else {
+            return Instant(nanoseconds: .min)
+        }
+        return builder.openedAt + setting.policy.batchWait
+    }
+
+    // MARK: Status
+
+    private func note(_ message: String) {
+        let time = setting.clock.wallClock()
+        ledger.update { $0.lastError = .init(message: message, at: time) }
+    }
+
+    private var state: DeliveryStatus.State {
+        if isStopped { return .stopped }
+        if troubleUntil != nil { return .failing }
+        if breaker.isHeld || desk.retryAt != nil { return .held }
+        return breaker.state == .closed ? .up : .retrying
+    }
+
+    /// Puts the turn's end where other threads see it.
+    func publish(next: Instant?, now: Instant) {
+        let state = self.state
+        let settled = settledPosition
+        let unsettled = [
+            window.first?.receivedAt, intake?.builder.first?.receivedAt, desk.first?.receivedAt,
+            intake?.unrouted?.receivedAt,
+        ].compactMap { $0 }.min()
+        var attempt: Instant?
+        if case .open(let until) = breaker.state { attempt = until }
+        attempt = troubleUntil ?? desk.retryAt ?? attempt
+        let time = setting.clock.wallClock()
+
+        let recovered = ledger.update { status -> Bool in
+            intake?.takeFiltered { status.filtered[$0, default: 0] += $1 }
+            status.positionSettled = settled
+            status.oldestUnsettled = unsettled
+            status.nextAttempt = attempt.map { time &+ ($0 - now).inNanoseconds }
+            guard status.state != state else { return false }
+            status.state = state
+            status.since = time
+            return state == .up
+        }
+        if recovered { setting.telemetry.emit(DeliveryRecovered(destination: name)) }
+    }
+}

@@ -1,0 +1,172 @@
+// Delivery: takes the journal's events to one destination, in order, and keeps account of each.
+//
+// Invariants
+// - A position is settled when its event is delivered, filtered out or durably dead-lettered. The
+//   cursor only ever names a position below which everything is settled, and only after the
+//   destination's `checkpoint()` has made durable what it was given.
+// - Batches are offered in journal order. Once one must be offered again, nothing newer is
+//   offered until it got through: what a failure can put out of order, or a crash repeat, is what
+//   was in flight.
+// - A batch is offered only when each event below it is settled or in flight, and dead letters are
+//   durable. So a destination that takes one batch at a time may record the position of a batch's
+//   first event as settled before it writes the batch.
+// - Memory: (in flight + 2) batches and one read of the journal.
+// - No outcome is "done": a claim that is dropped, an outcome that is missing, means "again".
+//
+// It never drops an event, never waits inside a turn (destinations that block have a thread of
+// their own), and never knows what kind of destination it serves.
+
+import Events
+import Platform
+import Synchronization
+import Telemetry
+
+/// Serves one destination. Whoever owns the thread calls `turn` whenever `wake` was called or the
+/// time has come that the last turn returned; `WorkerRunner` does so on a thread of its own.
+// Unchecked: everything but `inbox`, `ledger` and `stopped` is touched inside `turn` only, and
+// turns never overlap.
+package final class DeliveryWorker: @unchecked Sendable {
+    package struct Setting: Sendable {
+        package var name: String
+        package var policy: DeliveryPolicy
+        package var log: any EventLog
+        package var cursors: any CursorStore
+        package var clock: any Clock
+        package var telemetry: Telemetry
+
+        package init(
+            name: String, policy: DeliveryPolicy, log: any EventLog, cursors: any CursorStore, clock: any Clock,
+            telemetry: Telemetry
+        ) {
+            self.name = name
+            self.policy = policy
+            self.log = log
+            self.cursors = cursors
+            self.clock = clock
+            self.telemetry = telemetry
+        }
+    }
+
+    /// How long a turn may go on when work is endless, so that workers can share a thread.
+    static let turnLimit = Duration.milliseconds(50)
+
+    let setting: Setting
+    let router: any EventRouter
+    let destination: any Destination
+    let inbox: SettlementInbox
+    let ledger: DeliveryLedger
+    private let stopped = Atomic(false)
+
+    var random: any RandomNumberGenerator & Sendable
+    var window = InFlightWindow()
+    var breaker: Breaker
+    var desk: DeadLetterDesk
+    /// nil while the destination is not open.
+    var intake: Intake?
+    var inFlight = 1
+    /// The cursor's position as it was last given to the store.
+    var checkpointed: UInt64 = 0
+    /// When the first position was settled that no checkpoint covers.
+    var unsavedSince: Instant?
+    /// Opening, reading and checkpoints: what fails without any batch being at fault.
+    var trouble: Backoff
+    var troubleUntil: Instant?
+    private var settled: [SettlementInbox.Settled] = []
+    private var stopBy: Instant?
+
+    /// - Parameters:
+    ///   - random: for the jitter; seeded by a simulation.
+    ///   - wake: called from any thread when a turn is due; must not run the turn itself.
+    package init(
+        _ setting: Setting, router: any EventRouter, destination: any Destination, deadLetters: any DeadLetterSink,
+        random: any RandomNumberGenerator & Sendable, wake: @escaping @Sendable () -> Void
+    ) {
+        let policy = setting.policy
+        self.setting = setting
+        self.router = router
+        self.destination = destination
+        self.random = random
+        inbox = SettlementInbox(wake: wake)
+        ledger = DeliveryLedger(DeliveryStatus(name: setting.name, since: setting.clock.wallClock()))
+        breaker = Breaker(initial: policy.retryInitial, maximum: policy.retryMaximum)
+        trouble = Backoff(initial: policy.retryInitial, maximum: policy.retryMaximum)
+        desk = DeadLetterDesk(sink: deadLetters, policy: policy)
+        checkpointed = setting.cursors.cursor(of: setting.name).position
+    }
+
+    /// Any thread.
+    package var name: String { setting.name }
+    /// Any thread.
+    package var status: DeliveryStatus { ledger.snapshot }
+    /// Any thread: nothing more is going to happen; the destination is closed, and the cursor store
+    /// has the last cursor (the caller commits it).
+    package var isStopped: Bool { stopped.load(ordering: .acquiring) }
+
+    /// Any thread. No more is read or offered; what is in flight may still be settled until
+    /// `deadline`. The rest waits in the journal for the next start.
+    package func requestStop(by deadline: Instant) { inbox.requestStop(by: deadline) }
+
+    /// Does everything that can be done without waiting, for at most about `turnLimit` (and one call
+    /// to the destination).
+    /// - Returns: when the next turn is due (`now`, if there is more to do); nil: only after a wake.
+    package func turn(now: Instant) -> Instant? {
+        guard !isStopped else { return nil }
+        let limit = now + Self.turnLimit
+        var next: Instant?
+        var time = now
+        inbox.beginTurn()
+        repeat {
+            next = run(from: time, until: limit)
+            time = setting.clock.now()
+        } while !inbox.endTurn(force: isStopped || time >= limit)
+        publish(next: next, now: time)
+        return isStopped ? nil : time >= limit ? time : next
+    }
+
+    private func run(from start: Instant, until limit: Instant) -> Instant? {
+        var now = start
+        settle(now)
+        if let stopBy {
+            guard window.offered == 0 || now >= stopBy || intake == nil else { return stopBy }
+            stop(now)
+            return nil
+        }
+        if intake == nil, !open(now) { return troubleUntil }
+        while true {
+            // Dead letters before reading and before offering: both wait for them.
+            flushDeadLetters(now)
+            let read = self.read(now)
+            flushDeadLetters(now)
+            let offered = offer(now)
+            let settled = settle(now)
+            guard read || offered || settled else { break }
+            now = setting.clock.now()
+            if now >= limit { break }
+        }
+        noteProgress(now)
+        if let unsavedSince, now - unsavedSince >= setting.policy.checkpointInterval { checkpoint(now) }
+        return now >= limit ? now : nextTurn(now)
+    }
+
+    /// Takes what arrived in the inbox.
+    /// - Returns: whether anything did.
+    @discardableResult
+    private func settle(_ now: Instant) -> Bool {
+        stopBy = inbox.take(into: &settled)
+        guard !settled.isEmpty else { return false }
+        for (id, settlement) in settled { apply(id, settlement, now) }
+        settled.removeAll(keepingCapacity: true)
+        return true
+    }
+
+    private func stop(_ now: Instant) {
+        flushDeadLetters(now)
+        noteProgress(now)
+        if intake != nil {
+            if unsavedSince != nil { checkpoint(now) }
+            // Nothing is left to close if the last checkpoint failed.
+            if intake != nil { destination.close() }
+        }
+        stopped.store(true, ordering: .releasing)
+    }
+}

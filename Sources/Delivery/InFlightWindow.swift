@@ -1,0 +1,180 @@
+import Events
+import Platform
+
+/// The batches that were offered and are not settled yet, in journal order. Pure: it decides
+/// what an outcome means; the worker acts on it.
+///
+/// - A batch leaves when each of its events is delivered or refused for good.
+/// - What must go again goes again, and nothing else: the settled events of a batch are left out.
+/// - A batch refused as too large goes on in pieces: half as many events after each refusal, down
+///   to the single event at fault, and twice as many after each piece that got through.
+struct InFlightWindow {
+    /// An event that will not be offered again.
+    struct Refused: Sendable {
+        var event: OutboundEvent
+        var payload: [UInt8]
+        var reason: String
+        var answer: String
+    }
+
+    /// What an outcome came to.
+    struct Result: Sendable {
+        /// The round of the breaker in which the batch was offered.
+        var round: UInt64
+        var delivered = 0
+        /// The highest position delivered.
+        var deliveredPosition: UInt64 = 0
+        var refused: [Refused] = []
+        /// Why events must be offered again, and no sooner than when.
+        var retryReason: String?
+        var retryAfter: Duration?
+        /// Why the destination is to be held.
+        var holdReason: String?
+    }
+
+    fileprivate struct Entry {
+        var id: UInt64
+        var batch: OutboundBatch
+        /// Indexes of the events that are not settled; nil: all.
+        var remaining: [Int]?
+        /// How many of them may go in one piece.
+        var limit = Int.max
+        /// How many of the first of them are on offer; 0: it waits.
+        var offered = 0
+        var round: UInt64 = 0
+        var failingSince: Instant?
+
+        var unsettled: Int { remaining?.count ?? batch.events.count }
+    }
+
+    private var entries: [Entry] = []
+    private var nextID: UInt64 = 0
+    /// How many batches are on offer.
+    private(set) var offered = 0
+
+    init() {}
+
+    /// An empty one, in which the outcomes of offers made through `other` mean nothing.
+    init(after other: InFlightWindow) { nextID = other.nextID }
+
+    var count: Int { entries.count }
+    var hasWaiting: Bool { offered < entries.count }
+
+    /// The oldest event that is not settled.
+    var first: OutboundEvent? {
+        guard let entry = entries.first else { return nil }
+        return entry.batch.events[entry.remaining?.first ?? 0]
+    }
+
+    /// Adds a batch of at least one event; it waits to be offered.
+    mutating func add(_ batch: consuming OutboundBatch) {
+        guard !batch.events.isEmpty else { return }
+        entries.append(Entry(id: nextID, batch: batch))
+        nextID += 1
+    }
+
+    /// Takes the first batch that waits, or the next piece of it.
+    mutating func offerFirst(round: UInt64) -> (id: UInt64, batch: OutboundBatch, isRetry: Bool)? {
+        guard let index = entries.firstIndex(where: { $0.offered == 0 }) else { return nil }
+        let count = min(entries[index].unsettled, entries[index].limit)
+        entries[index].offered = count
+        entries[index].round = round
+        offered += 1
+        let entry = entries[index]
+        guard let remaining = entry.remaining ?? (count < entry.unsettled ? Array(0..<entry.unsettled) : nil) else {
+            return (entry.id, entry.batch, entry.batch.events[0].attempt > 0)
+        }
+        var piece = OutboundBatch()
+        for index in remaining.prefix(count) { piece.append(entry.batch.events[index], from: entry.batch) }
+        return (entry.id, piece, piece.events.contains { $0.attempt > 0 })
+    }
+
+    /// Takes an outcome.
+    /// - Parameters:
+    ///   - giveUpAfter: events that were refused with "retry" for this long are refused for good.
+    ///   - reuse: is given the buffers of a batch that is done.
+    /// - Returns: nil if there is no such offer (any more).
+    mutating func settle(
+        _ id: UInt64, _ settlement: DeliveryClaim.Settlement, now: Instant, giveUpAfter: Duration?,
+        reuse: (consuming OutboundBatch) -> Void
+    ) -> Result? {
+        guard let index = entries.firstIndex(where: { $0.id == id }), entries[index].offered > 0 else { return nil }
+        offered -= 1
+        var result = Result(round: entries[index].round)
+        if case .all(.delivered) = settlement, entries[index].offered == entries[index].unsettled {
+            let entry = entries.remove(at: index)
+            result.delivered = entry.offered
+            result.deliveredPosition = entry.batch.events[entry.remaining?.last ?? entry.batch.events.count - 1].position
+            reuse(entry.batch)
+            return result
+        }
+        entries[index].settle(settlement, now: now, giveUpAfter: giveUpAfter, into: &result)
+        if entries[index].unsettled == 0 { reuse(entries.remove(at: index).batch) }
+        return result
+    }
+}
+
+extension InFlightWindow.Entry {
+    fileprivate mutating func settle(
+        _ settlement: DeliveryClaim.Settlement, now: Instant, giveUpAfter: Duration?,
+        into result: inout InFlightWindow.Result
+    ) {
+        let indexes = remaining ?? Array(batch.events.indices)
+        var again: [Int] = []
+        var isTooLarge = false
+        let since = failingSince ?? now
+
+        for (n, index) in indexes.prefix(offered).enumerated() {
+            var outcome = Outcome.retry(reason: "the destination did not say what became of the event")
+            switch settlement {
+            case .all(let one): outcome = one
+            case .each(let each): if n < each.count { outcome = each[n] }
+            }
+            switch outcome {
+            case .delivered:
+                result.delivered += 1
+                result.deliveredPosition = max(result.deliveredPosition, batch.events[index].position)
+            case .rejected(let reason, let answer):
+                refuse(index, reason, answer, &result)
+            case .tooLarge(let reason):
+                if offered == 1 {
+                    refuse(index, reason, "", &result)
+                } else {
+                    isTooLarge = true
+                    batch.events[index].attempt &+= 1
+                    again.append(index)
+                }
+            case .retry(let reason, let after):
+                if let giveUpAfter, now - since >= giveUpAfter {
+                    refuse(index, "given up after \(giveUpAfter): \(reason)", "", &result)
+                } else {
+                    batch.events[index].attempt &+= 1
+                    again.append(index)
+                }
+                result.retryReason = result.retryReason ?? reason
+                if let after { result.retryAfter = max(after, result.retryAfter ?? .zero) }
+            case .hold(let reason):
+                batch.events[index].attempt &+= 1
+                again.append(index)
+                result.holdReason = result.holdReason ?? reason
+            }
+        }
+
+        if isTooLarge {
+            limit = max(1, offered / 2)
+        } else if result.retryReason == nil && result.holdReason == nil {
+            limit = limit > .max / 2 ? .max : limit * 2
+        }
+        // The time in which a destination is held is not the events' fault and does not count.
+        let isFailing = result.retryReason != nil && result.holdReason == nil && result.delivered == 0
+        failingSince = isFailing ? since : nil
+        remaining = again + indexes.dropFirst(offered)
+        offered = 0
+    }
+
+    private func refuse(_ index: Int, _ reason: String, _ answer: String, _ result: inout InFlightWindow.Result) {
+        let event = batch.events[index]
+        result.refused.append(
+            .init(event: event, payload: Array(batch.payload[event.payload]), reason: reason, answer: answer))
+    }
+}

@@ -1,0 +1,233 @@
+import Events
+import Platform
+import Synchronization
+import Testing
+
+@testable import Delivery
+
+@Suite("A delivery worker")
+struct DeliveryWorkerTests {
+    @Test("delivers what the journal has, in order, once")
+    func deliversInOrder() {
+        let bench = Bench(DeliveryPolicy(batchEvents: 4))
+        bench.log.append(10)
+        bench.run(for: .seconds(5))
+        #expect(bench.destination.positions == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]])
+        #expect(bench.cursors.position == 10)
+        #expect(bench.worker.status.delivered == 10)
+        #expect(bench.worker.status.positionDelivered == 10)
+        #expect(bench.worker.status.oldestUnsettled == nil)
+        #expect(bench.worker.status.state == .up)
+    }
+
+    @Test("starts where the cursor is, unless the destination knows better", arguments: [nil, 3, 8] as [UInt64?])
+    func startsAtCursor(own: UInt64?) {
+        let bench = Bench(cursor: 5)
+        bench.destination.startAt = own
+        bench.log.append(10)
+        bench.turn()
+        #expect(bench.destination.positions == [Array((own ?? 5)..<10)])
+    }
+
+    @Test("asks for no turn when there is nothing to do")
+    func sleepsWhenIdle() {
+        let bench = Bench()
+        #expect(bench.turn() == nil)
+        bench.log.append(1)
+        bench.run(for: .seconds(2))
+        #expect(bench.turn() == nil)
+    }
+
+    @Test("moves the cursor only after a checkpoint, and at the interval")
+    func checkpointsAtInterval() {
+        let bench = Bench(DeliveryPolicy(checkpointInterval: .seconds(3)))
+        bench.destination.state = [1, 2]
+        bench.log.append(5)
+        #expect(bench.turn() == bench.clock.now() + .seconds(3))
+        #expect(bench.destination.offers.count == 1)
+        #expect(bench.cursors.position == 0)
+        bench.clock.advance(.seconds(3))
+        #expect(bench.turn() == nil)
+        #expect(bench.cursors.cursor(of: "shop") == Cursor(position: 5, state: [1, 2]))
+        #expect(bench.destination.checkpoints == 1)
+    }
+
+    @Test("opens a destination anew from the cursor when its checkpoint fails")
+    func reopensAfterFailedCheckpoint() {
+        let bench = Bench()
+        bench.log.append(5)
+        bench.turn()
+        bench.destination.checkpointError = Broken("fdatasync: input/output error")
+        bench.clock.advance(.seconds(1))
+        bench.turn()
+        #expect(bench.cursors.position == 0)
+        #expect(bench.destination.closed == 1)
+        #expect(bench.worker.status.state == .failing)
+        #expect(bench.worker.status.lastError?.message.contains("fdatasync") == true)
+        bench.destination.checkpointError = nil
+        bench.run(for: .seconds(10))
+        #expect(bench.destination.opened.map(\.position) == [0, 0])
+        #expect(bench.destination.positions == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4]])
+        #expect(bench.cursors.position == 5)
+        #expect(bench.worker.status.state == .up)
+    }
+
+    @Test("tries again to open a destination, with backoff")
+    func retriesOpen() {
+        let bench = Bench(DeliveryPolicy(retryInitial: .seconds(1), retryMaximum: .seconds(8)))
+        bench.destination.openError = Broken("no such directory")
+        bench.log.append(1)
+        let next = bench.turn()
+        #expect(next.map { $0 >= bench.clock.now() + .seconds(1) } == true)
+        #expect(bench.worker.status.state == .failing)
+        #expect(bench.worker.status.nextAttempt != nil)
+        bench.run(for: .seconds(60))
+        #expect(bench.destination.offers.isEmpty)
+        bench.destination.openError = nil
+        bench.run(for: .seconds(20))
+        #expect(bench.destination.positions == [[0]])
+    }
+
+    @Test("goes on after the journal could not be read, skipping nothing")
+    func retriesReading() {
+        let bench = Bench()
+        bench.log.append(3)
+        bench.turn()
+        bench.log.append(3)
+        bench.log.state.withLock { $0.failing = true }
+        bench.run(for: .seconds(5))
+        #expect(bench.worker.status.state == .failing)
+        bench.log.state.withLock { $0.failing = false }
+        bench.run(for: .seconds(400))
+        #expect(bench.destination.positions.flatMap(\.self) == Array(0..<6))
+        #expect(bench.worker.status.state == .up)
+    }
+
+    @Test("advances over a long stretch of filtered events, and counts them by reason")
+    func advancesOverFiltered() {
+        let bench = Bench()
+        bench.router.verdict = { .filtered(reason: $0 % 4 == 0 ? "integrations" : "no route") }
+        bench.log.append(40_000)
+        bench.run(for: .seconds(3))
+        #expect(bench.destination.offers.isEmpty)
+        #expect(bench.cursors.position == 40_000)
+        #expect(bench.worker.status.filtered == ["integrations": 10_000, "no route": 30_000])
+    }
+
+    @Test("advances over positions that the journal lost")
+    func advancesOverGap() {
+        let bench = Bench()
+        bench.log.append(10)
+        bench.log.state.withLock { $0.missing = 4..<10 }
+        bench.run(for: .seconds(2))
+        #expect(bench.destination.positions == [[0, 1, 2, 3]])
+        #expect(bench.cursors.position == 10)
+    }
+
+    @Test("lets a batch wait for company as long as it may")
+    func waitsForBatch() {
+        let bench = Bench(DeliveryPolicy(batchEvents: 3, batchWait: .seconds(2)))
+        bench.log.append(1)
+        #expect(bench.turn() == bench.clock.now() + .seconds(2))
+        bench.clock.advance(.seconds(1))
+        bench.log.append(1)
+        bench.turn()
+        #expect(bench.destination.offers.isEmpty)
+        #expect(bench.worker.status.oldestUnsettled == FakeLog.receivedAt(0))
+        bench.clock.advance(.seconds(1))
+        bench.turn()
+        #expect(bench.destination.positions == [[0, 1]])
+        bench.log.append(3)
+        bench.turn()
+        #expect(bench.destination.positions == [[0, 1], [2, 3, 4]])
+    }
+
+    @Test("keeps batches within their bytes; one event that is larger goes alone")
+    func boundsBytes() {
+        let bench = Bench(DeliveryPolicy(batchBytes: 100))
+        bench.router.size = 29
+        bench.log.append(7)
+        bench.turn()
+        #expect(bench.destination.positions == [[0, 1, 2], [3, 4, 5], [6]])
+        #expect(bench.destination.offers.allSatisfy { $0.payload.count <= 100 })
+        bench.router.size = 400
+        bench.log.append(2)
+        bench.turn()
+        #expect(bench.destination.positions.suffix(2) == [[7], [8]])
+    }
+
+    @Test("obeys the destination's own limits")
+    func obeysLimits() {
+        let bench = Bench(DeliveryPolicy(batchEvents: 100, inFlight: 8))
+        bench.destination.limits = DestinationLimits(maximumBatchEvents: 2, maximumInFlight: 3)
+        bench.destination.answer = nil
+        bench.log.append(100)
+        bench.turn()
+        #expect(bench.destination.positions == [[0, 1], [2, 3], [4, 5]])
+    }
+
+    @Test("moves the cursor over the settled prefix only")
+    func cursorFollowsPrefix() {
+        let bench = Bench(DeliveryPolicy(batchEvents: 2, inFlight: 3))
+        bench.destination.answer = nil
+        bench.log.append(6)
+        bench.turn()
+        let first = bench.wakes.count.load(ordering: .relaxed)
+        bench.destination.settleFirst(.each([.delivered, .retry(reason: "busy")]))
+        #expect(bench.wakes.count.load(ordering: .relaxed) == first + 1)
+        bench.destination.settleFirst(.all(.delivered))
+        bench.destination.settleFirst(.all(.delivered))
+        bench.destination.answer = { _ in .all(.delivered) }
+        bench.turn()
+        bench.clock.advance(.milliseconds(1))
+        #expect(bench.worker.status.positionSettled == 1)
+        #expect(bench.worker.status.positionDelivered == 6)
+        #expect(bench.worker.status.state == .retrying)
+        #expect(bench.worker.status.oldestUnsettled == FakeLog.receivedAt(1))
+        bench.run(for: .seconds(3))
+        #expect(bench.destination.positions.last == [1])
+        #expect(bench.destination.offers.last?.events.first?.attempt == 1)
+        #expect(bench.cursors.position == 6)
+        #expect(bench.worker.status.retries == 1)
+    }
+
+    @Test("does not wake itself for what is settled within its own turn")
+    func settlesWithinTurn() {
+        let bench = Bench()
+        bench.log.append(1)
+        bench.turn()
+        #expect(bench.worker.status.delivered == 1)
+        #expect(bench.wakes.count.load(ordering: .relaxed) == 0)
+    }
+
+    @Test("ends a turn when it has lasted long enough, and asks for the next at once")
+    func endsLongTurn() {
+        let bench = Bench(DeliveryPolicy(batchEvents: 1))
+        let clock = bench.clock
+        bench.destination.answer = { _ in
+            clock.advance(.milliseconds(10))
+            return .all(.delivered)
+        }
+        bench.log.append(100)
+        let next = bench.turn()
+        #expect(bench.destination.offers.count < 10)
+        #expect(next.map { $0 <= clock.now() } == true)
+        bench.run(for: .seconds(30))
+        #expect(bench.worker.status.delivered == 100)
+    }
+
+    @Test("uses its buffers again")
+    func reusesBuffers() {
+        let bench = Bench(DeliveryPolicy(batchEvents: 100))
+        nonisolated(unsafe) var addresses: Set<UInt> = []
+        bench.destination.answer = { batch in
+            unsafe batch.payload.withUnsafeBytes { _ = unsafe addresses.insert(UInt(bitPattern: $0.baseAddress)) }
+            return .all(.delivered)
+        }
+        bench.destination.keepsOffers = false
+        bench.log.append(20_000)
+        bench.run(for: .seconds(1))
+        #expect(bench.worker.status.delivered == 20_000)
+        unsafe #expect(addresses.count < 20)
+    }
+}

@@ -1,0 +1,233 @@
+import Events
+import Platform
+import Synchronization
+import Telemetry
+
+@testable import Delivery
+
+/// A clock that stands still until it is told otherwise.
+final class FakeClock: Clock {
+    private let time = Atomic<Int64>(1_000_000_000)
+    func now() -> Instant { Instant(nanoseconds: time.load(ordering: .relaxed)) }
+    func wallClock() -> Int64 { 1_700_000_000_000_000_000 + time.load(ordering: .relaxed) }
+    func advance(_ duration: Duration) { time.wrappingAdd(duration.inNanoseconds, ordering: .relaxed) }
+}
+
+/// A repeatable generator (splitmix64).
+struct SeededRandom: RandomNumberGenerator, Sendable {
+    var state: UInt64
+    init(_ seed: UInt64 = 1) { state = seed }
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+        return z ^ (z >> 31)
+    }
+}
+
+struct Broken: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String = "broken") { self.description = description }
+}
+
+/// A journal in memory. Its events' JSON is their position.
+final class FakeLog: EventLog {
+    struct State {
+        var end: UInt64 = 0
+        var missing: Range<UInt64> = 0..<0
+        var failing = false
+        var perRead = Int.max
+    }
+    let state = Mutex(State())
+
+    var end: UInt64 { state.withLock { $0.end } }
+    func append(_ count: UInt64) { state.withLock { $0.end += count } }
+    func makeReader(from position: UInt64) throws -> any EventReader { Reader(log: self, next: position) }
+
+    static func receivedAt(_ position: UInt64) -> Int64 { 1_000 + Int64(position) }
+
+    private final class Reader: EventReader {
+        let log: FakeLog
+        var next: UInt64
+        init(log: FakeLog, next: UInt64) {
+            self.log = log
+            self.next = next
+        }
+
+        func read(into batch: inout EventBatch, maximumBytes: Int) throws -> Bool {
+            let state = log.state.withLock { $0 }
+            if state.failing { throw Broken("pread: input/output error") }
+            batch.removeAll()
+            guard next < state.end else { return false }
+            batch.origins.append(Origin(source: "apps", uid: 7, gid: 7, pid: 7))
+            while next < state.end, batch.bytes.count < maximumBytes, batch.events.count < state.perRead {
+                if state.missing.contains(next) {
+                    next = state.missing.upperBound
+                    continue
+                }
+                let text = Array("\(next)".utf8)
+                batch.events.append(
+                    EventRecord(
+                        position: next, receivedAt: FakeLog.receivedAt(next), offset: UInt32(batch.bytes.count),
+                        length: UInt32(text.count), origin: 0, index: EventIndex(kind: .track)))
+                batch.bytes += text
+                next += 1
+            }
+            batch.next = next
+            return true
+        }
+    }
+}
+
+final class FakeCursors: CursorStore {
+    let cursor: Mutex<Cursor>
+    let advances = Mutex<[Cursor]>([])
+    init(_ position: UInt64 = 0) { cursor = Mutex(Cursor(position: position)) }
+    func cursor(of destination: String) -> Cursor { cursor.withLock { $0 } }
+    func advance(_ destination: String, to cursor: Cursor) {
+        self.cursor.withLock { $0 = cursor }
+        advances.withLock { $0.append(cursor) }
+    }
+    func commit() throws {}
+    var position: UInt64 { cursor.withLock { $0.position } }
+}
+
+/// Passes everything on, unless told otherwise.
+final class FakeRouter: EventRouter {
+    var verdict: (UInt64) -> RouteVerdict = { _ in .routed }
+    /// Bytes that a rendered event is padded to.
+    var size = 0
+
+    func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> RouteVerdict {
+        let verdict = verdict(event.position)
+        guard case .filtered = verdict else {
+            // A rejected event leaves half of itself behind, as a failed rendering would.
+            let start = output.payload.count
+            output.payload += batch.bytes[event.range]
+            while output.payload.count < start + size { output.payload.append(UInt8(ascii: " ")) }
+            guard verdict == .routed else { return verdict }
+            output.events.append(
+                OutboundEvent(
+                    position: event.position, receivedAt: event.receivedAt, kind: .track,
+                    payload: start..<output.payload.count, messageID: start..<start))
+            output.payload.append(UInt8(ascii: "\n"))
+            return .routed
+        }
+        return verdict
+    }
+}
+
+/// Writes down what it is offered and settles it as the script says, at once or when told.
+final class ScriptedDestination: Destination {
+    var limits = DestinationLimits()
+    var answer: ((OutboundBatch) -> DeliveryClaim.Settlement?)? = { _ in .all(.delivered) }
+    var startAt: UInt64?
+    var openError: (any Error)?
+    var checkpointError: (any Error)?
+    var state: [UInt8]?
+    var keepsOffers = true
+    private(set) var offers: [OutboundBatch] = []
+    private(set) var opened: [Cursor] = []
+    private(set) var closed = 0
+    private(set) var checkpoints = 0
+    private var claims: [@Sendable (DeliveryClaim.Settlement) -> Void] = []
+
+    func open(from cursor: Cursor) throws -> UInt64? {
+        if let openError { throw openError }
+        opened.append(cursor)
+        return startAt
+    }
+
+    func deliver(_ batch: OutboundBatch, _ claim: consuming DeliveryClaim) {
+        if keepsOffers { offers.append(batch) }
+        if let answer, let settlement = answer(batch) {
+            claim.settle(settlement)
+        } else {
+            let box = ClaimBox(claim)
+            claims.append { box.settle($0) }
+        }
+    }
+
+    func checkpoint() throws -> [UInt8]? {
+        if let checkpointError { throw checkpointError }
+        checkpoints += 1
+        return state
+    }
+
+    func close() { closed += 1 }
+
+    /// Settles the oldest claim that was kept.
+    func settleFirst(_ settlement: DeliveryClaim.Settlement) { claims.removeFirst()(settlement) }
+    func dropFirst() { claims.removeFirst() }
+    var held: Int { claims.count }
+
+    /// Positions of each offer.
+    var positions: [[UInt64]] { offers.map { $0.events.map(\.position) } }
+}
+
+private final class ClaimBox: Sendable {
+    private let claim: Mutex<DeliveryClaim?>
+    init(_ claim: consuming DeliveryClaim) { self.claim = Mutex(claim) }
+    func settle(_ settlement: DeliveryClaim.Settlement) {
+        let claim = self.claim.withLock { $0.take() }
+        claim?.settle(settlement)
+    }
+}
+
+final class FakeSink: DeadLetterSink {
+    var letters: [DeadLetter] = []
+    var error: (any Error)?
+    func append(_ letters: [DeadLetter]) throws {
+        if let error { throw error }
+        self.letters += letters
+    }
+}
+
+struct SilentLog: LogSink {
+    func write(_ level: Level, _ line: String) {}
+}
+
+/// A worker with everything around it scripted.
+final class Bench {
+    let clock = FakeClock()
+    let log = FakeLog()
+    let cursors: FakeCursors
+    let router = FakeRouter()
+    let destination = ScriptedDestination()
+    let sink = FakeSink()
+    let telemetry: Telemetry
+    let worker: DeliveryWorker
+    let wakes = WakeCounter()
+
+    final class WakeCounter: Sendable {
+        let count = Atomic(0)
+    }
+
+    init(_ policy: DeliveryPolicy = DeliveryPolicy(), cursor: UInt64 = 0) {
+        let clock = clock
+        cursors = FakeCursors(cursor)
+        telemetry = Telemetry(sink: SilentLog(), now: { clock.now().nanoseconds })
+        worker = DeliveryWorker(
+            .init(name: "shop", policy: policy, log: log, cursors: cursors, clock: clock, telemetry: telemetry),
+            router: router, destination: destination, deadLetters: sink, random: SeededRandom(),
+            wake: { [wakes] in wakes.count.add(1, ordering: .relaxed) })
+    }
+
+    /// One turn now.
+    @discardableResult
+    func turn() -> Instant? { worker.turn(now: clock.now()) }
+
+    /// Turns, at the times that the worker asks for, until it asks for none within `duration`.
+    func run(for duration: Duration) {
+        let end = clock.now() + duration
+        var turns = 0
+        while turns < 100_000 {
+            turns += 1
+            guard let next = turn(), next <= end else { break }
+            clock.advance(max(.zero, next - clock.now()))
+        }
+        clock.advance(end - clock.now())
+    }
+}
+

@@ -1,0 +1,241 @@
+import Events
+import Platform
+import Synchronization
+import Testing
+
+@testable import Delivery
+
+@Suite("A refusal")
+struct RetryTests {
+    @Test("with retry comes again after a wait between the bounds, and holds back what is newer")
+    func retriesWithBackoff() {
+        let bench = Bench(
+            DeliveryPolicy(batchEvents: 2, inFlight: 4, retryInitial: .seconds(1), retryMaximum: .seconds(10)))
+        bench.destination.answer = { _ in .all(.retry(reason: "HTTP 503")) }
+        bench.log.append(2)
+        var times: [Instant] = []
+        for _ in 0..<20 {
+            let before = bench.destination.offers.count
+            bench.turn()
+            if bench.destination.offers.count > before { times.append(bench.clock.now()) }
+            bench.log.append(1)
+            guard let next = bench.turn() else { break }
+            bench.clock.advance(max(.zero, next - bench.clock.now()))
+        }
+        let waits = zip(times.dropFirst(), times).map { $0 - $1 }
+        #expect(waits.count >= 5)
+        #expect(waits.allSatisfy { $0 >= .seconds(1) && $0 <= .seconds(10) })
+        #expect(Set(bench.destination.positions) == [[0, 1]])
+        #expect(bench.worker.status.retries == UInt64(times.count - 1))
+        bench.destination.answer = { _ in .all(.delivered) }
+        bench.run(for: .seconds(30))
+        let end = bench.log.end
+        #expect(bench.cursors.position == end)
+        #expect(bench.worker.status.state == .up)
+        #expect(bench.worker.status.lastError?.message == "HTTP 503")
+    }
+
+    @Test("obeys Retry-After, up to the largest wait", arguments: [(5, 5), (3600, 60)])
+    func obeysRetryAfter(asked: Int, expected: Int) {
+        let bench = Bench(DeliveryPolicy(retryInitial: .milliseconds(10), retryMaximum: .seconds(60)))
+        bench.destination.answer = { _ in .all(.retry(reason: "HTTP 429", after: .seconds(asked))) }
+        bench.log.append(1)
+        bench.turn()
+        bench.destination.answer = { _ in .all(.delivered) }
+        bench.clock.advance(.seconds(expected) - .milliseconds(1))
+        bench.turn()
+        #expect(bench.destination.offers.count == 1)
+        bench.clock.advance(.milliseconds(1))
+        bench.turn()
+        #expect(bench.destination.offers.count == 2)
+    }
+
+    @Test("of a whole window counts as one failure, and one probe goes before the rest")
+    func probesAlone() {
+        let bench = Bench(
+            DeliveryPolicy(batchEvents: 1, inFlight: 4, retryInitial: .seconds(1), retryMaximum: .seconds(600)))
+        bench.destination.answer = nil
+        bench.log.append(10)
+        bench.turn()
+        for _ in 0..<4 { bench.destination.settleFirst(.all(.retry(reason: "reset"))) }
+        bench.turn()
+        // After one failure the wait is at most twice the initial one; after four, up to 16 s.
+        bench.clock.advance(.seconds(2))
+        bench.turn()
+        #expect(bench.destination.positions.dropFirst(4) == [[0]])
+        bench.destination.settleFirst(.all(.delivered))
+        bench.turn()
+        #expect(bench.destination.positions.dropFirst(5) == [[1], [2], [3], [4]])
+    }
+
+    @Test("that nobody spoke is a retry: a claim that is dropped")
+    func droppedClaim() {
+        let bench = Bench()
+        bench.destination.answer = nil
+        bench.log.append(2)
+        bench.turn()
+        bench.destination.dropFirst()
+        bench.turn()
+        #expect(bench.worker.status.state == .retrying)
+        bench.destination.answer = { _ in .all(.delivered) }
+        bench.run(for: .seconds(2))
+        #expect(bench.destination.positions == [[0, 1], [0, 1]])
+    }
+
+    @Test("for part of a batch sends only that part again, intact")
+    func partial() {
+        let bench = Bench()
+        bench.destination.answer = { batch in
+            .each(batch.events.map { $0.position % 2 == 0 || $0.attempt > 0 ? .delivered : .retry(reason: "later") })
+        }
+        bench.log.append(12)
+        bench.run(for: .seconds(10))
+        #expect(bench.destination.positions == [Array(0..<12), [1, 3, 5, 7, 9, 11]])
+        let again = bench.destination.offers[1]
+        #expect(again.payload == Array("1\n3\n5\n7\n9\n11\n".utf8))
+        #expect(again.events.map { Array(again.payload[$0.payload]) }.last == Array("11".utf8))
+        #expect(bench.worker.status.delivered == 12)
+        #expect(bench.cursors.position == 12)
+    }
+
+    @Test("with fewer outcomes than events leaves the rest to be tried again")
+    func missingOutcomes() {
+        let bench = Bench()
+        bench.destination.answer = { .each(Array($0.events.map { _ in Outcome.delivered }.prefix(3))) }
+        bench.log.append(5)
+        bench.run(for: .seconds(10))
+        #expect(bench.destination.positions == [[0, 1, 2, 3, 4], [3, 4]])
+        #expect(bench.worker.status.delivered == 5)
+    }
+
+    @Test("as too large halves down to the guilty event, and everything else is delivered once")
+    func halves() {
+        let bench = Bench()
+        bench.destination.answer = { batch in
+            batch.events.contains { $0.position == 37 } ? .all(.tooLarge(reason: "HTTP 413")) : .all(.delivered)
+        }
+        bench.log.append(100)
+        bench.run(for: .seconds(5))
+        #expect(bench.sink.letters.map(\.position) == [37])
+        #expect(bench.sink.letters.first?.reason == "HTTP 413")
+        #expect(bench.worker.status.delivered == 99)
+        let accepted = bench.destination.positions.filter { !$0.contains(37) }.flatMap(\.self)
+        #expect(accepted == Array(0..<37) + Array(38..<100))
+        #expect(bench.destination.offers.count < 40)
+        #expect(bench.cursors.position == 100)
+    }
+
+    @Test("for good goes to the dead letters, as the client sent it, with the answer")
+    func rejected() throws {
+        let bench = Bench()
+        bench.router.size = 20
+        bench.destination.answer = { batch in
+            .each(batch.events.map { $0.position == 2 ? .rejected(reason: "bad row", answer: "no") : .delivered })
+        }
+        bench.log.append(4)
+        bench.run(for: .seconds(2))
+        let letter = try #require(bench.sink.letters.first)
+        #expect(bench.sink.letters.count == 1)
+        #expect(letter.position == 2)
+        #expect(letter.event == Array("2".utf8))
+        #expect(letter.origin?.source == "apps")
+        #expect(letter.reason == "bad row")
+        #expect(letter.answer == "no")
+        #expect(letter.attempts == 1)
+        #expect(letter.receivedAt == FakeLog.receivedAt(2))
+        #expect(bench.worker.status.deadLettered == 1)
+        #expect(bench.worker.status.delivered == 3)
+        #expect(bench.cursors.position == 4)
+    }
+
+    @Test("by the router goes to the dead letters before anything newer is offered")
+    func rejectedByRouter() {
+        let bench = Bench()
+        bench.router.verdict = { $0 == 1 ? .rejected(reason: "no number") : .routed }
+        bench.sink.error = Broken("disk full")
+        bench.log.append(3)
+        bench.run(for: .seconds(30))
+        #expect(bench.destination.offers.isEmpty)
+        #expect(bench.worker.status.state == .held)
+        #expect(bench.worker.status.positionSettled == 0)
+        bench.sink.error = nil
+        bench.run(for: .seconds(600))
+        #expect(bench.sink.letters.map(\.position) == [1])
+        #expect(bench.sink.letters.first?.attempts == 0)
+        #expect(bench.destination.positions == [[0, 2]])
+        #expect(bench.destination.offers.first?.payload == Array("0\n2\n".utf8))
+        #expect(bench.cursors.position == 3)
+        #expect(bench.worker.status.state == .up)
+    }
+
+    @Test("for good is never dropped: the destination is held until the store takes it")
+    func deadLetterStoreRefuses() {
+        let bench = Bench(DeliveryPolicy(batchEvents: 1))
+        bench.destination.answer = { $0.events[0].position == 1 ? .all(.rejected(reason: "bad")) : .all(.delivered) }
+        bench.sink.error = Broken("no space left")
+        bench.log.append(4)
+        bench.run(for: .seconds(60))
+        #expect(bench.destination.positions == [[0], [1]])
+        #expect(bench.cursors.position == 1)
+        #expect(bench.worker.status.state == .held)
+        #expect(bench.worker.status.lastError?.message.contains("no space left") == true)
+        bench.sink.error = nil
+        bench.run(for: .seconds(600))
+        #expect(bench.sink.letters.map(\.position) == [1])
+        #expect(bench.destination.positions == [[0], [1], [2], [3]])
+        #expect(bench.cursors.position == 4)
+    }
+
+    @Test("that lasts longer than give_up_after makes dead letters, and the rest goes on")
+    func givesUp() {
+        let bench = Bench(
+            DeliveryPolicy(
+                batchEvents: 1, retryInitial: .seconds(1), retryMaximum: .seconds(5), giveUpAfter: .seconds(60)))
+        bench.destination.answer = { $0.events[0].position == 0 ? .all(.retry(reason: "HTTP 500")) : .all(.delivered) }
+        bench.log.append(3)
+        bench.run(for: .seconds(50))
+        #expect(bench.sink.letters.isEmpty)
+        bench.run(for: .seconds(30))
+        #expect(bench.sink.letters.map(\.position) == [0])
+        #expect(bench.sink.letters.first?.reason.contains("HTTP 500") == true)
+        #expect(bench.sink.letters.first.map { $0.attempts > 3 } == true)
+        #expect(bench.worker.status.delivered == 2)
+        #expect(bench.cursors.position == 3)
+    }
+
+    @Test("of the credential holds the destination: slow tries, no dead letters, then everything")
+    func holds() {
+        let bench = Bench(
+            DeliveryPolicy(
+                batchEvents: 2, retryInitial: .seconds(1), retryMaximum: .seconds(100), giveUpAfter: .seconds(10)))
+        bench.destination.answer = { _ in .all(.hold(reason: "HTTP 401")) }
+        bench.log.append(6)
+        bench.run(for: .seconds(1050))
+        #expect(bench.worker.status.state == .held)
+        #expect(bench.worker.status.lastError?.message == "HTTP 401")
+        #expect((10...12).contains(bench.destination.offers.count))
+        #expect(bench.sink.letters.isEmpty)
+        bench.destination.answer = { _ in .all(.delivered) }
+        bench.run(for: .seconds(200))
+        #expect(bench.worker.status.state == .up)
+        #expect(bench.worker.status.delivered == 6)
+        #expect(bench.sink.letters.isEmpty)
+    }
+
+    @Test("leaves a dead letter also when the journal has lost the event")
+    func originalIsGone() throws {
+        let bench = Bench()
+        bench.destination.answer = nil
+        bench.router.size = 5
+        bench.log.append(2)
+        bench.turn()
+        bench.log.state.withLock { $0.missing = 0..<1 }
+        bench.destination.settleFirst(.all(.rejected(reason: "bad")))
+        bench.turn()
+        #expect(bench.sink.letters.map(\.position) == [0, 1])
+        let first = try #require(bench.sink.letters.first)
+        #expect(first.origin == nil)
+        #expect(first.event == Array("0    ".utf8))
+        #expect(bench.sink.letters.last?.event == Array("1".utf8))
+    }
+}

@@ -1,0 +1,150 @@
+import Events
+import Platform
+import Testing
+
+@testable import Delivery
+
+@Suite("Backoff")
+struct BackoffTests {
+    @Test("grows up to its maximum and never leaves its bounds", arguments: 1...20 as ClosedRange<UInt64>)
+    func bounds(seed: UInt64) {
+        var backoff = Backoff(initial: .milliseconds(500), maximum: .seconds(60))
+        var random = SeededRandom(seed)
+        var ceiling = Duration.seconds(1)
+        var late: [Duration] = []
+        for failure in 0..<200 {
+            let wait = backoff.fail(using: &random)
+            #expect(wait >= .milliseconds(500))
+            #expect(wait <= min(ceiling, .seconds(60)))
+            if failure < 10 { ceiling += ceiling }
+            if failure >= 10 { late.append(wait) }
+        }
+        // Full jitter: spread over the whole range, not near its end.
+        #expect(late.min()! < .seconds(10))
+        #expect(late.max()! > .seconds(50))
+        backoff.reset()
+        #expect(backoff.fail(using: &random) <= .seconds(1))
+    }
+
+    @Test("is at least what was asked for, and at most its maximum")
+    func asked() {
+        var backoff = Backoff(initial: .seconds(1), maximum: .seconds(60))
+        var random = SeededRandom()
+        #expect(backoff.fail(asked: .seconds(30), using: &random) >= .seconds(30))
+        #expect(backoff.fail(asked: .seconds(86_400), using: &random) == .seconds(60))
+        #expect(backoff.fail(asked: .seconds(-5), using: &random) >= .seconds(1))
+    }
+}
+
+@Suite("A breaker")
+struct BreakerTests {
+    let start = Instant(nanoseconds: 0)
+
+    @Test("takes no notice of what was offered before the last failure")
+    func staleOutcomes() {
+        var breaker = Breaker(initial: .seconds(1), maximum: .seconds(60))
+        var random = SeededRandom()
+        let (first, second) = (breaker.offered(), breaker.offered())
+        breaker.failed(round: first, now: start, asked: nil, progress: false, using: &random)
+        breaker.succeeded(round: second)
+        #expect(!breaker.mayOffer(start))
+        let later = start + .seconds(2)
+        #expect(breaker.mayOffer(later))
+        let probe = breaker.offered()
+        #expect(!breaker.mayOffer(later + .seconds(100)))
+        breaker.succeeded(round: probe)
+        #expect(breaker.state == .closed)
+    }
+
+    @Test("stays open longer when a late answer asks for that")
+    func lateRetryAfter() {
+        var breaker = Breaker(initial: .seconds(1), maximum: .seconds(60))
+        var random = SeededRandom()
+        let (first, second) = (breaker.offered(), breaker.offered())
+        breaker.failed(round: first, now: start, asked: nil, progress: false, using: &random)
+        breaker.failed(round: second, now: start, asked: .seconds(30), progress: false, using: &random)
+        #expect(!breaker.mayOffer(start + .seconds(29)))
+        #expect(breaker.mayOffer(start + .seconds(30)))
+    }
+}
+
+@Suite("The in-flight window")
+struct InFlightWindowTests {
+    /// Offers and settles at random, and keeps its own account of every event.
+    @Test("settles each event exactly once, whatever the outcomes", arguments: 1...30 as ClosedRange<UInt64>)
+    func randomOutcomes(seed: UInt64) {
+        var random = SeededRandom(seed)
+        var window = InFlightWindow()
+        var unsettled: Set<UInt64> = []
+        var next: UInt64 = 0
+        var onOffer: [(id: UInt64, batch: OutboundBatch)] = []
+        var reused = 0
+        for step in 0..<2000 {
+            if step < 1500, window.count < 5 {
+                var batch = OutboundBatch()
+                for _ in 0..<Int.random(in: 1...20, using: &random) {
+                    batch.events.append(
+                        OutboundEvent(
+                            position: next, receivedAt: 0, kind: .track,
+                            payload: batch.payload.count..<batch.payload.count + 1, messageID: 0..<0))
+                    batch.payload += [UInt8(truncatingIfNeeded: next), 10]
+                    unsettled.insert(next)
+                    next += 1
+                }
+                window.add(batch)
+            }
+            while let offer = window.offerFirst(round: 0) { onOffer.append((offer.id, offer.batch)) }
+            #expect(onOffer.count == window.offered)
+            guard let index = onOffer.indices.randomElement(using: &random) else { continue }
+            let (id, batch) = onOffer.remove(at: index)
+            for event in batch.events { #expect(batch.payload[event.payload.lowerBound] == UInt8(truncatingIfNeeded: event.position)) }
+            let outcomes = batch.events.map { _ -> Outcome in
+                switch Int.random(in: 0..<10, using: &random) {
+                case 0: .retry(reason: "r")
+                case 1: .rejected(reason: "x")
+                case 2: .tooLarge(reason: "t")
+                case 3: .hold(reason: "h")
+                default: .delivered
+                }
+            }
+            let result = window.settle(
+                id, .each(outcomes), now: Instant(nanoseconds: 0), giveUpAfter: nil, reuse: { _ in reused += 1 })
+            var delivered = 0
+            for (event, outcome) in zip(batch.events, outcomes) where outcome == .delivered {
+                #expect(unsettled.remove(event.position) != nil)
+                delivered += 1
+            }
+            for refused in result?.refused ?? [] { #expect(unsettled.remove(refused.event.position) != nil) }
+            #expect(result?.delivered == delivered)
+            #expect(window.first?.position == unsettled.min())
+        }
+        #expect(reused > 100)
+        while window.count > 0 {
+            while let offer = window.offerFirst(round: 0) { onOffer.append((offer.id, offer.batch)) }
+            for (id, batch) in onOffer {
+                for event in batch.events { #expect(unsettled.remove(event.position) != nil) }
+                _ = window.settle(id, .all(.delivered), now: Instant(nanoseconds: 0), giveUpAfter: nil, reuse: { _ in })
+            }
+            onOffer = []
+        }
+        #expect(unsettled.isEmpty)
+    }
+
+    @Test("takes no outcome twice, and none from before it was emptied")
+    func unknownOffers() throws {
+        var window = InFlightWindow()
+        var batch = OutboundBatch()
+        batch.payload = [1, 10]
+        batch.events = [OutboundEvent(position: 0, receivedAt: 0, kind: .track, payload: 0..<1, messageID: 0..<0)]
+        window.add(batch)
+        let first = window.offerFirst(round: 0)
+        let offer = try #require(first)
+        window = InFlightWindow(after: window)
+        window.add(batch)
+        _ = window.offerFirst(round: 0)
+        let now = Instant(nanoseconds: 0)
+        #expect(window.settle(offer.id, .all(.delivered), now: now, giveUpAfter: nil, reuse: { _ in }) == nil)
+        #expect(window.settle(offer.id + 1, .all(.delivered), now: now, giveUpAfter: nil, reuse: { _ in }) != nil)
+        #expect(window.settle(offer.id + 1, .all(.delivered), now: now, giveUpAfter: nil, reuse: { _ in }) == nil)
+    }
+}
