@@ -1,0 +1,105 @@
+import Delivery
+
+/// What a service answered, and what that means for the events that were sent: the rule for
+/// services of which nothing more is known (webhooks). Pure.
+package struct HTTPAnswer: Sendable, Equatable {
+    package var status: Int
+    /// The headers of these names, as received.
+    package var retryAfter: String?
+    package var location: String?
+    /// Its beginning, as far as it was read.
+    package var body: [UInt8]
+
+    /// Characters of an answer that are kept to show somebody.
+    package static let excerptLength = 200
+
+    package init(status: Int, retryAfter: String? = nil, location: String? = nil, body: [UInt8] = []) {
+        self.status = status
+        self.retryAfter = retryAfter
+        self.location = location
+        self.body = body
+    }
+
+    /// - Parameters:
+    ///   - wallClock: nanoseconds since 1970-01-01 UTC, for dates in Retry-After.
+    ///   - secrets: what must not be seen in an excerpt, should the service echo it.
+    package func outcome(wallClock: Int64, hiding secrets: [[UInt8]] = []) -> Outcome {
+        switch status {
+        case 200...299:
+            return .delivered
+        case 401, 403:
+            let said = excerpt(hiding: secrets)
+            return .hold(
+                reason: "HTTP \(status): the service refuses the credential; check the destination's headers and secrets"
+                    + (said.isEmpty ? "" : "; it says: \(said)"))
+        case 413:
+            return .tooLarge(reason: "HTTP 413: the service takes no requests of this size")
+        case 501:
+            return .rejected(reason: "HTTP 501", answer: excerpt(hiding: secrets))
+        case 408, 423, 425, 429, 500...599, ..<200:
+            let wait = retryAfter.flatMap { RetryAfter.parse($0, wallClock: wallClock) }
+            return .retry(
+                reason: "HTTP \(status)" + (wait.map { ", asked to wait \($0.components.seconds) s" } ?? ""), after: wait)
+        case 300...399:
+            return .rejected(reason: redirectReason, answer: excerpt(hiding: secrets))
+        default:
+            return .rejected(reason: "HTTP \(status)", answer: excerpt(hiding: secrets))
+        }
+    }
+
+    /// Whether other requests to the service are likely to fare no better now: it asked for
+    /// patience or refuses everybody, which says nothing about the one event sent.
+    package var concernsService: Bool {
+        switch status {
+        case 401, 403, 429, 502...504: true
+        default: false
+        }
+    }
+
+    private var redirectReason: String {
+        // Only the host: paths and queries of redirects carry tokens.
+        let to = location.flatMap(CurlURL.init).map { " to \($0.scheme)://\($0.host)" } ?? ""
+        return "HTTP \(status): a redirect\(to), not followed; set the destination's URL to where it leads"
+    }
+
+    /// The answer's beginning as one printable line, secrets replaced.
+    package func excerpt(hiding secrets: [[UInt8]]) -> String {
+        // Read on far enough that no secret is cut in two before it is looked for. At most four bytes
+        // make a character that is kept.
+        let longest = secrets.reduce(0) { max($0, $1.count) }
+        var bytes = Array(body.prefix(Self.excerptLength * 4 + longest))
+        // Longest first: one secret may be a part of another.
+        for secret in secrets.sorted(by: { $0.count > $1.count }) where !secret.isEmpty {
+            bytes.replace(secret, with: Array("[hidden]".utf8))
+        }
+        return Printable.line(String(decoding: bytes, as: UTF8.self), limit: Self.excerptLength)
+    }
+}
+
+/// Foreign text on its way to a log, a terminal or a status line.
+enum Printable {
+    /// One line without control, format or unassigned characters, runs of white space made one
+    /// space, at most `limit` characters (Unicode scalars).
+    static func line(_ text: String, limit: Int) -> String {
+        var line = String.UnicodeScalarView()
+        var count = 0
+        var blank = false
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .surrogate, .privateUse, .unassigned, .spaceSeparator, .lineSeparator,
+                .paragraphSeparator:
+                blank = count > 0
+            default:
+                if blank && count + 1 < limit {
+                    line.append(" ")
+                    count += 1
+                }
+                blank = false
+                if count == limit { return String(line) }
+                line.append(scalar)
+                count += 1
+            }
+        }
+        return String(line)
+    }
+}

@@ -1,0 +1,117 @@
+import CCurl
+import Platform
+
+/// What all requests of one destination have in common, checked once, before anything is sent.
+struct HTTPRequest {
+    let target: HTTPTarget
+    /// Never shown: these are where the secrets are.
+    let headerLines: [String]
+    /// Header values and parts of them that an answer's excerpt must not repeat.
+    let secrets: [[UInt8]]
+    private let options: HTTPOptions
+
+    /// Headers by which a request is delimited or a connection kept. They are libcurl's: another
+    /// hand in them lets a receiver and a proxy disagree about where a request ends.
+    private static let reserved: Set<String> = [
+        "connection", "content-length", "expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade",
+    ]
+
+    init(_ options: HTTPOptions) throws(HTTPOptionsError) {
+        target = try HTTPTarget(options.url)
+        self.options = options
+        var lines: [String] = []
+        var names: Set<String> = []
+        for header in options.headers {
+            try Self.check(header)
+            names.insert(header.name.lowercased())
+            // "Name;" is libcurl's way to write a header without a value; "Name:" would remove it.
+            let value = header.value.drop { $0 == " " || $0 == "\t" }
+            lines.append(value.isEmpty ? "\(header.name);" : "\(header.name): \(value)")
+        }
+        if !names.contains("content-type") {
+            lines.append("Content-Type: \(options.format == .ndjson ? "application/x-ndjson" : "application/json")")
+        }
+        if options.gzip {
+            guard !names.contains("content-encoding") else {
+                throw HTTPOptionsError(
+                    option: "headers.Content-Encoding", problem: "the body is compressed already; remove this header or the compression")
+            }
+            lines.append("Content-Encoding: gzip")
+        }
+        // Without this, libcurl asks for permission before it sends a large body and waits up to
+        // a second for it.
+        lines.append("Expect:")
+        headerLines = lines
+        secrets = options.headers.flatMap { Self.secrets(in: $0.value) }
+    }
+
+    private static func check(_ header: HTTPOptions.Header) throws(HTTPOptionsError) {
+        guard !header.name.isEmpty, header.name.utf8.allSatisfy(isTokenByte) else {
+            throw HTTPOptionsError(
+                option: "headers", problem: "a header's name holds letters, digits and - only; one of them does not")
+        }
+        let option = "headers.\(header.name)"
+        guard !header.value.utf8.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7f }) else {
+            throw HTTPOptionsError(
+                option: option,
+                problem: "the value holds a control character, perhaps the line end at the end of a secret's file; remove it")
+        }
+        guard !reserved.contains(header.name.lowercased()) else {
+            throw HTTPOptionsError(option: option, problem: "this header is Penstock's own to set; remove it")
+        }
+    }
+
+    /// tchar of RFC 9110, 5.6.2.
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+
+    /// The value, and its words: of `Bearer abc` a service may well repeat `abc` alone. Short
+    /// ones are left out: they would blot out half an answer, and are no secrets.
+    private static func secrets(in value: String) -> [[UInt8]] {
+        ([value[...]] + value.split(separator: " ")).map { Array($0.utf8) }.filter { $0.count >= 8 }
+    }
+
+    /// A handle that needs nothing more than each request's body.
+    func makeHandle() throws(CurlError) -> EasyHandle {
+        let easy = try EasyHandle(maximumAnswer: max(0, options.maximumAnswer))
+        try easy.set(CURLOPT_URL, target.url)
+        if let path = target.unixSocket { try easy.set(CURLOPT_UNIX_SOCKET_PATH, path) }
+        try easy.set(CURLOPT_POST, 1)
+        if options.method != .POST { try easy.set(CURLOPT_CUSTOMREQUEST, options.method.rawValue) }
+        try easy.setHeaders(headerLines)
+        try easy.set(CURLOPT_USERAGENT, "penstock/\(options.version)")
+
+        try easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
+        try easy.set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
+        try easy.set(CURLOPT_FOLLOWLOCATION, options.maximumRedirects > 0 ? 1 : 0)
+        try easy.set(CURLOPT_MAXREDIRS, max(0, options.maximumRedirects))
+        try easy.set(CURLOPT_POSTREDIR, Int(CURL_REDIR_POST_301 | CURL_REDIR_POST_302 | CURL_REDIR_POST_303))
+        // Where events go is said by the configuration alone, not by http_proxy in the environment.
+        try easy.set(CURLOPT_PROXY, "")
+
+        try easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+        try easy.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        if let file = options.caFile { try easy.set(CURLOPT_CAINFO, file) }
+
+        // libcurl's own signal handling is for programs with one thread.
+        try easy.set(CURLOPT_NOSIGNAL, 1)
+        // A name server that hangs must not hold up the engine: leave its thread behind.
+        try easy.set(CURLOPT_QUICK_EXIT, 1)
+        try easy.set(CURLOPT_TCP_NODELAY, 1)
+        try easy.set(CURLOPT_TCP_KEEPALIVE, 1)
+        try easy.set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(options.connectTimeout))
+        try easy.set(CURLOPT_TIMEOUT_MS, Self.milliseconds(options.timeout))
+        return easy
+    }
+
+    /// At least 1, since 0 means to libcurl that there is no bound.
+    private static func milliseconds(_ duration: Duration) -> Int {
+        Int(Int32(clamping: max(1, duration.inNanoseconds / 1_000_000)))
+    }
+}

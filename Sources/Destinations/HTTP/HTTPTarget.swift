@@ -1,0 +1,57 @@
+/// Where requests go: the checked URL, and what of it may be shown.
+struct HTTPTarget: Equatable {
+    /// As libcurl gets it; may hold credentials.
+    var url: String
+    var unixSocket: String?
+    /// Scheme, host and port, or the socket's path: no credentials, no path, no query, since
+    /// services put their tokens in each of them.
+    var shown: String
+
+    /// sockaddr_un holds 107 bytes and the NUL (unix(7)).
+    private static let longestSocketPath = 107
+
+    init(_ text: String) throws(HTTPOptionsError) {
+        if text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) {
+            throw HTTPOptionsError(
+                option: "http", problem: "the URL holds a space or control character; write it percent-encoded (%20, %0A)")
+        }
+        if text.hasPrefix("unix:") {
+            self = try Self.socket(text.dropFirst("unix:".count))
+            return
+        }
+        guard let url = CurlURL(text) else {
+            throw HTTPOptionsError(
+                option: "http", problem: "not a URL; write it like https://collector.example/v1/events")
+        }
+        guard url.scheme == "http" || url.scheme == "https" else {
+            throw HTTPOptionsError(
+                option: "http", problem: "the scheme \(url.scheme): is not supported; use http:, https: or unix:")
+        }
+        let port = url.port.map { ":\($0)" } ?? ""
+        self.init(url: text, shown: "\(url.scheme)://\(url.host)\(port)")
+    }
+
+    private init(url: String, unixSocket: String? = nil, shown: String) {
+        self.url = url
+        self.unixSocket = unixSocket
+        self.shown = shown
+    }
+
+    private static func socket(_ text: Substring) throws(HTTPOptionsError) -> HTTPTarget {
+        let colon = text.firstIndex(of: ":")
+        let path = text[..<(colon ?? text.endIndex)]
+        let requestPath = colon.map { text[text.index(after: $0)...] } ?? "/"
+        guard path.hasPrefix("/"), path.utf8.count <= longestSocketPath else {
+            throw HTTPOptionsError(
+                option: "http",
+                problem: "a Unix socket needs an absolute path of at most \(longestSocketPath) bytes, "
+                    + "like unix:/run/receiver.sock or unix:/run/receiver.sock:/v1/events")
+        }
+        guard requestPath.hasPrefix("/"), CurlURL("http://localhost\(requestPath)") != nil else {
+            throw HTTPOptionsError(
+                option: "http", problem: "what follows the socket's path and a colon is the request's path: start it with /")
+        }
+        return HTTPTarget(
+            url: "http://localhost\(requestPath)", unixSocket: String(path), shown: "unix:\(path)")
+    }
+}

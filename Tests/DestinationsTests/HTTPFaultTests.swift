@@ -1,0 +1,188 @@
+import Delivery
+import Destinations
+import Events
+import Glibc
+import Platform
+import Testing
+
+/// What a server or a network can do wrong, and what becomes of the events.
+@Suite struct HTTPFaultTests {
+    private let batch = outbound([#"{"a":1}"#, #"{"b":2}"#])
+
+    private func options(_ url: String) -> HTTPOptions {
+        var options = HTTPOptions(url: url, version: "1")
+        options.format = .ndjson
+        options.timeout = .seconds(15)
+        return options
+    }
+
+    /// One outcome for each delivery of the same batch.
+    private func outcomes(
+        _ script: [ScriptedServer.Reply], deliveries: Int = 1, _ change: (inout HTTPOptions) -> Void = { _ in }
+    ) throws -> ([Outcome], ScriptedServer) {
+        let server = try ScriptedServer(script)
+        defer { server.stop() }
+        var options = options(server.url)
+        change(&options)
+        let harness = try HTTPHarness(options)
+        defer { harness.stop() }
+        return (try (0..<deliveries).map { _ in try harness.outcome(of: batch) }, server)
+    }
+
+    private func retryReason(_ outcome: Outcome?) -> String? {
+        if case .retry(let reason, nil) = outcome { reason } else { nil }
+    }
+
+    @Test func aServerThatHangsIsGivenUpAfterTheTimeout() throws {
+        let began = SystemClock().now()
+        let (outcomes, _) = try outcomes([.hang]) { $0.timeout = .milliseconds(200) }
+        let took = SystemClock().now() - began
+        #expect(retryReason(outcomes.first)?.contains("timed out") == true)
+        #expect(took >= .milliseconds(200) && took < .seconds(10))
+    }
+
+    @Test func anAnswerThatTricklesIsGivenUpAfterTheTimeout() throws {
+        let (outcomes, _) = try outcomes([.trickle]) { $0.timeout = .milliseconds(300) }
+        #expect(retryReason(outcomes.first)?.contains("timed out") == true)
+    }
+
+    @Test("a connection that is reset means to try again", arguments: [ScriptedServer.Reply.reset, .resetInMidAnswer()])
+    func resets(reply: ScriptedServer.Reply) throws {
+        // libcurl itself tries once more when a connection it has used before turns out dead.
+        let (outcomes, server) = try outcomes([reply, reply, .status(200)], deliveries: 1)
+        #expect(retryReason(outcomes.first)?.hasPrefix("http://127.0.0.1:\(server.port): ") == true)
+    }
+
+    @Test func aRefusalCountsEvenIfTheConnectionBreaksBehindIt() throws {
+        let (outcomes, _) = try outcomes([.resetInMidAnswer(status: 413)])
+        #expect(outcomes == [.tooLarge(reason: "HTTP 413: the service takes no requests of this size")])
+    }
+
+    @Test func aRequestsAnswerIsNotTakenForTheNextOnes() throws {
+        let (outcomes, _) = try outcomes([.status(429, headers: ["Retry-After: 9"]), .reset, .reset], deliveries: 2)
+        #expect(outcomes.first == .retry(reason: "HTTP 429, asked to wait 9 s", after: .seconds(9)))
+        #expect(retryReason(outcomes.last)?.hasPrefix("http://127.0.0.1") == true)
+    }
+
+    @Test func retryAfterAsADateIsObeyed() throws {
+        let (outcomes, _) = try outcomes([.status(503, headers: ["retry-after: Fri, 01 Jan 2100 00:00:00 GMT"])])
+        #expect(outcomes == [.retry(reason: "HTTP 503, asked to wait 604800 s", after: RetryAfter.longest)])
+    }
+
+    @Test func aServiceThatRecoversGetsTheBatch() throws {
+        let (outcomes, server) = try outcomes([.status(500), .status(503), .status(200)], deliveries: 3)
+        #expect(outcomes == [.retry(reason: "HTTP 500"), .retry(reason: "HTTP 503"), .delivered])
+        #expect(server.requests.map(\.text) == Array(repeating: "{\"a\":1}\n{\"b\":2}\n", count: 3))
+    }
+
+    @Test func aRefusedCredentialHoldsTheDestination() throws {
+        let (outcomes, _) = try outcomes([.status(401, body: "no such token: hunter2-hunter2")]) {
+            $0.headers = [.init(name: "Authorization", value: "Bearer hunter2-hunter2")]
+        }
+        guard case .hold(let reason)? = outcomes.first else {
+            Issue.record("not held: \(outcomes)")
+            return
+        }
+        #expect(reason.hasPrefix("HTTP 401"))
+        #expect(reason.hasSuffix("no such token: [hidden]"))
+    }
+
+    @Test func aRefusalForGoodKeepsTheAnswer() throws {
+        let (outcomes, _) = try outcomes([.status(422, body: "{\"error\":\r\n\"no name\"}")])
+        #expect(outcomes == [.rejected(reason: "HTTP 422", answer: "{\"error\": \"no name\"}")])
+    }
+
+    @Test func aRedirectIsNotFollowedUnlessAllowed() throws {
+        let target = try ScriptedServer([.status(200)])
+        defer { target.stop() }
+        let redirect = ScriptedServer.Reply.status(307, headers: ["Location: \(target.url)"])
+        let (refused, _) = try outcomes([redirect])
+        guard case .rejected(let reason, _)? = refused.first else {
+            Issue.record("not rejected: \(refused)")
+            return
+        }
+        #expect(reason.hasPrefix("HTTP 307: a redirect to http://127.0.0.1"))
+        #expect(target.requests.isEmpty)
+        let (followed, _) = try outcomes([redirect]) { $0.maximumRedirects = 1 }
+        #expect(followed == [.delivered])
+        #expect(target.requests.map(\.text) == ["{\"a\":1}\n{\"b\":2}\n"])
+    }
+
+    @Test func aRedirectToAnotherProtocolIsNeverFollowed() throws {
+        let (outcomes, _) = try outcomes([.status(302, headers: ["Location: file:///etc/passwd"])]) { $0.maximumRedirects = 3 }
+        #expect(outcomes.first != .delivered)
+    }
+
+    @Test func aRedirectLoopEnds() throws {
+        let (outcomes, server) = try outcomes([.status(308, headers: ["Location: /in"])]) { $0.maximumRedirects = 3 }
+        guard case .rejected? = outcomes.first else {
+            Issue.record("not rejected: \(outcomes)")
+            return
+        }
+        #expect(server.requests.count == 4)
+    }
+
+    @Test func aHugeAnswerIsNotReadToItsEnd() throws {
+        let (outcomes, _) = try outcomes([.huge(1 << 30), .status(200)], deliveries: 2)
+        #expect(outcomes == [.delivered, .delivered])
+    }
+
+    @Test func aHeaderWithoutEndIsCutOff() throws {
+        let (outcomes, _) = try outcomes([.endlessHeader])
+        #expect(retryReason(outcomes.first) != nil)
+    }
+
+    @Test func aConnectionClosedWhileIdleIsReplaced() throws {
+        let (outcomes, server) = try outcomes([.answerThenClose], deliveries: 5)
+        #expect(outcomes == Array(repeating: .delivered, count: 5))
+        #expect(server.requests.count == 5)
+    }
+
+    @Test func aRefusedConnectionMeansToTryAgain() throws {
+        let (listener, port) = try ScriptedServer.listenAtFreePort()
+        close(listener)
+        let harness = try HTTPHarness(options("http://user:pass-word@127.0.0.1:\(port)/secret-path?token=abc"))
+        defer { harness.stop() }
+        let reason = try #require(retryReason(try harness.outcome(of: batch)))
+        #expect(reason.hasPrefix("http://127.0.0.1:\(port): "))
+        for secret in ["user", "pass-word", "secret-path", "abc"] { #expect(!reason.contains(secret)) }
+    }
+
+    @Test func oneEventTooLargeForASingleRequestIsRejected() throws {
+        let server = try ScriptedServer([.status(413), .status(200)])
+        defer { server.stop() }
+        var options = options(server.url)
+        options.format = .single
+        options.maximumRequests = 1
+        let harness = try HTTPHarness(options)
+        defer { harness.stop() }
+        guard case .each(let outcomes) = try harness.deliver(batch) else {
+            Issue.record("single settles each event")
+            return
+        }
+        #expect(outcomes == [.rejected(reason: "HTTP 413: the service takes no requests of this size"), .delivered])
+    }
+
+    @Test func oneEventThatBreaksTheServiceDoesNotHoldUpTheOthers() throws {
+        let server = try ScriptedServer([.status(500), .status(200)])
+        defer { server.stop() }
+        var options = options(server.url)
+        options.format = .single
+        options.maximumRequests = 1
+        let harness = try HTTPHarness(options)
+        defer { harness.stop() }
+        guard case .each(let outcomes) = try harness.deliver(batch) else {
+            Issue.record("single settles each event")
+            return
+        }
+        #expect(outcomes == [.retry(reason: "HTTP 500"), .delivered])
+    }
+
+    @Test func anEmptyBatchIsDelivered() throws {
+        let (listener, port) = try ScriptedServer.listenAtFreePort()
+        defer { close(listener) }
+        let harness = try HTTPHarness(options("http://127.0.0.1:\(port)/"))
+        defer { harness.stop() }
+        #expect(try harness.outcome(of: outbound([])) == .delivered)
+    }
+}

@@ -1,0 +1,117 @@
+import Delivery
+import Destinations
+import Events
+import Platform
+import Synchronization
+import Testing
+
+/// An HTTP destination on an engine of its own, used from a test's thread as a worker would use
+/// it from the engine's.
+final class HTTPHarness: @unchecked Sendable {
+    /// What a test waits for at most. Nothing here takes a second when all is well.
+    static let patience: Duration = .seconds(20)
+
+    let engine: HTTPEngine
+    private let destination: HTTPDestination
+    private let work = Mutex<[@Sendable (HTTPDestination) -> Void]>([])
+    private var registration: HTTPEngineRegistration?
+
+    init(_ options: HTTPOptions, limits: HTTPEngine.Limits = HTTPEngine.Limits()) throws {
+        engine = try HTTPEngine(limits: limits)
+        destination = try HTTPDestination(options, engine: engine)
+        registration = engine.register { [weak self] _ in
+            self?.workOff()
+            return nil
+        }
+        engine.start()
+        onEngine { destination in
+            #expect((try? destination.open(from: Cursor(position: 0))) == .some(nil))
+        }
+    }
+
+    private func workOff() {
+        let work = work.withLock { work in
+            defer { work = [] }
+            return work
+        }
+        for one in work { one(destination) }
+    }
+
+    func onEngine(_ body: @escaping @Sendable (HTTPDestination) -> Void) {
+        work.withLock { $0.append(body) }
+        registration?.wake()
+    }
+
+    /// Offers a batch; the settlement comes later.
+    func offer(_ batch: OutboundBatch) -> Settled {
+        let settled = Settled()
+        onEngine { destination in destination.deliver(batch, DeliveryClaim { settled.put($0) }) }
+        return settled
+    }
+
+    /// Offers a batch and waits for what became of it.
+    func deliver(_ batch: OutboundBatch) throws -> DeliveryClaim.Settlement {
+        try offer(batch).wait()
+    }
+
+    /// The same, for formats that settle a batch as a whole.
+    func outcome(of batch: OutboundBatch) throws -> Outcome {
+        guard case .all(let outcome) = try deliver(batch) else { throw Unsettled() }
+        return outcome
+    }
+
+    func stop() {
+        engine.stop()
+    }
+
+    struct Unsettled: Error {}
+
+    /// What becomes of one batch.
+    final class Settled: Sendable {
+        private let answers = Mutex<[DeliveryClaim.Settlement]>([])
+        private let bell = Doorbell()
+
+        func put(_ settlement: DeliveryClaim.Settlement) {
+            answers.withLock { $0.append(settlement) }
+            bell.ring()
+        }
+
+        func wait() throws -> DeliveryClaim.Settlement {
+            let deadline = SystemClock().now() + HTTPHarness.patience
+            while answers.withLock({ $0.isEmpty }) {
+                guard bell.wait(until: deadline) else { throw Unsettled() }
+            }
+            let all = answers.withLock { $0 }
+            #expect(all.count == 1, "a batch is settled once")
+            return all[0]
+        }
+
+        var isSettled: Bool { answers.withLock { !$0.isEmpty } }
+    }
+}
+
+/// A batch of events with these JSON texts, at positions from 0.
+func outbound(_ events: [String]) -> OutboundBatch {
+    var batch = OutboundBatch()
+    for (position, json) in events.enumerated() {
+        let start = batch.payload.count
+        batch.payload += Array(json.utf8)
+        batch.events.append(
+            OutboundEvent(
+                position: UInt64(position), receivedAt: 0, kind: .track, payload: start..<batch.payload.count,
+                messageID: start..<start))
+        batch.payload.append(UInt8(ascii: "\n"))
+    }
+    return batch
+}
+
+/// Waits until `condition` holds.
+func eventually(_ condition: () -> Bool) -> Bool {
+    let deadline = SystemClock().now() + HTTPHarness.patience
+    let pause = Doorbell()
+    while !condition() {
+        if SystemClock().now() > deadline { return false }
+        pause.wait(until: SystemClock().now() + .milliseconds(2))
+    }
+    return true
+}

@@ -1,0 +1,175 @@
+import CZlib
+import Delivery
+import Destinations
+import Glibc
+import Platform
+import Testing
+
+/// The exact requests, as a server sees them.
+@Suite struct HTTPRequestTests {
+    private let events = [#"{"a":1}"#, #"{"b":"ü"}"#, #"{"c":[1, 2]}"#]
+
+    private func send(
+        _ events: [String], script: [ScriptedServer.Reply] = [.status(200)],
+        _ change: (inout HTTPOptions) -> Void
+    ) throws -> (DeliveryClaim.Settlement, [ScriptedServer.Request]) {
+        let server = try ScriptedServer(script)
+        defer { server.stop() }
+        var options = HTTPOptions(url: server.url, version: "1.2.3")
+        change(&options)
+        let harness = try HTTPHarness(options)
+        defer { harness.stop() }
+        return (try harness.deliver(outbound(events)), server.requests)
+    }
+
+    @Test func ndjsonIsThePayloadAsItIs() throws {
+        let (settlement, requests) = try send(events) { $0.format = .ndjson }
+        #expect(settlement.isDelivered)
+        #expect(requests.map(\.text) == ["{\"a\":1}\n{\"b\":\"ü\"}\n{\"c\":[1, 2]}\n"])
+        #expect(requests[0].line == "POST /in HTTP/1.1")
+        #expect(requests[0].headers["content-type"] == "application/x-ndjson")
+        #expect(requests[0].headers["user-agent"] == "penstock/1.2.3")
+        #expect(requests[0].headers["expect"] == nil)
+        #expect(requests[0].headers["content-encoding"] == nil)
+    }
+
+    @Test func arrayIsOneJSONArray() throws {
+        let (settlement, requests) = try send(events) { $0.format = .array }
+        #expect(settlement.isDelivered)
+        #expect(requests.map(\.text) == [#"[{"a":1},{"b":"ü"},{"c":[1, 2]}]"#])
+        #expect(requests[0].headers["content-type"] == "application/json")
+    }
+
+    @Test func anArrayOfOneEventIsAnArray() throws {
+        let (_, requests) = try send([events[0]]) { $0.format = .array }
+        #expect(requests.map(\.text) == [#"[{"a":1}]"#])
+    }
+
+    @Test func singleIsARequestAnEvent() throws {
+        let (settlement, requests) = try send(events) {
+            $0.format = .single
+            $0.maximumRequests = 1
+        }
+        guard case .each(let outcomes) = settlement else {
+            Issue.record("single settles each event")
+            return
+        }
+        #expect(outcomes == [.delivered, .delivered, .delivered])
+        #expect(requests.map(\.text) == events)
+        #expect(requests.allSatisfy { $0.headers["content-type"] == "application/json" })
+    }
+
+    @Test("a large body arrives whole", arguments: [16 << 10, (16 << 10) + 1, 70_000, 3 << 20])
+    func largeBodies(size: Int) throws {
+        let event = "{\"x\":\"" + String(repeating: "y", count: size - 9) + "\"}"
+        let (settlement, requests) = try send([event]) { $0.format = .ndjson }
+        #expect(settlement.isDelivered)
+        #expect(requests.map(\.body.count) == [size])
+        #expect(requests.first?.text == event + "\n")
+    }
+
+    @Test("methods are as configured", arguments: HTTPOptions.Method.allCases)
+    func methods(method: HTTPOptions.Method) throws {
+        let (settlement, requests) = try send(events) { $0.method = method }
+        #expect(settlement.isDelivered)
+        #expect(requests.map(\.line) == ["\(method.rawValue) /in HTTP/1.1"])
+        #expect(requests[0].body.count == 33)
+    }
+
+    @Test func headersAreSentAsGiven() throws {
+        let (_, requests) = try send(events) {
+            $0.headers = [
+                .init(name: "Authorization", value: "Bearer abc"), .init(name: "X-Empty", value: ""),
+                .init(name: "Content-Type", value: "application/vnd.example+json"),
+            ]
+        }
+        #expect(requests[0].headers["authorization"] == "Bearer abc")
+        #expect(requests[0].headers["x-empty"] == "")
+        #expect(requests[0].headers["content-type"] == "application/vnd.example+json")
+    }
+
+    @Test("a compressed body unpacks to what was sent", arguments: HTTPOptions.Format.allCases)
+    func gzip(format: HTTPOptions.Format) throws {
+        let event = "{\"x\":\"" + String(repeating: "abc ", count: 20_000) + "\"}"
+        let (settlement, requests) = try send([event, event]) {
+            $0.format = format
+            $0.gzip = true
+            $0.maximumRequests = 1
+        }
+        let expected: [String] =
+            switch format {
+            case .ndjson: ["\(event)\n\(event)\n"]
+            case .array: ["[\(event),\(event)]"]
+            case .single: [event, event]
+            }
+        if case .each(let outcomes) = settlement { #expect(outcomes == [.delivered, .delivered]) }
+        #expect(requests.map { gunzip($0.body) } == expected)
+        #expect(requests.allSatisfy { $0.headers["content-encoding"] == "gzip" && $0.body.count < 2000 })
+    }
+
+    @Test func aConnectionServesManyRequests() throws {
+        let server = try ScriptedServer([.status(200)])
+        defer { server.stop() }
+        var options = HTTPOptions(url: server.url, version: "1")
+        options.format = .ndjson
+        let harness = try HTTPHarness(options)
+        defer { harness.stop() }
+        for _ in 0..<50 { #expect(try harness.outcome(of: outbound(events)) == .delivered) }
+        #expect(server.requests.count == 50)
+        #expect(server.connections == 1)
+    }
+
+    @Test func noMoreRequestsAreUnderWayThanAllowed() throws {
+        let server = try ScriptedServer([.hang])
+        defer { server.stop() }
+        var options = HTTPOptions(url: server.url, version: "1")
+        options.format = .single
+        options.maximumRequests = 3
+        options.timeout = .milliseconds(300)
+        let harness = try HTTPHarness(options)
+        defer { harness.stop() }
+        guard case .each(let outcomes) = try harness.deliver(outbound((0..<40).map { "{\"n\":\($0)}" })) else {
+            Issue.record("single settles each event")
+            return
+        }
+        // Three were asked for; that they got no answer speaks for the others.
+        #expect(server.requests.count == 3)
+        #expect(outcomes.count == 40)
+        #expect(outcomes.allSatisfy { if case .retry = $0 { true } else { false } })
+    }
+
+    @Test func aUnixSocketIsATargetToo() throws {
+        try withHTTPTestDirectory { directory in
+            let server = try ScriptedServer([.status(200)], unixSocket: directory + "/http.sock")
+            defer { server.stop() }
+            let harness = try HTTPHarness(HTTPOptions(url: "unix:\(directory)/http.sock:/v1/x?y=1", version: "1"))
+            defer { harness.stop() }
+            #expect(try harness.outcome(of: outbound(events)) == .delivered)
+            #expect(server.requests.map(\.line) == ["POST /v1/x?y=1 HTTP/1.1"])
+        }
+    }
+}
+
+extension DeliveryClaim.Settlement {
+    var isDelivered: Bool { if case .all(.delivered) = self { true } else { false } }
+}
+
+/// zlib's own way back; nil if it is not gzip.
+private func gunzip(_ bytes: [UInt8]) -> String? {
+    var stream = unsafe z_stream()
+    guard unsafe inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else { return nil }
+    defer { unsafe inflateEnd(&stream) }
+    var input = bytes
+    var output = [UInt8](repeating: 0, count: 1 << 20)
+    let code = unsafe input.withUnsafeMutableBufferPointer { input in
+        unsafe output.withUnsafeMutableBufferPointer { output in
+            unsafe stream.next_in = input.baseAddress
+            unsafe stream.avail_in = UInt32(input.count)
+            unsafe stream.next_out = output.baseAddress
+            unsafe stream.avail_out = UInt32(output.count)
+            return unsafe inflate(&stream, Z_FINISH)
+        }
+    }
+    guard code == Z_STREAM_END else { return nil }
+    return unsafe String(decoding: output.prefix(Int(stream.total_out)), as: UTF8.self)
+}

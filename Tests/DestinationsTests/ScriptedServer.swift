@@ -1,0 +1,242 @@
+import Glibc
+import Platform
+import Synchronization
+
+/// An HTTP/1.1 server that does to each request what the script says, right or wrong: the first
+/// request gets the first reply, and so on; the last reply is for all that follow. A thread for each
+/// connection. Its end closes every connection.
+final class ScriptedServer: @unchecked Sendable {
+    enum Reply: Sendable {
+        case status(Int, headers: [String] = [], body: String = "")
+        /// A 200 with so many bytes of body, or as many of them as the client takes.
+        case huge(Int)
+        /// Header lines without end.
+        case endlessHeader
+        /// Nothing, ever.
+        case hang
+        /// The first bytes of an answer of 100, then a TCP reset.
+        case resetInMidAnswer(status: Int = 200)
+        /// A TCP reset before any answer.
+        case reset
+        /// A correct answer of 60 bytes, of which one comes each 50 ms.
+        case trickle
+        /// A correct 200, then the connection is closed without a word about it.
+        case answerThenClose
+    }
+
+    struct Request: Sendable {
+        /// Method, path and version.
+        var line: String
+        /// Names in lower case.
+        var headers: [String: String]
+        var body: [UInt8]
+        /// Which connection it came on, from 0.
+        var connection: Int
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    private struct State {
+        var requests: [Request] = []
+        var open: Set<Int32> = []
+        var connections = 0
+        var threads: [WorkerThread] = []
+        var stopped = false
+    }
+
+    let port: UInt16
+    private let listener: Int32
+    private let script: [Reply]
+    private let state = Mutex(State())
+
+    /// - Parameter unixSocket: listen there instead of at a free port of 127.0.0.1.
+    init(_ script: [Reply], unixSocket: String? = nil) throws {
+        self.script = script
+        (listener, port) = try unixSocket.map { (try Self.listen(at: $0), 0) } ?? Self.listenAtFreePort()
+        let accepting = WorkerThread(name: "accept") { [self] in acceptConnections() }
+        state.withLock { $0.threads.append(accepting) }
+    }
+
+    var url: String { "http://127.0.0.1:\(port)/in" }
+    var requests: [Request] { state.withLock { $0.requests } }
+    var connections: Int { state.withLock { $0.connections } }
+
+    /// Ends everything and waits for it.
+    func stop() {
+        state.withLock { state in
+            state.stopped = true
+            for connection in state.open { shutdown(connection, Int32(SHUT_RDWR)) }
+        }
+        shutdown(listener, Int32(SHUT_RDWR))
+        while let thread = state.withLock({ $0.threads.popLast() }) { thread.join() }
+        close(listener)
+    }
+
+    // MARK: Connections
+
+    private func acceptConnections() {
+        while true {
+            let connection = accept(listener, nil, nil)
+            if connection < 0 { return }
+            let number: Int? = state.withLock { state in
+                if state.stopped { return nil }
+                state.open.insert(connection)
+                state.connections += 1
+                return state.connections - 1
+            }
+            guard let number else {
+                close(connection)
+                return
+            }
+            let thread = WorkerThread(name: "connection") { [self] in
+                serve(connection, number)
+                state.withLock { _ = $0.open.remove(connection) }
+                close(connection)
+            }
+            state.withLock { $0.threads.append(thread) }
+        }
+    }
+
+    private func serve(_ connection: Int32, _ number: Int) {
+        var buffer: [UInt8] = []
+        while let request = readRequest(connection, number, &buffer) {
+            let index = state.withLock { state in
+                state.requests.append(request)
+                return state.requests.count - 1
+            }
+            guard perform(script[min(index, script.count - 1)], on: connection) else { return }
+        }
+    }
+
+    /// - Returns: whether the connection goes on.
+    private func perform(_ reply: Reply, on connection: Int32) -> Bool {
+        switch reply {
+        case .status(let status, let headers, let body):
+            let lines = ["HTTP/1.1 \(status) Reason", "Content-Length: \(body.utf8.count)"] + headers + ["", body]
+            return send(connection, lines.joined(separator: "\r\n"))
+        case .huge(let count):
+            var going = send(connection, "HTTP/1.1 200 OK\r\nContent-Length: \(count)\r\n\r\n")
+            let chunk = String(repeating: "x", count: 1 << 16)
+            var left = count
+            while going && left > 0 {
+                going = send(connection, chunk)
+                left -= chunk.utf8.count
+            }
+            return going
+        case .endlessHeader:
+            var going = send(connection, "HTTP/1.1 200 OK\r\n")
+            let line = "X-Filler: " + String(repeating: "x", count: 8000) + "\r\n"
+            while going { going = send(connection, line) }
+            return false
+        case .hang:
+            waitForClose(connection, milliseconds: -1)
+            return false
+        case .resetInMidAnswer(let status):
+            _ = send(connection, "HTTP/1.1 \(status) Reason\r\nContent-Length: 100\r\n\r\nonly this")
+            reset(connection)
+            return false
+        case .reset:
+            reset(connection)
+            return false
+        case .trickle:
+            for byte in "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n01234567890123456789" {
+                if !send(connection, String(byte)) || waitForClose(connection, milliseconds: 50) { return false }
+            }
+            return true
+        case .answerThenClose:
+            _ = send(connection, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            return false
+        }
+    }
+
+    // MARK: Bytes
+
+    private func readRequest(_ connection: Int32, _ number: Int, _ buffer: inout [UInt8]) -> Request? {
+        var head: Range<Int>?
+        while true {
+            head = buffer.firstRange(of: Array("\r\n\r\n".utf8))
+            if head != nil { break }
+            guard receive(connection, &buffer) else { return nil }
+        }
+        guard let end = head else { return nil }
+        let lines = String(decoding: buffer[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
+        var request = Request(line: String(lines[0]), headers: [:], body: [], connection: number)
+        for line in lines.dropFirst() {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            let value = line[line.index(after: colon)...].drop { $0 == " " }
+            request.headers[line[..<colon].lowercased()] = String(value)
+        }
+        let length = request.headers["content-length"].flatMap { Int($0) } ?? 0
+        while buffer.count - end.upperBound < length {
+            guard receive(connection, &buffer) else { return nil }
+        }
+        request.body = Array(buffer[end.upperBound..<end.upperBound + length])
+        buffer.removeFirst(end.upperBound + length)
+        return request
+    }
+
+    private func receive(_ connection: Int32, _ buffer: inout [UInt8]) -> Bool {
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        let count = unsafe recv(connection, &chunk, chunk.count, 0)
+        if count > 0 { buffer += chunk[..<count] }
+        return count > 0
+    }
+
+    private func send(_ connection: Int32, _ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        var sent = 0
+        while sent < bytes.count {
+            let count = unsafe bytes[sent...].withUnsafeBytes {
+                unsafe Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            if count <= 0 { return false }
+            sent += count
+        }
+        return true
+    }
+
+    /// - Returns: whether the other side has closed.
+    @discardableResult
+    private func waitForClose(_ connection: Int32, milliseconds: Int32) -> Bool {
+        var entry = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&entry, 1, milliseconds) != 0
+    }
+
+    private func reset(_ connection: Int32) {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        _ = unsafe setsockopt(connection, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    // MARK: Listening
+
+    static func listenAtFreePort() throws -> (Int32, UInt16) {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let failed = unsafe withUnsafeMutablePointer(to: &address) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe bind(listener, $0, size) != 0 || Glibc.listen(listener, 64) != 0
+                    || getsockname(listener, $0, &size) != 0
+            }
+        }
+        if failed { throw SystemError("listen", "127.0.0.1") }
+        return (listener, UInt16(bigEndian: address.sin_port))
+    }
+
+    private static func listen(at path: String) throws -> Int32 {
+        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8.prefix(107)) }
+        let failed = unsafe withUnsafeMutablePointer(to: &address) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) != 0
+                    || Glibc.listen(listener, 64) != 0
+            }
+        }
+        if failed { throw SystemError("listen", path) }
+        return listener
+    }
+}
