@@ -14,8 +14,8 @@ final class EventTable {
         var rejected: [Int: String] = [:]
     }
 
-    /// Milliseconds. Well below a batch's deadline.
-    private static let busyTimeout: Int32 = 5000
+    /// Milliseconds. Whoever holds the lock for longer makes the host retry.
+    private static let busyTimeout: Int32 = 1000
 
     private let database: Database
     private let insert: Statement

@@ -25,6 +25,11 @@ package struct PluginDestinationOptions: Sendable {
     package var settings: String
     /// How long a batch may take before its events are offered again.
     package var deadline: Duration
+    /// How long a plugin may be busy before the batch goes back to the worker, which retries with
+    /// its own backoff and can do other things meanwhile.
+    package var busyPatience: Duration = .seconds(1)
+    /// The wait between two offers to a busy plugin that does not say `ready`.
+    package var busyPause: Duration = .milliseconds(20)
     /// Names the journal that positions count in; empty if there is nothing to name.
     package var journal: String
     /// The least severe level that the log takes.
@@ -48,11 +53,6 @@ package struct PluginDestinationOptions: Sendable {
 package final class PluginDestination: Destination {
     /// Batches that a plugin may hold past their deadline; with that many, it gets no more.
     static let maximumOverdue = 8
-    /// How long a plugin may be busy before the batch goes back to the worker, which retries with
-    /// its own backoff and can do other things meanwhile.
-    static let busyPatience: Duration = .seconds(1)
-    /// The wait between two offers to a busy plugin that does not say `ready`.
-    static let busyPause: Duration = .milliseconds(20)
 
     package private(set) var limits = DestinationLimits()
     package let library: PluginLibrary
@@ -149,7 +149,7 @@ package final class PluginDestination: Destination {
 
     /// Offers the batch until the plugin takes it, fails, or was busy for too long.
     private func offer(_ batch: PluginBatch, to instance: PluginInstance, _ host: PluginHost) {
-        let patience = clock.now() + Self.busyPatience
+        let patience = clock.now() + options.busyPatience
         while true {
             let deadline = clock.now() + options.deadline
             let (token, first) = host.add(batch, deadline: deadline)
@@ -165,7 +165,7 @@ package final class PluginDestination: Destination {
                 guard host.withdraw(token) else { return }
                 let now = clock.now()
                 guard now < patience else { return batch.settle(.all(.retry(reason: "the plugin is busy"))) }
-                host.room.wait(until: now + Self.busyPause)
+                host.room.wait(until: now + options.busyPause)
             }
         }
     }
