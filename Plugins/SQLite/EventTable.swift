@@ -1,0 +1,172 @@
+import CSQLite
+import CPenstockPlugin
+
+/// The table of events in one database, and beside it the position up to which it is complete.
+/// Both change in the same transaction, so they can never disagree.
+///
+/// The fields that people ask for first are columns; `properties`, `traits` and `context` are JSON,
+/// and `rest` is whatever else the event had. SQLite takes the event apart by itself
+/// (sqlite.org/json1.html).
+final class EventTable {
+    /// What became of a batch: all of it is committed, but for the events that were refused.
+    struct Committed {
+        /// By their index in the batch, with the reason.
+        var rejected: [Int: String] = [:]
+    }
+
+    /// Milliseconds. Whoever holds the lock for longer makes the host retry.
+    private static let busyTimeout: Int32 = 1000
+
+    private let database: Database
+    private let insert: Statement
+    private let isJSON: Statement
+    private let readPosition: Statement
+    private let writePosition: Statement
+
+    /// Opens the database and makes what is missing.
+    /// - Parameters:
+    ///   - destination: whose position it is.
+    ///   - journal: what positions count in. A table that was filled from another journal is
+    ///     refused: its positions mean other events.
+    init(_ settings: SQLiteSettings, destination: String, journal: String) throws(SQLiteError) {
+        database = try Database(path: settings.path, busyTimeout: Self.busyTimeout)
+        try database.execute("PRAGMA journal_mode = WAL")
+        try database.execute("PRAGMA synchronous = \(settings.synchronous.uppercased())")
+        let table = "\"\(settings.table)\""
+        try database.execute(
+            """
+            CREATE TABLE IF NOT EXISTS \(table) (
+                position INTEGER PRIMARY KEY, message_id TEXT, kind TEXT NOT NULL, event TEXT,
+                user_id TEXT, anonymous_id TEXT, timestamp TEXT NOT NULL, received_at TEXT NOT NULL,
+                properties TEXT, traits TEXT, context TEXT, rest TEXT);
+            CREATE TABLE IF NOT EXISTS penstock_position (
+                destination TEXT NOT NULL, table_name TEXT NOT NULL, journal TEXT NOT NULL,
+                position INTEGER NOT NULL, PRIMARY KEY (destination, table_name)) WITHOUT ROWID;
+            """)
+        try Self.refuseOtherJournal(database, settings.table, journal)
+        insert = try database.prepare(Self.insertion(into: table))
+        isJSON = try database.prepare("SELECT json_valid(?1)")
+        readPosition = try database.prepare("SELECT position FROM penstock_position WHERE destination = ?1 AND table_name = ?2")
+        writePosition = try database.prepare(
+            """
+            INSERT INTO penstock_position (destination, table_name, journal, position) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT (destination, table_name) DO UPDATE SET journal = excluded.journal, position = excluded.position
+            """)
+        key = (destination, settings.table, journal)
+    }
+
+    private let key: (destination: String, table: String, journal: String)
+
+    /// The position last committed; nil: none yet.
+    func position() throws(SQLiteError) -> Int64? {
+        defer { readPosition.reset() }
+        try readPosition.bind(1, key.destination)
+        try readPosition.bind(2, key.table)
+        return try readPosition.step() ? readPosition.integer(0) : nil
+    }
+
+    /// Inserts the batch's events, those that are there already aside, and commits them together
+    /// with the position: all or nothing.
+    /// - Parameter position: what the table is complete up to afterwards, given what was rejected;
+    ///   nil: leave it.
+    func write(
+        _ batch: UnsafePointer<penstock_batch>, position: (Committed) -> Int64?
+    ) throws(SQLiteError) -> Committed {
+        var committed = Committed()
+        try database.execute("BEGIN IMMEDIATE")
+        do throws(SQLiteError) {
+            let count = unsafe batch.pointee.count
+            for index in 0..<count {
+                guard let event = unsafe penstock_batch_event(batch, index) else { continue }
+                if let reason = unsafe try add(event) { committed.rejected[Int(index)] = reason }
+            }
+            if let position = position(committed) { try record(position) }
+            try database.execute("COMMIT")
+        } catch {
+            // Some errors have rolled back already.
+            if database.isInTransaction { try? database.execute("ROLLBACK") }
+            throw error
+        }
+        return committed
+    }
+
+    /// - Returns: why the event can never be stored; nil: it is.
+    private func add(_ event: UnsafePointer<penstock_event>) throws(SQLiteError) -> String? {
+        let payload = unsafe event.pointee.payload
+        guard let position = Int64(exactly: unsafe event.pointee.position) else { return "its position is larger than SQLite's integers" }
+        let (seconds, nanoseconds) = unsafe event.pointee.received_at_ns.quotientAndRemainder(dividingBy: 1_000_000_000)
+        defer { insert.reset() }
+        do throws(SQLiteError) {
+            try insert.bind(1, position)
+            unsafe try insert.bind(2, borrowing: payload.data, count: payload.length)
+            unsafe try insert.bind(3, borrowing: event.pointee.message_id.data, count: event.pointee.message_id.length)
+            try insert.bind(4, Self.name(ofKind: unsafe event.pointee.kind))
+            try insert.bind(5, seconds)
+            try insert.bind(6, nanoseconds / 1_000_000)
+            try insert.step()
+            return nil
+        } catch {
+            // "Malformed JSON" has the code of everything else that is wrong with a statement, such
+            // as a table that somebody dropped; only the former is the event's fault.
+            var blamesEvent = error.blamesRow
+            if error.primary == SQLITE_ERROR { blamesEvent = unsafe try !isValidJSON(payload) }
+            guard blamesEvent, database.isInTransaction else { throw error }
+            return error.message
+        }
+    }
+
+    private func isValidJSON(_ text: penstock_string) throws(SQLiteError) -> Bool {
+        defer { isJSON.reset() }
+        unsafe try isJSON.bind(1, borrowing: text.data, count: text.length)
+        return try isJSON.step() && isJSON.integer(0) == 1
+    }
+
+    private func record(_ position: Int64) throws(SQLiteError) {
+        defer { writePosition.reset() }
+        try writePosition.bind(1, key.destination)
+        try writePosition.bind(2, key.table)
+        try writePosition.bind(3, key.journal)
+        try writePosition.bind(4, position)
+        try writePosition.step()
+    }
+
+    private static func refuseOtherJournal(_ database: Database, _ table: String, _ journal: String) throws(SQLiteError) {
+        let other = try database.prepare("SELECT 1 FROM penstock_position WHERE table_name = ?1 AND journal <> ?2")
+        try other.bind(1, table)
+        try other.bind(2, journal)
+        if try other.step() {
+            throw SQLiteError(
+                code: SQLITE_MISMATCH,
+                message: "the table \(table) holds events of another journal, whose positions mean other events: set another table or path")
+        }
+    }
+
+    /// ?1 position, ?2 payload, ?3 message id, ?4 kind, ?5 and ?6 time of receipt: seconds and
+    /// milliseconds.
+    private static func insertion(into table: String) -> String {
+        """
+        INSERT INTO \(table) (position, message_id, kind, event, user_id, anonymous_id, timestamp, received_at,
+            properties, traits, context, rest)
+        SELECT ?1, coalesce(?2 ->> '$.messageId', ?3), ?4, ?2 ->> '$.event', ?2 ->> '$.userId', ?2 ->> '$.anonymousId',
+            coalesce(?2 ->> '$.timestamp', received.at), received.at,
+            nullif(?2 -> '$.properties', 'null'), nullif(?2 -> '$.traits', 'null'), nullif(?2 -> '$.context', 'null'),
+            nullif(json_remove(?2, '$.type', '$.messageId', '$.event', '$.userId', '$.anonymousId', '$.timestamp',
+                '$.properties', '$.traits', '$.context'), '{}')
+        FROM (SELECT strftime('%Y-%m-%dT%H:%M:%S', ?5, 'unixepoch') || printf('.%03dZ', ?6) AS at) AS received
+        WHERE true
+        ON CONFLICT (position) DO NOTHING
+        """
+    }
+
+    private static func name(ofKind kind: Int32) -> String {
+        switch kind {
+        case PENSTOCK_TRACK: "track"
+        case PENSTOCK_IDENTIFY: "identify"
+        case PENSTOCK_PAGE: "page"
+        case PENSTOCK_SCREEN: "screen"
+        case PENSTOCK_GROUP: "group"
+        case PENSTOCK_ALIAS: "alias"
+        default: "unknown"
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import CPenstockPlugin
+import CSQLite
+import Glibc
+
+/// One instance of the plugin. Everything happens on the host's worker, inside its calls.
+@safe final class SQLiteSink {
+    private let host: UnsafePointer<penstock_host>
+    private let settings: SQLiteSettings
+    private let destination: String
+    private let journal: String
+    private var table: EventTable?
+    /// The earliest position that was rejected since the last flush, and between that and the one
+    /// before. The host may not hold those events durably yet, so our position stays before them.
+    private var rejected: (sinceFlush: Int64?, before: Int64?) = (nil, nil)
+
+    init(_ host: UnsafePointer<penstock_host>, settings: String) throws(SinkError) {
+        unsafe self.host = host
+        self.settings = try SQLiteSettings(json: settings)
+        destination = unsafe host.pointee.destination.map { unsafe String(cString: $0) } ?? ""
+        journal = unsafe host.pointee.journal.map { unsafe String(cString: $0) } ?? ""
+    }
+
+    /// - Throws: with a sentence for the operator.
+    func connect() throws(SinkError) {
+        table = nil
+        makeDirectories()
+        do throws(SQLiteError) {
+            table = try EventTable(settings, destination: destination, journal: journal)
+        } catch {
+            throw SinkError(message: "\(settings.path): \(error.message)")
+        }
+    }
+
+    /// Writes the batch and settles it.
+    /// - Throws: if nothing was taken and the database has to be opened anew.
+    func deliver(_ batch: UnsafePointer<penstock_batch>) throws(SinkError) {
+        guard let table else { throw SinkError(message: "\(settings.path) is not open") }
+        let count = unsafe Int(batch.pointee.count)
+        var outcomes = unsafe [penstock_outcome](
+            repeating: penstock_outcome(status: PENSTOCK_DELIVERED, retry_after_ms: 0, reason: nil), count: count)
+        var reasons: [UnsafeMutablePointer<CChar>?] = unsafe []
+        defer { for unsafe reason in unsafe reasons { unsafe free(reason) } }
+        do throws(SQLiteError) {
+            let committed = unsafe try table.write(batch) { committed in unsafe advance(over: batch, committed) }
+            for (index, reason) in committed.rejected {
+                let text = unsafe strdup(reason)
+                unsafe reasons.append(text)
+                unsafe outcomes[index] = penstock_outcome(status: PENSTOCK_REJECTED, retry_after_ms: 0, reason: UnsafePointer(text))
+            }
+            let stored = UInt64(clamping: count - committed.rejected.count)
+            unsafe host.pointee.counter_add?(host, "sqlite_events", stored)
+        } catch {
+            guard error.passes else { throw SinkError(message: "\(settings.path): \(error.message)") }
+            let text = unsafe strdup("\(settings.path): \(error.message)")
+            unsafe reasons.append(text)
+            unsafe outcomes = [penstock_outcome](
+                repeating: penstock_outcome(status: PENSTOCK_RETRY, retry_after_ms: 0, reason: UnsafePointer(text)), count: count)
+        }
+        unsafe outcomes.withUnsafeBufferPointer { buffer in
+            unsafe host.pointee.complete?(
+                host, batch.pointee.token, buffer.baseAddress, UInt32(clamping: count), UInt32(MemoryLayout<penstock_outcome>.stride))
+        }
+    }
+
+    /// What was committed is durable already. But a flush says that what was rejected before the
+    /// last one is safe with the host.
+    func flush() {
+        rejected = (nil, rejected.sinceFlush)
+    }
+
+    func durablePosition() throws(SinkError) -> UInt64? {
+        guard let table else { throw SinkError(message: "\(settings.path) is not open") }
+        do throws(SQLiteError) {
+            return try table.position().flatMap { UInt64(exactly: $0) }
+        } catch {
+            throw SinkError(message: "\(settings.path): \(error.message)")
+        }
+    }
+
+    func stop() { table = nil }
+
+    /// Takes note of what is rejected, and says how far the position may go.
+    private func advance(over batch: UnsafePointer<penstock_batch>, _ committed: EventTable.Committed) -> Int64? {
+        if let first = committed.rejected.keys.min(), let event = unsafe penstock_batch_event(batch, UInt32(first)),
+            let position = Int64(exactly: unsafe event.pointee.position)
+        {
+            rejected.sinceFlush = min(rejected.sinceFlush ?? .max, position)
+        }
+        let barrier = min(rejected.sinceFlush ?? .max, rejected.before ?? .max)
+        guard let last = Int64(exactly: unsafe batch.pointee.last_position) else { return nil }
+        let position = min(last, barrier - 1)
+        return position >= 0 ? position : nil
+    }
+
+    /// Errors show when the database is opened.
+    private func makeDirectories() {
+        var directory = ""
+        for component in settings.path.split(separator: "/").dropLast() {
+            directory += "/" + component
+            _ = unsafe mkdir(directory, 0o750)
+        }
+    }
+}

@@ -1,1 +1,0 @@
-#include "penstock_plugin.h"

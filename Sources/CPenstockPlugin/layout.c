@@ -1,0 +1,85 @@
+/* The layout of the plugin interface, pinned: a field that moves breaks this file instead of every
+ * plugin in the field. Structs may grow at their end within a major; then only their size changes
+ * here. */
+#include "penstock_plugin.h"
+
+#define AT(type, field, offset) \
+    _Static_assert(offsetof(type, field) == (offset), #type "." #field " has moved: that takes a new major")
+#define SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " has changed its size")
+
+_Static_assert(sizeof(void *) == 8, "the layout is that of a 64-bit machine");
+
+SIZE(penstock_string, 16);
+AT(penstock_string, data, 0);
+AT(penstock_string, length, 8);
+
+SIZE(penstock_field, 16);
+AT(penstock_field, name, 0);
+AT(penstock_field, value, 8);
+
+SIZE(penstock_event, 56);
+AT(penstock_event, position, 0);
+AT(penstock_event, received_at_ns, 8);
+AT(penstock_event, message_id, 16);
+AT(penstock_event, payload, 32);
+AT(penstock_event, kind, 48);
+AT(penstock_event, attempt, 52);
+
+SIZE(penstock_batch, 56);
+AT(penstock_batch, struct_size, 0);
+AT(penstock_batch, count, 4);
+AT(penstock_batch, token, 8);
+AT(penstock_batch, deadline_ns, 16);
+AT(penstock_batch, first_position, 24);
+AT(penstock_batch, last_position, 32);
+AT(penstock_batch, events, 40);
+AT(penstock_batch, event_stride, 48);
+AT(penstock_batch, reserved, 52);
+
+SIZE(penstock_outcome, 16);
+AT(penstock_outcome, status, 0);
+AT(penstock_outcome, retry_after_ms, 4);
+AT(penstock_outcome, reason, 8);
+
+SIZE(penstock_host, 88);
+AT(penstock_host, struct_size, 0);
+AT(penstock_host, reserved, 4);
+AT(penstock_host, context, 8);
+AT(penstock_host, destination, 16);
+AT(penstock_host, journal, 24);
+AT(penstock_host, complete, 32);
+AT(penstock_host, ready, 40);
+AT(penstock_host, log_enabled, 48);
+AT(penstock_host, log, 56);
+AT(penstock_host, counter_add, 64);
+AT(penstock_host, gauge_set, 72);
+AT(penstock_host, extension, 80);
+
+SIZE(penstock_instance, 80);
+AT(penstock_instance, struct_size, 0);
+AT(penstock_instance, max_in_flight, 4);
+AT(penstock_instance, max_batch_events, 8);
+AT(penstock_instance, reserved, 12);
+AT(penstock_instance, max_batch_bytes, 16);
+AT(penstock_instance, context, 24);
+AT(penstock_instance, connect, 32);
+AT(penstock_instance, deliver, 40);
+AT(penstock_instance, flush, 48);
+AT(penstock_instance, stop, 56);
+AT(penstock_instance, destroy, 64);
+AT(penstock_instance, extension, 72);
+
+SIZE(penstock_plugin, 48);
+AT(penstock_plugin, struct_size, 0);
+AT(penstock_plugin, abi_major, 4);
+AT(penstock_plugin, abi_minor, 6);
+AT(penstock_plugin, name, 8);
+AT(penstock_plugin, version, 16);
+AT(penstock_plugin, summary, 24);
+AT(penstock_plugin, settings_schema, 32);
+AT(penstock_plugin, create, 40);
+
+SIZE(penstock_position, 16);
+AT(penstock_position, struct_size, 0);
+AT(penstock_position, reserved, 4);
+AT(penstock_position, durable, 8);

@@ -1,0 +1,118 @@
+import CPenstockPlugin
+
+/// One instance of a plugin: its C functions, called as the contract says. One thread at a time;
+/// every call may block for as long as the plugin likes.
+@safe final class PluginInstance {
+    enum Answer: Equatable {
+        case taken
+        case busy
+        case failed(String)
+    }
+
+    /// Bytes of an error that a plugin may write.
+    private static let errorSize = 1024
+
+    /// Without its limits 0, which means none.
+    let maximumInFlight: Int
+    let maximumBatchEvents: Int
+    let maximumBatchBytes: Int
+
+    private let functions: penstock_instance
+    private let deliver: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<penstock_batch>?, UnsafeMutablePointer<CChar>?, Int) -> Int32
+    private let position: UnsafePointer<penstock_position>?
+    private let name: String
+    private let error: UnsafeMutablePointer<CChar>
+
+    /// Calls the plugin's `create`. The host has to outlive the instance.
+    /// - Parameter settings: JSON text of an object that fits the plugin's schema.
+    init(_ library: PluginLibrary, _ host: PluginHost, settings: String) throws(PluginError) {
+        let error = UnsafeMutablePointer<CChar>.allocate(capacity: Self.errorSize)
+        unsafe error.initialize(repeating: 0, count: Self.errorSize)
+        var functions = unsafe penstock_instance()
+        unsafe functions.struct_size = UInt32(MemoryLayout<penstock_instance>.size)
+        let answer = unsafe library.plugin.table.pointee.create?(host.table, settings, &functions, error, Self.errorSize)
+        guard answer == PENSTOCK_OK else {
+            let reason = unsafe Self.text(error)
+            unsafe error.deallocate()
+            throw PluginError(.failed, "the plugin \(library.name) cannot be set up: \(reason)")
+        }
+        guard let deliver = unsafe functions.deliver, unsafe functions.stop != nil, unsafe functions.destroy != nil else {
+            unsafe functions.destroy?(functions.context)
+            unsafe error.deallocate()
+            throw PluginError(
+                .incompatible, "the plugin \(library.name) (\(library.path)) leaves out deliver, stop or destroy: all three are required")
+        }
+        let found = unsafe functions.extension?(functions.context, PENSTOCK_POSITION)
+        unsafe position = found?.assumingMemoryBound(to: penstock_position.self)
+        unsafe self.deliver = deliver
+        unsafe self.functions = functions
+        unsafe self.error = error
+        name = library.name
+        maximumInFlight = Self.limit(unsafe UInt64(functions.max_in_flight))
+        maximumBatchEvents = Self.limit(unsafe UInt64(functions.max_batch_events))
+        maximumBatchBytes = Self.limit(unsafe functions.max_batch_bytes)
+    }
+
+    deinit { unsafe error.deallocate() }
+
+    func connect() throws(PluginError) {
+        guard let connect = unsafe functions.connect else { return }
+        clearError()
+        guard unsafe connect(functions.context, error, Self.errorSize) == PENSTOCK_OK else {
+            throw PluginError(.failed, "the plugin \(name) cannot connect: \(lastError)")
+        }
+    }
+
+    /// The memory of `batch` has to stay as the contract says.
+    func deliver(_ batch: UnsafePointer<penstock_batch>) -> Answer {
+        clearError()
+        return switch unsafe deliver(functions.context, batch, error, Self.errorSize) {
+        case PENSTOCK_OK: .taken
+        case PENSTOCK_BUSY: .busy
+        default: .failed(lastError)
+        }
+    }
+
+    func flush() throws(PluginError) {
+        guard let flush = unsafe functions.flush else { return }
+        clearError()
+        guard unsafe flush(functions.context, error, Self.errorSize) == PENSTOCK_OK else {
+            throw PluginError(.failed, "the plugin \(name) cannot flush: \(lastError)")
+        }
+    }
+
+    /// The last position that the plugin holds durably; nil if it holds none or does not know.
+    func durablePosition() throws(PluginError) -> UInt64? {
+        guard let position = unsafe position else { return nil }
+        guard unsafe Int(position.pointee.struct_size) >= MemoryLayout<penstock_position>.size,
+            let durable = unsafe position.pointee.durable
+        else {
+            throw PluginError(.incompatible, "the plugin \(name) gives a broken \(PENSTOCK_POSITION): set struct_size and durable")
+        }
+        var value: UInt64 = 0
+        clearError()
+        switch unsafe durable(functions.context, &value, error, Self.errorSize) {
+        case PENSTOCK_OK where value < .max: return value
+        case PENSTOCK_OK: throw PluginError(.failed, "the plugin \(name) claims a position that no journal reaches")
+        case PENSTOCK_NONE: return nil
+        default: throw PluginError(.failed, "the plugin \(name) cannot tell its position: \(lastError)")
+        }
+    }
+
+    /// The last call but `destroy`; afterwards nothing of the plugin runs.
+    func stop() { unsafe functions.stop?(functions.context) }
+
+    /// The last call.
+    func destroy() { unsafe functions.destroy?(functions.context) }
+
+    private func clearError() { unsafe error.pointee = 0 }
+
+    private var lastError: String { unsafe Self.text(error) }
+
+    private static func text(_ error: UnsafeMutablePointer<CChar>) -> String {
+        let text = unsafe boundedString(error, errorSize) ?? ""
+        return text.isEmpty ? "it does not say why" : text
+    }
+
+    private static func limit(_ number: UInt64) -> Int { number == 0 ? .max : Int(clamping: number) }
+}

@@ -1,0 +1,117 @@
+/// The part of JSON Schema that settings of plugins need; `penstock_plugin.h` lists the keywords.
+/// A keyword that is not understood is an error of the plugin's, not something to look past: what
+/// it demands would go unchecked.
+///
+/// Messages name the setting and what it may be, never the value given: that may be a secret.
+struct SettingsSchema {
+    private let root: SettingsValue
+
+    private static let keywords: Set<String> = [
+        "type", "properties", "required", "additionalProperties", "items", "enum", "minimum", "maximum", "minLength",
+        "maxLength", "description", "title", "$schema",
+    ]
+
+    /// - Parameter plugin: for the message.
+    init(_ text: String, of plugin: String) throws(PluginError) {
+        guard let root = try? SettingsValue(json: text), case .object = root else {
+            throw PluginError(.incompatible, "the settings schema of the plugin \(plugin) is not a JSON object: its author has to mend it")
+        }
+        if let keyword = Self.unknownKeyword(in: root) {
+            throw PluginError(
+                .incompatible, "the settings schema of the plugin \(plugin) uses \"\(keyword)\", which Penstock does not check: its author has to do without")
+        }
+        self.root = root
+    }
+
+    /// Everything that is wrong, each as one sentence that begins with where: `settings.table: …`.
+    func violations(in settings: String) -> [String] {
+        guard let value = try? SettingsValue(json: settings) else { return ["settings: is not valid JSON"] }
+        var found: [String] = []
+        Self.check(value, against: root, at: "settings", &found)
+        return found
+    }
+
+    private static func unknownKeyword(in schema: SettingsValue) -> String? {
+        guard case .object(let object) = schema else { return nil }
+        if let keyword = object.keys.filter({ !keywords.contains($0) }).min() { return keyword }
+        if case .object(let properties)? = object["properties"] {
+            for (_, property) in properties.sorted(by: { $0.key < $1.key }) {
+                if let keyword = unknownKeyword(in: property) { return keyword }
+            }
+        }
+        return object["items"].flatMap(unknownKeyword)
+    }
+
+    private static func check(_ value: SettingsValue, against schema: SettingsValue, at path: String, _ found: inout [String]) {
+        guard case .object(let schema) = schema else { return }
+        if let types = words(schema["type"]), !types.contains(where: { fits(value, $0) }) {
+            found.append("\(path): must be of type \(types.joined(separator: " or ")), but is of type \(value.type)")
+            return
+        }
+        if case .array(let choices)? = schema["enum"], !choices.contains(value) {
+            found.append("\(path): must be one of \(choices.map(\.text).joined(separator: ", "))")
+        }
+        switch value {
+        case .number(let number): checkNumber(number, schema, path, &found)
+        case .string(let string): checkString(string, schema, path, &found)
+        case .object(let object): checkObject(object, schema, path, &found)
+        case .array(let items):
+            guard let item = schema["items"] else { return }
+            for (index, value) in items.enumerated() { check(value, against: item, at: "\(path)[\(index)]", &found) }
+        case .null, .boolean: break
+        }
+    }
+
+    private static func checkNumber(_ number: Double, _ schema: [String: SettingsValue], _ path: String, _ found: inout [String]) {
+        if case .number(let least)? = schema["minimum"], number < least {
+            found.append("\(path): must be at least \(SettingsValue.number(least).text)")
+        }
+        if case .number(let most)? = schema["maximum"], number > most {
+            found.append("\(path): must be at most \(SettingsValue.number(most).text)")
+        }
+    }
+
+    private static func checkString(_ string: String, _ schema: [String: SettingsValue], _ path: String, _ found: inout [String]) {
+        let length = Double(string.unicodeScalars.count)
+        if case .number(let least)? = schema["minLength"], length < least {
+            found.append(least == 1 ? "\(path): must not be empty" : "\(path): must have at least \(SettingsValue.number(least).text) characters")
+        }
+        if case .number(let most)? = schema["maxLength"], length > most {
+            found.append("\(path): must have at most \(SettingsValue.number(most).text) characters")
+        }
+    }
+
+    private static func checkObject(
+        _ object: [String: SettingsValue], _ schema: [String: SettingsValue], _ path: String, _ found: inout [String]
+    ) {
+        var known: [String: SettingsValue] = [:]
+        if case .object(let properties)? = schema["properties"] { known = properties }
+        for name in words(schema["required"]) ?? [] where object[name] == nil {
+            found.append("\(path).\(name): is required")
+        }
+        for (name, value) in object.sorted(by: { $0.key < $1.key }) {
+            if let property = known[name] {
+                check(value, against: property, at: "\(path).\(name)", &found)
+            } else if case .boolean(false)? = schema["additionalProperties"] {
+                let names = known.isEmpty ? "it takes none" : "it takes \(known.keys.sorted().joined(separator: ", "))"
+                found.append("\(path).\(name): is not a setting of this plugin; \(names)")
+            }
+        }
+    }
+
+    /// A string or a list of strings.
+    private static func words(_ value: SettingsValue?) -> [String]? {
+        switch value {
+        case .string(let word)?: [word]
+        case .array(let items)?:
+            items.compactMap { item in
+                if case .string(let word) = item { word } else { nil }
+            }
+        default: nil
+        }
+    }
+
+    private static func fits(_ value: SettingsValue, _ type: String) -> Bool {
+        value.type == type || type == "number" && value.type == "integer"
+    }
+}

@@ -1,0 +1,56 @@
+import FoundationEssentials
+
+/// A JSON value, with booleans and numbers kept apart.
+enum SettingsValue: Decodable, Equatable, Sendable {
+    case null
+    case boolean(Bool)
+    case number(Double)
+    case string(String)
+    case array([SettingsValue])
+    case object([String: SettingsValue])
+
+    init(json: String) throws {
+        self = try JSONDecoder().decode(SettingsValue.self, from: Data(json.utf8))
+    }
+
+    init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        if value.decodeNil() {
+            self = .null
+        } else if let boolean = try? value.decode(Bool.self) {
+            self = .boolean(boolean)
+        } else if let number = try? value.decode(Double.self) {
+            self = .number(number)
+        } else if let string = try? value.decode(String.self) {
+            self = .string(string)
+        } else if let array = try? value.decode([SettingsValue].self) {
+            self = .array(array)
+        } else {
+            self = .object(try value.decode([String: SettingsValue].self))
+        }
+    }
+
+    /// JSON Schema's word for it.
+    var type: String {
+        switch self {
+        case .null: "null"
+        case .boolean: "boolean"
+        case .number(let number): number.rounded() == number ? "integer" : "number"
+        case .string: "string"
+        case .array: "array"
+        case .object: "object"
+        }
+    }
+
+    /// As it is shown in a list of choices.
+    var text: String {
+        switch self {
+        case .null: "null"
+        case .boolean(let boolean): "\(boolean)"
+        case .number(let number): Int64(exactly: number).map { "\($0)" } ?? "\(number)"
+        case .string(let string): "\"\(string)\""
+        case .array: "a list"
+        case .object: "an object"
+        }
+    }
+}

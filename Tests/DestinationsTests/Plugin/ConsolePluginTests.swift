@@ -1,0 +1,48 @@
+import Delivery
+import Destinations
+import Foundation
+import Testing
+
+@Suite struct ConsolePluginTests {
+    let directory: PluginTestDirectory
+
+    init() throws {
+        directory = try PluginTestDirectory()
+        try directory.addBuilt("libconsole.so")
+    }
+
+    @Test func eachEventIsPrintedAndDelivered() throws {
+        let stage = try PluginStage("console", in: directory, settings: #"{"stream":"stderr"}"#)
+        _ = try stage.destination.open(from: Cursor(position: 0))
+        #expect(stage.destination.limits == DestinationLimits(maximumBatchEvents: 512, maximumInFlight: 1))
+        #expect(stage.outcomes(stage.offer([1, 2]), count: 2) == [.delivered, .delivered])
+        #expect(stage.destination.metrics.counters["console_lines"] == 2)
+    }
+
+    @Test func aBatchLargerThanItAskedForIsNotTaken() throws {
+        let stage = try PluginStage("console", in: directory)
+        _ = try stage.destination.open(from: Cursor(position: 0))
+        let batch = stage.offer(Array(0..<513))
+        #expect(stage.answers(batch).count == 1)
+        #expect(stage.count("plugin_failed") == 1)
+        #expect(stage.destination.metrics.counters["console_lines"] == nil)
+    }
+
+    @Test func aStreamThatItDoesNotKnowIsRefusedBeforeItRuns() throws {
+        let error = #expect(throws: PluginError.self) {
+            _ = try PluginStage("console", in: directory, settings: #"{"stream":"paper"}"#)
+        }
+        #expect(error?.description == #"settings.stream: must be one of "stdout", "stderr""#)
+    }
+
+    /// As its opening comment tells authors to build their own.
+    @Test func itCompilesOutsideOfThePackage() throws {
+        let source = TestCompiler.sources.deletingLastPathComponent().appendingPathComponent("Plugins/Console/Console.c").path
+        let (status, output) = try TestCompiler.run([
+            "clang", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden",
+            "-I", TestCompiler.headers, "-o", "\(directory.path)/libmine.so", source,
+        ])
+        #expect(status == 0, "\(output)")
+        #expect(try PluginInspection(of: "\(directory.path)/libmine.so").name == "console")
+    }
+}

@@ -1,0 +1,220 @@
+import Delivery
+import Destinations
+import Platform
+import Synchronization
+import Testing
+
+/// A real library, loaded with dlopen, that keeps or breaks the contract.
+@Suite struct PluginDestinationTests {
+    let directory: PluginTestDirectory
+
+    init() throws {
+        directory = try PluginTestDirectory()
+        try directory.addMisbehaving()
+    }
+
+    private func open(_ mode: String, deadline: Duration = .seconds(60), adjust: (inout PluginDestinationOptions) -> Void = { _ in }) throws -> PluginStage {
+        let stage = try PluginStage(in: directory, settings: #"{"mode":"\#(mode)"}"#, deadline: deadline, adjust: adjust)
+        #expect(try stage.destination.open(from: Cursor(position: 0)) == nil)
+        return stage
+    }
+
+    @Test func aPluginThatSettlesInsideDeliverDeliversTheBatch() throws {
+        let stage = try open("plain")
+        let batch = stage.offer([1, 2, 5])
+        #expect(stage.outcomes(batch, count: 3) == [.delivered, .delivered, .delivered])
+        #expect(stage.destination.metrics.counters["whole_payloads"] == 3)
+        #expect(stage.destination.metrics.counters["broken_payloads"] == nil)
+        stage.destination.close()
+        #expect(stage.answers(batch).count == 1)
+    }
+
+    @Test func itsLimitsAreKnownAfterOpen() throws {
+        let stage = try open("plain")
+        #expect(stage.destination.limits == DestinationLimits(maximumBatchEvents: 64, maximumBatchBytes: 1 << 20, maximumInFlight: 3))
+    }
+
+    @Test func aBatchMayBeSettledFromAnotherThread() throws {
+        let stage = try open("thread")
+        let batch = stage.offer([7])
+        #expect(pluginEventually { stage.answers(batch).count == 1 })
+        #expect(stage.outcomes(batch, count: 1) == [.delivered])
+    }
+
+    @Test func aBatchMayBeSettledLongAfterDeliver() throws {
+        let stage = try open("keep")
+        let first = stage.offer([1])
+        let second = stage.offer([2])
+        #expect(stage.answers(first).isEmpty)
+        _ = try stage.destination.checkpoint()
+        #expect(stage.outcomes(first, count: 1) == [.delivered])
+        #expect(stage.outcomes(second, count: 1) == [.delivered])
+        #expect(stage.destination.metrics.counters["whole_payloads"] == 2)
+    }
+
+    @Test func eachEventHasItsOwnOutcomeAndWhatIsUnknownIsRetried() throws {
+        let stage = try open("mixed")
+        let outcomes = try #require(stage.outcomes(stage.offer([1, 2, 3, 4, 5]), count: 5))
+        let unsettled = Outcome.retry(reason: "the plugin did not say what became of the event")
+        #expect(outcomes == [
+            unsettled, .delivered, .retry(reason: "later", after: .milliseconds(1500)), .rejected(reason: "bad row"), unsettled,
+        ])
+    }
+
+    @Test func outcomesLargerThanOursAreWalkedWithTheirStride() throws {
+        let stage = try open("strided")
+        #expect(stage.outcomes(stage.offer([1, 2, 3]), count: 3) == [.delivered, .delivered, .delivered])
+    }
+
+    @Test func eventsBeyondTheOutcomesGivenAreRetried() throws {
+        let stage = try open("half")
+        #expect(stage.outcomes(stage.offer([1, 2]), count: 2) == [
+            .delivered, .retry(reason: "the plugin did not say what became of the event"),
+        ])
+    }
+
+    @Test func outcomesThatCannotBeReadAreRetriedAndCounted() throws {
+        let stage = try open("no_outcomes")
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.retry(reason: "the plugin did not say what became of the event")])
+        #expect(stage.count("plugin_outcomes_unreadable") == 1)
+    }
+
+    @Test func aSecondSettlementIsIgnoredAndCounted() throws {
+        let stage = try open("twice")
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
+        #expect(stage.count("plugin_settlement_repeated") == 1)
+    }
+
+    @Test func unknownTokensAreIgnoredAndCounted() throws {
+        let stage = try open("unknown")
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
+        #expect(stage.count("plugin_settlement_unknown") == 2)
+    }
+
+    @Test func aBatchThatIsNotSettledInTimeIsRetriedAndALateSettlementIgnored() throws {
+        let stage = try open("keep", deadline: .milliseconds(30))
+        let batch = stage.offer([1, 2])
+        #expect(pluginEventually { !stage.answers(batch).isEmpty })
+        let reason = "the plugin did not settle the batch before its deadline"
+        #expect(stage.outcomes(batch, count: 2) == [.retry(reason: reason), .retry(reason: reason)])
+        #expect(stage.count("plugin_deadline_passed") == 1)
+
+        // The plugin still reads the batch here: its memory has to be there.
+        _ = try stage.destination.checkpoint()
+        #expect(stage.answers(batch).count == 1)
+        #expect(stage.count("plugin_settlement_late") == 1)
+        #expect(stage.destination.metrics.counters["whole_payloads"] == 2)
+        #expect(stage.destination.metrics.counters["broken_payloads"] == nil)
+    }
+
+    @Test func aPluginThatHoldsTooManyOverdueBatchesIsHeldUntilItLetsGo() throws {
+        let stage = try open("keep", deadline: .milliseconds(5))
+        for position in 0..<8 { stage.offer([UInt64(position)]) }
+        #expect(pluginEventually { stage.count("plugin_deadline_passed") == 8 })
+        let refused = stage.offer([100])
+        guard case .all(.hold)? = stage.answers(refused).first else {
+            Issue.record("not held: \(stage.answers(refused))")
+            return
+        }
+        _ = try stage.destination.checkpoint()
+        let taken = stage.offer([101])
+        #expect(stage.answers(taken).isEmpty || stage.count("plugin_deadline_passed") == 9)
+    }
+
+    @Test func whatAPluginNeverSettledIsRetriedAtClose() throws {
+        let stage = try open("keep")
+        let batch = stage.offer([1])
+        #expect(stage.answers(batch).isEmpty)
+        stage.destination.close()
+        #expect(stage.answers(batch).count == 1)
+        guard case .all(.retry)? = stage.answers(batch).first else {
+            Issue.record("not retried: \(stage.answers(batch))")
+            return
+        }
+    }
+
+    @Test func aBusyPluginIsOfferedTheBatchAgainOnceItIsReady() throws {
+        // Without `ready` this would take an hour.
+        let stage = try open("busy_then_ready") {
+            $0.busyPause = .seconds(3600)
+            $0.busyPatience = .seconds(7200)
+        }
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
+        #expect(stage.destination.metrics.counters["offers"] == 2)
+    }
+
+    @Test func aPluginThatStaysBusyGivesTheBatchBack() throws {
+        let stage = try open("busy") {
+            $0.busyPause = .milliseconds(1)
+            $0.busyPatience = .milliseconds(20)
+        }
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.retry(reason: "the plugin is busy")])
+        #expect(try #require(stage.destination.metrics.counters["offers"]) >= 2)
+    }
+
+    @Test func aPluginThatFailedIsConnectedAnewBeforeTheNextBatch() throws {
+        let stage = try open("fails_once")
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.retry(reason: "the connection is gone")])
+        #expect(stage.destination.metrics.counters["connects"] == 1)
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
+        #expect(stage.destination.metrics.counters["connects"] == 2)
+        #expect(stage.count("plugin_failed") == 1)
+    }
+
+    @Test func anAnswerThatIsNoneCountsAsFailed() throws {
+        let stage = try open("nonsense")
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.retry(reason: "it does not say why")])
+    }
+
+    @Test func aBatchThatWasSettledStaysSettledWhenDeliverFails() throws {
+        let stage = try open("settles_and_fails")
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
+    }
+
+    @Test func openFailsWithThePluginsOwnWordsAndWorksWhenTriedAgain() throws {
+        let stage = try PluginStage(in: directory, settings: #"{"mode":"connect_fails_once"}"#)
+        let error = #expect(throws: PluginError.self) { try stage.destination.open(from: Cursor(position: 0)) }
+        #expect(error?.description == "the plugin misbehaving cannot connect: nobody answers at db.example")
+        #expect(try stage.destination.open(from: Cursor(position: 0)) == nil)
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
+    }
+
+    @Test(arguments: [("create_fails", "the moon is in the wrong phase"), ("no_deliver", "leaves out deliver")])
+    func anInstanceThatCannotBeMadeIsAnError(mode: String, words: String) throws {
+        let stage = try PluginStage(in: directory, settings: #"{"mode":"\#(mode)"}"#)
+        let error = #expect(throws: PluginError.self) { try stage.destination.open(from: Cursor(position: 0)) }
+        #expect(error?.description.contains(words) == true)
+        stage.destination.close()
+    }
+
+    @Test func aFlushThatFailsFailsTheCheckpoint() throws {
+        let stage = try open("flush_fails")
+        let error = #expect(throws: PluginError.self) { try stage.destination.checkpoint() }
+        #expect(error?.description == "the plugin misbehaving cannot flush: no space left")
+    }
+
+    @Test func whatAPluginSaysIsOneCleanLineAndItsMetricsAreBounded() throws {
+        let stage = try open("talks")
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
+        let lines = stage.log.lines.withLock { $0 }
+        #expect(lines.contains("warning: warehouse: slow commit rows=3 table=events"))
+        #expect(!lines.contains { $0.contains("not worth a line") })
+        let metrics = stage.destination.metrics
+        #expect(metrics.gauges["no_debug"] == 1)
+        #expect(metrics.counters["Bad Name"] == nil)
+        #expect(metrics.counters.count == 64)
+        #expect(stage.count("plugin_metric_refused") > 0)
+    }
+
+    @Test func theSamePluginCanServeSeveralDestinations() throws {
+        let one = try open("keep")
+        let other = try open("plain")
+        let kept = one.offer([1])
+        #expect(other.outcomes(other.offer([1]), count: 1) == [.delivered])
+        #expect(one.answers(kept).isEmpty)
+        #expect(one.destination.library === other.destination.library)
+        other.destination.close()
+        _ = try one.destination.checkpoint()
+        #expect(one.outcomes(kept, count: 1) == [.delivered])
+    }
+}

@@ -1,0 +1,148 @@
+import Destinations
+import Foundation
+import Testing
+
+/// Which files are loaded at all, and what is said about the others.
+@Suite struct PluginLibraryTests {
+    let directory: PluginTestDirectory
+
+    init() throws { directory = try PluginTestDirectory() }
+
+    private func failure(_ name: String) throws -> PluginError {
+        let directories = [directory.path]
+        return try #require(
+            #expect(throws: PluginError.self) {
+                _ = try PluginLibrary.load(PluginFile(named: name, in: directories))
+            })
+    }
+
+    @Test(arguments: ["NAME.so", "libNAME.so"])
+    func aPluginIsFoundByItsName(pattern: String) throws {
+        try directory.addMisbehaving(as: pattern.replacingOccurrences(of: "NAME", with: "misbehaving"))
+        let library = try PluginLibrary.load(PluginFile(named: "misbehaving", in: ["/nonexistent", directory.path]))
+        #expect(library.name == "misbehaving")
+        #expect(library.version == "0.1")
+        #expect(library.summary == "Does what it should not")
+        #expect(library.abi == (0, 0))
+    }
+
+    @Test func aPluginThatIsNowhereIsAnErrorThatSaysWhereWeLooked() throws {
+        let error = try failure("postgres")
+        #expect(error.code == .notFound)
+        #expect(error.description.contains("libpostgres.so"))
+        #expect(error.description.contains(directory.path))
+    }
+
+    @Test(arguments: ["../evil", "/etc/evil", "", ".", "a b"])
+    func aNameIsNotAPath(name: String) throws {
+        #expect(try failure(name).code == .notFound)
+    }
+
+    @Test(arguments: [
+        ("NO_ENTRY", PluginError.Code.notLoadable, "penstock_plugin_entry"),
+        ("OTHER_MAJOR", .incompatible, "version 7.0"),
+        ("SHORT_STRUCT", .incompatible, "40 bytes"),
+        ("NAMELESS", .incompatible, "name"),
+        ("DECLINES", .incompatible, "0.0"),
+    ])
+    func aLibraryThatBreaksTheHandshakeIsRefused(variant: String, code: PluginError.Code, words: String) throws {
+        try directory.addMisbehaving(variant)
+        // Twice: the answer about a library that stays loaded is the same.
+        for _ in 0..<2 {
+            let error = try failure("misbehaving")
+            #expect(error.code == code)
+            #expect(error.description.contains(words), "\(error)")
+            #expect(error.description.contains(directory.path), "\(error)")
+        }
+    }
+
+    @Test func aFileThatIsNoLibraryIsRefusedWithItsPath() throws {
+        let path = try directory.add("libtext.so", Data("not a library".utf8))
+        let error = try failure("text")
+        #expect(error.code == .notLoadable)
+        #expect(error.description.hasPrefix("\(path) cannot be loaded: "))
+        #expect(!error.description.contains("/proc/self/fd"))
+    }
+
+    @Test(arguments: [0o775, 0o757])
+    func aFileThatOthersCanWriteIsRefused(permissions: Int) throws {
+        let path = try directory.addMisbehaving()
+        try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
+        let error = try failure("misbehaving")
+        #expect(error.code == .notTrusted)
+        #expect(error.description.hasSuffix("chmod go-w \(path)"))
+    }
+
+    @Test func aDirectoryThatOthersCanWriteIsRefusedUnlessItIsSticky() throws {
+        try directory.addMisbehaving()
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory.path)
+        let error = try failure("misbehaving")
+        #expect(error.code == .notTrusted)
+        #expect(error.description.hasSuffix("chmod go-w \(directory.path)"))
+        let status = unsafe chmod(directory.path, 0o1777)
+        #expect(status == 0)
+        #expect(try PluginLibrary.load(PluginFile(named: "misbehaving", in: [directory.path])).name == "misbehaving")
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
+    func aFileOfAnotherUserIsRefused() throws {
+        let path = try directory.addMisbehaving()
+        let status = unsafe chown(path, 65534, 65534)
+        #expect(status == 0)
+        let error = try failure("misbehaving")
+        #expect(error.code == .notTrusted)
+        #expect(error.description.hasSuffix("chown root \(path)"))
+    }
+
+    @Test func aLinkThatLeadsOutOfTheDirectoryIsRefused() throws {
+        let elsewhere = try PluginTestDirectory()
+        let target = try elsewhere.addMisbehaving()
+        try FileManager.default.createSymbolicLink(atPath: "\(directory.path)/misbehaving.so", withDestinationPath: target)
+        let error = try failure("misbehaving")
+        #expect(error.code == .notTrusted)
+        #expect(error.description.contains(target))
+    }
+
+    @Test func filesThatAreReplacedAreLoadedAnewAndOthersOnce() throws {
+        try directory.addMisbehaving()
+        let first = try PluginLibrary.load(PluginFile(named: "misbehaving", in: [directory.path]))
+        let again = try PluginLibrary.load(PluginFile(named: "misbehaving", in: [directory.path]))
+        #expect(first === again)
+        try FileManager.default.removeItem(atPath: first.path)
+        try directory.addMisbehaving()
+        let replaced = try PluginLibrary.load(PluginFile(named: "misbehaving", in: [directory.path]))
+        #expect(first !== replaced)
+        #expect(first.path == replaced.path)
+    }
+
+    @Test func inspectionShowsAPluginWithoutMakingAnInstance() throws {
+        let path = try directory.addBuilt("libsqlite.so")
+        let inspection = try PluginInspection(of: path)
+        #expect(inspection.name == "sqlite")
+        #expect(inspection.abi == "0.0")
+        #expect(try #require(inspection.schema).contains("synchronous"))
+    }
+
+    @Test func theListShowsWhatCannotBeUsedToo() throws {
+        try directory.addBuilt("libconsole.so")
+        try directory.add("libbroken.so", Data("x".utf8))
+        try directory.add("readme.txt", Data("x".utf8))
+        let list = PluginInspection.list([directory.path, "/nonexistent"])
+        #expect(list.map(\.path) == ["\(directory.path)/libbroken.so", "\(directory.path)/libconsole.so", "/nonexistent"])
+        #expect(throws: PluginError.self) { try list[0].result.get() }
+        #expect(try list[1].result.get().name == "console")
+        #expect(throws: PluginError.self) { try list[2].result.get() }
+    }
+
+    /// The header stands alone, for C and for C++, with every warning.
+    @Test(arguments: [
+        ["clang", "-xc", "-std=c11"], ["clang++", "-xc++", "-std=c++17"],
+    ])
+    func theHeaderCompilesAlone(compiler: [String]) throws {
+        let source = try directory.add(
+            "alone", Data("#include \"penstock_plugin.h\"\nint main(void) { return penstock_batch_event(0, 0) != 0; }\n".utf8))
+        let (status, output) = try TestCompiler.run(
+            compiler + ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-I", TestCompiler.headers, source])
+        #expect(status == 0, "\(output)")
+    }
+}

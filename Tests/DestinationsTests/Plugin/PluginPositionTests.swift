@@ -1,0 +1,66 @@
+import Delivery
+import Destinations
+import Testing
+
+/// `penstock.position/1`: where delivery goes on for a plugin that keeps the position itself.
+@Suite struct PluginPositionTests {
+    let directory: PluginTestDirectory
+
+    init() throws {
+        directory = try PluginTestDirectory()
+        try directory.addMisbehaving()
+    }
+
+    private func stage(position: Int) throws -> PluginStage {
+        try PluginStage(in: directory, settings: #"{"mode":"plain","position":\#(position)}"#)
+    }
+
+    /// What a checkpoint kept beside the cursor when the plugin stood at `position`.
+    private func state(at position: Int) throws -> [UInt8] {
+        let before = try stage(position: position)
+        _ = try before.destination.open(from: Cursor(position: 0))
+        return try #require(try before.destination.checkpoint())
+    }
+
+    @Test func eventsThatThePluginHoldsAreNotOfferedAgain() throws {
+        let stage = try stage(position: 12)
+        #expect(try stage.destination.open(from: Cursor(position: 10)) == nil)
+        #expect(stage.outcomes(stage.offer([10, 11]), count: 2) == [.delivered, .delivered])
+        #expect(stage.destination.metrics.counters["offers"] == nil)
+
+        #expect(stage.outcomes(stage.offer([12, 13, 14]), count: 3) == [.delivered, .delivered, .delivered])
+        #expect(stage.destination.metrics.gauges["first_position"] == 13)
+        #expect(stage.destination.metrics.counters["whole_payloads"] == 2)
+    }
+
+    @Test func aPluginThatReceivedNothingSinceTheCheckpointResumesAtTheCursor() throws {
+        let state = try state(at: 12)
+        let stage = try stage(position: 12)
+        #expect(try stage.destination.open(from: Cursor(position: 5000, state: state)) == nil)
+        #expect(stage.outcomes(stage.offer([5000]), count: 1) == [.delivered])
+        #expect(stage.destination.metrics.gauges["first_position"] == 5000)
+        #expect(stage.count("plugin_store_went_back") == 0)
+    }
+
+    @Test func aPositionThatWentBackIsWhereDeliveryResumes() throws {
+        let state = try state(at: 300)
+        let stage = try stage(position: 250)
+        #expect(try stage.destination.open(from: Cursor(position: 310, state: state)) == 251)
+        #expect(stage.count("plugin_store_went_back") == 1)
+        #expect(stage.outcomes(stage.offer([251, 252]), count: 2) == [.delivered, .delivered])
+        #expect(stage.destination.metrics.gauges["first_position"] == 251)
+    }
+
+    @Test func aStoreThatIsNewGoesOnAtTheCursorAndSaysSo() throws {
+        let state = try state(at: 300)
+        let stage = try stage(position: -1)
+        #expect(try stage.destination.open(from: Cursor(position: 310, state: state)) == nil)
+        #expect(stage.count("plugin_store_went_back") == 1)
+    }
+
+    @Test func aPluginThatHoldsNothingKeepsNothingWithTheCursor() throws {
+        let stage = try stage(position: -1)
+        #expect(try stage.destination.open(from: Cursor(position: 3)) == nil)
+        #expect(try stage.destination.checkpoint() == nil)
+    }
+}

@@ -1,0 +1,103 @@
+import Delivery
+import Destinations
+import Events
+import Foundation
+import Platform
+import Synchronization
+import Telemetry
+
+/// A plugin destination with what stands around it in a daemon: a log, and somebody who offers
+/// batches and takes note of what becomes of them.
+final class PluginStage {
+    let destination: PluginDestination
+    let log = Log()
+    let telemetry: Telemetry
+    private let settled = Settled()
+
+    final class Log: LogSink {
+        let lines = Mutex<[String]>([])
+        func write(_ level: Level, _ line: String) { lines.withLock { $0.append("\(level): \(line)") } }
+    }
+
+    /// What became of each batch, by the number it was offered under.
+    final class Settled: Sendable {
+        let answers = Mutex<[Int: [DeliveryClaim.Settlement]]>([:])
+    }
+
+    init(
+        _ plugin: String = "misbehaving", in directory: PluginTestDirectory, settings: String = "{}",
+        deadline: Duration = .seconds(60), journal: String = "journal-1", adjust: (inout PluginDestinationOptions) -> Void = { _ in }
+    ) throws {
+        let clock = SystemClock()
+        telemetry = Telemetry(sink: log) { clock.now().nanoseconds }
+        var options = PluginDestinationOptions(
+            destination: "warehouse", plugin: plugin, directories: [directory.path], settings: settings,
+            deadline: deadline, journal: journal)
+        adjust(&options)
+        destination = try PluginDestination(options, telemetry: telemetry)
+    }
+
+    private var offered = 0
+
+    /// Offers events with these positions; returns the number to ask about.
+    @discardableResult
+    func offer(_ positions: [UInt64]) -> Int {
+        offer(Self.batch(positions.map { ($0, .track, Self.event($0)) }))
+    }
+
+    @discardableResult
+    func offer(_ batch: OutboundBatch) -> Int {
+        let number = offered
+        offered += 1
+        destination.deliver(
+            batch, DeliveryClaim { [settled] answer in settled.answers.withLock { $0[number, default: []].append(answer) } })
+        return number
+    }
+
+    /// Every answer that was given about the batch: one, if all is well.
+    func answers(_ number: Int) -> [DeliveryClaim.Settlement] { settled.answers.withLock { $0[number] ?? [] } }
+
+    /// One outcome for each of the batch's events, if it was settled exactly once.
+    func outcomes(_ number: Int, count: Int) -> [Outcome]? {
+        let answers = answers(number)
+        guard answers.count == 1 else { return nil }
+        switch answers[0] {
+        case .all(let outcome): return Array(repeating: outcome, count: count)
+        case .each(let outcomes): return outcomes.count == count ? outcomes : nil
+        }
+    }
+
+    func count(_ event: String) -> UInt64 { telemetry.counts()[event] ?? 0 }
+
+    static func event(_ position: UInt64) -> String {
+        #"{"type":"track","event":"Order Completed","userId":"u\#(position)","messageId":"m-\#(position)","properties":{"total":12.50}}"#
+    }
+
+    static func batch(_ events: [(position: UInt64, kind: EventKind, json: String)], receivedAt: Int64 = 1_700_000_000_123_456_789) -> OutboundBatch {
+        var batch = OutboundBatch()
+        for (position, kind, json) in events {
+            let start = batch.payload.count
+            batch.payload.append(contentsOf: json.utf8)
+            let end = batch.payload.count
+            batch.payload.append(UInt8(ascii: "\n"))
+            var id = end..<end
+            if let range = json.range(of: #""messageId":"([^"]*)""#, options: .regularExpression) {
+                let text = json[range].dropFirst(13).dropLast()
+                id = start + json.utf8.distance(from: json.startIndex, to: text.startIndex)..<start + json.utf8.distance(from: json.startIndex, to: text.endIndex)
+            }
+            batch.events.append(
+                OutboundEvent(position: position, receivedAt: receivedAt, kind: kind, payload: start..<end, messageID: id))
+        }
+        return batch
+    }
+}
+
+/// Waits until the condition holds, at most 20 seconds.
+func pluginEventually(_ condition: () -> Bool) -> Bool {
+    let end = SystemClock().now() + .seconds(20)
+    while !condition() {
+        if SystemClock().now() > end { return false }
+        usleep(1000)
+    }
+    return true
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Synchronization
+
+/// A directory of its own for one test, which only we can write to; gone with the object.
+final class PluginTestDirectory {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.appendingPathComponent("penstock-plugin-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Puts a file of these bytes here.
+    @discardableResult
+    func add(_ name: String, _ bytes: Data) throws -> String {
+        let file = "\(path)/\(name)"
+        guard FileManager.default.createFile(atPath: file, contents: bytes, attributes: [.posixPermissions: 0o755]) else {
+            throw TestProblem(description: "cannot write \(file)")
+        }
+        return file
+    }
+
+    /// Puts the misbehaving plugin here, as libmisbehaving.so.
+    @discardableResult
+    func addMisbehaving(_ variant: String = "PLAIN", as name: String = "libmisbehaving.so") throws -> String {
+        try add(name, try TestCompiler.misbehaving(variant))
+    }
+
+    /// Puts a plugin of this package here, as it was built beside the tests.
+    @discardableResult
+    func addBuilt(_ name: String) throws -> String {
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let built = URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent(name)
+        return try add(name, try Data(contentsOf: built))
+    }
+}
+
+struct TestProblem: Error, CustomStringConvertible {
+    var description: String
+}
+
+/// The C compiler, which the Swift toolchain brings along.
+enum TestCompiler {
+    static let sources = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    static let headers = sources.deletingLastPathComponent().appendingPathComponent("Sources/CPenstockPlugin/include").path
+
+    private static let built = Mutex<[String: Data]>([:])
+
+    /// The bytes of the misbehaving plugin in one of its variants.
+    static func misbehaving(_ variant: String) throws -> Data {
+        try built.withLock { built in
+            if let bytes = built[variant] { return bytes }
+            let directory = try PluginTestDirectory()
+            let library = "\(directory.path)/plugin.so"
+            let (status, output) = try run([
+                "clang", "-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread", "-fvisibility=hidden",
+                "-D_POSIX_C_SOURCE=200809L", "-DVARIANT_\(variant)", "-I", headers, "-o", library,
+                sources.appendingPathComponent("Plugins/misbehaving.c").path,
+            ])
+            guard status == 0 else { throw TestProblem(description: output) }
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: library))
+            built[variant] = bytes
+            return bytes
+        }
+    }
+
+    /// - Returns: exit status, and everything that it printed.
+    static func run(_ command: [String]) throws -> (status: Int32, output: String) {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = command
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    }
+}

@@ -1,0 +1,75 @@
+import Testing
+
+@testable import Destinations
+
+@Suite struct SettingsSchemaTests {
+    static let schema = """
+        {"type": "object", "required": ["path"], "additionalProperties": false, "properties": {
+            "path": {"type": "string", "minLength": 1}, "mode": {"enum": ["fast", "safe", 3, null]},
+            "size": {"type": "integer", "minimum": 1, "maximum": 10}, "rate": {"type": "number"},
+            "on": {"type": "boolean"}, "either": {"type": ["string", "null"]},
+            "tags": {"type": "array", "items": {"type": "string", "maxLength": 3}},
+            "inner": {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}}}}
+        """
+
+    @Test(arguments: [
+        (#"{"path":"/x"}"#, []),
+        (#"{"path":"/x","mode":"safe","size":10,"rate":1.5,"on":true,"either":null,"tags":["a"],"inner":{"a":1,"b":2}}"#, []),
+        (#"{"path":"/x","mode":3,"size":1.0,"rate":2}"#, []),
+        (#"{}"#, ["settings.path: is required"]),
+        (#"{"path":""}"#, ["settings.path: must not be empty"]),
+        (#"{"path":1}"#, ["settings.path: must be of type string, but is of type integer"]),
+        (#"{"path":"/x","on":1}"#, ["settings.on: must be of type boolean, but is of type integer"]),
+        (#"{"path":"/x","size":true}"#, ["settings.size: must be of type integer, but is of type boolean"]),
+        (#"{"path":"/x","size":1.5}"#, ["settings.size: must be of type integer, but is of type number"]),
+        (#"{"path":"/x","size":0}"#, ["settings.size: must be at least 1"]),
+        (#"{"path":"/x","size":11}"#, ["settings.size: must be at most 10"]),
+        (#"{"path":"/x","mode":"secret"}"#, [#"settings.mode: must be one of "fast", "safe", 3, null"#]),
+        (#"{"path":"/x","either":3}"#, ["settings.either: must be of type string or null, but is of type integer"]),
+        (#"{"path":"/x","tags":["abc","abcd"]}"#, ["settings.tags[1]: must have at most 3 characters"]),
+        (#"{"path":"/x","inner":{}}"#, ["settings.inner.a: is required"]),
+        (
+            #"{"pth":"/x","size":0}"#,
+            [
+                "settings.path: is required",
+                "settings.pth: is not a setting of this plugin; it takes either, inner, mode, on, path, rate, size, tags",
+                "settings.size: must be at least 1",
+            ]
+        ),
+        (#"[]"#, ["settings: must be of type object, but is of type array"]),
+        (#"{"path""#, ["settings: is not valid JSON"]),
+    ])
+    func everyViolationIsNamedWithItsPath(settings: String, expected: [String]) throws {
+        #expect(try SettingsSchema(Self.schema, of: "test").violations(in: settings) == expected)
+    }
+
+    @Test(arguments: [
+        #"{"type": "object", "properties": {"a": {"pattern": "x"}}}"#, #"{"anyOf": []}"#, #"{"items": {"oneOf": []}}"#, #"[]"#,
+        "nonsense",
+    ])
+    func aSchemaThatWeCannotCheckIsAnErrorOfThePlugin(schema: String) {
+        let error = #expect(throws: PluginError.self) { try SettingsSchema(schema, of: "test") }
+        #expect(error?.code == .incompatible)
+    }
+
+    @Test func aDestinationIsNotMadeWithSettingsThatDoNotFit() throws {
+        let directory = try PluginTestDirectory()
+        try directory.addMisbehaving()
+        let error = #expect(throws: PluginError.self) {
+            _ = try PluginStage(in: directory, settings: #"{"mode":1,"colour":"red"}"#)
+        }
+        #expect(error?.code == .settings)
+        #expect(
+            error?.description
+                == "settings.colour: is not a setting of this plugin; it takes mode, position; settings.mode: must be of type string, but is of type integer"
+        )
+    }
+
+    @Test func aPluginWhoseSchemaCannotBeReadIsNotUsed() throws {
+        let directory = try PluginTestDirectory()
+        try directory.addMisbehaving("BROKEN_SCHEMA")
+        let error = #expect(throws: PluginError.self) { _ = try PluginStage(in: directory) }
+        #expect(error?.code == .incompatible)
+        #expect(error?.description.contains("patternProperties") == true)
+    }
+}

@@ -1,0 +1,260 @@
+/* A sink plugin that does on request what plugins should not do, for the host's tests.
+ *
+ * What concerns the library is chosen when it is compiled (-DVARIANT_...), what concerns an
+ * instance by its settings: {"mode":"...","position":N}, written without spaces. */
+#include "penstock_plugin.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_KEPT 64
+#define MAX_EVENTS 64
+
+typedef struct instance {
+    const penstock_host *host;
+    char mode[32];
+    int64_t position; /* negative: none */
+    int connects;
+    int offers;
+    const penstock_batch *kept[MAX_KEPT];
+    int kept_count;
+    pthread_t thread;
+    int has_thread;
+} instance;
+
+static int is(const instance *it, const char *mode) { return strcmp(it->mode, mode) == 0; }
+
+static void join(instance *it) {
+    if (it->has_thread) pthread_join(it->thread, NULL);
+    it->has_thread = 0;
+}
+
+/* Reads everything that the batch points to, and settles all of it as delivered. */
+static void settle(const penstock_host *host, const penstock_batch *batch) {
+    penstock_outcome outcomes[MAX_EVENTS] = {0};
+    for (uint32_t i = 0; i < batch->count && i < MAX_EVENTS; i++) {
+        const penstock_event *event = penstock_batch_event(batch, i);
+        int whole = event->payload.length >= 2 && event->payload.data[0] == '{' &&
+                    event->payload.data[event->payload.length - 1] == '}';
+        host->counter_add(host, whole ? "whole_payloads" : "broken_payloads", 1);
+        outcomes[i].status = PENSTOCK_DELIVERED;
+    }
+    host->complete(host, batch->token, outcomes, batch->count, sizeof outcomes[0]);
+}
+
+static void *settle_kept(void *context) {
+    instance *it = context;
+    for (int i = 0; i < it->kept_count; i++) settle(it->host, it->kept[i]);
+    it->kept_count = 0;
+    return NULL;
+}
+
+static void *say_ready(void *context) {
+    instance *it = context;
+    it->host->ready(it->host);
+    return NULL;
+}
+
+static void in_thread(instance *it, void *(*run)(void *)) {
+    join(it);
+    it->has_thread = pthread_create(&it->thread, NULL, run, it) == 0;
+}
+
+static int32_t test_connect(void *context, char *error, size_t error_size) {
+    instance *it = context;
+    it->connects++;
+    it->host->counter_add(it->host, "connects", 1);
+    if (is(it, "connect_fails_once") && it->connects == 1) {
+        snprintf(error, error_size, "nobody answers at db.example");
+        return PENSTOCK_FAILED;
+    }
+    return PENSTOCK_OK;
+}
+
+static void settle_mixed(instance *it, const penstock_batch *batch) {
+    char text[] = "bad row";
+    penstock_outcome outcomes[MAX_EVENTS] = {0};
+    if (batch->count > 1) outcomes[1].status = PENSTOCK_DELIVERED;
+    if (batch->count > 2) outcomes[2] = (penstock_outcome){PENSTOCK_RETRY, 1500, "later"};
+    if (batch->count > 3) outcomes[3] = (penstock_outcome){PENSTOCK_REJECTED, 0, text};
+    if (batch->count > 4) outcomes[4].status = 99;
+    it->host->complete(it->host, batch->token, outcomes, batch->count, sizeof outcomes[0]);
+    /* The host has to have copied it. */
+    memset(text, 'x', sizeof text - 1);
+}
+
+/* An array whose elements are larger than the host's, as a newer header would have them. */
+static void settle_with_stride(instance *it, const penstock_batch *batch) {
+    struct {
+        penstock_outcome outcome;
+        uint64_t more[3];
+    } outcomes[MAX_EVENTS];
+    memset(outcomes, 0xff, sizeof outcomes);
+    for (uint32_t i = 0; i < batch->count && i < MAX_EVENTS; i++) {
+        outcomes[i].outcome = (penstock_outcome){PENSTOCK_DELIVERED, 0, NULL};
+    }
+    it->host->complete(it->host, batch->token, &outcomes[0].outcome, batch->count, sizeof outcomes[0]);
+}
+
+static int32_t test_deliver(void *context, const penstock_batch *batch, char *error, size_t error_size) {
+    instance *it = context;
+    const penstock_host *host = it->host;
+    it->offers++;
+    host->counter_add(host, "offers", 1);
+    host->gauge_set(host, "first_position", (double)batch->first_position);
+    if (is(it, "keep")) {
+        if (it->kept_count == MAX_KEPT) return PENSTOCK_BUSY;
+        it->kept[it->kept_count++] = batch;
+    } else if (is(it, "thread")) {
+        it->kept[0] = batch;
+        it->kept_count = 1;
+        in_thread(it, settle_kept);
+    } else if (is(it, "twice")) {
+        uint64_t token = batch->token;
+        settle(host, batch);
+        host->complete(host, token, NULL, 0, sizeof(penstock_outcome));
+    } else if (is(it, "unknown")) {
+        host->complete(host, 0, NULL, 0, sizeof(penstock_outcome));
+        host->complete(host, batch->token + 1000, NULL, 0, sizeof(penstock_outcome));
+        settle(host, batch);
+    } else if (is(it, "busy_then_ready") && it->offers == 1) {
+        in_thread(it, say_ready);
+        return PENSTOCK_BUSY;
+    } else if (is(it, "busy")) {
+        return PENSTOCK_BUSY;
+    } else if (is(it, "fails_once") && it->offers == 1) {
+        snprintf(error, error_size, "the connection is gone");
+        return PENSTOCK_FAILED;
+    } else if (is(it, "settles_and_fails")) {
+        settle(host, batch);
+        return PENSTOCK_FAILED;
+    } else if (is(it, "nonsense")) {
+        return 77;
+    } else if (is(it, "mixed")) {
+        settle_mixed(it, batch);
+    } else if (is(it, "strided")) {
+        settle_with_stride(it, batch);
+    } else if (is(it, "half")) {
+        penstock_outcome one = {PENSTOCK_DELIVERED, 0, NULL};
+        host->complete(host, batch->token, &one, 1, sizeof one);
+    } else if (is(it, "no_outcomes")) {
+        host->complete(host, batch->token, NULL, batch->count, sizeof(penstock_outcome));
+    } else if (is(it, "talks")) {
+        const penstock_field fields[] = {{"rows", "3"}, {"table", "events"}, {NULL, NULL}};
+        host->log(host, PENSTOCK_LOG_WARNING, "slow\ncommit", fields, 3);
+        host->log(host, PENSTOCK_LOG_DEBUG, "not worth a line", NULL, 0);
+        host->gauge_set(host, host->log_enabled(host, PENSTOCK_LOG_DEBUG) ? "debug" : "no_debug", 1);
+        host->counter_add(host, "Bad Name", 1);
+        for (int i = 0; i < 100; i++) {
+            char name[16];
+            snprintf(name, sizeof name, "count_%d", i);
+            host->counter_add(host, name, 1);
+        }
+        if (host->extension(host, "penstock.nothing/1") != NULL) return PENSTOCK_FAILED;
+        settle(host, batch);
+    } else {
+        settle(host, batch);
+    }
+    return PENSTOCK_OK;
+}
+
+static int32_t test_flush(void *context, char *error, size_t error_size) {
+    instance *it = context;
+    if (is(it, "flush_fails")) {
+        snprintf(error, error_size, "no space left");
+        return PENSTOCK_FAILED;
+    }
+    settle_kept(it);
+    return PENSTOCK_OK;
+}
+
+static void test_stop(void *context) {
+    instance *it = context;
+    join(it);
+}
+
+static void test_destroy(void *context) { free(context); }
+
+static int32_t test_durable(void *context, uint64_t *position, char *error, size_t error_size) {
+    instance *it = context;
+    (void)error, (void)error_size;
+    if (it->position < 0) return PENSTOCK_NONE;
+    *position = (uint64_t)it->position;
+    return PENSTOCK_OK;
+}
+
+static const penstock_position position = {.struct_size = sizeof(penstock_position), .durable = test_durable};
+
+static const void *test_extension(void *context, const char *id) {
+    (void)context;
+    return strcmp(id, PENSTOCK_POSITION) == 0 ? &position : NULL;
+}
+
+static int32_t test_create(const penstock_host *host, const char *settings, penstock_instance *out, char *error,
+                           size_t error_size) {
+    instance *it = calloc(1, sizeof *it);
+    if (it == NULL) return PENSTOCK_FAILED;
+    const char *mode = strstr(settings, "\"mode\":\"");
+    const char *number = strstr(settings, "\"position\":");
+    it->host = host;
+    if (mode != NULL) sscanf(mode + strlen("\"mode\":\""), "%31[a-z_]", it->mode);
+    it->position = number != NULL ? atoll(number + strlen("\"position\":")) : -1;
+    if (is(it, "create_fails")) {
+        snprintf(error, error_size, "the moon is in the wrong phase");
+        free(it);
+        return PENSTOCK_FAILED;
+    }
+    out->max_in_flight = 3;
+    out->max_batch_events = MAX_EVENTS;
+    out->max_batch_bytes = 1 << 20;
+    out->context = it;
+    out->connect = test_connect;
+    out->deliver = is(it, "no_deliver") ? NULL : test_deliver;
+    out->flush = test_flush;
+    out->stop = test_stop;
+    out->destroy = test_destroy;
+    out->extension = test_extension;
+    return PENSTOCK_OK;
+}
+
+static const penstock_plugin plugin = {
+#ifdef VARIANT_SHORT_STRUCT
+    .struct_size = sizeof(penstock_plugin) - 8,
+#else
+    .struct_size = sizeof(penstock_plugin),
+#endif
+#ifdef VARIANT_OTHER_MAJOR
+    .abi_major = PENSTOCK_PLUGIN_MAJOR + 7,
+#else
+    .abi_major = PENSTOCK_PLUGIN_MAJOR,
+#endif
+    .abi_minor = PENSTOCK_PLUGIN_MINOR,
+#ifndef VARIANT_NAMELESS
+    .name = "misbehaving",
+#endif
+    .version = "0.1",
+    .summary = "Does what it should not",
+#ifdef VARIANT_BROKEN_SCHEMA
+    .settings_schema = "{\"type\": \"object\", \"patternProperties\": {}}",
+#else
+    .settings_schema = "{\"type\": \"object\", \"additionalProperties\": false, \"properties\": {"
+                       "\"mode\": {\"type\": \"string\"}, \"position\": {\"type\": \"integer\"}}}",
+#endif
+    .create = test_create,
+};
+
+#ifndef VARIANT_NO_ENTRY
+const penstock_plugin *penstock_plugin_entry(uint32_t host_major, uint32_t host_minor) {
+    (void)host_major, (void)host_minor;
+#ifdef VARIANT_DECLINES
+    return host_major == UINT32_MAX ? &plugin : NULL;
+#else
+    return &plugin;
+#endif
+}
+#else
+const penstock_plugin *not_the_entry(void);
+const penstock_plugin *not_the_entry(void) { return &plugin; }
+#endif
