@@ -62,14 +62,14 @@ let package = Package(
         // The rooms, in the order in which an event walks through them.
         room("Telemetry"),
         room("Events", ["CSimdjson"]),
-        room("Platform", ["CSystemd", "CLinux"]),
+        room("Platform", ["Telemetry", "CSystemd", "CLinux"]),
         room("Journal", ["Events", "Platform", "Telemetry", "CISAL"]),
         room("Ingest", ["Events", "Platform", "Telemetry"] + nio),
         room("Routing", ["Events"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"]),
         room("Configuration", ["Events", "Routing", .product(name: "Yams", package: "Yams")]),
-        room("Control", nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
+        room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
         room("Daemon", [
             "Telemetry", "Events", "Platform", "Journal", "Ingest", "Routing", "Delivery", "Destinations",
             "Configuration", "Control",
@@ -84,7 +84,8 @@ let package = Package(
         .executableTarget(
             name: "PenstockCommand",
             dependencies: [
-                "Daemon", "Control", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Daemon", "Control", "Events", "Platform",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
 
@@ -102,6 +103,7 @@ let package = Package(
         tests("DeliveryTests", ["Delivery"]),
         tests("DestinationsTests", ["Destinations"]),
         tests("ConfigurationTests", ["Configuration"]),
+        tests("ControlTests", ["Control"]),
     ],
     cxxLanguageStandard: .cxx17
 )

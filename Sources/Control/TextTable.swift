@@ -1,24 +1,24 @@
 import Platform
 
 /// Columns of text, as wide as their widest cell.
-struct TextTable {
+package struct TextTable {
     private let rightAligned: [Bool]
     private var rows: [[String]]
 
     /// - Parameter titles: with `>` in front: aligned to the right.
-    init(_ titles: String...) {
+    package init(_ titles: String...) {
         rightAligned = titles.map { $0.hasPrefix(">") }
         rows = [titles.map { $0.hasPrefix(">") ? String($0.dropFirst()) : $0 }]
     }
 
     /// Cells too few are empty.
-    mutating func add(_ cells: String...) {
+    package mutating func add(_ cells: String...) {
         let missing = max(rightAligned.count - cells.count, 0)
         rows.append(cells.prefix(rightAligned.count).map(\.withControlCharactersEscaped) + Array(repeating: "", count: missing))
     }
 
     /// - Parameter paint: given column and padded cell, for every row but the titles.
-    func render(paint: (Int, String) -> String = { $1 }) -> String {
+    package func render(paint: (Int, String) -> String = { $1 }) -> String {
         let widths = rightAligned.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         var text = ""
         for (number, row) in rows.enumerated() {

@@ -10,6 +10,9 @@ package protocol EventAppender: Sendable {
     ///   - events: valid events within `bytes`, in the order in which they were sent.
     ///   - origin: who sent them.
     func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> AppendOutcome
+
+    /// The position after the last durable event. Only grows.
+    var durableEnd: UInt64 { get }
 }
 
 package enum AppendOutcome: Sendable, Equatable {

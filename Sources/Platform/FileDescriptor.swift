@@ -28,4 +28,33 @@ package struct FileDescriptor: ~Copyable, Sendable {
             if errno != EINTR { throw SystemError("open", path) }
         }
     }
+
+    /// A second descriptor for the same open file, with O_CLOEXEC.
+    package static func duplicate(of number: Int32) throws(SystemError) -> FileDescriptor {
+        let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0 else { throw SystemError("fcntl") }
+        return FileDescriptor(owning: copy)
+    }
+
+    /// Reads what comes next, up to `limit` bytes; empty at the end.
+    package func read(upTo limit: Int) throws(SystemError) -> [UInt8] {
+        var failure: Int32 = 0
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
+            var got: Int
+            repeat {
+                got = unsafe Glibc.read(raw, buffer.baseAddress, buffer.count)
+            } while got < 0 && errno == EINTR
+            if got < 0 { failure = errno }
+            initialized = max(got, 0)
+        }
+        if failure != 0 { throw SystemError("read", code: failure) }
+        return bytes
+    }
+
+    /// The file's size in bytes; nil for what has none (a pipe, a terminal).
+    package func size() throws(SystemError) -> Int? {
+        var status = stat()
+        guard unsafe fstat(raw, &status) == 0 else { throw SystemError("fstat") }
+        return status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+    }
 }

@@ -1,0 +1,22 @@
+import Events
+
+/// The lines that a client which asked for acknowledgements gets back. The texts are part of the
+/// protocol.
+enum Answer {
+    static func acknowledge(_ lines: UInt64, to output: inout [UInt8]) {
+        output.append(contentsOf: "{\"ack\":\(lines)}\n".utf8)
+    }
+
+    /// - Parameter line: counted from 1 after the control line; 0 is the control line itself.
+    static func refuse(_ refusal: Refusal, line: UInt64, to output: inout [UInt8]) {
+        output.append(contentsOf: "{\"refused\":{\"line\":\(line),\"messageId\":".utf8)
+        if let id = refusal.messageID {
+            JSONText.appendString(id, to: &output)
+        } else {
+            output.append(contentsOf: "null".utf8)
+        }
+        output.append(contentsOf: ",\"reason\":\"\(refusal.reason.rawValue)\",\"detail\":".utf8)
+        JSONText.appendString(refusal.detail, to: &output)
+        output.append(contentsOf: "}}\n".utf8)
+    }
+}

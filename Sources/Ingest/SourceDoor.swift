@@ -1,0 +1,64 @@
+import Events
+import Platform
+
+/// What one source's connections on one event loop share: the scanner and its results, so that
+/// an idle connection owns next to nothing. Belongs to its event loop.
+final class SourceDoor {
+    let maximumEventSize: Int
+    let controlReader = PathReader()
+    /// Of the last scan; reused for every one.
+    var accepted: [ScannedEvent] = []
+    var refused: [ScannedRefusal] = []
+
+    private let scanner: EventScanner
+    private let appender: any EventAppender
+    private let statistics: SourceStatistics
+    private let clock: any Clock
+
+    init(limits: SourceLimits, appender: any EventAppender, statistics: SourceStatistics, clock: any Clock) {
+        maximumEventSize = limits.maximumEventSize
+        scanner = EventScanner(maximumEventSize: limits.maximumEventSize, maximumDepth: limits.maximumDepth)
+        self.appender = appender
+        self.statistics = statistics
+        self.clock = clock
+    }
+
+    /// Validates the whole lines of `bytes`; the results are in `accepted` and `refused`.
+    func scan(_ bytes: Span<UInt8>) -> ScanResult {
+        accepted.removeAll(keepingCapacity: true)
+        refused.removeAll(keepingCapacity: true)
+        return scanner.scan(bytes, accepted: &accepted, refused: &refused)
+    }
+
+    /// Offers `accepted` to the journal.
+    func append(_ bytes: Span<UInt8>, from origin: Origin) -> AppendOutcome {
+        let outcome = appender.append(bytes, events: accepted.span, from: origin)
+        if case .queued = outcome { statistics.accept(accepted.count) }
+        return outcome
+    }
+
+    func refuse(_ refusal: Refusal) {
+        statistics.refuse(refusal, at: clock.wallClock())
+    }
+
+    var durableEnd: UInt64 { appender.durableEnd }
+}
+
+/// A source's bounds; the configuration's names in snake_case.
+package struct SourceLimits: Sendable, Equatable {
+    /// Bytes of one event's JSON (`max_event_size`).
+    package var maximumEventSize: Int
+    /// Nesting of one event's JSON (`max_depth`).
+    package var maximumDepth: Int
+    /// `max_connections`.
+    package var maximumConnections: Int
+    /// Bytes of answers that a client has not read yet (`max_unread_answers`).
+    package var maximumUnreadAnswers: Int
+
+    package init(maximumEventSize: Int, maximumDepth: Int, maximumConnections: Int, maximumUnreadAnswers: Int) {
+        self.maximumEventSize = maximumEventSize
+        self.maximumDepth = maximumDepth
+        self.maximumConnections = maximumConnections
+        self.maximumUnreadAnswers = maximumUnreadAnswers
+    }
+}

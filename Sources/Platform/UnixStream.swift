@@ -1,0 +1,63 @@
+import Glibc
+
+/// A connected Unix domain stream socket, for clients: commands and tests. One thread at a time.
+package final class UnixStream {
+    private let descriptor: FileDescriptor
+
+    /// Connects, blocking while the listener's backlog is full.
+    package init(connectingTo path: String) throws(UnixSocketError) {
+        descriptor = try UnixSocket.connect(to: path)
+    }
+
+    /// What the other side may do now.
+    package struct Readiness: Sendable {
+        package var canRead: Bool
+        package var canWrite: Bool
+    }
+
+    /// Waits until the socket can be read (or has ended), or, if asked, written.
+    /// - Parameter timeout: nil: without end.
+    package func wait(toWrite: Bool, timeout: Duration? = nil) throws(SystemError) -> Readiness {
+        var entry = pollfd(fd: descriptor.raw, events: Int16(POLLIN) | (toWrite ? Int16(POLLOUT) : 0), revents: 0)
+        let milliseconds = timeout.map { Int32(clamping: $0.inNanoseconds / 1_000_000) } ?? -1
+        while unsafe poll(&entry, 1, milliseconds) < 0 {
+            if errno != EINTR { throw SystemError("poll") }
+        }
+        let hung = entry.revents & Int16(POLLHUP | POLLERR) != 0
+        return Readiness(
+            canRead: hung || entry.revents & Int16(POLLIN) != 0, canWrite: entry.revents & Int16(POLLOUT) != 0)
+    }
+
+    /// Writes what goes without waiting.
+    /// - Returns: how many bytes went; 0: none now.
+    package func write(_ bytes: Span<UInt8>) throws(SystemError) -> Int {
+        let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+        while true {
+            let sent = unsafe bytes.withUnsafeBufferPointer { unsafe send(descriptor.raw, $0.baseAddress, $0.count, flags) }
+            if sent >= 0 { return sent }
+            if errno == EAGAIN { return 0 }
+            if errno != EINTR { throw SystemError("send") }
+        }
+    }
+
+    /// Reads what is there, up to `limit` bytes; waits if nothing is.
+    /// - Returns: empty at the end of the stream.
+    package func read(upTo limit: Int) throws(SystemError) -> [UInt8] {
+        var failure: Int32 = 0
+        var got = 0
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
+            repeat {
+                got = unsafe recv(descriptor.raw, buffer.baseAddress, buffer.count, 0)
+            } while got < 0 && errno == EINTR
+            if got < 0 { failure = errno }
+            initialized = max(got, 0)
+        }
+        if got < 0 && failure != ECONNRESET { throw SystemError("recv", code: failure) }
+        return bytes
+    }
+
+    /// Says that nothing more will be written; what the other side still sends can be read.
+    package func finishWriting() {
+        shutdown(descriptor.raw, Int32(SHUT_WR))
+    }
+}

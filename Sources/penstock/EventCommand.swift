@@ -1,0 +1,79 @@
+import ArgumentParser
+import Events
+import Foundation
+import Platform
+
+/// What `track`, `identify`, `page`, `screen`, `group` and `alias` have in common: one event, from
+/// a shell, on disk when the command returns.
+struct EventOptions: ParsableArguments {
+    @OptionGroup var socket: SocketOption
+
+    @Option(name: .customLong("user"), help: "The user's id (userId).")
+    var user: String?
+
+    @Option(name: .customLong("anonymous"), help: "An id for somebody unknown (anonymousId).")
+    var anonymous: String?
+
+    @Option(help: "When it happened, RFC 3339; now unless given.")
+    var timestamp: String?
+
+    @Option(
+        name: .customShort("p"),
+        help: ArgumentHelp(
+            "A property or trait. VALUE is JSON if it reads as JSON (12.5, true, '\"007\"', '[1,2]'), else a string.",
+            valueName: "KEY=VALUE"))
+    var properties: [String] = []
+
+    /// Sends the event; throws what the daemon says against it.
+    /// - Parameters:
+    ///   - fields: top-level strings beside the ids.
+    ///   - container: `properties` or `traits`; nil: the kind has none.
+    func send(_ kind: EventKind, _ fields: [(key: String, value: String?)] = [], container: String?) throws {
+        var json = Array("{\"type\":\"\(kind.name)\"".utf8)
+        let known: [(key: String, value: String?)] = [
+            ("messageId", UUID().uuidString.lowercased()), ("userId", user), ("anonymousId", anonymous),
+            ("timestamp", timestamp ?? Timestamp.format(SystemClock().wallClock())),
+        ]
+        for (key, value) in fields + known {
+            guard let value else { continue }
+            json.append(UInt8(ascii: ","))
+            JSONText.appendString(key, to: &json)
+            json.append(UInt8(ascii: ":"))
+            JSONText.appendString(value, to: &json)
+        }
+        if let container, !properties.isEmpty {
+            json += Array(",\"\(container)\":".utf8)
+            json += try Self.object(properties)
+        } else if container == nil && !properties.isEmpty {
+            throw ValidationError("\(kind.name) takes no -p")
+        }
+        json += Array(",\"context\":{\"library\":{\"name\":\"penstock\"}}}\n".utf8)
+
+        let session = try EventSession(socket: socket.path, acknowledgements: true)
+        var refusal: EventSession.Refused?
+        session.onRefusal = { refusal = $0 }
+        try session.write(json)
+        try session.finish(lines: 1)
+        if let refusal { throw ReportedError("refused: \(refusal.reason): \(refusal.detail)") }
+    }
+
+    private static func object(_ properties: [String]) throws -> [UInt8] {
+        var json = [UInt8(ascii: "{")]
+        for property in properties {
+            guard let equals = property.firstIndex(of: "="), equals != property.startIndex else {
+                throw ValidationError("-p \(property): write KEY=VALUE")
+            }
+            if json.count > 1 { json.append(UInt8(ascii: ",")) }
+            JSONText.appendString(String(property[..<equals]), to: &json)
+            json.append(UInt8(ascii: ":"))
+            let value = String(property[property.index(after: equals)...])
+            if (try? JSONSerialization.jsonObject(with: Data(value.utf8), options: .fragmentsAllowed)) != nil {
+                json += Array(value.utf8.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 })
+            } else {
+                JSONText.appendString(value, to: &json)
+            }
+        }
+        json.append(UInt8(ascii: "}"))
+        return json
+    }
+}

@@ -1,0 +1,12 @@
+import ArgumentParser
+
+struct Identify: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Say who somebody is.", usage: "penstock identify --user ID [-p TRAIT=VALUE ...]")
+
+    @OptionGroup var options: EventOptions
+
+    func run() throws {
+        try options.send(.identify, container: "traits")
+    }
+}

@@ -1,0 +1,15 @@
+// penstock: the operator's and the shell's side of Penstock. One file a subcommand; thin: what is
+// decided is decided in the daemon's rooms. Results go to stdout, diagnostics to stderr.
+
+import ArgumentParser
+
+@main
+struct Penstock: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "penstock",
+        abstract: "Send analytics events to the Penstock daemon, and manage it.",
+        subcommands: [
+            Check.self, Status.self, Reload.self, Send.self, Track.self, Identify.self, Page.self, Screen.self,
+            Group.self, Alias.self, DeadLettersCommand.self, PluginsCommand.self,
+        ])
+}

@@ -1,0 +1,31 @@
+import Glibc
+
+/// A bar on stderr while a command works, if somebody is looking: only on a terminal.
+struct ProgressBar {
+    private let total: Int?
+    private let isShown: Bool
+    private var lastPercent = -1
+
+    /// - Parameter total: bytes; nil: unknown, only the note is shown.
+    init(total: Int?) {
+        self.total = total
+        isShown = isatty(STDERR_FILENO) == 1
+    }
+
+    mutating func show(done: Int, note: String) {
+        guard isShown else { return }
+        guard let total, total > 0 else {
+            return writeError("\r\u{1B}[K\(note)")
+        }
+        let percent = min(100, done * 100 / total)
+        guard percent != lastPercent else { return }
+        lastPercent = percent
+        let filled = percent * 30 / 100
+        let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: 30 - filled)
+        writeError("\r\u{1B}[K[\(bar)] \(percent) %  \(note)")
+    }
+
+    func clear() {
+        if isShown { writeError("\r\u{1B}[K") }
+    }
+}

@@ -1,0 +1,27 @@
+import ArgumentParser
+import Control
+
+struct Reload: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Make the daemon read its configuration again.",
+        discussion: """
+            Returns when the new configuration serves. If it is refused, its errors are printed,
+            the exit status is 1, and the daemon goes on with the one it has.
+            """)
+
+    @OptionGroup var control: ControlOption
+
+    func run() throws {
+        let client = ControlClient(socket: control.path)
+        // A changed destination is drained first, so a reload may take its time.
+        let answer = try client.post("/reload", timeout: .seconds(120))
+        guard answer.isSuccess else { throw ReportedError(answer.error) }
+        let report = try answer.decode(ReloadReport.self)
+        for warning in report.warnings { printError(warning) }
+        for error in report.errors { printError(error) }
+        guard report.applied else {
+            printError("the new configuration was refused; the one that was running runs on")
+            throw ExitCode.failure
+        }
+    }
+}

@@ -1,2 +1,0 @@
-import Control
-print("penstock")

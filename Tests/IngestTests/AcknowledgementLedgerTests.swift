@@ -1,0 +1,46 @@
+import Testing
+
+@testable import Ingest
+
+@Suite struct AcknowledgementLedgerTests {
+    @Test func linesAreAcknowledgedOnceTheirEventsAreDurable() {
+        var ledger = AcknowledgementLedger()
+        ledger.add(lines: 3, queuedUpTo: 10)
+        #expect(ledger.waits)
+        #expect(ledger.takeAcknowledgement() == nil)
+        ledger.durable(upTo: 9)
+        #expect(ledger.takeAcknowledgement() == nil)
+        ledger.durable(upTo: 10)
+        #expect(ledger.takeAcknowledgement() == 3)
+        #expect(!ledger.waits)
+    }
+
+    @Test func anAcknowledgementIsGivenOnce() {
+        var ledger = AcknowledgementLedger()
+        ledger.add(lines: 1, queuedUpTo: nil)
+        #expect(ledger.takeAcknowledgement() == 1)
+        #expect(ledger.takeAcknowledgement() == nil)
+    }
+
+    @Test func refusedLinesWaitForTheEventsBeforeThem() {
+        var ledger = AcknowledgementLedger()
+        ledger.add(lines: 2, queuedUpTo: 2)
+        ledger.add(lines: 1, queuedUpTo: nil)
+        #expect(ledger.takeAcknowledgement() == nil)
+        ledger.durable(upTo: 2)
+        #expect(ledger.takeAcknowledgement() == 3)
+    }
+
+    @Test func aCommitThatCoversSomeGroupsAcknowledgesJustThose() {
+        var ledger = AcknowledgementLedger()
+        for group in 1...200 { ledger.add(lines: 1, queuedUpTo: UInt64(group)) }
+        ledger.durable(upTo: 150)
+        #expect(ledger.takeAcknowledgement() == 150)
+        ledger.durable(upTo: 151)
+        #expect(ledger.takeAcknowledgement() == 151)
+        #expect(ledger.waits)
+        ledger.durable(upTo: 1000)
+        #expect(ledger.takeAcknowledgement() == 200)
+        #expect(ledger.lines == 200)
+    }
+}

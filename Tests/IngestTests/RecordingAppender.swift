@@ -1,0 +1,36 @@
+import Events
+import Synchronization
+
+@testable import Ingest
+
+/// A journal that keeps what it is given, and is busy or refuses when told to.
+final class RecordingAppender: EventAppender {
+    struct State {
+        var events: [String] = []
+        var durableEnd: UInt64 = 0
+        var isBusy = false
+        var refusal: Refusal?
+    }
+
+    let state = Mutex(State())
+
+    func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> AppendOutcome {
+        var texts: [String] = []
+        for at in events.indices {
+            let event = events[at]
+            let json = bytes.extracting(Int(event.offset)..<Int(event.offset + event.length))
+            var copy: [UInt8] = []
+            for index in json.indices { copy.append(json[index]) }
+            texts.append(String(decoding: copy, as: UTF8.self))
+        }
+        return state.withLock {
+            if $0.isBusy { return .busy }
+            if let refusal = $0.refusal { return .refused(refusal) }
+            $0.events += texts
+            return .queued(end: UInt64($0.events.count))
+        }
+    }
+
+    var durableEnd: UInt64 { state.withLock { $0.durableEnd } }
+    var events: [String] { state.withLock { $0.events } }
+}
