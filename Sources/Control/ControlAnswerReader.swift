@@ -10,6 +10,8 @@ final class ControlAnswerReader: ChannelInboundHandler {
     private let begun: @Sendable () -> Void
     private let onLine: (@Sendable ([UInt8]) -> Bool)?
     private var status = 0
+    /// The answer is settled: what still comes is of no interest.
+    private var isDone = false
     /// The body so far; of a stream, the line begun.
     private var bytes: [UInt8] = []
     private var isStream: Bool { onLine != nil && status == 200 }
@@ -26,6 +28,7 @@ final class ControlAnswerReader: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isDone else { return }
         switch unwrapInboundIn(data) {
         case .head(let head):
             status = Int(head.status.code)
@@ -38,8 +41,7 @@ final class ControlAnswerReader: ChannelInboundHandler {
                 if bytes.count > ControlClient.largestAnswer { fail("an answer above \(ControlClient.largestAnswer) bytes", context) }
             }
         case .end:
-            answer.succeed(ControlAnswer(status: status, body: isStream ? [] : bytes))
-            context.close(promise: nil)
+            succeed(isStream ? [] : bytes, context)
         }
     }
 
@@ -60,16 +62,20 @@ final class ControlAnswerReader: ChannelInboundHandler {
             rest = rest[(end + 1)...]
             let goOn = onLine?(bytes) ?? false
             bytes.removeAll(keepingCapacity: true)
-            if !goOn {
-                answer.succeed(ControlAnswer(status: status, body: []))
-                return context.close(promise: nil)
-            }
+            if !goOn { return succeed([], context) }
         }
         bytes.append(contentsOf: rest)
         if bytes.count > ControlClient.largestLine { fail("a line above \(ControlClient.largestLine) bytes", context) }
     }
 
+    private func succeed(_ body: [UInt8], _ context: ChannelHandlerContext) {
+        isDone = true
+        answer.succeed(ControlAnswer(status: status, body: body))
+        context.close(promise: nil)
+    }
+
     private func fail(_ detail: String, _ context: ChannelHandlerContext) {
+        isDone = true
         answer.fail(ControlClientError(.broken, socket, detail))
         context.close(promise: nil)
     }

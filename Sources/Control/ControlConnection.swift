@@ -13,6 +13,8 @@ final class ControlConnection: ChannelInboundHandler {
     private var tooLarge = false
     /// Runs while we wait for the client, never while it waits for us.
     private var patience: Scheduled<Void>?
+    /// Of the request that is being answered.
+    private var slot: ControlReply.Slot?
 
     init(handler: any ControlHandler, limits: ControlServer.Limits) {
         self.handler = handler
@@ -24,6 +26,7 @@ final class ControlConnection: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         patience?.cancel()
+        slot?.clear()
         context.fireChannelInactive()
     }
 
@@ -53,11 +56,11 @@ final class ControlConnection: ChannelInboundHandler {
         let loop = channel.eventLoop
         let connection = NIOLoopBound(self, eventLoop: loop)
         let keepAlive = head.isKeepAlive
-        let reply = ControlReply(
-            makeLines: { ControlLines(channel: channel, maximumUnread: limits.unreadLines) },
-            send: { answer in
-                loop.execute { connection.value.write(answer, keepAlive: keepAlive, to: channel) }
-            })
+        let slot = ControlReply.Slot { answer in
+            loop.execute { connection.value.write(answer, keepAlive: keepAlive, to: channel) }
+        }
+        self.slot = slot
+        let reply = ControlReply(slot: slot) { ControlLines(channel: channel, maximumUnread: limits.unreadLines) }
         if tooLarge {
             return reply.fail(413, "the request's body has more than \(limits.body) bytes")
         }

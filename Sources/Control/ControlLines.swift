@@ -14,51 +14,70 @@ package final class ControlLines: Sendable {
         case closed
     }
 
+    private struct State {
+        /// Nothing may be sent any more: finished, or the connection has ended.
+        var closed = false
+        /// Bytes.
+        var unread = 0
+        var dropped = 0
+    }
+
+    /// Apart, so that the connection's end can still be noted while the stream itself goes.
+    private final class Shared: Sendable {
+        let state = Mutex(State())
+    }
+
     private let channel: any Channel
     private let maximumUnread: Int
-    private let unread = Atomic<Int>(0)
-    private let lost = Atomic<Int>(0)
-    private let finished = Atomic<Bool>(false)
+    private let shared = Shared()
 
     /// - Parameter maximumUnread: bytes.
     init(channel: any Channel, maximumUnread: Int) {
         self.channel = channel
         self.maximumUnread = maximumUnread
+        channel.closeFuture.whenComplete { [shared] _ in shared.state.withLock { $0.closed = true } }
     }
 
     deinit { finish() }
 
     /// Lines dropped so far.
-    package var dropped: Int { lost.load(ordering: .relaxed) }
+    package var dropped: Int { shared.state.withLock { $0.dropped } }
 
     /// - Parameter line: without its line feed.
     @discardableResult
     package func send(_ line: [UInt8]) -> Outcome {
-        guard channel.isActive, !finished.load(ordering: .acquiring) else { return .closed }
         let size = line.count + 1
-        guard unread.add(size, ordering: .relaxed).newValue <= maximumUnread else {
-            unread.subtract(size, ordering: .relaxed)
-            lost.add(1, ordering: .relaxed)
-            return .dropped
+        return shared.state.withLock { state in
+            guard !state.closed else { return .closed }
+            guard state.unread + size <= maximumUnread else {
+                state.dropped += 1
+                return .dropped
+            }
+            state.unread += size
+            var buffer = channel.allocator.buffer(capacity: size)
+            buffer.writeBytes(line)
+            buffer.writeInteger(UInt8(ascii: "\n"))
+            enqueue(.body(.byteBuffer(buffer))) { [shared] in shared.state.withLock { $0.unread -= size } }
+            return .sent
         }
-        var buffer = channel.allocator.buffer(capacity: size)
-        buffer.writeBytes(line)
-        buffer.writeInteger(UInt8(ascii: "\n"))
-        let part = HTTPServerResponsePart.body(.byteBuffer(buffer))
-        // Always through the loop's queue, also when already on it: that keeps the order of the
-        // answer's head, its lines and its end.
-        channel.eventLoop.execute { [self] in
-            channel.writeAndFlush(part).whenComplete { [self] _ in unread.subtract(size, ordering: .relaxed) }
-        }
-        return .sent
     }
 
     /// Ends the answer. The client has had everything that was `sent` when it sees the end.
     package func finish() {
-        guard !finished.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        let channel = channel
-        channel.eventLoop.execute {
-            channel.writeAndFlush(HTTPServerResponsePart.end(nil)).whenComplete { _ in channel.close(promise: nil) }
+        shared.state.withLock { state in
+            guard !state.closed else { return }
+            state.closed = true
+            enqueue(.end(nil)) { [channel] in channel.close(promise: nil) }
+        }
+    }
+
+    /// With the lock held: as long as the connection has not ended, its event loop runs.
+    ///
+    /// Always through the loop's queue, also when already on the loop: that keeps the order of
+    /// the answer's head, its lines and its end.
+    private func enqueue(_ part: HTTPServerResponsePart, then written: @escaping @Sendable () -> Void) {
+        channel.eventLoop.execute { [channel] in
+            channel.writeAndFlush(part).whenComplete { _ in written() }
         }
     }
 }

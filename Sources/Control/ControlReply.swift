@@ -10,15 +10,31 @@ package final class ControlReply: Sendable {
         case lines(ControlLines)
     }
 
-    private let send: Mutex<(@Sendable (Answer) -> Void)?>
+    /// The connection's place for one answer. It outlives neither the connection nor its event
+    /// loop: the connection clears it when it ends.
+    final class Slot: Sendable {
+        private let take: Mutex<(@Sendable (Answer) -> Void)?>
+
+        /// - Parameter take: called at most once, with a lock held: it may only pass the answer on.
+        init(_ take: @escaping @Sendable (Answer) -> Void) { self.take = Mutex(take) }
+
+        func put(_ answer: Answer) {
+            take.withLock { take in
+                take?(answer)
+                take = nil
+            }
+        }
+
+        func clear() { take.withLock { $0 = nil } }
+    }
+
+    private let slot: Slot
     private let makeLines: @Sendable () -> ControlLines
 
-    /// - Parameters:
-    ///   - makeLines: the connection's stream of lines.
-    ///   - send: called once.
-    init(makeLines: @escaping @Sendable () -> ControlLines, send: @escaping @Sendable (Answer) -> Void) {
+    /// - Parameter makeLines: the connection's stream of lines.
+    init(slot: Slot, makeLines: @escaping @Sendable () -> ControlLines) {
+        self.slot = slot
         self.makeLines = makeLines
-        self.send = Mutex(send)
     }
 
     deinit { fail(500, "the daemon did not answer this request") }
@@ -26,7 +42,7 @@ package final class ControlReply: Sendable {
     /// A report, as JSON and a line feed. Keys are sorted, so that two answers can be compared.
     package func respond(_ report: some Encodable, status: Int = 200) {
         do {
-            answer(.whole(status: status, contentType: "application/json", body: try Self.json(report)))
+            slot.put(.whole(status: status, contentType: "application/json", body: try Self.json(report)))
         } catch {
             fail(500, "the answer could not be written as JSON: \(error)")
         }
@@ -36,28 +52,20 @@ package final class ControlReply: Sendable {
     package func fail(_ status: Int, _ message: String) {
         // A dictionary of strings always has a JSON form.
         let body = (try? Self.json(["error": message])) ?? []
-        answer(.whole(status: status, contentType: "application/json", body: body))
+        slot.put(.whole(status: status, contentType: "application/json", body: body))
     }
 
     /// Bytes as they are.
     package func respond(status: Int = 200, contentType: String, body: [UInt8]) {
-        answer(.whole(status: status, contentType: contentType, body: body))
+        slot.put(.whole(status: status, contentType: contentType, body: body))
     }
 
     /// Answers 200 and begins a stream of lines (NDJSON), which goes on until its value is
     /// finished, or the client has gone.
     package func startLines() -> ControlLines {
         let lines = makeLines()
-        answer(.lines(lines))
+        slot.put(.lines(lines))
         return lines
-    }
-
-    private func answer(_ answer: Answer) {
-        let first = send.withLock { send in
-            defer { send = nil }
-            return send
-        }
-        first?(answer)
     }
 
     static func json(_ value: some Encodable) throws -> [UInt8] {

@@ -27,7 +27,8 @@ package enum UnixListener {
         guard fchmod(socket.raw, 0) == 0 else { throw .system(SystemError("fchmod", path)) }
         guard address.bind(socket) else { throw .system(SystemError("bind", path)) }
         var failure: SystemError?
-        if let group, unsafe lchown(path, uid_t.max, group) != 0 {
+        // A service that may not call chown(2) at all need not, for its own group.
+        if let group, group != status(path)?.st_gid, unsafe lchown(path, uid_t.max, group) != 0 {
             failure = SystemError("chown", path)
         } else if unsafe chmod(path, mode & 0o777) != 0 {
             failure = SystemError("chmod", path)
@@ -57,12 +58,12 @@ package enum UnixListener {
 
     /// Removes the socket file of a listener that ends. Anything else of that name stays.
     package static func remove(_ path: String) {
-        if kind(of: path) == S_IFSOCK { unlink(path) }
+        if isSocket(path) == true { unlink(path) }
     }
 
     private static func removeStaleSocket(at path: String, _ address: UnixAddress) throws(UnixSocketError) {
-        guard let kind = kind(of: path) else { return }
-        guard kind == S_IFSOCK else { throw .notASocket(path: path) }
+        guard let isSocket = isSocket(path) else { return }
+        guard isSocket else { throw .notASocket(path: path) }
         let probe = try UnixSocket.make(for: path)
         // A full backlog makes a connect wait; that too is an answer.
         _ = fcntl(probe.raw, F_SETFL, O_NONBLOCK)
@@ -75,9 +76,14 @@ package enum UnixListener {
         }
     }
 
-    private static func kind(of path: String) -> mode_t? {
+    /// nil: there is nothing of that name.
+    private static func isSocket(_ path: String) -> Bool? {
+        status(path).map { $0.st_mode & S_IFMT == S_IFSOCK }
+    }
+
+    private static func status(_ path: String) -> stat? {
         var status = stat()
-        return unsafe lstat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+        return unsafe lstat(path, &status) == 0 ? status : nil
     }
 
     private static func unlink(_ path: String) { _ = unsafe Glibc.unlink(path) }

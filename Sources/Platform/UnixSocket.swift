@@ -39,6 +39,8 @@ package enum UnixSocketError: Error, Sendable, Equatable, CustomStringConvertibl
         case .system(let error):
             switch error.code {
             case ENOENT: "\(error): make its directory first"
+            case EPERM where error.call == "chown":
+                "\(error): the daemon must be in that group itself; under systemd that takes a drop-in with SupplementaryGroups= and SystemCallFilter=@chown"
             case EACCES, EPERM: "\(error): see who may write there and to its directory, or run as another user"
             default: error.description
             }

@@ -1,1 +1,109 @@
+import Control
+import Foundation
+import Platform
 import Testing
+
+@Suite struct ControlServerTests {
+    @Test func `a request arrives as it was asked, and its answer is the report`() throws {
+        let requests = Collected<ControlRequest>()
+        let daemon = try Daemon { request, reply in
+            requests.append(request)
+            reply.respond(ReloadReport(applied: true, warnings: ["a/b"]))
+        }
+        let query = ["where": "type = \"track\" & event != 'é+%'", "limit": ""]
+        let answer = try daemon.client.post("/reload it", query: query, body: [1, 0, 255])
+        #expect(answer.status == 200)
+        #expect(String(decoding: answer.body, as: UTF8.self) == #"{"applied":true,"errors":[],"warnings":["a/b"]}"# + "\n")
+        #expect(try answer.decode(ReloadReport.self).applied)
+        let request = try #require(requests.values.first)
+        #expect(request.method == .post)
+        #expect(request.path == "/reload it")
+        #expect(request.query == query)
+        #expect(request.body == [1, 0, 255])
+    }
+
+    @Test func `the socket is the daemon's own, and goes with the server`() throws {
+        let daemon = try Daemon { _, reply in reply.fail(404, "nothing here") }
+        #expect(try FileManager.default.attributesOfItem(atPath: daemon.socket)[.posixPermissions] as? Int == 0o600)
+        daemon.server.stop()
+        #expect(!FileManager.default.fileExists(atPath: daemon.socket))
+    }
+
+    @Test func `an answer may come later, from another thread, and only the first counts`() throws {
+        let waiting = Collected<ControlReply>()
+        let daemon = try Daemon { _, reply in waiting.append(reply) }
+        let main = WorkerThread(name: "main") {
+            guard eventually({ waiting.values.count == 1 }) else { return }
+            waiting.values[0].respond(status: 202, contentType: "text/plain", body: Array("first".utf8))
+            waiting.values[0].fail(500, "second")
+        }
+        #expect(try daemon.client.post("/reload") == ControlAnswer(status: 202, body: Array("first".utf8)))
+        main.join()
+    }
+
+    @Test func `a request that nobody answers is answered with 500`() throws {
+        let daemon = try Daemon { _, _ in }
+        let answer = try daemon.client.get("/status")
+        #expect(answer.status == 500)
+        #expect(answer.error == "the daemon did not answer this request")
+    }
+
+    @Test(arguments: [(1000, 200), (1001, 413)])
+    func `a body has a bound`(size: Int, status: Int) throws {
+        var limits = ControlServer.Limits()
+        limits.body = 1000
+        let daemon = try Daemon(limits: limits) { request, reply in
+            reply.respond(contentType: "text/plain", body: Array(String(request.body.count).utf8))
+        }
+        let answer = try daemon.client.post("/x", body: [UInt8](repeating: 7, count: size))
+        #expect(answer.status == status)
+        #expect(status == 200 ? answer.body == Array("1000".utf8) : answer.error.contains("more than 1000 bytes"))
+    }
+
+    @Test(arguments: [
+        ("PUT / HTTP/1.1\r\nhost: a\r\n\r\n", "HTTP/1.1 405"), ("GET /%zz HTTP/1.1\r\nhost: a\r\n\r\n", "HTTP/1.1 400"),
+        ("GET /%ff HTTP/1.1\r\nhost: a\r\n\r\n", "HTTP/1.1 400"), ("nonsense\r\n\r\n", "HTTP/1.1 400"),
+    ])
+    func `what is not understood is refused`(bytes: String, answer: String) throws {
+        let daemon = try Daemon { _, reply in reply.respond(contentType: "text/plain", body: []) }
+        let socket = try RawClient(daemon.socket)
+        socket.send(bytes)
+        #expect(socket.receive(until: "\r\n")?.hasPrefix(answer) == true)
+    }
+
+    @Test func `one connection may ask several times`() throws {
+        let daemon = try Daemon { request, reply in
+            reply.respond(contentType: "text/plain", body: Array("<\(request.path)>".utf8))
+        }
+        let socket = try RawClient(daemon.socket)
+        for path in ["/a", "/b"] {
+            socket.send("GET \(path) HTTP/1.1\r\nhost: a\r\n\r\n")
+            #expect(socket.receive(until: "<\(path)>") != nil)
+        }
+    }
+
+    @Test(arguments: ["", "GET / HTTP/1.1\r\nho"])
+    func `a client that does not get to the point is dropped`(bytes: String) throws {
+        var limits = ControlServer.Limits()
+        limits.patience = .milliseconds(50)
+        let daemon = try Daemon(limits: limits) { _, reply in reply.fail(404, "no") }
+        let socket = try RawClient(daemon.socket)
+        socket.send(bytes)
+        #expect(socket.isClosedByPeer())
+    }
+
+    @Test func `no more connections are served than may be, and a place that gets free is used`() throws {
+        var limits = ControlServer.Limits()
+        limits.connections = 2
+        let daemon = try Daemon(limits: limits) { _, reply in reply.respond(contentType: "text/plain", body: [65]) }
+        var first: RawClient? = try RawClient(daemon.socket)
+        let second = try RawClient(daemon.socket)
+        for socket in [first, second] {
+            socket?.send("GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+            #expect(socket?.receive(until: "A") != nil)
+        }
+        #expect(try RawClient(daemon.socket).isClosedByPeer())
+        first = nil
+        #expect(eventually { (try? daemon.client.get("/"))?.status == 200 })
+    }
+}

@@ -3,54 +3,58 @@ import Glibc
 import Platform
 import Testing
 
-// One test: the environment is the process's.
 @Suite struct ServiceManagerTests {
     struct FixedClock: Clock {
         func now() -> Instant { Instant(nanoseconds: 5_000_000) }
         func wallClock() -> Int64 { 0 }
     }
 
-    @Test func `systemd hears each state in its own words, and no text breaks out of STATUS`() throws {
-        let directory = try TemporaryDirectory()
-        let receiver = try DatagramReceiver(path: directory.file("notify"))
-        setenv("NOTIFY_SOCKET", directory.file("notify"), 1)
-        setenv("WATCHDOG_USEC", "30000000", 1)
-        defer {
-            unsetenv("NOTIFY_SOCKET")
-            unsetenv("WATCHDOG_USEC")
-        }
-        let manager = ServiceManager(clock: FixedClock())
-        #expect(manager.watchdogInterval == .seconds(30))
-        manager.ready("12,300 events/s")
-        #expect(receiver.next() == "READY=1\nSTATUS=12,300 events/s")
-        manager.status("HTTP 503\nREADY=0")
-        #expect(receiver.next() == "STATUS=HTTP 503\\nREADY=0")
-        manager.reloading()
-        #expect(receiver.next() == "RELOADING=1\nMONOTONIC_USEC=5000")
-        manager.watchdog()
-        #expect(receiver.next() == "WATCHDOG=1")
-        manager.extendTimeout(by: .seconds(2))
-        #expect(receiver.next() == "EXTEND_TIMEOUT_USEC=2000000")
-        manager.stopping("draining")
-        #expect(receiver.next() == "STOPPING=1\nSTATUS=draining")
+    // In processes of their own: they change the environment.
 
-        unsetenv("NOTIFY_SOCKET")
-        unsetenv("WATCHDOG_USEC")
-        let alone = ServiceManager()
-        alone.watchdog()
-        #expect(alone.watchdogInterval == nil)
-        #expect(receiver.next() == nil)
+    @Test func `systemd hears each state in its own words, and no text breaks out of STATUS`() async {
+        await #expect(processExitsWith: .success) {
+            let directory = try TemporaryDirectory()
+            let receiver = try DatagramReceiver(path: directory.file("notify"))
+            unsafe setenv("NOTIFY_SOCKET", directory.file("notify"), 1)
+            let manager = ServiceManager(clock: FixedClock())
+            manager.ready("12,300 events/s")
+            #expect(receiver.next() == "READY=1\nSTATUS=12,300 events/s")
+            manager.status("HTTP 503\nREADY=0")
+            #expect(receiver.next() == "STATUS=HTTP 503\\nREADY=0")
+            manager.reloading()
+            #expect(receiver.next() == "RELOADING=1\nMONOTONIC_USEC=5000")
+            manager.watchdog()
+            #expect(receiver.next() == "WATCHDOG=1")
+            manager.extendTimeout(by: .seconds(2))
+            #expect(receiver.next() == "EXTEND_TIMEOUT_USEC=2000000")
+            manager.stopping("draining")
+            #expect(receiver.next() == "STOPPING=1\nSTATUS=draining")
+            unsafe unsetenv("NOTIFY_SOCKET")
+            manager.watchdog()
+            #expect(receiver.next() == nil)
+        }
+    }
+
+    @Test func `the watchdog's interval is systemd's`() async {
+        await #expect(processExitsWith: .success) {
+            unsafe unsetenv("WATCHDOG_USEC")
+            #expect(ServiceManager().watchdogInterval == nil)
+            unsafe setenv("WATCHDOG_USEC", "30000000", 1)
+            #expect(ServiceManager().watchdogInterval == .seconds(30))
+            unsafe setenv("WATCHDOG_PID", "1", 1)
+            #expect(ServiceManager().watchdogInterval == nil)
+        }
     }
 }
 
 /// A socket as systemd has it for notifications.
-struct DatagramReceiver: ~Copyable {
+final class DatagramReceiver {
     let descriptor: FileDescriptor
 
     init(path: String) throws {
         // SOCK_DGRAM is 2 in Linux's ABI; see CLinux about the constant.
         let number = socket(AF_UNIX, 2, 0)
-        try #require(number >= 0)
+        guard number >= 0 else { throw SystemError("socket") }
         descriptor = FileDescriptor(owning: number)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -60,13 +64,13 @@ struct DatagramReceiver: ~Copyable {
                 unsafe bind(number, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        try #require(bound == 0)
+        guard bound == 0 else { throw SystemError("bind", path) }
     }
 
     /// What was received and not read yet; nil: nothing.
     func next() -> String? {
         var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = unsafe recv(descriptor.raw, &bytes, bytes.count, Int32(MSG_DONTWAIT.rawValue))
+        let count = unsafe recv(descriptor.raw, &bytes, bytes.count, Int32(MSG_DONTWAIT))
         return count < 0 ? nil : String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 }

@@ -12,20 +12,17 @@ import Testing
         let activation = try SocketActivation(owning: [("apps", passed)])
         #expect(activation.names == ["apps"])
         #expect(activation.paths(of: "apps") == [path])
-        for _ in 0..<2 {
-            let copy = try #require(try activation.duplicate("apps"))
-            #expect(UnixListener.path(of: copy.raw) == path)
-            #expect(fcntl(copy.raw, F_GETFD) & FD_CLOEXEC != 0)
-        }
-        #expect(try activation.duplicate("other") == nil)
+        for _ in 0..<2 { #expect(bound(try activation.duplicate("apps")) == path) }
+        #expect(bound(try activation.duplicate("other")) == nil)
     }
 
     @Test func `several sockets of one name are told apart by path`() throws {
         let passed = try ["a", "b"].map { ("apps", try UnixListener.listen(at: directory.file($0), mode: 0o600).release()) }
         let activation = try SocketActivation(owning: passed)
-        let second = try #require(try activation.duplicate("apps", path: directory.file("b")))
-        #expect(UnixListener.path(of: second.raw) == directory.file("b"))
-        #expect(try activation.duplicate("apps", path: directory.file("c")) == nil)
+        for name in ["a", "b"] {
+            #expect(bound(try activation.duplicate("apps", path: directory.file(name))) == directory.file(name))
+        }
+        #expect(bound(try activation.duplicate("apps", path: directory.file("c"))) == nil)
     }
 
     @Test func `what is not a listening stream socket is refused by name and closed`() throws {
@@ -37,7 +34,37 @@ import Testing
         #expect(listener.raw >= 0)
     }
 
-    @Test func `without systemd nothing is passed`() throws {
-        #expect(try SocketActivation().names.isEmpty)
+    // In a process of its own: it changes the environment, and takes descriptor 3, which is
+    // where systemd passes the first socket.
+    @Test func `what systemd passes is taken once, with its name`() async {
+        await #expect(processExitsWith: .success) {
+            let directory = try TemporaryDirectory()
+            let listener = try UnixListener.listen(at: directory.file("s"), mode: 0o600)
+            let before = fcntl(3, F_DUPFD_CLOEXEC, 10)
+            try #require(dup2(listener.raw, 3) == 3)
+            for (name, value) in ["LISTEN_PID": "\(getpid())", "LISTEN_FDS": "1", "LISTEN_FDNAMES": "apps"] {
+                unsafe setenv(name, value, 1)
+            }
+            let names: [String]
+            let path: String?
+            do {
+                let activation = try SocketActivation()
+                names = activation.names
+                path = bound(try activation.duplicate("apps"))
+            }
+            let again = try SocketActivation().names
+            if before >= 0 { dup2(before, 3) }
+            #expect(names == ["apps"])
+            #expect(path == directory.file("s"))
+            #expect(again == [])
+            #expect(unsafe getenv("LISTEN_FDS") == nil)
+        }
     }
+}
+
+/// Where a socket is bound; nil: there is no socket. Expects that no child would inherit it.
+private func bound(_ socket: consuming FileDescriptor?) -> String? {
+    guard let socket else { return nil }
+    #expect(fcntl(socket.raw, F_GETFD) & FD_CLOEXEC != 0)
+    return UnixListener.path(of: socket.raw)
 }

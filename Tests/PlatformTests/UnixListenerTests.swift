@@ -75,7 +75,7 @@ import Testing
         #expect(UnixListener.path(of: listener.raw) == path)
     }
 
-    @Test(arguments: ["", "/tmp/a\0b"])
+    @Test(arguments: ["", "a\0b"])
     func `a path that cannot be one is refused`(path: String) {
         #expect(throws: UnixSocketError.pathHasNUL) { _ = try UnixListener.listen(at: path, mode: 0o600).raw }
     }

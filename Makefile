@@ -1,0 +1,105 @@
+# Everything starts here. `make` alone lists what there is.
+#
+#   make install DESTDIR= PREFIX=/usr/local SYSCONFDIR=/etc
+#
+# On Debian the packages that are missing are installed first, as root or through sudo.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help run test build bench install clean setup
+
+PREFIX ?= /usr/local
+SYSCONFDIR ?= /etc
+DESTDIR ?=
+
+release := .build/release
+plugins := libsqlite.so libconsole.so
+
+# To build: the compiler's own needs (libc6-dev, g++ for the C++ headers, binutils for the
+# linker, git for dependencies), then one library a line of Package.swift's system targets.
+packages := git ca-certificates binutils g++ libc6-dev pkg-config patchelf \
+	libsystemd-dev libcurl4-openssl-dev libsimdjson-dev zlib1g-dev libzstd-dev libisal-dev libsqlite3-dev
+# To test and to show: HTTP servers and clients, what the plugin wrote, a systemd of the tests' own.
+packages += python3 curl sqlite3 systemd dbus libnss-systemd util-linux mount bsdutils
+
+help:
+	@echo 'make run      build, start, send real events, show what arrives where'
+	@echo 'make test     build and run all tests'
+	@echo 'make build    release binaries in $(release)'
+	@echo 'make bench    measure the release'
+	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
+	@echo 'make clean    remove what was built'
+
+run: build
+	@echo '==> running the demonstration'
+	@Tests/Demo/run
+
+# The end-to-end tests start the programs and load the plugins that the first command builds.
+test: setup
+	@echo '==> building (debug)'
+	@swift build
+	@swift build --build-tests
+	@echo '==> testing'
+	@swift test --skip-build --disable-xctest
+
+build: setup
+	@echo '==> building (release)'
+	@swift build -c release
+	@echo '==> built: $(release)/penstockd, $(release)/penstock'
+
+bench: build
+	@echo '==> measuring'
+	@Tests/Benchmarks/run
+
+# The installed programs find the Swift runtime beside them, whatever is on the machine: the
+# path of the toolchain that built them is replaced.
+install: build
+	@echo '==> installing to $(DESTDIR)$(PREFIX)'
+	@install -d '$(DESTDIR)$(PREFIX)'/{bin,include,lib/penstock/plugins}
+	@install -d '$(DESTDIR)$(PREFIX)'/lib/{systemd/system,sysusers.d,tmpfiles.d}
+	@install -m 755 $(release)/penstockd $(release)/penstock '$(DESTDIR)$(PREFIX)/bin/'
+	@install -m 644 $(addprefix $(release)/,$(plugins)) '$(DESTDIR)$(PREFIX)/lib/penstock/plugins/'
+	@ldd $(addprefix $(release)/,penstockd penstock $(plugins)) \
+		| awk '$$3 ~ /\/swift\/linux\// { print $$3 }' | sort -u \
+		| xargs -r install -m 644 -t '$(DESTDIR)$(PREFIX)/lib/penstock/'
+	@patchelf --set-rpath '$$ORIGIN/../lib/penstock' '$(DESTDIR)$(PREFIX)'/bin/{penstockd,penstock}
+	@patchelf --set-rpath '$$ORIGIN/..' $(patsubst %,'$(DESTDIR)$(PREFIX)/lib/penstock/plugins/%',$(plugins))
+	@install -m 644 Sources/CPenstockPlugin/include/penstock_plugin.h '$(DESTDIR)$(PREFIX)/include/'
+	@for unit in systemd/*.service systemd/*.socket; do \
+		sed 's#@PREFIX@#$(PREFIX)#g' "$$unit" \
+			| install -m 644 /dev/stdin "$(DESTDIR)$(PREFIX)/lib/systemd/system/$${unit##*/}"; \
+	done
+	@install -m 644 systemd/sysusers.d/penstock.conf '$(DESTDIR)$(PREFIX)/lib/sysusers.d/'
+	@install -m 644 systemd/tmpfiles.d/penstock.conf '$(DESTDIR)$(PREFIX)/lib/tmpfiles.d/'
+	@cd etc && find penstock -type f | while read -r file; do \
+		if [ -e "$(DESTDIR)$(SYSCONFDIR)/$$file" ]; then \
+			echo "==> kept: $(DESTDIR)$(SYSCONFDIR)/$$file"; \
+		else \
+			install -D -m 644 "$$file" "$(DESTDIR)$(SYSCONFDIR)/$$file"; \
+		fi; \
+	done
+	@echo '==> installed; next, on the machine that is to run it, as root:'
+	@echo '    systemd-sysusers && systemd-tmpfiles --create && systemctl daemon-reload'
+	@echo '    systemctl enable --now penstock'
+
+clean:
+	@echo '==> removing what was built'
+	@rm -rf .build .penstock-run
+
+# Quick and silent when nothing is missing.
+setup:
+	@command -v swift >/dev/null || { \
+		echo 'Swift is not on the PATH: install Swift 6.2 or newer, see https://www.swift.org/install/linux/' >&2; exit 1; }
+	@command -v dpkg-query >/dev/null || { \
+		echo '==> this is not Debian: make sure that you have what these packages hold: $(packages)'; exit 0; }; \
+	missing=$$(comm -13 \
+		<(dpkg-query -W -f '$${db:Status-Status} $${Package}\n' $(packages) 2>/dev/null | sed -n 's/^installed //p' | sort -u) \
+		<(printf '%s\n' $(packages) | sort -u) | xargs); \
+	[ -n "$$missing" ] || exit 0; \
+	echo "==> installing Debian packages: $$missing"; \
+	as_root=; [ "$$(id -u)" = 0 ] || as_root='sudo -n'; \
+	apt="$$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300"; \
+	$$apt install --no-install-recommends $$missing </dev/null >/dev/null 2>&1 \
+		|| { $$apt update </dev/null && $$apt install --no-install-recommends $$missing </dev/null >/dev/null; } \
+		|| { echo "that did not work; as root: apt-get install $$missing" >&2; exit 1; }

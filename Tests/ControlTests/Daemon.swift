@@ -1,0 +1,65 @@
+import Control
+import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A control server on a socket of its own, answering as a test says; it ends with its last
+/// reference.
+final class Daemon {
+    let directory: String
+    let socket: String
+    let server: ControlServer
+    private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
+    var client: ControlClient { ControlClient(socket: socket) }
+
+    init(
+        limits: ControlServer.Limits = .init(), mode: UInt32 = 0o600,
+        _ handle: @escaping @Sendable (ControlRequest, ControlReply) -> Void
+    ) throws {
+        // Short: a socket's path has at most 107 bytes.
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent("ps-" + UUID().uuidString.prefix(8)).path
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        socket = directory + "/control.sock"
+        server = try ControlServer.start(path: socket, mode: mode, handler: Handler(handle), group: group, limits: limits)
+    }
+
+    deinit {
+        server.stop()
+        try? group.syncShutdownGracefully()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    private struct Handler: ControlHandler {
+        let answer: @Sendable (ControlRequest, ControlReply) -> Void
+        init(_ answer: @escaping @Sendable (ControlRequest, ControlReply) -> Void) { self.answer = answer }
+        func handle(_ request: ControlRequest, reply: ControlReply) { answer(request, reply) }
+    }
+}
+
+/// Values that several threads put down.
+final class Collected<Value: Sendable>: Sendable {
+    private let list = Mutex<[Value]>([])
+
+    var values: [Value] { list.withLock { $0 } }
+
+    /// - Returns: how many there are now.
+    @discardableResult
+    func append(_ value: Value) -> Int {
+        list.withLock {
+            $0.append(value)
+            return $0.count
+        }
+    }
+}
+
+/// Whether a condition comes true within ten seconds.
+func eventually(_ condition: () -> Bool) -> Bool {
+    let end = ContinuousClock.now + .seconds(10)
+    while !condition() {
+        guard ContinuousClock.now < end else { return false }
+        Thread.sleep(forTimeInterval: 0.002)
+    }
+    return true
+}

@@ -1,0 +1,47 @@
+import Foundation
+import Glibc
+import Platform
+
+/// A connection on which a test says exactly what it wants. Waits at most ten seconds.
+final class RawClient {
+    private let socket: FileDescriptor
+    private var received: [UInt8] = []
+
+    init(_ path: String) throws {
+        socket = try UnixSocket.connect(to: path)
+        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        unsafe setsockopt(socket.raw, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    func send(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = unsafe Glibc.send(socket.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    /// Everything received up to and with `end`; nil: it did not come.
+    func receive(until end: String) -> String? {
+        while true {
+            let text = String(decoding: received, as: UTF8.self)
+            if let range = text.range(of: end) { return String(text[..<range.upperBound]) }
+            guard receiveMore() > 0 else { return nil }
+        }
+    }
+
+    func isClosedByPeer() -> Bool {
+        while true {
+            let count = receiveMore()
+            if count == 0 || count < 0 && errno == ECONNRESET { return true }
+            if count < 0 { return false }
+        }
+    }
+
+    /// Waits for more and keeps it.
+    /// - Returns: how many bytes; 0: the peer has closed; negative: errno says why.
+    @discardableResult
+    func receiveMore() -> Int {
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = unsafe recv(socket.raw, &bytes, bytes.count, 0)
+        received += bytes.prefix(max(count, 0))
+        return count
+    }
+}

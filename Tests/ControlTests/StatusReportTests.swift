@@ -1,0 +1,127 @@
+import Foundation
+import Testing
+
+@testable import Control
+
+@Suite struct StatusReportTests {
+    typealias Destination = StatusReport.Destination
+
+    static func destination(
+        _ state: Destination.State = .up, lagSeconds: Double = 0, lastError: String? = nil, next: Double? = nil
+    ) -> Destination {
+        Destination(
+            state: state, position: 90, delivered: 1234, filtered: 5, deadLettered: 1, retries: 2, eventsPerSecond: 10,
+            lagEvents: 7, lagSeconds: lagSeconds, lastError: lastError, nextAttemptSeconds: next)
+    }
+
+    static func report(
+        _ destinations: [String: Destination] = ["archive": destination()], journal: StatusReport.Journal.State = .ok,
+        refusals: [StatusReport.Refusal] = []
+    ) -> StatusReport {
+        StatusReport(
+            version: "0.1", uptimeSeconds: 90_000, eventsPerSecond: 12_300.2,
+            sources: [
+                "apps": .init(
+                    accepted: 2000, refused: 3, refusedByReason: ["invalid_json": 1, "too_large": 2], connections: 4,
+                    listens: ["/run/penstock/events.sock"])
+            ],
+            journal: .init(state: journal, first: 1, next: 100, bytes: 64 << 20, segments: 2), destinations: destinations,
+            recentRefusals: refusals)
+    }
+
+    @Test func `the JSON has the names that scripts rely on`() throws {
+        let refusal = StatusReport.Refusal(time: "t", source: "apps", reason: "too_large", detail: "d", messageID: "m")
+        let report = Self.report(["mixpanel": Self.destination(.held, lastError: "HTTP 401", next: 3)], refusals: [refusal])
+        let json = try #require(try JSONSerialization.jsonObject(with: JSONEncoder().encode(report)) as? [String: Any])
+        func keys(_ path: String...) -> Set<String> {
+            var value: Any? = json
+            for name in path { value = (value as? [String: Any])?[name] }
+            return Set((value as? [String: Any] ?? [:]).keys)
+        }
+        #expect(keys() == [
+            "health", "problems", "version", "uptime_seconds", "events_per_second", "sources", "journal", "destinations",
+            "recent_refusals",
+        ])
+        #expect(keys("sources", "apps") == ["accepted", "refused", "refused_by_reason", "connections", "listens"])
+        #expect(keys("sources", "apps", "refused_by_reason") == ["invalid_json", "too_large"])
+        #expect(keys("journal") == ["state", "first", "next", "bytes", "segments", "damaged"])
+        #expect(keys("destinations", "mixpanel") == [
+            "state", "position", "delivered", "filtered", "dead_lettered", "retries", "events_per_second", "lag_events",
+            "lag_seconds", "last_error", "next_attempt_seconds",
+        ])
+        #expect(json["health"] as? String == "degraded")
+        #expect(((json["recent_refusals"] as? [[String: Any]])?.first?["messageId"]) as? String == "m")
+        #expect(try JSONDecoder().decode(StatusReport.self, from: JSONEncoder().encode(report)) == report)
+    }
+
+    @Test(arguments: [
+        (["archive": destination()], StatusReport.Journal.State.ok, "12,300 events/s; 1 destination up"),
+        (
+            ["a": destination(), "b": destination(), "c": destination(), "d": destination(),
+             "mixpanel": destination(.retrying, lagSeconds: 850, lastError: "HTTP 503")], .ok,
+            "12,300 events/s; 4 destinations up, mixpanel retrying: HTTP 503, 14 min behind"
+        ),
+        (["x": destination(.failing)], .full, "12,300 events/s; 0 destinations up, journal full, x failing"),
+        ([:], .failed, "12,300 events/s; 0 destinations up, journal cannot be written"),
+        (["x\n": destination(.held, lastError: "a\nb\u{1B}[")], .ok, "12,300 events/s; 0 destinations up, x\\n held: a\\nb\\u{1B}["),
+    ] as [([String: Destination], StatusReport.Journal.State, String)])
+    func `one sentence says what an operator needs`(
+        destinations: [String: Destination], journal: StatusReport.Journal.State, sentence: String
+    ) {
+        let report = Self.report(destinations, journal: journal)
+        #expect(StatusText.sentence(report) == sentence)
+        #expect(report.health == (report.problems.isEmpty ? .healthy : .degraded))
+    }
+
+    @Test func `the text is columns with a sentence on top`() {
+        let refusal = StatusReport.Refusal(time: "2026-01-01T00:00:00Z", source: "apps", reason: "too_large", detail: "40000 bytes")
+        let report = Self.report(
+            ["archive": Self.destination(), "mixpanel": Self.destination(.retrying, lagSeconds: 3, lastError: "HTTP 503", next: 12)],
+            refusals: [refusal])
+        #expect(StatusText.render(report) == """
+            degraded: 12,300 events/s; 1 destination up, mixpanel retrying: HTTP 503, 3.0 s behind
+            penstock 0.1, up 25 h
+
+            SOURCE  CONNECTIONS  ACCEPTED  REFUSED  REASONS
+            apps              4     2,000        3  too_large 2, invalid_json 1
+
+            journal: ok, 64.0 MiB in 2 segments, positions 1 to 100
+
+            DESTINATION  STATE     DELIVERED  PER SECOND  FILTERED  DEAD  RETRIES  LAG  BEHIND  LAST ERROR
+            archive      up            1,234          10         5     1        2    7       -
+            mixpanel     retrying      1,234          10         5     1        2    7   3.0 s  HTTP 503 (again in 12 s)
+
+            REFUSED AT            SOURCE  REASON     DETAIL
+            2026-01-01T00:00:00Z  apps    too_large  40000 bytes
+
+            """)
+    }
+
+    @Test func `colours come only when asked for, and change nothing else`() {
+        let report = Self.report(["x": Self.destination(.held)])
+        let plain = StatusText.render(report)
+        let painted = StatusText.render(report, color: true)
+        #expect(!plain.contains("\u{1B}"))
+        #expect(painted.contains("\u{1B}[33mdegraded\u{1B}[0m"))
+        #expect(painted.contains("\u{1B}[31mheld "))
+        #expect(painted.replacing(/\u{1B}\[[0-9]+m/, with: "") == plain)
+    }
+
+    @Test(arguments: [
+        (-1, "0.0 s"), (.nan, "0 s"), (0.25, "0.3 s"), (9.94, "9.9 s"), (90, "90 s"), (840, "14 min"), (36 * 3600, "36 h"),
+        (3 * 86_400, "3 d"), (.infinity, "11574074074074 d"),
+    ] as [(Double, String)])
+    func `durations read as people say them`(seconds: Double, text: String) {
+        #expect(StatusText.duration(seconds) == text)
+    }
+
+    @Test(arguments: [(0, "0"), (999, "999"), (1000, "1,000"), (.max, "18,446,744,073,709,551,615")] as [(UInt64, String)])
+    func `large numbers are grouped`(number: UInt64, text: String) {
+        #expect(StatusText.grouped(number) == text)
+    }
+
+    @Test(arguments: [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (20 << 30, "20.0 GiB"), (.max, "16777216.0 TiB")] as [(UInt64, String)])
+    func `sizes read in binary units`(bytes: UInt64, text: String) {
+        #expect(StatusText.size(bytes) == text)
+    }
+}
