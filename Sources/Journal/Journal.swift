@@ -1,1 +1,346 @@
-// Journal
+// Journal: one append-only log on disk, and a cursor into it for every destination. It knows
+// Events, Platform and Telemetry.
+//
+// What always holds:
+// - The durable end is only moved after fdatasync returned, and readers see nothing above it.
+// - Durable bytes never change. Nothing is truncated, nothing is overwritten.
+// - A position is given once. An event's position never changes, and is below every later one's.
+// - A segment is removed only when a cursor that is on disk has passed it.
+// - A file that failed to sync is never written or synced again.
+// - The disk and the time are Platform's protocols; `JournalWriter.step` and `JournalKeeper.step` wait
+//   for nothing else, so that the same code runs in a simulation.
+// What it never does: read an event's JSON; make up for a missing manifest; skip anything silently.
+//
+// Threads: any number append (one lock, one copy); one writer commits; one keeper prepares the
+// next segment, commits cursors and removes what retention allows; each reader is its owner's.
+//
+// # The files, format version 1
+//
+// All numbers are little-endian. CRC32C is the Castagnoli checksum ("123456789" gives E3069283).
+//
+//     lock                      empty; an flock(2) on it is held while a daemon has the journal
+//     manifest                  text: UUID, feature bits, destinations known (Manifest.swift)
+//     cursors                   two slots, written in turn (CursorFile.swift)
+//     00000000000000000000.seg  a segment, named by the position of its first event, 20 digits
+//     spare                     the next segment: zeros only. `*.new`: a file being made
+//     quarantine/               copies of damaged bytes, SEGMENT-OFFSET-LENGTH
+//     dead-letters/NAME/        batches of kind 2 (DeadLetterStore.swift, DeadLetter.swift)
+//
+// A segment is a file of fixed size: batches from its first byte on, one right behind the other,
+// zeros behind the last, and in its last 128 bytes the seal, once nothing will be added. So the end
+// of the file is no end mark: batches end where the seal says; without one, where no batch is.
+//
+// A batch is a header of 64 bytes, a payload, and zeros up to a multiple of eight:
+//
+//      0 u32 magic, "PNSB"                    32 i64 receive time, ns since 1970-01-01 UTC
+//      4 u8  version, 1                       40 u32 peer's uid
+//      5 u8  kind: 1 events,                  44 u32 peer's gid
+//            2 dead letters, 3 seal           48 i32 peer's pid
+//      6 u16 flags                            52 u16 length of the source's name
+//      8 u32 payload length, no padding       54 u16 zero
+//     12 u32 number of records                56 u32 CRC32C of the payload
+//     16 u64 position of the first record     60 u32 CRC32C of the header's bytes 0 to 59
+//     24 u64 position below which everything
+//            was durable when this was written
+//
+// Both checksums begin with 32 bytes that are not in the batch: the journal's UUID (16 bytes), the number
+// in the segment's file name (u64), and the batch's offset in the file (u64). So bytes in the wrong
+// place, and bytes of an earlier life of the disk, never pass. The header has a checksum of its own, so
+// that its length can be relied on when the payload is damaged.
+//
+// Batches of a kind that a reader does not know are passed over; they take as many positions as they
+// have records. A flag in the high byte that it does not know makes a batch unreadable, one in the low
+// byte can be ignored. None is in use.
+//
+// The payload of kind 1 is the source's name, padded with zeros to eight, then the records, each
+// 40 bytes, the event's JSON as the client sent it, and zeros up to a multiple of eight:
+//
+//      0 u32 length of the JSON
+//      4 u8  kind: 1 track, 2 identify, 3 page, 4 screen, 5 group, 6 alias; others are passed over
+//      5 u8  flags (EventIndex.Flags)
+//      6 u16 milliseconds from the batch's receive time to the event's
+//      8 u32 + u32  offset and length in the JSON of the contents of `event`
+//     16 the same for `messageId`, 24 `userId`, 32 `anonymousId`; offset FFFFFFFF: not there
+//
+// The payload of kind 3 is 64 bytes: u64 valid length, i64 earliest and i64 latest receive time of a
+// batch, zeros. Its header's first position is the position after the segment's last event. Valid
+// length: batches end there. What lies behind is no part of the journal.
+//
+// To read everything: take the segments in order of their names. In each, from offset 0, read batches up
+// to the valid length; in one without a seal, up to the first batch whose first position is not below the
+// next segment's name (it was written again there), or up to where none is found. Where a header is
+// damaged, look at every eighth byte for the next one that is whole; where only the payload is, the
+// next header lies where the length says. Positions only grow; where they jump, events are missing.
+//
+// # After a crash
+//
+// Sealed segments are taken at their word. One without a seal is read. Bytes that are no batch, with a
+// whole batch behind them, are damage: they are copied to `quarantine/`, the gap is told, and
+// reading goes on behind them. (If the batch behind says that everything before the gap was the durable
+// end, it is one write that arrived in part: told as never acknowledged.) With nothing whole behind
+// them they are the torn end of the last write, which nobody was told of: the segment is sealed before
+// them. Where the last segment holds only zeros behind its last batch, it is written on.
+
+import Events
+import Platform
+import Synchronization
+import Telemetry
+
+/// One journal, open. Any thread, unless a member says otherwise.
+package final class Journal: Sendable {
+    private struct Running {
+        var writer: WorkerThread
+        var keeper: WorkerThread
+    }
+
+    private struct Hands {
+        /// The lock: held as long as it is here.
+        var lock: (any DiskFile)?
+        /// What the writer begins with.
+        var current: (segment: Segment, file: any DiskFile, offset: Int)?
+        var running: Running?
+        var isStopped = false
+    }
+
+    package let uuid: JournalUUID
+
+    private let site: JournalSite
+    private let queue: AppendQueue
+    private let segments: SegmentList
+    private let spare: SpareSegment
+    private let cursors: CursorTable
+    private let quarantine: Quarantine
+    private let ends: JournalEnds
+    private let hands: Mutex<Hands>
+    private let writerBell: Doorbell
+    private let keeperBell = Doorbell()
+    private let stopping = Atomic(false)
+
+    private init(
+        _ site: JournalSite, lock: any DiskFile, found: Recovery.Result, cursors: CursorTable, quarantine: Quarantine
+    ) {
+        self.site = site
+        self.cursors = cursors
+        self.quarantine = quarantine
+        uuid = site.uuid
+        segments = SegmentList(found.segments)
+        spare = SpareSegment(site)
+        ends = JournalEnds(found.next)
+        writerBell = Doorbell()
+        let room = found.current.map { $0.segment.capacity - $0.offset } ?? 0
+        queue = AppendQueue(options: site.options, clock: site.clock, next: found.next, room: room, bell: writerBell)
+        hands = Mutex(Hands(lock: lock, current: found.current))
+    }
+
+    /// Opens the journal in a directory, or makes one there, and finds out what it holds. Nothing is
+    /// written to until `start`.
+    ///
+    /// - Parameter generator: where a new journal's UUID comes from.
+    /// - Throws: `.locked` while another process has it; `.inconsistent` rather than start anew over
+    ///   somebody's data; `.unsupported`, `.invalidOptions`, `.io`.
+    package static func open(
+        directory: String, options: JournalOptions, disk: any Disk, clock: any Clock, telemetry: Telemetry,
+        generator: any RandomNumberGenerator = SystemRandomNumberGenerator()
+    ) throws(JournalError) -> Journal {
+        try options.validate()
+        let (lock, names) = try journal("open the directory") { () throws(SystemError) in
+            try disk.makeDirectory(directory, permissions: 0o750)
+            let lock = try disk.open(directory + "/lock", .createOrReadWrite)
+            return (try lock.tryLock() ? lock : nil, try disk.list(directory))
+        }
+        guard let lock else {
+            throw JournalError(
+                .locked, "journal: \(directory) is in use by another process: stop that one first (systemctl stop penstock)")
+        }
+        let known = try Manifest.read(in: directory, disk)
+        let manifest = if let known { known } else { try make(in: directory, names, disk, generator) }
+        let site = JournalSite(
+            directory: directory, uuid: manifest.uuid, options: options, disk: disk, clock: clock, telemetry: telemetry)
+        var file = CursorFile(site)
+        let kept = try journal("read the cursors") { () throws(SystemError) in try file.load() }
+        for (name, start) in manifest.starts.sorted(by: { $0.key < $1.key }) where kept?[name] == nil {
+            telemetry.emit(JournalCursorLost(destination: name, start: start))
+        }
+        let cursors = CursorTable(site, manifest: manifest, file: file, cursors: kept ?? [:])
+        let quarantine = Quarantine(site)
+        let found = try Recovery(site: site, quarantine: quarantine).run(names, above: cursors.positions.values.max() ?? 0)
+        let opened = Journal(site, lock: lock, found: found, cursors: cursors, quarantine: quarantine)
+        telemetry.emit(
+            JournalRecovered(
+                directory: directory, segments: found.segments.count, first: opened.firstPosition, next: found.next))
+        return opened
+    }
+
+    private static func make(
+        in directory: String, _ names: [String], _ disk: any Disk, _ generator: any RandomNumberGenerator
+    ) throws(JournalError) -> Manifest {
+        if let stray = names.sorted().first(where: {
+            Segment.position(ofName: $0) != nil || $0 == CursorFile.name || $0 == DeadLetterStore.directory
+        }) {
+            throw JournalError(
+                .inconsistent,
+                "journal: \(directory) has \(stray), but no manifest: restore the file `\(Manifest.name)`, or move the"
+                    + " directory away to start an empty journal")
+        }
+        var generator = generator
+        let manifest = Manifest(uuid: JournalUUID(using: &generator))
+        try journal("write the manifest") { () throws(SystemError) in
+            try JournalSite.replace(Manifest.name, in: directory, with: manifest.encoded, disk)
+        }
+        return manifest
+    }
+
+    // MARK: - Life
+
+    /// Starts writing. Once.
+    /// - Parameters:
+    ///   - onDurable: after each commit, on the writer's thread, with the acknowledged end; be quick.
+    ///   - onSpace: after `append` said busy and there is room again; from any thread.
+    package func start(
+        onDurable: @escaping @Sendable (UInt64) -> Void = { _ in }, onSpace: @escaping @Sendable () -> Void = {}
+    ) {
+        hands.withLock { hands in
+            precondition(hands.running == nil && !hands.isStopped, "a journal is started once")
+            let writer = JournalWriter(
+                site, queue: queue, segments: segments, spare: spare, ends: ends, current: hands.current,
+                onDurable: onDurable)
+            hands.current = nil
+            let keeper = JournalKeeper(site, queue: queue, segments: segments, spare: spare, cursors: cursors)
+            hands.running = Running(
+                writer: WorkerThread(name: "journal-writer") { self.write(writer, onSpace) },
+                keeper: WorkerThread(name: "journal-keeper") { self.keep(keeper, onSpace) })
+        }
+    }
+
+    /// Writes and syncs what is queued, commits the cursors, and gives up the lock. Returns when that is
+    /// done, or when the disk has refused it.
+    package func stop() {
+        queue.close("the daemon is stopping")
+        stopping.store(true, ordering: .releasing)
+        let running = hands.withLock { hands in
+            hands.isStopped = true
+            return exchange(&hands.running, with: nil)
+        }
+        writerBell.ring()
+        running?.writer.join()
+        keeperBell.ring()
+        running?.keeper.join()
+        do throws(SystemError) { try cursors.commit() } catch {
+            site.telemetry.emit(JournalCursorCommitFailed(detail: "\(error)"))
+        }
+        hands.withLock { hands in
+            hands.current = nil
+            hands.lock = nil
+        }
+    }
+
+    private func write(_ writer: JournalWriter, _ onSpace: @Sendable () -> Void) {
+        while true {
+            ends.beat()
+            let last = stopping.load(ordering: .acquiring)
+            let outcome = writer.step()
+            if queue.spaceToTell() { onSpace() }
+            if outcome == .wrote {
+                // The keeper makes the next segment while this one fills.
+                if !spare.isReady { keeperBell.ring() }
+                continue
+            }
+            // Told to stop before there was nothing left to write, or nothing that can be written.
+            if last { break }
+            if outcome == .stuck { keeperBell.ring() }
+            let tick = site.clock.now() + .seconds(1)
+            writerBell.wait(until: min(tick, writer.deadline ?? tick))
+        }
+        writer.finish()
+    }
+
+    private func keep(_ keeper: JournalKeeper, _ onSpace: @Sendable () -> Void) {
+        while !stopping.load(ordering: .acquiring) {
+            let (newSpare, next) = keeper.step()
+            if newSpare { writerBell.ring() }
+            if queue.spaceToTell() { onSpace() }
+            keeperBell.wait(until: next)
+        }
+    }
+
+    // MARK: - Events
+
+    /// Copies the events and queues them for the next group commit. Never blocks, never takes a part.
+    /// - Parameter events: lie within `bytes`, in the order in which they were sent.
+    package func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> JournalAppend {
+        queue.append(bytes, events: events, from: origin)
+    }
+
+    /// The position after the last event that readers may see. Only grows.
+    package var durableEnd: UInt64 { ends.durable }
+    /// The position after the last event that clients may be told of: the durable end, but with
+    /// `sync: interval` ahead of it.
+    package var acknowledgedEnd: UInt64 { ends.acknowledged }
+    /// Of the first event kept.
+    package var firstPosition: UInt64 { segments.first?.firstPosition ?? ends.durable }
+    /// Grows at least once a second while the writer lives and its disk answers.
+    package var heartbeat: UInt64 { ends.heartbeat }
+
+    /// A reader that starts at `position`, or at the first event kept if that is later.
+    package func makeReader(from position: UInt64) -> JournalReader {
+        JournalReader(site, segments, quarantine, from: position)
+    }
+
+    /// The first event kept that was received at or after a time, in nanoseconds since 1970-01-01
+    /// UTC; the durable end if there is none. Reads up to one segment.
+    package func position(at time: Int64) throws(JournalError) -> UInt64 {
+        for segment in segments.all {
+            let (latest, overflow) = segment.receiveTimes.latest.addingReportingOverflow(RecordLayout.maximumDelay * 1_000_000)
+            guard overflow || latest >= time else { continue }
+            let reader = makeReader(from: segment.firstPosition)
+            var batch = EventBatch()
+            while reader.position < segment.endPosition, try reader.read(into: &batch, maximumBytes: 1 << 20) {
+                if let event = batch.events.first(where: { $0.receivedAt >= time }) { return event.position }
+            }
+        }
+        return durableEnd
+    }
+
+    // MARK: - Cursors
+
+    /// Makes destinations known with the position at which each starts, durably, before its first
+    /// delivery, and takes these for all that are configured: only they hold segments. What is known
+    /// already keeps its cursor.
+    package func declare(destinations: [(name: String, start: UInt64)]) throws(JournalError) {
+        try cursors.declare(destinations)
+        let first = firstPosition
+        for (name, position) in cursors.configured(below: first) {
+            quarantine.report(
+                Gap(positions: position..<first, reason: .segmentMissing, path: "(below the cursor of \(name))", bytes: 0..<0),
+                file: nil)
+        }
+    }
+
+    /// The cursor kept for a destination; nil if it was never declared.
+    package func cursor(of destination: String) -> JournalCursor? { cursors.cursor(of: destination) }
+
+    /// Takes a new cursor, unless it lies below the one there is. Durable after the next commit, which
+    /// comes by itself at least every `cursorInterval`.
+    package func advance(_ destination: String, to cursor: JournalCursor) { cursors.advance(destination, to: cursor) }
+
+    /// Returns when every cursor taken so far is durable.
+    package func commit() throws(JournalError) {
+        try journal("write the cursors") { () throws(SystemError) in try cursors.commit() }
+    }
+
+    /// The dead letters of one destination, beside the segments.
+    /// - Parameter limit: bytes that they may take.
+    package func deadLetters(of destination: String, limit: Int) throws(JournalError) -> DeadLetterStore {
+        try DeadLetterStore(site, destination: destination, limit: limit)
+    }
+
+    /// What `penstock status` shows.
+    package func statistics() -> JournalStatistics {
+        let all = segments.all
+        let (gaps, count) = quarantine.gaps
+        return JournalStatistics(
+            first: firstPosition, next: queue.next, durable: ends.durable, acknowledged: ends.acknowledged,
+            bytes: all.reduce(spare.isReady ? site.options.segmentSize : 0) { $0 + $1.fileSize }, segments: all.count,
+            queuedBytes: queue.queuedBytes, gaps: gaps, gapCount: count, problem: queue.problem)
+    }
+}

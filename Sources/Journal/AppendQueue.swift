@@ -1,0 +1,145 @@
+import Events
+import Platform
+import Synchronization
+
+/// Where clients' threads and the writer meet: two buffers, one filling in front while the writer
+/// commits the other. Admission is decided here, before a byte is taken. Any thread.
+final class AppendQueue: Sendable {
+    /// Why nothing more may be taken once the current segment is full.
+    enum Shortage: Sendable, Equatable {
+        /// Clients wait.
+        case busy
+        /// Clients are told.
+        case refused(String)
+    }
+
+    private struct State {
+        var front: CommitBuffer
+        var spare: CommitBuffer?
+        var next: UInt64
+        /// Bytes left in the current segment behind everything the writer took.
+        var room: Int
+        /// Set while there is no next segment to be had.
+        var shortage: Shortage?
+        /// Set while nothing can be written at all, and for good after the end.
+        var closed: String?
+        var waiting = false
+    }
+
+    private let state: Mutex<State>
+    private let clock: any Clock
+    private let capacity: Int
+    private let largestRecord: Int
+    private let bell: Doorbell
+
+    /// - Parameters:
+    ///   - next: the position of the next event.
+    ///   - room: bytes left in the current segment.
+    ///   - bell: rung when there is something to write.
+    init(options: JournalOptions, clock: any Clock, next: UInt64, room: Int, bell: Doorbell) {
+        capacity = options.queueBytes.paddedTo8
+        largestRecord = options.segmentSize - Segment.sealSize
+        self.clock = clock
+        self.bell = bell
+        state = Mutex(
+            State(
+                front: CommitBuffer(capacity: capacity), spare: CommitBuffer(capacity: capacity), next: next, room: room,
+                closed: nil))
+    }
+
+    func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> JournalAppend {
+        guard !events.isEmpty else { return .queued(end: next) }
+        let events = copy events
+        guard let (space, largest) = CommitBuffer.space(for: events, in: bytes.count, source: origin.source) else {
+            preconditionFailure("an event lies outside of the bytes that came with it")
+        }
+        guard largest <= min(largestRecord, CommitBuffer.recordLimit), space <= capacity else {
+            return .refused(
+                Refusal(
+                    reason: .tooLarge,
+                    detail: "the journal takes events of \(min(largestRecord, CommitBuffer.recordLimit)) bytes and"
+                        + " \(capacity) bytes at once (journal.queue, journal.segment_size)"))
+        }
+        let now = clock.wallClock()
+        let outcome = state.withLock { state -> JournalAppend in
+            if let detail = state.closed { return .refused(Refusal(reason: .journalFull, detail: detail)) }
+            if let shortage = state.shortage, state.front.count + space > state.room {
+                switch shortage {
+                case .busy:
+                    state.waiting = true
+                    return .busy
+                case .refused(let detail):
+                    return .refused(Refusal(reason: .journalFull, detail: detail))
+                }
+            }
+            guard state.front.count + space <= capacity else {
+                state.waiting = true
+                return .busy
+            }
+            state.front.append(bytes, events, from: origin, position: state.next, receivedAt: now)
+            state.next &+= UInt64(events.count)
+            return .queued(end: state.next)
+        }
+        if case .queued = outcome { bell.ring() }
+        return outcome
+    }
+
+    // MARK: - The writer's side
+
+    /// Takes what is in front, if anything is. The buffer is to be given back.
+    func take() -> CommitBuffer? {
+        state.withLock { state in
+            guard state.front.count > 0, let empty = state.spare else { return nil }
+            let full = state.front
+            state.front = empty
+            state.spare = nil
+            state.room -= full.count
+            return full
+        }
+    }
+
+    func giveBack(_ buffer: CommitBuffer) {
+        buffer.removeAll()
+        state.withLock { $0.spare = buffer }
+    }
+
+    /// - Parameter room: bytes left in the current segment behind everything the writer took.
+    func setRoom(_ room: Int) { state.withLock { $0.room = room } }
+
+    func setShortage(_ shortage: Shortage?) { state.withLock { $0.shortage = shortage } }
+
+    /// - Parameter detail: a sentence for clients; nil: open again.
+    func close(_ detail: String?) { state.withLock { $0.closed = detail } }
+
+    /// Whether somebody was told to wait, and may now try again. Says so once.
+    func spaceToTell() -> Bool {
+        state.withLock { state in
+            guard state.waiting, state.front.count <= capacity / 2, state.closed == nil else { return false }
+            if state.shortage != nil, state.room - state.front.count < capacity / 2 { return false }
+            state.waiting = false
+            return true
+        }
+    }
+
+    var next: UInt64 { state.withLock { $0.next } }
+    var queuedBytes: Int { state.withLock { $0.front.count } }
+    var problem: String? {
+        state.withLock { state in
+            if let closed = state.closed { return closed }
+            switch state.shortage {
+            case nil: return nil
+            case .busy: return "the journal is full: destinations are behind (journal.retain, journal.when_full)"
+            case .refused(let detail): return detail
+            }
+        }
+    }
+}
+
+/// What became of events that were offered.
+package enum JournalAppend: Sendable, Equatable {
+    /// Queued. Acknowledge them once the acknowledged end has reached this position.
+    case queued(end: UInt64)
+    /// No room now; offer them again when `onSpace` was called.
+    case busy
+    case refused(Refusal)
+}

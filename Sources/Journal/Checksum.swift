@@ -1,0 +1,61 @@
+import CISAL
+
+/// CRC32C (Castagnoli; RFC 3720, appendix B.4), taken up where it was left: the checksum of a
+/// concatenation, piece by piece. The standard vector "123456789" gives 0xE3069283.
+package struct Checksum: BitwiseCopyable, Sendable {
+    // The library neither inverts what it is given nor what it returns; the standard does both.
+    private var state: UInt32 = ~0
+
+    package init() {}
+
+    package var value: UInt32 { ~state }
+
+    package mutating func update(_ bytes: RawSpan) {
+        unsafe bytes.withUnsafeBytes { buffer in
+            guard var start = buffer.baseAddress else { return }
+            var left = buffer.count
+            // The library counts in a C int.
+            while left > 0 {
+                let count = min(left, 1 << 30)
+                // The library only reads; its parameter merely lacks the `const`.
+                let bytes = unsafe UnsafeMutableRawPointer(mutating: start).assumingMemoryBound(to: UInt8.self)
+                unsafe state = crc32_iscsi(bytes, Int32(count), state)
+                unsafe start += count
+                left -= count
+            }
+        }
+    }
+
+    /// The number's eight bytes, little-endian.
+    package mutating func update(_ number: UInt64) {
+        let bytes: InlineArray<8, UInt8> = .init { UInt8(truncatingIfNeeded: number >> (8 * UInt64($0))) }
+        update(bytes.span.raw)
+    }
+
+    package static func of(_ bytes: RawSpan) -> UInt32 {
+        var checksum = Checksum()
+        checksum.update(bytes)
+        return checksum.value
+    }
+}
+
+/// Where a segment's checksums begin: at the journal's UUID and the segment's first position. To
+/// these each batch adds its own offset, so that bytes which belong elsewhere (a recycled block,
+/// a copied file) never pass.
+package struct ChecksumSeed: BitwiseCopyable, Sendable {
+    private var base: Checksum
+
+    package init(uuid: JournalUUID, firstPosition: UInt64) {
+        base = Checksum()
+        base.update(uuid.bytes.span.raw)
+        base.update(firstPosition)
+    }
+
+    /// - Parameter offset: of the batch's header in the segment file.
+    @inline(__always)
+    package func at(_ offset: Int) -> Checksum {
+        var checksum = base
+        checksum.update(UInt64(truncatingIfNeeded: offset))
+        return checksum
+    }
+}

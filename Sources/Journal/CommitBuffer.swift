@@ -1,0 +1,168 @@
+import Events
+
+/// Memory in which batches grow exactly as they will lie in the segment. One owner at a time: the
+/// append queue's lock while it is in front, the writer while it is behind.
+@safe final class CommitBuffer: @unchecked Sendable {
+    /// One batch in the buffer.
+    struct Mark {
+        var header: BatchHeader
+        var origin: Origin
+        /// Of its header in the buffer.
+        var offset: Int
+        /// Behind its last record, which ends at a multiple of eight.
+        var end: Int
+    }
+
+    /// A batch takes no more records once its payload is this long: a reader verifies batches
+    /// whole, and holds at least one in memory.
+    static let batchLimit = 256 << 10
+    /// The largest record, its batch header included.
+    static let recordLimit = 16 << 20
+
+    let capacity: Int
+    private let memory: UnsafeMutableRawPointer
+    private(set) var count = 0
+    private(set) var marks: [Mark] = []
+
+    /// - Parameter capacity: bytes; a multiple of eight. The kernel gives the memory as it is used.
+    init(capacity: Int) {
+        self.capacity = capacity
+        unsafe memory = .allocate(byteCount: capacity, alignment: 4096)
+    }
+
+    deinit { unsafe memory.deallocate() }
+
+    func removeAll() {
+        count = 0
+        marks.removeAll(keepingCapacity: true)
+    }
+
+    /// What `append` may need at most.
+    /// - Returns: nil if an event does not lie within the bytes.
+    static func space(for events: Span<ScannedEvent>, in byteCount: Int, source: String) -> (total: Int, largest: Int)? {
+        var total = 0
+        var largest = 0
+        for index in events.indices {
+            let length = Int(events[index].length)
+            guard Int(events[index].offset) + length <= byteCount else { return nil }
+            total += RecordLayout.size(length)
+            largest = max(largest, RecordLayout.size(length))
+        }
+        let head = BatchHeader.size + source.utf8.count.paddedTo8
+        return (total + (total / batchLimit + 2) * head, largest + head)
+    }
+
+    /// Copies events that were found to fit.
+    func append(
+        _ bytes: Span<UInt8>, _ events: Span<ScannedEvent>, from origin: Origin, position: UInt64, receivedAt: Int64
+    ) {
+        var next = position
+        unsafe bytes.withUnsafeBytes { source in
+            var delay = openBatch(for: origin, position: next, receivedAt: receivedAt)
+            for index in events.indices {
+                if count - marks[marks.count - 1].offset >= Self.batchLimit {
+                    beginBatch(for: origin, position: next, receivedAt: receivedAt)
+                    delay = 0
+                }
+                let event = events[index]
+                unsafe put(event, UnsafeRawBufferPointer(rebasing: source[Int(event.offset)..<Int(event.offset) + Int(event.length)]), delay)
+                marks[marks.count - 1].header.count &+= 1
+                next &+= 1
+            }
+        }
+        marks[marks.count - 1].end = count
+    }
+
+    /// - Returns: the delay of records that arrive now, in milliseconds, in the batch that is open.
+    private func openBatch(for origin: Origin, position: UInt64, receivedAt: Int64) -> UInt16 {
+        if let last = marks.last, last.header.endPosition == position, last.origin == origin {
+            let delay = receivedAt.subtractingReportingOverflow(last.header.receivedAt)
+            let milliseconds = delay.partialValue / 1_000_000
+            if !delay.overflow, delay.partialValue >= 0, milliseconds <= RecordLayout.maximumDelay {
+                return UInt16(milliseconds)
+            }
+        }
+        beginBatch(for: origin, position: position, receivedAt: receivedAt)
+        return 0
+    }
+
+    private func beginBatch(for origin: Origin, position: UInt64, receivedAt: Int64) {
+        if !marks.isEmpty { marks[marks.count - 1].end = count }
+        var header = BatchHeader(
+            kind: BatchHeader.Kind.events, payloadLength: 0, count: 0, firstPosition: position, durablePosition: 0,
+            receivedAt: receivedAt)
+        header.uid = origin.uid
+        header.gid = origin.gid
+        header.pid = origin.pid
+        let name = origin.source.utf8
+        header.sourceLength = UInt16(clamping: name.count)
+        marks.append(Mark(header: header, origin: origin, offset: count, end: count))
+        count += BatchHeader.size
+        let padded = Int(header.sourceLength).paddedTo8
+        precondition(count + padded <= capacity, "the queue has let in more than fits")
+        for byte in name.prefix(Int(header.sourceLength)) {
+            unsafe memory.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+            count += 1
+        }
+        zeroPadding(padded - Int(header.sourceLength))
+    }
+
+    private func zeroPadding(_ bytes: Int) {
+        for _ in 0..<bytes {
+            unsafe memory.storeBytes(of: 0, toByteOffset: count, as: UInt8.self)
+            count += 1
+        }
+    }
+
+    @inline(__always)
+    private func put(_ event: ScannedEvent, _ json: UnsafeRawBufferPointer, _ delay: UInt16) {
+        let size = RecordLayout.size(json.count)
+        precondition(count + size <= capacity, "the queue has let in more than fits")
+        let record = unsafe memory + count
+        // The padding; the JSON overwrites what is its own.
+        unsafe record.storeBytes(of: 0, toByteOffset: size - 8, as: UInt64.self)
+        unsafe record.storeBytes(of: event.length.littleEndian, as: UInt32.self)
+        unsafe record.storeBytes(of: event.index.kind.rawValue, toByteOffset: 4, as: UInt8.self)
+        unsafe record.storeBytes(of: event.index.flags.rawValue, toByteOffset: 5, as: UInt8.self)
+        unsafe record.storeBytes(of: delay.littleEndian, toByteOffset: 6, as: UInt16.self)
+        unsafe Self.put(event.index.event, record + 8)
+        unsafe Self.put(event.index.messageID, record + 16)
+        unsafe Self.put(event.index.userID, record + 24)
+        unsafe Self.put(event.index.anonymousID, record + 32)
+        if let start = json.baseAddress {
+            unsafe (record + RecordLayout.headerSize).copyMemory(from: start, byteCount: json.count)
+        }
+        count += size
+    }
+
+    @inline(__always)
+    private static func put(_ slice: Slice, _ place: UnsafeMutableRawPointer) {
+        unsafe place.storeBytes(of: slice.offset.littleEndian, as: UInt32.self)
+        unsafe place.storeBytes(of: slice.length.littleEndian, toByteOffset: 4, as: UInt32.self)
+    }
+
+    /// Gives a batch its place in a segment: lengths, checksums, header.
+    /// - Parameter offset: of the batch in the segment file.
+    func complete(_ index: Int, seed: ChecksumSeed, offset: Int, durablePosition: UInt64) {
+        let mark = marks[index]
+        var header = mark.header
+        let length = mark.end - mark.offset - BatchHeader.size
+        header.payloadLength = UInt32(length)
+        header.durablePosition = durablePosition
+        var checksum = seed.at(offset)
+        unsafe checksum.update(RawSpan(_unsafeStart: memory + mark.offset + BatchHeader.size, byteCount: length))
+        header.payloadChecksum = checksum.value
+        let bytes = header.encoded(seed.at(offset))
+        unsafe bytes.span.withUnsafeBytes {
+            unsafe UnsafeMutableRawBufferPointer(start: memory + mark.offset, count: BatchHeader.size).copyMemory(from: $0)
+        }
+        marks[index].header = header
+    }
+
+    /// Lends a range of the bytes.
+    func withBytes<Failure: Error>(_ range: Range<Int>, _ body: (Span<UInt8>) throws(Failure) -> Void) throws(Failure) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count, "outside of what was appended")
+        let start = unsafe UnsafePointer((memory + range.lowerBound).assumingMemoryBound(to: UInt8.self))
+        try body(unsafe Span(_unsafeStart: start, count: range.count))
+    }
+}

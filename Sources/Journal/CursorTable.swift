@@ -1,0 +1,139 @@
+import Platform
+import Synchronization
+
+/// All destinations' cursors, and what the manifest knows of them. Any thread.
+final class CursorTable: Sendable {
+    private struct Table {
+        var cursors: [String: JournalCursor]
+        /// Positions that are on disk: what retention goes by.
+        var durable: [String: UInt64]
+        var starts: [String: UInt64]
+        /// Destinations of the running configuration; nil before they were declared.
+        var configured: Set<String>?
+        var version: UInt64 = 0
+        var durableVersion: UInt64 = 0
+    }
+
+    private struct Files {
+        var cursors: CursorFile
+        var manifest: Manifest
+    }
+
+    private let site: JournalSite
+    private let table: Mutex<Table>
+    /// Taken before `table`, and held while writing.
+    private let files: Mutex<Files>
+
+    /// - Parameter cursors: what the file held; a known destination that is not among them begins
+    ///   again at its start.
+    init(_ site: JournalSite, manifest: Manifest, file: CursorFile, cursors: [String: JournalCursor]) {
+        self.site = site
+        let all = cursors.merging(manifest.starts.mapValues { JournalCursor(position: $0) }) { known, _ in known }
+        var table = Table(cursors: all, durable: cursors.mapValues(\.position), starts: manifest.starts)
+        if all != cursors { table.version = 1 }
+        self.table = Mutex(table)
+        files = Mutex(Files(cursors: file, manifest: manifest))
+    }
+
+    /// Makes the destinations known, durably, and takes them for the configured ones: only these
+    /// hold segments. What is known already keeps its start.
+    func declare(_ destinations: [(name: String, start: UInt64)]) throws(JournalError) {
+        for (name, _) in destinations where name.isEmpty || name.utf8.count > 1024 || name.utf8.contains(10) || name.utf8.contains(13) {
+            throw JournalError(.invalidOptions, "journal: a destination's name is one line of at most 1024 bytes")
+        }
+        do throws(SystemError) {
+            try files.withLock { files throws(SystemError) in
+                var manifest = files.manifest
+                let cursors = table.withLock { $0.cursors }
+                for (name, start) in destinations where manifest.starts[name] == nil {
+                    // A cursor that the manifest has forgotten still counts.
+                    manifest.starts[name] = min(start, cursors[name]?.position ?? start)
+                }
+                if manifest != files.manifest {
+                    try site.replace(Manifest.name, with: manifest.encoded)
+                    files.manifest = manifest
+                }
+                let starts = manifest.starts
+                table.withLock { table in
+                    table.starts = starts
+                    table.configured = Set(destinations.map(\.name))
+                    for (name, start) in starts where table.cursors[name] == nil {
+                        table.cursors[name] = JournalCursor(position: start)
+                        table.version &+= 1
+                    }
+                }
+            }
+            // So that a cursor that is missing later is one that was lost.
+            try commit()
+        } catch {
+            throw JournalError("make the destinations known", error)
+        }
+    }
+
+    /// - Returns: nil for a destination that was never declared.
+    func cursor(of name: String) -> JournalCursor? {
+        table.withLock { $0.cursors[name] }
+    }
+
+    /// Positions of all destinations ever known.
+    var positions: [String: UInt64] { table.withLock { $0.cursors.mapValues(\.position) } }
+
+    /// Destinations of the running configuration that stand below `position`.
+    func configured(below position: UInt64) -> [(name: String, position: UInt64)] {
+        table.withLock { table in
+            (table.configured ?? []).sorted().compactMap { name in
+                guard let cursor = table.cursors[name], cursor.position < position else { return nil }
+                return (name, cursor.position)
+            }
+        }
+    }
+
+    /// Takes a cursor, unless it lies below the one there is.
+    func advance(_ name: String, to cursor: JournalCursor) {
+        precondition(cursor.state.count <= JournalCursor.stateLimit, "a cursor's state is at most 4 KiB")
+        table.withLock { table in
+            if let old = table.cursors[name], cursor.position < old.position || cursor == old { return }
+            table.cursors[name] = cursor
+            table.version &+= 1
+        }
+    }
+
+    /// Moves destinations that are behind up to `position`, their state kept.
+    /// - Returns: what each of them loses.
+    func push(to position: UInt64) -> [(name: String, positions: Range<UInt64>)] {
+        table.withLock { table in
+            var lost: [(name: String, positions: Range<UInt64>)] = []
+            for name in (table.configured ?? []).sorted() {
+                var cursor = table.cursors[name] ?? JournalCursor(position: table.starts[name] ?? 0)
+                guard cursor.position < position else { continue }
+                lost.append((name, cursor.position..<position))
+                cursor.position = position
+                table.cursors[name] = cursor
+                table.version &+= 1
+            }
+            return lost
+        }
+    }
+
+    /// Below this no configured destination needs anything, durably; nil: nobody has said yet which
+    /// destinations there are.
+    var floor: UInt64? {
+        table.withLock { table in
+            guard let configured = table.configured else { return nil }
+            return configured.map { table.durable[$0] ?? table.starts[$0] ?? 0 }.min() ?? .max
+        }
+    }
+
+    /// Returns when every cursor taken so far is durable.
+    func commit() throws(SystemError) {
+        try files.withLock { files throws(SystemError) in
+            let (version, durable, cursors) = table.withLock { ($0.version, $0.durableVersion, $0.cursors) }
+            guard version != durable else { return }
+            try files.cursors.write(cursors)
+            table.withLock { table in
+                table.durableVersion = version
+                table.durable = cursors.mapValues(\.position)
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/// How the journal is, at one moment.
+package struct JournalStatistics: Sendable, Equatable {
+    /// The first position kept.
+    package var first: UInt64
+    /// The position that the next event gets.
+    package var next: UInt64
+    package var durable: UInt64
+    package var acknowledged: UInt64
+    /// Bytes that all segment files have, the prepared one included.
+    package var bytes: Int
+    package var segments: Int
+    /// Bytes that wait for the writer.
+    package var queuedBytes: Int
+    /// Damage met since the start: at most a thousand, one by one.
+    package var gaps: [Gap]
+    package var gapCount: Int
+    /// Why events are not taken now; nil: they are.
+    package var problem: String?
+}

@@ -1,0 +1,221 @@
+import Platform
+import Telemetry
+
+/// Commits what the queue holds: one write, one sync, then everybody may know. One thread at a time;
+/// `step` never waits for anything but the disk, so that a simulation can call it too.
+///
+/// A file that failed once is never written or synced again: after a failed fdatasync the kernel
+/// may call lost pages clean. What was not acknowledged is still in memory, and goes to a fresh
+/// segment.
+final class JournalWriter: @unchecked Sendable {
+    enum Outcome: Equatable {
+        case idle
+        case wrote
+        /// Something is left that cannot be written now: no next segment, or the disk fails.
+        case stuck
+    }
+
+    private struct Current {
+        var segment: Segment
+        var file: any DiskFile
+        var seed: ChecksumSeed
+        /// Where the next batch goes.
+        var offset: Int
+        /// The position after the last event written.
+        var end: UInt64
+        var hasUnsynced = false
+        var room: Int { segment.capacity - offset }
+    }
+
+    private let site: JournalSite
+    private let queue: AppendQueue
+    private let segments: SegmentList
+    private let spare: SpareSegment
+    private let ends: JournalEnds
+    private let onDurable: @Sendable (UInt64) -> Void
+
+    private var current: Current?
+    /// What was taken from the queue and is not committed yet.
+    private var buffer: CommitBuffer?
+    /// The batch to write next; those before `committed` need not be written again.
+    private var mark = 0
+    private var committed = 0
+    private var failing = false
+    private var lastSync: Instant
+
+    init(
+        _ site: JournalSite, queue: AppendQueue, segments: SegmentList, spare: SpareSegment, ends: JournalEnds,
+        current: (segment: Segment, file: any DiskFile, offset: Int)?, onDurable: @escaping @Sendable (UInt64) -> Void
+    ) {
+        self.site = site
+        self.queue = queue
+        self.segments = segments
+        self.spare = spare
+        self.ends = ends
+        self.onDurable = onDurable
+        lastSync = site.clock.now()
+        self.current = current.map {
+            Current(
+                segment: $0.segment, file: $0.file, seed: site.seed($0.segment), offset: $0.offset,
+                end: $0.segment.endPosition)
+        }
+    }
+
+    /// When `step` has to be called again though nobody rings; nil: not by itself.
+    var deadline: Instant? {
+        guard case .interval(let interval) = site.options.sync, current?.hasUnsynced == true else { return nil }
+        return lastSync + interval
+    }
+
+    func step() -> Outcome {
+        if buffer == nil {
+            buffer = queue.take()
+            mark = 0
+            committed = 0
+        }
+        guard let buffer else {
+            syncIfDue()
+            return .idle
+        }
+        // A second attempt, in a fresh segment; whoever calls comes back for a third.
+        for _ in 0..<2 {
+            do throws(SystemError) {
+                guard try commit(buffer) else { return .stuck }
+                queue.setRoom(current?.room ?? 0)
+                queue.giveBack(buffer)
+                self.buffer = nil
+                if failing {
+                    failing = false
+                    queue.close(nil)
+                    site.telemetry.emit(JournalWritesAgain())
+                }
+                syncIfDue()
+                return .wrote
+            } catch {
+                retire(error)
+            }
+        }
+        return .stuck
+    }
+
+    /// Makes what was written durable, whatever the mode. For the end.
+    func finish() {
+        guard let current, current.hasUnsynced, site.options.sync != .never else { return }
+        do throws(SystemError) { try syncCurrent() } catch { retire(error) }
+    }
+
+    // MARK: - Committing
+
+    /// - Returns: false if there is no segment to write to.
+    private func commit(_ buffer: CommitBuffer) throws(SystemError) -> Bool {
+        while true {
+            if current == nil {
+                guard try begin(at: buffer.marks[mark].header.firstPosition) else { return false }
+            }
+            try writeWhatFits(buffer)
+            if mark == buffer.marks.count { break }
+            try seal()
+        }
+        if site.options.sync == .always {
+            try syncCurrent()
+        } else {
+            committed = mark
+            if site.options.sync == .never { publish() }
+            if let current { acknowledge(current.end) }
+        }
+        return true
+    }
+
+    private func writeWhatFits(_ buffer: CommitBuffer) throws(SystemError) {
+        guard var current else { return }
+        let start = buffer.marks[mark].offset
+        var last = mark
+        while last < buffer.marks.count, buffer.marks[last].end - start <= current.room { last += 1 }
+        guard last > mark else { return }
+        for index in mark..<last {
+            buffer.complete(
+                index, seed: current.seed, offset: current.offset + buffer.marks[index].offset - start,
+                durablePosition: ends.durable)
+            current.segment.note(receivedAt: buffer.marks[index].header.receivedAt)
+        }
+        let range = start..<buffer.marks[last - 1].end
+        try buffer.withBytes(range) { (bytes) throws(SystemError) in
+            try current.file.write(bytes, at: current.offset)
+        }
+        current.offset += range.count
+        current.end = buffer.marks[last - 1].header.endPosition
+        current.hasUnsynced = true
+        self.current = current
+        mark = last
+    }
+
+    private func syncCurrent() throws(SystemError) {
+        try current?.file.sync()
+        current?.hasUnsynced = false
+        lastSync = site.clock.now()
+        committed = mark
+        publish()
+        if let current { acknowledge(current.end) }
+    }
+
+    private func publish() {
+        guard let current else { return }
+        current.segment.publish(readable: current.offset, end: current.end)
+        ends.durable = current.end
+    }
+
+    private func acknowledge(_ position: UInt64) {
+        ends.acknowledged = position
+        onDurable(position)
+    }
+
+    private func syncIfDue() {
+        guard let deadline, site.clock.now() >= deadline else { return }
+        do throws(SystemError) { try syncCurrent() } catch { retire(error) }
+    }
+
+    // MARK: - From segment to segment
+
+    private func begin(at position: UInt64) throws(SystemError) -> Bool {
+        guard let (segment, file) = try spare.take(as: position) else { return false }
+        segments.append(segment)
+        current = Current(segment: segment, file: file, seed: site.seed(segment), offset: 0, end: position)
+        return true
+    }
+
+    /// Ends the current segment: one sync for its last batches and its seal.
+    private func seal() throws(SystemError) {
+        guard let current else { return }
+        let times = current.segment.receiveTimes
+        let seal = Seal(
+            validLength: current.offset, endPosition: current.end, earliest: times.earliest, latest: times.latest)
+        let place = current.segment.capacity
+        try current.file.write(seal.encoded(current.seed, at: place, now: site.clock.wallClock()).span, at: place)
+        if site.options.sync == .never {
+            committed = mark
+            publish()
+        } else {
+            try syncCurrent()
+        }
+        current.segment.seal()
+        self.current = nil
+    }
+
+    /// Gives a file up that failed.
+    private func retire(_ error: SystemError) {
+        var detail = "\(error); the file is given up"
+        if let current {
+            if site.options.sync != .always, current.hasUnsynced {
+                detail += "; positions \(ends.durable) to \(current.end) (exclusive), acknowledged as written, may not be on disk"
+                publish()
+            }
+            current.segment.seal()
+        }
+        current = nil
+        mark = committed
+        site.telemetry.emit(JournalWriteFailed(detail: detail))
+        guard buffer != nil else { return }
+        failing = true
+        queue.close("the journal cannot be written: \(error); see the daemon's log")
+    }
+}

@@ -1,0 +1,79 @@
+import Platform
+import Synchronization
+import Telemetry
+
+/// Knows the damage that was met, tells it once, and keeps a copy of the bytes in `quarantine/`:
+/// retention may remove the segment before somebody has looked. Any thread.
+final class Quarantine: Sendable {
+    /// Gaps that are remembered one by one; the rest are counted.
+    private static let limit = 1000
+    /// Bytes of one range that are copied.
+    private static let copyLimit = 64 << 20
+
+    private struct State {
+        var gaps: [Gap] = []
+        var count = 0
+    }
+
+    private let site: JournalSite
+    private let state = Mutex(State())
+
+    init(_ site: JournalSite) { self.site = site }
+
+    var gaps: (known: [Gap], count: Int) { state.withLock { ($0.gaps, $0.count) } }
+
+    /// Takes note of damage, the first time it is met.
+    func report(_ gap: Gap, file: (any DiskFile)?) {
+        let new = state.withLock { state in
+            if state.gaps.contains(where: { $0.path == gap.path && $0.bytes.lowerBound == gap.bytes.lowerBound && $0.positions.lowerBound == gap.positions.lowerBound }) {
+                return false
+            }
+            state.count += 1
+            if state.gaps.count < Self.limit { state.gaps.append(gap) }
+            return state.count <= Self.limit
+        }
+        guard new else { return }
+        var gap = gap
+        if let file, !gap.bytes.isEmpty {
+            do throws(SystemError) {
+                gap.copy = try copy(gap.bytes, of: file)
+                state.withLock { state in
+                    for index in state.gaps.indices
+                    where state.gaps[index].path == gap.path && state.gaps[index].bytes == gap.bytes {
+                        state.gaps[index].copy = gap.copy
+                    }
+                }
+            } catch {
+                site.telemetry.emit(JournalFile(detail: "damaged bytes could not be copied to quarantine/: \(error)"))
+            }
+        }
+        site.telemetry.emit(JournalGap(gap: gap))
+    }
+
+    /// Copies bytes of a segment; again gives the copy that is there.
+    /// - Returns: the copy's path; at most 64 MiB are copied.
+    @discardableResult
+    func copy(_ range: Range<Int>, of file: any DiskFile) throws(SystemError) -> String {
+        let directory = site.path("quarantine")
+        try site.disk.makeDirectory(directory, permissions: 0o750)
+        let name = file.path.split(separator: "/").last.map(String.init) ?? "segment"
+        let path = "\(directory)/\(name)-\(range.lowerBound)-\(range.count)"
+        if try site.disk.status(path) != nil { return path }
+        let copy = try site.disk.open(path + ".new", .createOrReadWrite)
+        try copy.truncate(to: 0)
+        let end = min(range.upperBound, range.lowerBound + Self.copyLimit)
+        var offset = range.lowerBound
+        var piece: [UInt8] = []
+        while offset < end {
+            piece.removeAll(keepingCapacity: true)
+            let got = try file.read(min(1 << 20, end - offset), at: offset, appendingTo: &piece)
+            if got == 0 { break }
+            try copy.write(piece.span, at: offset - range.lowerBound)
+            offset += got
+        }
+        try copy.sync()
+        try site.disk.rename(path + ".new", to: path)
+        try site.disk.syncDirectory(directory)
+        return path
+    }
+}

@@ -1,0 +1,49 @@
+import Platform
+import Telemetry
+
+/// Decides which segments go: the oldest, when they are older or more than `retain` allows, and
+/// never one above the durable cursor of a configured destination. One thread at a time.
+struct Retention {
+    let site: JournalSite
+    let segments: SegmentList
+    let cursors: CursorTable
+
+    /// Removes what may go.
+    /// - Parameter needed: bytes wanted for another segment.
+    /// - Returns: whether there is room for them below `retain`'s size.
+    func run(needed: Int) throws(SystemError) -> Bool {
+        guard var floor = cursors.floor else { return true }
+        let all = segments.all
+        var total = all.reduce(needed) { $0 + $1.fileSize }
+        let oldest = site.clock.wallClock() &- site.options.retainTime.inNanoseconds
+        var removed = 0
+        defer {
+            if removed > 0 {
+                site.telemetry.emit(JournalSegmentsRemoved(count: removed, first: segments.first?.firstPosition ?? 0))
+            }
+        }
+        // The last one is being written, or was.
+        for segment in all.dropLast() {
+            let isOld = segment.receiveTimes.latest < oldest &- RecordLayout.maximumDelay * 1_000_000
+            let isTooMuch = total > site.options.retainSize
+            guard isOld || isTooMuch, segment.isSealed else { break }
+            let end = segment.endPosition
+            if end > floor {
+                guard isTooMuch, site.options.whenFull == .dropOldest else { break }
+                for (name, positions) in cursors.push(to: end) {
+                    site.telemetry.emit(JournalDroppedOldest(destination: name, positions: positions))
+                }
+                // A cursor is durable before anything below it goes: the other order is a journal
+                // that cannot be opened.
+                try cursors.commit()
+                floor = end
+            }
+            segments.removeFirst(segment)
+            try site.disk.remove(segment.path)
+            total -= segment.fileSize
+            removed += 1
+        }
+        if removed > 0 { try site.disk.syncDirectory(site.directory) }
+        return total <= site.options.retainSize
+    }
+}

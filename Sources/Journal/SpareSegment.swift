@@ -1,0 +1,74 @@
+import Platform
+import Synchronization
+import Telemetry
+
+/// The next segment, made before it is needed: a file `spare` full of zeros, on disk down to its
+/// directory entry. A write into it changes no metadata, so that an fdatasync costs one write.
+/// The keeper makes it, the writer takes it.
+final class SpareSegment: Sendable {
+    static let name = "spare"
+    /// Bytes that are written, and synced, at a time: group commits share the disk with this.
+    private static let piece = 4 << 20
+
+    private struct State {
+        var ready = false
+        var problem: String?
+    }
+
+    private let site: JournalSite
+    private let state = Mutex(State())
+
+    init(_ site: JournalSite) { self.site = site }
+
+    var isReady: Bool { state.withLock { $0.ready } }
+
+    /// Makes one, unless there is one.
+    func prepare() throws(SystemError) {
+        guard !isReady else { return }
+        let size = site.options.segmentSize
+        let path = site.path(Self.name)
+        // It gets this name only once it is whole.
+        if let status = try site.disk.status(path), status.size == size {
+            state.withLock { $0.ready = true }
+            return
+        }
+        guard try site.disk.freeSpace(site.directory) - size >= site.options.reserveBytes else {
+            throw SystemError.outOfSpace("pwrite", path)
+        }
+        let temporary = path + ".new"
+        let file = try site.disk.open(temporary, .createOrReadWrite)
+        do throws(SystemError) {
+            try file.truncate(to: 0)
+            let zeros = [UInt8](repeating: 0, count: min(Self.piece, size))
+            var offset = 0
+            while offset < size {
+                let count = min(zeros.count, size - offset)
+                try file.write(zeros.span.extracting(first: count), at: offset)
+                if site.options.sync != .never { try file.sync() }
+                offset += count
+            }
+            try site.disk.rename(temporary, to: path)
+            try site.disk.syncDirectory(site.directory)
+        } catch {
+            // Half a file would hold the space that is lacking.
+            try? site.disk.remove(temporary)
+            throw error
+        }
+        state.withLock { $0.ready = true }
+    }
+
+    /// Gives the spare a segment's name, durably.
+    /// - Returns: nil if there is none ready.
+    func take(as position: UInt64) throws(SystemError) -> (segment: Segment, file: any DiskFile)? {
+        guard isReady else { return nil }
+        let path = site.path(Segment.name(position))
+        state.withLock { $0.ready = false }
+        try site.disk.rename(site.path(Self.name), to: path)
+        try site.disk.syncDirectory(site.directory)
+        let file = try site.disk.open(path, .readWrite)
+        let segment = Segment(
+            firstPosition: position, path: path, fileSize: site.options.segmentSize, readable: 0, end: position,
+            sealed: false)
+        return (segment, file)
+    }
+}

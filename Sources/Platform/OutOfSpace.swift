@@ -1,0 +1,11 @@
+import Glibc
+
+extension SystemError {
+    /// The filesystem, or somebody's quota on it, is full: it goes away when something is removed.
+    package var isOutOfSpace: Bool { code == ENOSPC || code == EDQUOT }
+
+    /// For a write that is not even tried, because there is no room for it.
+    package static func outOfSpace(_ call: String, _ subject: String) -> SystemError {
+        SystemError(call, subject, code: ENOSPC)
+    }
+}
