@@ -115,7 +115,7 @@ struct NDJSONStream {
             state = .skippingLine
             return true
         }
-        JSONText.append(bytes.extracting(at..<end), to: &carry)
+        carry.append(contentsOf: bytes.extracting(at..<end))
         at = end
         guard feed != nil else { return true }
         endFirstLine(at: door)
@@ -140,9 +140,7 @@ struct NDJSONStream {
     }
 
     private mutating func refuseCarry(at door: SourceDoor) {
-        let refusal = Refusal(
-            reason: .tooLarge,
-            detail: "an event may have \(door.maximumEventSize) bytes (max_event_size); this line has more")
+        let refusal = Refusal.tooLarge(maximum: door.maximumEventSize)
         door.refuse(refusal)
         ledger.add(lines: 1, queuedUpTo: nil)
         if wantsAnswers { Answer.refuse(refusal, line: ledger.lines, to: &answers) }

@@ -5,7 +5,7 @@ import Platform
 /// an idle connection owns next to nothing. Belongs to its event loop.
 final class SourceDoor {
     let maximumEventSize: Int
-    let controlReader = PathReader()
+    let controlReader: PathReader
     /// Of the last scan; reused for every one.
     var accepted: [ScannedEvent] = []
     var refused: [ScannedRefusal] = []
@@ -18,6 +18,7 @@ final class SourceDoor {
     init(limits: SourceLimits, appender: any EventAppender, statistics: SourceStatistics, clock: any Clock) {
         maximumEventSize = limits.maximumEventSize
         scanner = EventScanner(maximumEventSize: limits.maximumEventSize, maximumDepth: limits.maximumDepth)
+        controlReader = PathReader(maximumEventSize: limits.maximumEventSize, maximumDepth: limits.maximumDepth)
         self.appender = appender
         self.statistics = statistics
         self.clock = clock
