@@ -3,7 +3,7 @@
 #include <new>
 
 psj_parser *psj_parser_create(size_t max_bytes, size_t max_depth) {
-    if (max_bytes == 0 || max_depth == 0 || max_bytes > UINT32_MAX || max_depth > max_bytes) return nullptr;
+    if (max_bytes == 0 || max_depth == 0 || max_bytes > UINT32_MAX) return nullptr;
     std::unique_ptr<psj_parser> parser(new (std::nothrow) psj_parser);
     if (!parser) return nullptr;
     // The library's own depth bounds its second stage alone: the least will do.

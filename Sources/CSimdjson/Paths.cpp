@@ -68,11 +68,15 @@ std::unique_ptr<psj_paths> compile(const std::vector<Segments> &paths) {
 } // namespace
 } // namespace penstock
 
-psj_paths *psj_paths_create(const char *const *segments, const uint32_t *segment_counts, size_t path_count) {
+psj_paths *psj_paths_create(const uint8_t *text, const uint32_t *lengths, const uint32_t *counts, size_t path_count) {
     try {
+        const char *segment = reinterpret_cast<const char *>(text);
         std::vector<penstock::Segments> paths(path_count);
         for (size_t i = 0; i < path_count; i++) {
-            for (uint32_t k = 0; k < segment_counts[i]; k++) paths[i].emplace_back(*segments++);
+            for (uint32_t k = 0; k < counts[i]; k++) {
+                paths[i].emplace_back(segment, *lengths);
+                segment += *lengths++;
+            }
         }
         return penstock::compile(paths).release();
     } catch (...) {

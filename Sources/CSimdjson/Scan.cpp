@@ -38,7 +38,6 @@ private:
         case simdjson::UTF8_ERROR: return PSJ_INVALID_UTF8;
         case simdjson::UNCLOSED_STRING: return PSJ_UNCLOSED_STRING;
         case simdjson::UNESCAPED_CHARS: return PSJ_CONTROL_CHARACTER;
-        case simdjson::MEMALLOC: return PSJ_OUT_OF_MEMORY;
         default: return PSJ_INVALID_JSON;
         }
         backslash = find_backslash(bytes, length);

@@ -93,8 +93,7 @@ enum psj_verdict {
     PSJ_TRAITS_NOT_OBJECT,
     PSJ_CONTEXT_NOT_OBJECT,
     PSJ_NAME_NOT_STRING,
-    PSJ_TIMESTAMP_NOT_STRING,
-    PSJ_OUT_OF_MEMORY
+    PSJ_TIMESTAMP_NOT_STRING
 };
 
 /* Unicode scalar values, counted in the decoded text. */
@@ -146,12 +145,12 @@ typedef struct {
 } psj_value;
 
 /* A set of paths compiled to a trie; immutable once made, shareable between threads. A path is
- * its decoded segments (UTF-8), each NUL-free; a segment of digits (no leading zero, at most nine)
- * also matches an array index. */
+ * its segments, decoded; a segment of digits (no leading zero, at most nine) also matches an
+ * array index. */
 typedef struct psj_paths psj_paths;
-/* segments: all paths' segments one after the other; segment_counts[i] of them belong to path i.
- * NULL without memory. */
-psj_paths *psj_paths_create(const char *const *segments, const uint32_t *segment_counts, size_t path_count);
+/* text: all segments of all paths one after the other; lengths[k] bytes belong to the k-th of
+ * them, and counts[i] segments to path i. Keeps none of it. NULL without memory. */
+psj_paths *psj_paths_create(const uint8_t *text, const uint32_t *lengths, const uint32_t *counts, size_t path_count);
 void psj_paths_destroy(psj_paths *paths);
 
 /* Fetches all paths from one event that was validated before, in one pass. values[i] answers
