@@ -1,3 +1,5 @@
+import Events
+
 extension Span<UInt8> {
     /// Whether `part` lies somewhere within. Time is bounded by 64 times the length.
     func contains(_ part: Span<UInt8>) -> Bool {
