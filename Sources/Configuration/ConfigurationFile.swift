@@ -104,18 +104,20 @@ final class ConfigurationFile: Sendable {
         return lines
     }
 
-    /// What strerror(3) says, where Foundation kept it.
+    /// The reason in a few words, without Foundation's sentence around it.
     static func reason(_ error: any Error) -> String {
         var cause = error as NSError
         while let next = cause.userInfo[NSUnderlyingErrorKey] as? NSError { cause = next }
-        if cause.domain == NSPOSIXErrorDomain, let code = POSIXErrorCode(rawValue: Int32(clamping: cause.code)) {
-            return POSIXError(code).localizedDescription
+        guard cause.domain == NSPOSIXErrorDomain else {
+            return error is CocoaError ? "it is not a readable file" : error.localizedDescription
         }
-        switch (error as NSError).code {
-        case CocoaError.fileReadNoSuchFile.rawValue, CocoaError.fileNoSuchFile.rawValue:
-            return "there is no such file"
-        case CocoaError.fileReadNoPermission.rawValue: return "permission denied"
-        default: return error.localizedDescription
+        switch POSIXErrorCode(rawValue: Int32(clamping: cause.code)) {
+        case .ENOENT: return "no such file or directory"
+        case .EACCES, .EPERM: return "permission denied"
+        case .EISDIR: return "it is a directory"
+        case .ELOOP: return "too many symbolic links"
+        case .EMFILE, .ENFILE: return "too many open files"
+        default: return "errno \(cause.code), see errno(3)"
         }
     }
 }

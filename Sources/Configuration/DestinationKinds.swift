@@ -1,3 +1,4 @@
+import Events
 import Foundation
 
 // Values that only destinations have.
@@ -141,7 +142,7 @@ extension Kind where Value == SecretTemplate {
                 }
                 return SecretTemplate(pieces: [.literal("{}")])
             }
-            return JSONText.render(node, secretsAllowed: true, diagnostics)
+            return JSONRendering.render(node, secretsAllowed: true, diagnostics)
         }
     }
 }

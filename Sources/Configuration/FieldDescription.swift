@@ -2,7 +2,7 @@
 /// from the same declaration that the parser uses (`Field`).
 package struct FieldDescription: Sendable {
     package var name: String
-    package var type: FieldType
+    package var type: FieldShape
     /// As one would write it; nil: none, or it depends.
     package var defaultText: String?
     /// One line.
@@ -12,7 +12,7 @@ package struct FieldDescription: Sendable {
     package var isSupported: Bool
 }
 
-package indirect enum FieldType: Sendable {
+package indirect enum FieldShape: Sendable {
     /// What kind of text: "a path", "a filter".
     case text(String)
     case integer(ClosedRange<Int>)
@@ -23,8 +23,8 @@ package indirect enum FieldType: Sendable {
     case choice([String])
     case section([FieldDescription])
     /// Names of the user's, each with a value of this type.
-    case map(of: FieldType)
-    case list(of: FieldType)
+    case map(of: FieldShape)
+    case list(of: FieldShape)
     case anything
     /// Of a key that this version refuses.
     case unsupported

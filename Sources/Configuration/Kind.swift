@@ -3,13 +3,13 @@ import Routing
 /// A type of value: how it is read from YAML, shown, and described. Reading reports what is wrong
 /// at the value and gives nil.
 struct Kind<Value: Sendable>: Sendable {
-    var type: FieldType
+    var type: FieldShape
     var show: @Sendable (Value) -> String?
     /// With the key's name, for messages.
     var read: @Sendable (YAMLNode, String, Diagnostics) -> Value?
 
     init(
-        _ type: FieldType, show: @escaping @Sendable (Value) -> String? = { _ in nil },
+        _ type: FieldShape, show: @escaping @Sendable (Value) -> String? = { _ in nil },
         read: @escaping @Sendable (YAMLNode, String, Diagnostics) -> Value?
     ) {
         self.type = type
@@ -20,7 +20,7 @@ struct Kind<Value: Sendable>: Sendable {
     /// A kind of single value made of text.
     /// - Parameter convert: nil is "not `what`", reported with `hint`.
     static func text(
-        _ what: String, _ type: FieldType, hint: String? = nil, show: @escaping @Sendable (Value) -> String? = { _ in nil },
+        _ what: String, _ type: FieldShape, hint: String? = nil, show: @escaping @Sendable (Value) -> String? = { _ in nil },
         convert: @escaping @Sendable (String) -> Value?
     ) -> Kind {
         Kind(type, show: show) { node, key, diagnostics in
@@ -36,6 +36,7 @@ struct Kind<Value: Sendable>: Sendable {
 func plainText(
     _ node: YAMLNode, _ key: String, _ what: String, hint: String? = nil, _ diagnostics: Diagnostics
 ) -> String? {
+    if node.scalar?.isMistagged == true { return nil }
     guard let scalar = node.scalar, !scalar.isSecret else {
         let reason = node.scalar?.isSecret == true ? SecretParsing.whereAllowed : hint
         diagnostics.error(at: node.place, "\(quoted(key)) has to be \(what), not \(node.found)", hint: reason)
@@ -77,7 +78,7 @@ extension Kind where Value == Duration {
 
 extension Kind where Value: Comparable {
     fileprivate static func bounded(
-        _ what: String, _ type: FieldType, _ bounds: ClosedRange<Value>, hint: String?,
+        _ what: String, _ type: FieldShape, _ bounds: ClosedRange<Value>, hint: String?,
         show: @escaping @Sendable (Value) -> String, convert: @escaping @Sendable (String) -> Value?
     ) -> Kind where Value: Sendable {
         let unbounded = Kind.text(what, type, hint: hint, show: show, convert: convert)

@@ -29,6 +29,7 @@ enum Quantity {
         case "MiB": shift = 20
         case "GiB": shift = 30
         case "TiB": shift = 40
+        case "PiB": shift = 50
         default: return nil
         }
         let (product, overflow) = number.multipliedReportingOverflow(by: 1 << shift)
@@ -60,7 +61,7 @@ enum Quantity {
     }
 
     static func text(_ size: Int) -> String {
-        for (unit, shift) in [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)]
+        for (unit, shift) in [("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)]
         where size != 0 && size.isMultiple(of: 1 << shift) {
             return "\(size >> shift)\(unit)"
         }

@@ -5,6 +5,7 @@ import Routing
 extension Kind where Value == Rules.Condition {
     static var filter: Kind {
         Kind(.text("a filter"), show: \.text) { node, key, diagnostics in
+            if node.scalar?.isMistagged == true { return nil }
             guard let scalar = node.scalar, !scalar.isSecret else {
                 diagnostics.error(
                     at: node.place, "\(quoted(key)) has to be a filter, not \(node.found)", hint: FilterQuoting.hint)
@@ -53,7 +54,9 @@ extension FilterQuoting {
     /// YAML took what follows ` #` for a comment, though it may have been meant.
     static func cutOff(_ node: YAMLNode) -> Bool {
         guard let scalar = node.scalar, scalar.isPlain else { return false }
-        return node.place.text.unicodeScalars.dropFirst(scalar.column - 1).split(separator: "#").dropFirst().contains { _ in true }
+        var rest = String.UnicodeScalarView()
+        rest.append(contentsOf: node.place.text.unicodeScalars.dropFirst(max(0, scalar.column - 2)))
+        return String(rest).contains(" #")
     }
 }
 
@@ -112,7 +115,7 @@ extension Kind where Value == [Rules.Step] {
             return nil
         }
         guard let operation else { return nil }
-        let text = "{\"set\":\(operation.text)" + (condition.map { ",\"where\":\(JSONText.string($0.text))" } ?? "") + "}"
+        let text = "{\"set\":\(operation.text)" + (condition.map { ",\"where\":\(JSONRendering.string($0.text))" } ?? "") + "}"
         return .init(transform: Transform(.set(operation.transform), where: condition?.filter ?? .always), text: text)
     }
 }

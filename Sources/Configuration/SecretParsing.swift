@@ -16,6 +16,7 @@ enum SecretParsing {
 
     /// A header's value.
     static func template(_ node: YAMLNode, _ diagnostics: Diagnostics) -> SecretTemplate? {
+        if node.scalar?.isMistagged == true { return nil }
         guard let scalar = node.scalar, !scalar.isNull else {
             diagnostics.error(at: node.place, "expected text, found \(node.found)")
             return nil

@@ -36,7 +36,7 @@ final class SecretStore {
                     }
                     switch encoding {
                     case .plain: return .secret(Secret(name: name, value: value))
-                    case .json: return .secret(Secret(name: name, value: JSONText.string(value)))
+                    case .json: return .secret(Secret(name: name, value: JSONRendering.string(value)))
                     }
                 }
             })

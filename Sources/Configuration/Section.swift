@@ -5,6 +5,7 @@ struct Field<Target: Sendable>: Sendable {
     let name: String
     let summary: String
     let isRequired: Bool
+    let isSupported: Bool
     /// The default is the target's own value before anything was read.
     let describe: @Sendable (Target?) -> FieldDescription
     let read: @Sendable (YAMLEntry, inout Target, Diagnostics) -> [String: YAMLEntry]
@@ -16,6 +17,7 @@ struct Field<Target: Sendable>: Sendable {
         self.name = name
         self.summary = summary
         isRequired = required
+        isSupported = true
         describe = { target in
             FieldDescription(
                 name: name, type: kind.type, defaultText: required ? nil : target.flatMap { kind.show($0[keyPath: path]) },
@@ -34,6 +36,7 @@ struct Field<Target: Sendable>: Sendable {
         self.name = name
         self.summary = summary
         isRequired = false
+        isSupported = true
         describe = { target in
             FieldDescription(
                 name: name, type: kind.type,
@@ -51,6 +54,7 @@ struct Field<Target: Sendable>: Sendable {
         self.name = name
         self.summary = summary
         isRequired = false
+        isSupported = true
         describe = { target in
             FieldDescription(
                 name: name, type: .section(section.describe(target)), defaultText: nil, summary: summary, isRequired: false,
@@ -66,6 +70,7 @@ struct Field<Target: Sendable>: Sendable {
         self.name = name
         self.summary = summary
         isRequired = false
+        isSupported = false
         describe = { _ in
             FieldDescription(
                 name: name, type: .unsupported, defaultText: nil, summary: summary, isRequired: false, isSupported: false)
@@ -90,6 +95,8 @@ struct Section<Target: Sendable>: Sendable {
 
     func describe(_ target: Target?) -> [FieldDescription] { fields.map { $0.describe(target) } }
 
+    private var supported: String { fields.filter(\.isSupported).map(\.name).joined(separator: ", ") }
+
     /// Reads what is there; what is not keeps the target's value.
     /// - Parameters:
     ///   - owner: for messages: `source "apps"`.
@@ -103,7 +110,7 @@ struct Section<Target: Sendable>: Sendable {
         guard let entries = node.entries else {
             diagnostics.error(
                 at: node.place, "\(owner) has to be a map, not \(node.found)",
-                hint: "its keys are \(fields.map(\.name).joined(separator: ", "))")
+                hint: "its keys are \(supported)")
             return [:]
         }
         var found: [String: YAMLEntry] = [:]
@@ -114,11 +121,10 @@ struct Section<Target: Sendable>: Sendable {
             } else if let reason = elsewhere(entry.key) {
                 diagnostics.error(at: entry.place, reason)
             } else {
-                let names = fields.map(\.name)
                 diagnostics.error(
                     at: entry.place, "unknown key \(quoted(entry.key)) in \(owner)",
-                    hint: NearestName.find(entry.key, among: names).map { "did you mean \(quoted($0))?" }
-                        ?? "the keys are \(names.joined(separator: ", "))")
+                    hint: NearestName.find(entry.key, among: fields.map(\.name)).map { "did you mean \(quoted($0))?" }
+                        ?? "the keys are \(supported)")
             }
         }
         for field in fields where field.isRequired && found[field.name] == nil {

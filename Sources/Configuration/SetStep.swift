@@ -13,8 +13,8 @@ struct SetStep {
                 hint: "write set: { properties.name: value }")
             return nil
         }
-        guard let text = JSONText.render(node, secretsAllowed: false, diagnostics) else { return nil }
-        guard case .object(let members)? = JSONText.value(node) else {
+        guard let text = JSONRendering.render(node, secretsAllowed: false, diagnostics) else { return nil }
+        guard case .object(let members)? = JSONRendering.value(node) else {
             diagnostics.error(at: node.place, "a number that is too large", hint: "put it in quotes if it is meant as text")
             return nil
         }

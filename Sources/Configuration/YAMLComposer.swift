@@ -49,7 +49,8 @@ struct YAMLComposer {
                 guard let name = names.first, rename(name, at: position) else {
                     diagnostics.error(
                         at: file.place(line: position.line, column: position.column),
-                        "the key \(quoted(names.first ?? "")) is set twice in this map", hint: "remove one of them")
+                        "this key is set twice in its map, or it is not plain text",
+                        hint: "remove one of the two; a key that is a map, a list or an alias is not allowed")
                     return nil
                 }
             } catch {
@@ -133,6 +134,13 @@ struct YAMLComposer {
     }
 
     private func syntaxError(_ problem: String, _ mark: Mark, _ context: YamlError.Context?) {
+        // A quote that is never closed is found at the end of the file; where it opens is of more use.
+        if let context, problem.contains("unexpected end of stream") {
+            diagnostics.error(
+                at: file.place(line: context.mark.line, column: context.mark.column),
+                "not YAML: \(problem) \(context.text)", hint: hint(for: problem, lines: [context.mark.line]))
+            return
+        }
         // libyaml may point behind the last line.
         let line = min(mark.line, max(1, file.lines.count))
         let place = file.place(line: line, column: line == mark.line ? mark.column : 1)

@@ -64,22 +64,24 @@ struct YAMLExpansion {
         var seen: [String: Place] = [:]
         var merged: [YAMLEntry] = []
         for (key, value) in mapping {
+            var key = key
+            if case .scalar(let scalar) = key, let mark = scalar.mark,
+                let original = renamed[YAMLPosition(line: mark.line, column: mark.column)]
+            {
+                key = .scalar(.init(original, scalar.tag, scalar.style, mark))
+            }
             guard let name = expand(key, depth: depth + 1, fallback: place) else { continue }
             guard let scalar = name.scalar, !scalar.isSecret else {
                 diagnostics.error(at: name.place, "a key has to be plain text", hint: "put it in quotes")
                 continue
             }
-            var text = scalar.text
-            var keyPlace = name.place
-            if let mark = key.mark, let original = renamed[YAMLPosition(line: mark.line, column: mark.column)] {
-                text = original
-            }
+            let text = scalar.text
+            let keyPlace = name.place
             guard let value = expand(value, depth: depth + 1, fallback: keyPlace) else { continue }
             if text == "<<", scalar.style == .plain {
                 merged += mergeSources(value)
                 continue
             }
-            keyPlace.length = max(keyPlace.length, 1)
             if let first = seen[text] {
                 diagnostics.error(
                     at: keyPlace, "\(quoted(text)) is set twice", hint: "remove one of the two",
@@ -117,26 +119,33 @@ struct YAMLExpansion {
         let line = lines.indices.contains(mark.line - 1) ? Array(lines[mark.line - 1].unicodeScalars) : []
         let start = YAMLPosition.skipProperties(line, from: max(0, mark.column - 1))
         let tag = scalar.tag.rawValue
-        var style = Self.style(scalar.style)
+        let style = Self.style(scalar.style)
         var value = YAMLScalar(
             text: scalar.string, style: style, isSecret: tag == "!secret", line: mark.line, column: start + 1)
+        if !value.isSecret, Self.isUnknown(tag) {
+            value.isMistagged = true
+            let length = max(1, line.dropFirst(max(0, mark.column - 1)).prefix { $0 != " " && $0 != "\t" }.count)
+            let place = file.place(line: mark.line, column: mark.column, length: length)
+            check(tag: tag, at: place)
+            return YAMLNode(content: .scalar(value), place: place, file: file)
+        }
         // An empty value has no place of its own worth showing.
         if value.isNull, value.text.isEmpty { return YAMLNode(content: .scalar(value), place: fallback, file: file) }
         let end = Self.end(of: value, in: line, from: start)
         let place = file.place(line: mark.line, column: mark.column, length: end - (mark.column - 1))
-        if !value.isSecret {
-            check(tag: tag, at: place)
-            // `!!str 5`: text, whatever it looks like.
-            if style == .plain, tag == Tag.Name.str.rawValue, line.indices.contains(mark.column - 1), line[mark.column - 1] == "!" {
-                style = .doubleQuoted
-                value.style = style
-            }
+        // `!!str 5`: text, whatever it looks like.
+        if style == .plain, tag == Tag.Name.str.rawValue, line.indices.contains(mark.column - 1), line[mark.column - 1] == "!" {
+            value.style = .doubleQuoted
         }
         return YAMLNode(content: .scalar(value), place: place, file: file)
     }
 
+    private static func isUnknown(_ tag: String) -> Bool {
+        !tag.isEmpty && tag != "!" && !tag.hasPrefix("tag:yaml.org,2002:")
+    }
+
     private func check(tag: String, at place: Place) {
-        guard !tag.isEmpty, !tag.hasPrefix("tag:yaml.org,2002:") else { return }
+        guard Self.isUnknown(tag) else { return }
         diagnostics.error(
             at: place, "unknown tag \(quoted(tag))",
             hint: FilterQuoting.concerns(place.text) ? FilterQuoting.hint : "the only tag is !secret NAME")

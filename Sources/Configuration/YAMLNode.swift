@@ -62,6 +62,8 @@ struct YAMLScalar: Sendable {
     var style: Style
     /// `!secret NAME`; the text is the name.
     var isSecret = false
+    /// It has a tag that nobody knows; that was reported, so there is nothing more to say about it.
+    var isMistagged = false
     /// Where it begins in its file, for finding a place inside.
     var line: Int
     var column: Int
@@ -69,7 +71,7 @@ struct YAMLScalar: Sendable {
     var isPlain: Bool { style == .plain && !isSecret }
 
     /// YAML 1.2 core schema.
-    var isNull: Bool { isPlain && (text.isEmpty || ["~", "null", "Null", "NULL"].contains(text)) }
+    var isNull: Bool { isPlain && !isMistagged && (text.isEmpty || ["~", "null", "Null", "NULL"].contains(text)) }
 
     /// YAML 1.2 core schema: `yes` and `on` are text.
     var boolean: Bool? {

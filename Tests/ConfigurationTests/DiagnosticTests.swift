@@ -61,7 +61,7 @@ import Testing
             about: "a filter's error is at its column in a plain scalar",
             yaml: withRoute("where: type = \"track\" and and event"),
             shown: """
-                /etc/penstock/p.yaml:5:31: error: expected a field, a value, '(' or '!', found 'and'
+                /etc/penstock/p.yaml:5:31: error: a field, a value or ( was expected here, found and
                     where: type = "track" and and event
                                               ^~~
                 """),
@@ -123,8 +123,55 @@ import Testing
             shown: """
                 /etc/penstock/p.yaml:5:12: error: unknown tag "!contains"
                     where: !contains x
-                           ^~~~~~~~~~~
+                           ^~~~~~~~~
                 hint: \(FilterQuoting.hint)
+                """),
+        Case(
+            about: "a filter that YAML cut off at a comment gets the hint about quotes",
+            yaml: withRoute("where: event = \"Order #5\""),
+            shown: """
+                /etc/penstock/p.yaml:5:20: error: this string has no closing \"
+                    where: event = "Order #5"
+                                   ^~~~~~
+                hint: \(FilterQuoting.hint)
+                """),
+        Case(
+            about: "a filter in single quotes",
+            yaml: withRoute("where: 'type = \"it''s\" andd x'"),
+            shown: """
+                /etc/penstock/p.yaml:5:28: error: and, or or the end was expected here, found andd
+                    where: 'type = "it''s" andd x'
+                                           ^~~~
+                """),
+        Case(
+            about: "a filter in a block",
+            yaml: withRoute("where: >-\n  type = \"page\"\n  and event = = 1"),
+            shown: """
+                /etc/penstock/p.yaml:7:19: error: a field, a value or ( was expected here, found =
+                      and event = = 1
+                                  ^
+                """),
+        Case(
+            about: "the path and the template of a transform",
+            yaml: withRoute("transforms: [ set: { a..b: 1, c: \"{{ x\" } ]"),
+            shown: """
+                /etc/penstock/p.yaml:5:26: error: a field name was expected here, found .
+                    transforms: [ set: { a..b: 1, c: "{{ x" } ]
+                                         ^~~~
+                hint: a dot stands between two names; one that belongs to a name is written \\.
+                /etc/penstock/p.yaml:5:39: error: }} was expected behind this path
+                    transforms: [ set: { a..b: 1, c: "{{ x" } ]
+                                                      ^~~~
+                hint: between {{ and }} stands one path, as in {{ properties.plan }}
+                """),
+        Case(
+            about: "a quote that is never closed is shown where it opens",
+            yaml: withRoute("name: \"abc"),
+            shown: """
+                /etc/penstock/p.yaml:5:11: error: not YAML: found unexpected end of stream while scanning a quoted scalar
+                    name: "abc
+                          ^
+                hint: check the indentation, and that every quote and bracket is closed
                 """),
         Case(
             about: "text that is no YAML at all",

@@ -1,10 +1,11 @@
+import Events
 import Routing
 
 /// YAML values as JSON text: plugin settings, and the values of transforms.
 ///
 /// Plain scalars follow YAML 1.2's core schema (`true`, `null`, `12`, `1.5`, `0x1F`; `yes` is text),
 /// quoted ones are text. Keys keep their order.
-enum JSONText {
+enum JSONRendering {
     /// Nil if something has no JSON (`.inf`, a secret where none is allowed), which is then in
     /// `diagnostics`.
     static func render(_ node: YAMLNode, secretsAllowed: Bool, _ diagnostics: Diagnostics) -> SecretTemplate? {
@@ -31,6 +32,7 @@ enum JSONText {
                 valid = write(item, to: &output, secretsAllowed, diagnostics) && valid
             }
             output.append("]")
+        case .scalar(let scalar) where scalar.isMistagged: return false
         case .scalar(let scalar) where scalar.isSecret:
             guard secretsAllowed else {
                 diagnostics.error(at: node.place, "a secret is not allowed here", hint: SecretParsing.whereAllowed)
@@ -119,22 +121,10 @@ enum JSONText {
 
     private static func isDigit(_ character: Character) -> Bool { ("0"..."9").contains(character) && character.utf8.count == 1 }
 
-    /// RFC 8259, with only what must be escaped escaped.
+    /// Text as a JSON string with its quotes.
     static func string(_ text: String) -> String {
-        var output = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": output += "\\\""
-            case "\\": output += "\\\\"
-            case "\n": output += "\\n"
-            case "\r": output += "\\r"
-            case "\t": output += "\\t"
-            case "\u{0}"..."\u{1F}":
-                let digits = String(scalar.value, radix: 16)
-                output += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: output.unicodeScalars.append(scalar)
-            }
-        }
-        return output + "\""
+        var output: [UInt8] = []
+        JSONText.appendString(text, to: &output)
+        return String(decoding: output, as: UTF8.self)
     }
 }

@@ -1,0 +1,71 @@
+@testable import Configuration
+import Testing
+
+/// What a reload has to do.
+@Suite struct DifferenceTests {
+    private static let base = """
+        sources:
+          a: { socket: /run/a }
+          b: { socket: /run/b }
+        journal: { directory: /j }
+        routes:
+          - { name: one, where: type = "track", to: [x, y] }
+          - { name: two, to: [y] }
+        destinations:
+          x: { file: /d/x }
+          y: { http: "http://h", headers: { A: b } }
+        """
+
+    private func difference(_ edit: (String) -> String) throws -> ConfigurationDifference {
+        let old = try #require(load(Self.base).configuration)
+        let result = load(edit(Self.base))
+        return ConfigurationDifference(from: old, to: try #require(result.configuration, "\(result.diagnostics)"))
+    }
+
+    @Test func `the same text, and other formatting of it, is no difference`() throws {
+        #expect(try difference { $0 }.isEmpty)
+        #expect(try difference { "# comment\n" + $0.replacing("/d/x", with: "\"/d//x\"") }.isEmpty)
+    }
+
+    @Test func `sources are added, removed, changed`() throws {
+        let found = try difference {
+            $0.replacing("a: { socket: /run/a }", with: "c: { socket: /run/c }").replacing("/run/b }", with: "/run/b, max_depth: 5 }")
+        }
+        #expect(found.sources == .init(added: ["c"], removed: ["a"], changed: ["b"]))
+        #expect(found.destinations.isEmpty && found.rerouted.isEmpty)
+    }
+
+    @Test func `destinations are added, removed, changed`() throws {
+        let found = try difference {
+            $0.replacing("x: { file: /d/x }", with: "z: { file: /d/x }").replacing("[x, y]", with: "[z, y]")
+                .replacing("A: b", with: "A: c")
+        }
+        #expect(found.destinations == .init(added: ["z"], removed: ["x"], changed: ["y"]))
+        // The route still leads to y as before.
+        #expect(found.rerouted.isEmpty)
+    }
+
+    @Test func `a route's filter reroutes the destinations it leads to, and only those`() throws {
+        let found = try difference { $0.replacing("type = \"track\"", with: "type = \"page\"") }
+        #expect(found.rerouted == ["x", "y"])
+        #expect(found.destinations.isEmpty)
+        #expect(try difference { $0.replacing("two, to", with: "two, where: true, transforms: [ { set: { a: 1 } } ], to") }.rerouted == ["y"])
+    }
+
+    @Test func `a destination's own filter and transforms reroute it without a new worker`() throws {
+        let found = try difference { $0.replacing("{ file: /d/x }", with: "{ file: /d/x, where: userId = \"u\" }") }
+        #expect(found.rerouted == ["x"] && found.destinations.isEmpty)
+    }
+
+    @Test func `start does not matter to a destination that is there`() throws {
+        #expect(try difference { $0.replacing("{ file: /d/x }", with: "{ file: /d/x, start: earliest }") }.isEmpty)
+    }
+
+    @Test func `the journal's directory, its other keys, and the control socket`() throws {
+        #expect(try difference { $0.replacing("/j }", with: "/k }") }.journalDirectoryChanged)
+        let sync = try difference { $0.replacing("/j }", with: "/j, sync: never }") }
+        #expect(sync.journalChanged && !sync.journalDirectoryChanged)
+        #expect(try difference { $0 + "\ncontrol: { socket: /c }" }.controlChanged)
+        #expect(try difference { $0 + "\nplugins: { directories: [/p] }" }.pluginDirectoriesChanged)
+    }
+}

@@ -1,0 +1,66 @@
+@testable import Configuration
+import Testing
+
+/// YAML's own features, allowed with bounds.
+@Suite struct YAMLTests {
+    @Test func `anchors, aliases and merge keys work`() throws {
+        let result = load(
+            """
+            sources: { apps: { socket: /run/s } }
+            routes:
+              - to: &all [a, b]
+              - { where: 'type = "page"', to: *all }
+            destinations:
+              a: &base { file: /d/a, batch: { events: 5 }, in_flight: 2 }
+              b: { <<: *base, file: /d/b }
+            """)
+        #expect(result.diagnostics.isEmpty)
+        let configuration = try #require(result.configuration)
+        #expect(configuration.routes.map(\.to) == [["a", "b"], ["a", "b"]])
+        #expect(configuration.destinations.map(\.batch.events) == [5, 5])
+        #expect(configuration.destinations.map(\.inFlight) == [2, 2])
+    }
+
+    @Test func `aliases within aliases are refused before they take the memory`() {
+        var text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+        for level in 1...9 {
+            text += "a\(level): &a\(level) [\((0..<10).map { _ in "*a\(level - 1)" }.joined(separator: ", "))]\n"
+        }
+        #expect(messages(text).contains("the aliases of this file expand to more than 100000 values"))
+    }
+
+    @Test func `keys made of aliases are refused before they are hashed for ever`() {
+        var text = "a0: &a0 [x, x]\n"
+        for level in 1...40 { text += "a\(level): &a\(level) [*a\(level - 1), *a\(level - 1)]\n" }
+        text += "? *a40\n: x\n"
+        #expect(messages(text) == ["in a file with more than 16 aliases, a key has to be plain text"])
+    }
+
+    @Test func `nesting is bounded`() {
+        let deep = "a: " + String(repeating: "[", count: 200) + String(repeating: "]", count: 200)
+        #expect(messages(deep).contains("nested deeper than 64 levels"))
+        let deeper = "a: " + String(repeating: "[", count: 5_000)
+        #expect(load(deeper).configuration == nil)
+    }
+
+    @Test func `an alias used twice with a mistake in it is told once`() {
+        let errors = load(
+            """
+            sources: { apps: { socket: /run/s } }
+            routes: [ { to: [a, b] } ]
+            destinations:
+              a: { file: /d/a, batch: &batch { events: none } }
+              b: { file: /d/b, batch: *batch }
+            """).errors
+        #expect(errors.map(\.message) == ["\"none\" is not a whole number"])
+    }
+
+    @Test(arguments: [
+        ("12", "12"), ("-7", "-7"), ("+7", "7"), ("007", "7"), ("0x1F", "31"), ("0o17", "15"), ("1.50", "1.50"), (".5", "0.5"),
+        ("5.", "5"), ("1e3", "1e3"), ("1E+3", "1e+3"), ("-0.0", "-0.0"), ("123456789012345678901", "123456789012345678901"),
+        ("1_000", nil), ("1e", nil), ("0x", nil), ("-", nil), (".", nil), ("", nil), ("1:30", nil), ("٣", nil),
+    ] as [(String, String?)])
+    func `numbers of YAML 1.2 as JSON writes them`(_ text: String, _ json: String?) {
+        #expect(JSONRendering.number(text) == json)
+    }
+}
