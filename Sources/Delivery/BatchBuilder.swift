@@ -58,7 +58,7 @@ struct BatchBuilder {
     }
 
     /// Gives a batch back whose events are settled.
-    mutating func recycle(_ finished: consuming OutboundBatch) {
+    mutating func recycle(_ finished: inout OutboundBatch) {
         guard spare.count < maximumSpare else { return }
         finished.removeAll()
         spare.append(finished)

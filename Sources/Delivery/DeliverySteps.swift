@@ -97,7 +97,7 @@ extension DeliveryWorker {
         guard
             let result = window.settle(
                 id, settlement, now: now, giveUpAfter: setting.policy.giveUpAfter,
-                reuse: { intake?.builder.recycle($0) })
+                reuse: { intake?.builder.recycle(&$0) })
         else { return }
         if result.delivered > 0 {
             ledger.update {

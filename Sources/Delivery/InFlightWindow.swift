@@ -92,24 +92,28 @@ struct InFlightWindow {
     /// Takes an outcome.
     /// - Parameters:
     ///   - giveUpAfter: events that were refused with "retry" for this long are refused for good.
-    ///   - reuse: is given the buffers of a batch that is done.
+    ///   - reuse: is given the buffers of a batch that is done; in place, because a second
+    ///     reference to them would make the next write copy.
     /// - Returns: nil if there is no such offer (any more).
     mutating func settle(
         _ id: UInt64, _ settlement: DeliveryClaim.Settlement, now: Instant, giveUpAfter: Duration?,
-        reuse: (consuming OutboundBatch) -> Void
+        reuse: (inout OutboundBatch) -> Void
     ) -> Result? {
         guard let index = entries.firstIndex(where: { $0.id == id }), entries[index].offered > 0 else { return nil }
         offered -= 1
         var result = Result(round: entries[index].round)
         if case .all(.delivered) = settlement, entries[index].offered == entries[index].unsettled {
-            let entry = entries.remove(at: index)
+            var entry = entries.remove(at: index)
             result.delivered = entry.offered
             result.deliveredPosition = entry.batch.events[entry.remaining?.last ?? entry.batch.events.count - 1].position
-            reuse(entry.batch)
+            reuse(&entry.batch)
             return result
         }
         entries[index].settle(settlement, now: now, giveUpAfter: giveUpAfter, into: &result)
-        if entries[index].unsettled == 0 { reuse(entries.remove(at: index).batch) }
+        if entries[index].unsettled == 0 {
+            var entry = entries.remove(at: index)
+            reuse(&entry.batch)
+        }
         return result
     }
 }

@@ -215,19 +215,4 @@ struct DeliveryWorkerTests {
         bench.run(for: .seconds(30))
         #expect(bench.worker.status.delivered == 100)
     }
-
-    @Test("uses its buffers again")
-    func reusesBuffers() {
-        let bench = Bench(DeliveryPolicy(batchEvents: 100))
-        nonisolated(unsafe) var addresses: Set<UInt> = []
-        bench.destination.answer = { batch in
-            unsafe batch.payload.withUnsafeBytes { _ = unsafe addresses.insert(UInt(bitPattern: $0.baseAddress)) }
-            return .all(.delivered)
-        }
-        bench.destination.keepsOffers = false
-        bench.log.append(20_000)
-        bench.run(for: .seconds(1))
-        #expect(bench.worker.status.delivered == 20_000)
-        unsafe #expect(addresses.count < 20)
-    }
 }

@@ -126,7 +126,6 @@ final class ScriptedDestination: Destination {
     var openError: (any Error)?
     var checkpointError: (any Error)?
     var state: [UInt8]?
-    var keepsOffers = true
     private(set) var offers: [OutboundBatch] = []
     private(set) var opened: [Cursor] = []
     private(set) var closed = 0
@@ -140,7 +139,7 @@ final class ScriptedDestination: Destination {
     }
 
     func deliver(_ batch: OutboundBatch, _ claim: consuming DeliveryClaim) {
-        if keepsOffers { offers.append(batch) }
+        offers.append(batch)
         if let answer, let settlement = answer(batch) {
             claim.settle(settlement)
         } else {

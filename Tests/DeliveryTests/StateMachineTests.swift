@@ -130,6 +130,34 @@ struct InFlightWindowTests {
         #expect(unsettled.isEmpty)
     }
 
+    @Test("gives the buffers of a finished batch back without copying them", arguments: [true, false])
+    func reusesBuffers(atOnce: Bool) {
+        func address(_ batch: OutboundBatch) -> UInt { unsafe batch.payload.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } }
+        var window = InFlightWindow()
+        var builder = BatchBuilder(maximumEvents: 2, maximumBytes: 1 << 20, spare: 1)
+        for number in 0..<2 {
+            builder.batch.payload += [UInt8](repeating: UInt8(number), count: 5000)
+            builder.batch.events.append(
+                OutboundEvent(
+                    position: UInt64(number), receivedAt: 0, kind: .track, payload: number * 5000..<number * 5000 + 4999,
+                    messageID: 0..<0))
+            builder.count(Instant(nanoseconds: 0))
+        }
+        let before = builder.sealed.map(address)
+        if let batch = builder.take(partial: false) { window.add(batch) }
+        let id = window.offerFirst(round: 0)?.id ?? .max
+        _ = window.settle(
+            id, atOnce ? .all(.delivered) : .each([.delivered, .rejected(reason: "x")]), now: Instant(nanoseconds: 0),
+            giveUpAfter: nil, reuse: { builder.recycle(&$0) })
+        // What is next but one to be filled: the spare one.
+        builder.batch.events.append(
+            OutboundEvent(position: 9, receivedAt: 0, kind: .track, payload: 0..<1, messageID: 0..<0))
+        builder.count(Instant(nanoseconds: 0))
+        _ = builder.take(partial: true)
+        #expect(before != nil && address(builder.batch) == before)
+        #expect(builder.batch.payload.isEmpty)
+    }
+
     @Test("takes no outcome twice, and none from before it was emptied")
     func unknownOffers() throws {
         var window = InFlightWindow()

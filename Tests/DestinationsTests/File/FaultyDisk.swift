@@ -1,0 +1,150 @@
+import Platform
+import Synchronization
+
+/// What a process that ended in the middle would have met: from one operation on, everything
+/// fails.
+struct ProcessEnded: Error {}
+
+/// The real disk, with two ways to fail: at the n-th operation everything ends (kill -9 or a
+/// power cut); or writes find the disk full. Syncs are kept account of, not done: no power is cut
+/// but the one pretended here.
+final class FaultyDisk: Disk {
+    struct State {
+        var operations = 0
+        var endsAt = Int.max
+        /// Bytes that may still be written.
+        var space = Int.max
+        var failsSync = false
+        /// Names changed since their directory was synced, oldest first.
+        var unsynced: [NameChange] = []
+        /// Lengths as of the last sync, by path.
+        var synced: [String: Int] = [:]
+    }
+    enum NameChange {
+        case made(String)
+        case renamed(from: String, to: String)
+    }
+
+    let state = Mutex(State())
+    private let disk = SystemDisk()
+
+    /// One more operation.
+    func step() throws(SystemError) {
+        let ended = state.withLock {
+            $0.operations += 1
+            return $0.operations > $0.endsAt
+        }
+        if ended { throw SystemError("the process has ended", code: 5) }
+    }
+
+    var operations: Int { state.withLock { $0.operations } }
+
+    /// Takes away what a power cut may take away: names and bytes that were not synced.
+    func cutPower() throws {
+        let (changes, synced) = state.withLock { ($0.unsynced, $0.synced) }
+        var lengths = synced
+        for change in changes.reversed() {
+            switch change {
+            case .made(let path):
+                if try disk.status(path) != nil { try disk.remove(path) }
+                lengths[path] = nil
+            case .renamed(let from, let to):
+                try disk.rename(to, to: from)
+                lengths[from] = lengths[to]
+                lengths[to] = nil
+            }
+        }
+        for (path, length) in lengths {
+            if let status = try disk.status(path), status.size > length {
+                try disk.open(path, .readWrite).truncate(to: length)
+            }
+        }
+    }
+
+    func open(_ path: String, _ mode: DiskOpenMode) throws(SystemError) -> any DiskFile {
+        try step()
+        let isNew = try disk.status(path) == nil
+        let file = try disk.open(path, mode)
+        let size = try file.size()
+        state.withLock {
+            if isNew { $0.unsynced.append(.made(path)) }
+            if $0.synced[path] == nil { $0.synced[path] = size }
+        }
+        return FaultyFile(disk: self, file)
+    }
+    func list(_ directory: String) throws(SystemError) -> [String] { try disk.list(directory) }
+    func status(_ path: String) throws(SystemError) -> DiskStatus? { try disk.status(path) }
+    func makeDirectory(_ path: String, permissions: UInt32) throws(SystemError) {
+        try step()
+        try disk.makeDirectory(path, permissions: permissions)
+    }
+    func rename(_ from: String, to: String) throws(SystemError) {
+        try step()
+        try disk.rename(from, to: to)
+        state.withLock {
+            $0.unsynced.append(.renamed(from: from, to: to))
+            $0.synced[to] = $0.synced[from]
+            $0.synced[from] = nil
+        }
+    }
+    func remove(_ path: String) throws(SystemError) {
+        try step()
+        try disk.remove(path)
+    }
+    func syncDirectory(_ path: String) throws(SystemError) {
+        try step()
+        func parent(_ path: String) -> String { String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) }
+        state.withLock {
+            $0.unsynced.removeAll { change in
+                switch change {
+                case .made(let made): parent(made) == path
+                case .renamed(_, let to): parent(to) == path
+                }
+            }
+        }
+    }
+    func freeSpace(_ path: String) throws(SystemError) -> Int { try disk.freeSpace(path) }
+}
+
+private final class FaultyFile: DiskFile {
+    let disk: FaultyDisk
+    let file: any DiskFile
+    init(disk: FaultyDisk, _ file: any DiskFile) {
+        self.disk = disk
+        self.file = file
+    }
+    var path: String { file.path }
+    func size() throws(SystemError) -> Int { try file.size() }
+    func read(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) throws(SystemError) -> Int {
+        try file.read(count, at: offset, appendingTo: &bytes)
+    }
+    func write(_ bytes: Span<UInt8>, at offset: Int) throws(SystemError) {
+        do {
+            try disk.step()
+        } catch {
+            // The end came in the middle of the write.
+            if disk.operations == disk.state.withLock({ $0.endsAt }) + 1 {
+                try file.write(bytes.extracting(first: bytes.count / 2), at: offset)
+            }
+            throw error
+        }
+        let space = disk.state.withLock {
+            let space = min($0.space, bytes.count)
+            if $0.space != .max { $0.space -= space }
+            return space
+        }
+        try file.write(bytes.extracting(first: space), at: offset)
+        if space < bytes.count { throw SystemError("pwrite", path, code: 28) }
+    }
+    func sync() throws(SystemError) {
+        try disk.step()
+        if disk.state.withLock({ $0.failsSync }) { throw SystemError("fdatasync", path, code: 5) }
+        let size = try file.size()
+        disk.state.withLock { $0.synced[path] = size }
+    }
+    func truncate(to size: Int) throws(SystemError) {
+        try disk.step()
+        try file.truncate(to: size)
+    }
+    func tryLock() throws(SystemError) -> Bool { try file.tryLock() }
+}

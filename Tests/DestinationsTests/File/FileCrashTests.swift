@@ -1,0 +1,199 @@
+import Delivery
+import Events
+import Foundation
+import Platform
+import Synchronization
+import Telemetry
+import Testing
+
+@testable import Destinations
+
+/// How a run ends, and which cursor is found afterwards.
+enum Ending: String, CaseIterable, Sendable {
+    /// kill -9: every byte written is there; the cursor is the last that the store was given.
+    case killed
+    /// kill -9, with the cursor of the store's last commit.
+    case killedBeforeCommit
+    /// Everything that was not synced is gone.
+    case powerCut
+}
+
+enum Scenario: String, CaseIterable, Sendable {
+    case plain, gzip, minutes, minutesZstd, size, sizeGzip, time, sizeAndMinutes, foreignFile, nestedDirectories
+
+    var options: (String, FileDestinationOptions.Compression, Int?, Duration?) {
+        switch self {
+        case .plain, .foreignFile: ("events.ndjson", .none, nil, nil)
+        case .gzip: ("events.ndjson.gz", .gzip, nil, nil)
+        case .minutes: ("%H-%M.ndjson", .none, nil, nil)
+        case .minutesZstd: ("%H-%M.ndjson.zst", .zstd, nil, nil)
+        case .size: ("events.ndjson", .none, 400, nil)
+        case .sizeGzip: ("events.ndjson.gz", .gzip, 300, nil)
+        case .time: ("events.ndjson", .none, nil, .seconds(120))
+        case .sizeAndMinutes: ("%H-%M.ndjson", .none, 200, nil)
+        case .nestedDirectories: ("a/b-%M/c/events.ndjson", .none, nil, nil)
+        }
+    }
+}
+
+@Suite("A file destination that ends anywhere")
+struct FileCrashTests {
+    static let total: UInt64 = 40
+
+    /// A worker in small: offers batches, checkpoints now and then, keeps cursors.
+    private final class Run {
+        let disk: FaultyDisk
+        let options: FileDestinationOptions
+        let clock = FakeClock()
+        var taken: Cursor
+        var durable: Cursor
+
+        init(_ options: FileDestinationOptions, disk: FaultyDisk, from cursor: Cursor) {
+            self.options = options
+            self.disk = disk
+            taken = cursor
+            durable = cursor
+        }
+
+        /// Until everything is delivered or the disk says that the process has ended.
+        func go() throws {
+            let destination = try FileDestination(
+                name: "archive", options: options, disk: disk, clock: clock,
+                telemetry: Telemetry(sink: SilentLog(), now: { 0 }),
+                commit: { [unowned self] in
+                    try disk.step()
+                    #expect($0.position >= taken.position)
+                    taken = $0
+                    durable = $0
+                    try disk.step()
+                })
+            _ = try destination.open(from: taken)
+            var position = taken.position
+            var batches = 0
+            while position < FileCrashTests.total {
+                let end = min(position + 3, FileCrashTests.total)
+                let settled = Mutex(false)
+                let batch = makeBatch(position..<end, at: { [clock] in clock.wallClock() + Int64($0) * 17_000_000_000 })
+                withoutActuallyEscaping({ @Sendable (settlement: DeliveryClaim.Settlement) in
+                    settled.withLock { $0 = settlement.isDelivered }
+                }) { destination.deliver(batch, DeliveryClaim($0)) }
+                guard settled.withLock({ $0 }) else { throw ProcessEnded() }
+                position = end
+                batches += 1
+                if batches % 2 == 0 { taken = Cursor(position: position, state: try destination.checkpoint() ?? []) }
+                if batches % 4 == 0 { durable = taken }
+            }
+            taken = Cursor(position: position, state: try destination.checkpoint() ?? [])
+            durable = taken
+        }
+    }
+
+    @Test("has each event exactly once after it starts again", arguments: Scenario.allCases, Ending.allCases)
+    func everyOperation(scenario: Scenario, ending: Ending) throws {
+        var end = 0
+        var crashes = 0
+        while true {
+            let directory = try TemporaryDirectory()
+            let (name, compression, size, every) = scenario.options
+            let options = FileDestinationOptions(
+                path: directory.path + "/" + name, compression: compression, rotateSize: size, rotateEvery: every)
+            if scenario == .foreignFile { try directory.write("foreign\n", to: name) }
+            let disk = FaultyDisk()
+            disk.state.withLock { $0.endsAt = end }
+            let first = Run(options, disk: disk, from: Cursor(position: 0))
+            var hasEnded = false
+            do { try first.go() } catch { hasEnded = true }
+            var cursor = ending == .killed ? first.taken : first.durable
+            if ending == .powerCut, hasEnded { try disk.cutPower() }
+
+            // A second end right after the start, then the rest.
+            if hasEnded {
+                let again = FaultyDisk()
+                again.state.withLock { $0.endsAt = end % 5 }
+                let second = Run(options, disk: again, from: cursor)
+                try? second.go()
+                cursor = ending == .killed ? second.taken : second.durable
+                if ending == .powerCut { try again.cutPower() }
+                crashes += 1
+            }
+            try Run(options, disk: FaultyDisk(), from: cursor).go()
+
+            var lines: [String] = []
+            for file in directory.files {
+                let found = try directory.lines(file)
+                let numbers = found.compactMap { Self.number(of: $0) }
+                #expect(numbers == numbers.sorted(), "\(file) is out of order after operation \(end)")
+                lines += found
+            }
+            if scenario == .foreignFile {
+                #expect(lines.first == "foreign")
+                lines.removeFirst()
+            }
+            let numbers = lines.compactMap { Self.number(of: $0) }.sorted()
+            try #require(numbers == Array(0..<Self.total), "wrong after operation \(end)")
+            try #require(lines.count == numbers.count)
+            guard hasEnded else { break }
+            end += 1
+        }
+        #expect(crashes > 15)
+    }
+
+    private static func number(of line: String) -> UInt64? {
+        guard let start = line.range(of: #""n":"#), line.hasSuffix("}") else { return nil }
+        return UInt64(line[start.upperBound...].dropLast())
+    }
+
+    @Test("takes a write back that met a full disk, and goes on when there is room", arguments: [true, false])
+    func fullDisk(foreign: Bool) throws {
+        let directory = try TemporaryDirectory()
+        if foreign { try directory.write("half", to: "events.ndjson") }
+        let disk = FaultyDisk()
+        let bench = try FileBench(FileDestinationOptions(path: directory.path + "/events.ndjson"), disk: disk)
+        let before = foreign ? "half\n" : ""
+        if !foreign { bench.deliver(0..<0) }
+        disk.state.withLock { $0.space = 70 }
+        guard case .all(.retry(let reason, _)) = bench.deliver(0..<3) else { Issue.record("not a retry"); return }
+        #expect(reason.contains("No space left"))
+        #expect(directory.text("events.ndjson") == (foreign ? "half" : ""))
+        disk.state.withLock { $0.space = .max }
+        #expect(bench.deliver(0..<3)?.isDelivered == true)
+        #expect(directory.text("events.ndjson") == before + (0..<3).map { line($0) + "\n" }.joined())
+    }
+
+    @Test("settles the part of a batch that is in the file before, when the file after cannot be written")
+    func partOfBatch() throws {
+        let directory = try TemporaryDirectory()
+        let disk = FaultyDisk()
+        let bench = try FileBench(FileDestinationOptions(path: directory.path + "/%M.ndjson"), disk: disk)
+        disk.state.withLock { $0.space = 150 }
+        let base = bench.clock.wallClock()
+        let settlement = bench.deliver(0..<4, at: { base + Int64($0 / 3) * 60_000_000_000 })
+        guard case .each(let outcomes) = settlement else { Issue.record("not in parts"); return }
+        #expect(outcomes.count == 4)
+        #expect(outcomes.prefix(3) == [.delivered, .delivered, .delivered])
+        guard case .retry = outcomes[3] else { Issue.record("not a retry"); return }
+        disk.state.withLock { $0.space = .max }
+        bench.deliver(3..<4, at: { _ in base + 60_000_000_000 })
+        #expect(try directory.lines("00.ndjson") == (0..<3).map(line))
+        #expect(try directory.lines("01.ndjson") == [line(3)])
+    }
+
+    @Test("never trusts a file again whose fdatasync failed: it is opened anew from the cursor")
+    func failedSync() throws {
+        let directory = try TemporaryDirectory()
+        let disk = FaultyDisk()
+        let bench = try FileBench(FileDestinationOptions(path: directory.path + "/events.ndjson"), disk: disk)
+        bench.deliver(0..<2)
+        try bench.checkpoint(2)
+        bench.deliver(2..<4)
+        disk.state.withLock { $0.failsSync = true }
+        #expect(throws: SystemError.self) { try bench.checkpoint(4) }
+        disk.state.withLock { $0.failsSync = false }
+        #expect(throws: SystemError.self) { try bench.checkpoint(4) }
+        guard case .all(.retry) = bench.deliver(4..<5) else { Issue.record("not a retry"); return }
+        bench.destination.close()
+        _ = try bench.destination.open(from: bench.durable)
+        bench.deliver(2..<5)
+        #expect(try directory.lines("events.ndjson") == (0..<5).map(line))
+    }
+}
