@@ -7,6 +7,8 @@ struct CurlURL {
     /// As in the URL: an IPv6 address has its brackets.
     var host: String
     var port: String?
+    /// What is likely to be secret: user, password, and the query's values, as in the URL.
+    var secrets: [String]
 
     /// nil: not an absolute URL with a host.
     init?(_ text: String) {
@@ -25,6 +27,10 @@ struct CurlURL {
         self.scheme = scheme
         self.host = host
         port = part(CURLUPART_PORT)
+        let values = (part(CURLUPART_QUERY) ?? "").split(separator: "&").map { parameter in
+            String(parameter.drop { $0 != "=" }.dropFirst())
+        }
+        secrets = [part(CURLUPART_USER), part(CURLUPART_PASSWORD)].compactMap { $0 } + values
     }
 }
 

@@ -8,10 +8,10 @@ struct CurlError: Error, CustomStringConvertible {
 /// One libcurl easy handle: a request's settings, its body on the way out, and the answer as it
 /// comes in. Set up once, then used for one request after the other.
 ///
-/// This file, MultiHandle and CurlURL are the only Swift that touches libcurl. What is unsafe here: libcurl
-/// keeps a pointer to this object, which is why the pointer is used only in callbacks that run
-/// while a MultiHandle holds the object; and the memory behind `curl`, `errorText` and `headers`,
-/// which this object owns and frees.
+/// This file, MultiHandle and CurlURL are the only Swift that calls libcurl. What is unsafe here:
+/// libcurl keeps a pointer to this object, which is why it is used only in callbacks that run
+/// while a MultiHandle holds the object; and the memory behind `curl`, `errorBuffer` and
+/// `headers`, which this object owns and frees.
 ///
 /// Engine's thread only, after `init`.
 @safe final class EasyHandle {
@@ -81,7 +81,7 @@ struct CurlError: Error, CustomStringConvertible {
     func prepare(_ body: [UInt8]) throws(CurlError) {
         sent = 0
         headerBytes = 0
-        answer.removeAll(keepingCapacity: true)
+        answer = []
         answerWasCut = false
         unsafe errorBuffer[0] = 0
         if body.count <= Self.smallBody {

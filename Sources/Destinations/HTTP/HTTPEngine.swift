@@ -53,7 +53,7 @@ package final class HTTPEngine: @unchecked Sendable {
         self.clock = clock
     }
 
-    /// Starts the thread. Once.
+    /// Starts the thread. Once. The engine lives until `stop`.
     package func start() {
         thread.withLock { thread in
             precondition(thread == nil && !stopping.load(ordering: .relaxed), "an HTTP engine is started once")
@@ -177,99 +177,4 @@ enum HTTPTransferEnd {
     case answered
     /// No answer, or not all of it; libcurl's sentence about why.
     case failed(String)
-}
-
-/// A worker's place on the engine's thread:
-///
-///     let place = engine.register()
-///     let worker = DeliveryWorker(…, wake: place.wake)
-///     place.begin { worker.turn(now: $0) }
-package final class HTTPEngineRegistration: @unchecked Sendable {
-    private let door: HTTPEngineDoor
-    private let woken = Atomic<Bool>(false)
-    private let cancelled = Atomic<Bool>(false)
-    // After `begin`, on the engine's thread only.
-    private var turn: ((Instant) -> Instant?)?
-    private var due: Instant?
-
-    fileprivate init(_ door: HTTPEngineDoor) {
-        self.door = door
-    }
-
-    /// Has `turn` called on the engine's thread: soon after this, after each `wake`, and at the
-    /// instant that it returned last (nil: only when woken). A turn must not block. It is let go
-    /// of on the engine's thread, after `cancel` or at the engine's end. Once; any thread.
-    package func begin(_ turn: sending @escaping (Instant) -> Instant?) {
-        precondition(self.turn == nil, "a registration has one turn")
-        self.turn = turn
-        door.admit(self)
-        wake()
-    }
-
-    /// Asks for a turn soon. Several calls before that turn are one. Any thread, the engine's own
-    /// included; cheap.
-    package func wake() {
-        woken.store(true, ordering: .sequentiallyConsistent)
-        door.ring()
-    }
-
-    /// Asks for no more turns. One that is running ends as usual. Any thread.
-    package func cancel() {
-        cancelled.store(true, ordering: .sequentiallyConsistent)
-        wake()
-    }
-
-    fileprivate var isWoken: Bool { woken.load(ordering: .sequentiallyConsistent) }
-    fileprivate var isCancelled: Bool { cancelled.load(ordering: .sequentiallyConsistent) }
-
-    /// - Returns: when the next turn is due.
-    fileprivate func turnIfDue(_ now: Instant) -> Instant? {
-        guard !isCancelled, let turn else { return nil }
-        let isWoken = woken.exchange(false, ordering: .sequentiallyConsistent)
-        if isWoken || due.map({ $0 <= now }) == true { due = turn(now) }
-        return due
-    }
-
-    fileprivate func release() {
-        turn = nil
-        due = nil
-    }
-}
-
-/// What other threads touch of the engine. It lets the engine sleep without missing anything
-/// that is told to it meanwhile: whoever has something to tell writes it down first and rings
-/// then; the engine says that it sleeps first and looks then. One of the two sees the other.
-private final class HTTPEngineDoor: Sendable {
-    let multi: MultiHandle
-    private let sleeping = Atomic<Bool>(false)
-    private let arrivals = Mutex<[HTTPEngineRegistration]>([])
-
-    init(_ multi: MultiHandle) { self.multi = multi }
-
-    func admit(_ registration: HTTPEngineRegistration) {
-        arrivals.withLock { $0.append(registration) }
-    }
-
-    func takeArrivals() -> [HTTPEngineRegistration] {
-        arrivals.withLock { arrivals in
-            defer { arrivals = [] }
-            return arrivals
-        }
-    }
-
-    /// A system call only if the engine sleeps and nobody rang yet.
-    func ring() {
-        if sleeping.exchange(false, ordering: .sequentiallyConsistent) { multi.wakeUp() }
-    }
-
-    /// Engine's thread only.
-    func sleep(_ duration: Duration, unless hasNews: () -> Bool) {
-        sleeping.store(true, ordering: .sequentiallyConsistent)
-        if !hasNews() && arrivals.withLock({ $0.isEmpty }) {
-            // Rounded up: waking just before a deadline would only mean to sleep again.
-            let milliseconds = (duration.inNanoseconds + 999_999) / 1_000_000
-            multi.wait(milliseconds: Int32(clamping: milliseconds))
-        }
-        sleeping.store(false, ordering: .sequentiallyConsistent)
-    }
 }

@@ -6,7 +6,7 @@ struct HTTPRequest {
     let target: HTTPTarget
     /// Never shown: these are where the secrets are.
     let headerLines: [String]
-    /// Header values and parts of them that an answer's excerpt must not repeat.
+    /// Header values, parts of them and of the URL that an answer's excerpt must not repeat.
     let secrets: [[UInt8]]
     private let options: HTTPOptions
 
@@ -42,7 +42,7 @@ struct HTTPRequest {
         // a second for it.
         lines.append("Expect:")
         headerLines = lines
-        secrets = options.headers.flatMap { Self.secrets(in: $0.value) }
+        secrets = (options.headers.map(\.value) + target.secrets).flatMap(Self.secrets)
     }
 
     private static func check(_ header: HTTPOptions.Header) throws(HTTPOptionsError) {

@@ -6,6 +6,8 @@ struct HTTPTarget: Equatable {
     /// Scheme, host and port, or the socket's path: no credentials, no path, no query, since
     /// services put their tokens in each of them.
     var shown: String
+    /// Parts of the URL that must not be shown wherever else they turn up.
+    var secrets: [String]
 
     /// sockaddr_un holds 107 bytes and the NUL (unix(7)).
     private static let longestSocketPath = 107
@@ -28,13 +30,14 @@ struct HTTPTarget: Equatable {
                 option: "http", problem: "the scheme \(url.scheme): is not supported; use http:, https: or unix:")
         }
         let port = url.port.map { ":\($0)" } ?? ""
-        self.init(url: text, shown: "\(url.scheme)://\(url.host)\(port)")
+        self.init(url: text, shown: "\(url.scheme)://\(url.host)\(port)", secrets: url.secrets)
     }
 
-    private init(url: String, unixSocket: String? = nil, shown: String) {
+    private init(url: String, unixSocket: String? = nil, shown: String, secrets: [String]) {
         self.url = url
         self.unixSocket = unixSocket
         self.shown = shown
+        self.secrets = secrets
     }
 
     private static func socket(_ text: Substring) throws(HTTPOptionsError) -> HTTPTarget {
@@ -47,11 +50,12 @@ struct HTTPTarget: Equatable {
                 problem: "a Unix socket needs an absolute path of at most \(longestSocketPath) bytes, "
                     + "like unix:/run/receiver.sock or unix:/run/receiver.sock:/v1/events")
         }
-        guard requestPath.hasPrefix("/"), CurlURL("http://localhost\(requestPath)") != nil else {
+        guard requestPath.hasPrefix("/"), let url = CurlURL("http://localhost\(requestPath)") else {
             throw HTTPOptionsError(
                 option: "http", problem: "what follows the socket's path and a colon is the request's path: start it with /")
         }
         return HTTPTarget(
-            url: "http://localhost\(requestPath)", unixSocket: String(path), shown: "unix:\(path)")
+            url: "http://localhost\(requestPath)", unixSocket: String(path), shown: "unix:\(path)",
+            secrets: url.secrets)
     }
 }

@@ -87,6 +87,13 @@ import Testing
         #expect(reason.hasSuffix("no such token: [hidden]"))
     }
 
+    @Test func aSecretOfTheURLIsHiddenWhereTheServiceEchoesIt() throws {
+        let (outcomes, _) = try outcomes([.status(400, body: "api_secret hunter2-hunter2 of some-user? no")]) {
+            $0.url = $0.url.replacing("://", with: "://some-user:x@") + "?v=1&api_secret=hunter2-hunter2"
+        }
+        #expect(outcomes == [.rejected(reason: "HTTP 400", answer: "api_secret [hidden] of [hidden]? no")])
+    }
+
     @Test func aRefusalForGoodKeepsTheAnswer() throws {
         let (outcomes, _) = try outcomes([.status(422, body: "{\"error\":\r\n\"no name\"}")])
         #expect(outcomes == [.rejected(reason: "HTTP 422", answer: "{\"error\": \"no name\"}")])

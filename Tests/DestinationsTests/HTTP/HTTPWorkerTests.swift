@@ -1,0 +1,169 @@
+import Delivery
+import Destinations
+import Events
+import Platform
+import Synchronization
+import Telemetry
+import Testing
+
+/// A real worker that feeds a real HTTP destination on the engine's thread, through whatever a
+/// server does.
+@Suite struct HTTPWorkerTests {
+    /// What came of `count` events, sent in batches of four.
+    private struct Result {
+        var requests: [ScriptedServer.Request]
+        var status: DeliveryStatus
+        var letters: [DeadLetter]
+        /// Where the cursor stood at the end.
+        var cursor: UInt64
+    }
+
+    private func run(
+        _ count: UInt64, _ script: [ScriptedServer.Reply], inFlight: Int = 1,
+        until isDone: (DeliveryStatus) -> Bool
+    ) throws -> Result {
+        let server = try ScriptedServer(script)
+        defer { server.stop() }
+        let engine = try HTTPEngine()
+        var options = HTTPOptions(url: server.url, version: "1")
+        options.format = .ndjson
+        options.timeout = .milliseconds(300)
+        options.maximumRequests = inFlight
+        let place = engine.register()
+        let store = Keeper()
+        let clock = SystemClock()
+        let policy = DeliveryPolicy(
+            batchEvents: 4, inFlight: inFlight, retryInitial: .milliseconds(1), retryMaximum: .milliseconds(20))
+        let worker = DeliveryWorker(
+            .init(
+                name: "collector", policy: policy, log: CountingLog(end: count), cursors: store, clock: clock,
+                telemetry: Telemetry(sink: store, now: { clock.now().nanoseconds })),
+            router: PlainRouter(), destination: try HTTPDestination(options, engine: engine), deadLetters: store,
+            random: SystemRandomNumberGenerator(), wake: place.wake)
+        place.begin { worker.turn(now: $0) }
+        engine.start()
+        defer { engine.stop() }
+        #expect(eventually { isDone(worker.status) })
+        worker.requestStop(by: clock.now() + .seconds(5))
+        #expect(eventually { worker.isStopped })
+        return Result(
+            requests: server.requests, status: worker.status, letters: store.letters.withLock { $0 },
+            cursor: store.position.load(ordering: .relaxed))
+    }
+
+    private func events(of requests: some Sequence<ScriptedServer.Request>) -> [UInt64] {
+        requests.flatMap { $0.text.split(separator: "\n").compactMap { UInt64($0) } }
+    }
+
+    @Test func everyEventGetsThroughAllFaultsInOrder() throws {
+        let result = try run(
+            12,
+            [
+                .status(503), .reset, .hang, .status(200), .resetInMidAnswer(), .status(429, headers: ["Retry-After: 0"]),
+                .status(500), .status(200),
+            ]
+        ) { $0.delivered == 12 }
+        #expect(result.cursor == 12)
+        #expect(result.letters.isEmpty)
+        // A batch is offered again until it got through, and then the next.
+        var seen: [UInt64] = []
+        for position in events(of: result.requests) where !seen.contains(position) { seen.append(position) }
+        #expect(seen == Array(0..<12))
+        // Six faults; a reset of a connection that served before may be overcome by libcurl alone.
+        #expect(result.status.retries >= 5)
+    }
+
+    @Test func aBatchThatIsTooLargeIsHalvedDownToTheEventAtFault() throws {
+        let result = try run(4, [.status(413), .status(413), .status(413), .status(200)]) {
+            $0.delivered + $0.deadLettered == 4
+        }
+        #expect(result.requests.map { $0.text.split(separator: "\n").count }.prefix(3) == [4, 2, 1])
+        #expect(result.letters.map(\.position) == [0])
+        #expect(events(of: result.requests.dropFirst(3)).sorted() == [1, 2, 3])
+        #expect(result.cursor == 4)
+    }
+
+    @Test func aRefusedBatchGoesToTheDeadLettersWithTheAnswer() throws {
+        let result = try run(8, [.status(400, body: "no such table"), .status(200)]) {
+            $0.delivered == 4 && $0.deadLettered == 4
+        }
+        #expect(result.letters.map(\.position) == [0, 1, 2, 3])
+        #expect(result.letters.allSatisfy { $0.reason == "HTTP 400" && $0.answer == "no such table" })
+        #expect(result.cursor == 8)
+    }
+
+    @Test func aRefusedCredentialKeepsTheEventsUntilItIsTakenAgain() throws {
+        let result = try run(8, [.status(401), .status(403), .status(200)]) { $0.delivered == 8 }
+        #expect(result.letters.isEmpty)
+        #expect(result.status.lastError?.message.contains("credential") == true)
+        #expect(result.cursor == 8)
+    }
+
+    @Test func severalBatchesAreUnderWayAtOnce() throws {
+        let result = try run(4000, [.status(200)], inFlight: 4) { $0.delivered == 4000 }
+        #expect(events(of: result.requests).sorted() == Array(0..<4000))
+        #expect(Set(result.requests.map(\.connection)).count <= 4)
+        #expect(result.cursor == 4000)
+    }
+}
+
+/// A journal whose events are their own positions, written as JSON numbers.
+private struct CountingLog: EventLog {
+    let end: UInt64
+
+    func makeReader(from position: UInt64) throws -> any EventReader { Reader(position, end) }
+
+    private final class Reader: EventReader {
+        private var next: UInt64
+        private let end: UInt64
+
+        init(_ next: UInt64, _ end: UInt64) {
+            self.next = next
+            self.end = end
+        }
+
+        func read(into batch: inout EventBatch, maximumBytes: Int) throws -> Bool {
+            batch.removeAll()
+            guard next < end else { return false }
+            batch.origins.append(Origin(source: "apps", uid: 0, gid: 0, pid: 1))
+            while next < end && batch.bytes.count < maximumBytes {
+                let text = Array("\(next)".utf8)
+                batch.events.append(
+                    EventRecord(
+                        position: next, receivedAt: 0, offset: UInt32(batch.bytes.count), length: UInt32(text.count),
+                        origin: 0, index: EventIndex(kind: .track)))
+                batch.bytes += text
+                next += 1
+            }
+            batch.next = next
+            return true
+        }
+    }
+}
+
+private final class PlainRouter: EventRouter {
+    func route(
+        _ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch
+    ) -> RouteVerdict {
+        let start = output.payload.count
+        output.payload += batch.bytes[event.range]
+        output.events.append(
+            OutboundEvent(
+                position: event.position, receivedAt: event.receivedAt, kind: .track,
+                payload: start..<output.payload.count, messageID: start..<start))
+        output.payload.append(UInt8(ascii: "\n"))
+        return .routed
+    }
+}
+
+/// Keeps in memory what the daemon keeps on disk.
+private final class Keeper: CursorStore, DeadLetterSink, LogSink {
+    let position = Atomic<UInt64>(0)
+    let letters = Mutex<[DeadLetter]>([])
+
+    func cursor(of destination: String) -> Cursor { Cursor(position: position.load(ordering: .relaxed)) }
+    func advance(_ destination: String, to cursor: Cursor) { position.store(cursor.position, ordering: .relaxed) }
+    func commit() throws {}
+    func append(_ letters: [DeadLetter]) throws { self.letters.withLock { $0 += letters } }
+    func write(_ level: Level, _ line: String) {}
+}
