@@ -50,7 +50,7 @@ final class EventTable {
         writePosition = try database.prepare(
             """
             INSERT INTO penstock_position (destination, table_name, journal, position) VALUES (?1, ?2, ?3, ?4)
-            ON CONFLICT (destination, table_name) DO UPDATE SET journal = excluded.journal, position = excluded.position
+            ON CONFLICT (destination, table_name) DO UPDATE SET position = max(position, excluded.position)
             """)
         key = (destination, settings.table, journal)
     }

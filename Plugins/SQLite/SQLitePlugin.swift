@@ -61,7 +61,7 @@ private func sqliteCreate(
         unsafe out.pointee.context = Unmanaged.passRetained(sink).toOpaque()
         unsafe out.pointee.connect = sqliteConnect
         unsafe out.pointee.deliver = sqliteDeliver
-        unsafe out.pointee.flush = sqliteFlush
+        // No flush: what is committed is durable.
         unsafe out.pointee.stop = sqliteStop
         unsafe out.pointee.destroy = sqliteDestroy
         unsafe out.pointee.extension = sqliteExtension
@@ -78,12 +78,6 @@ private func sqliteDeliver(
 ) -> Int32 {
     guard let sink = unsafe sink(context), let batch = unsafe batch else { return PENSTOCK_FAILED }
     return unsafe answer(error, size) { () throws(SinkError) in unsafe try sink.deliver(batch) }
-}
-
-private func sqliteFlush(_ context: UnsafeMutableRawPointer?, _ error: UnsafeMutablePointer<CChar>?, _ size: Int) -> Int32 {
-    guard let sink = unsafe sink(context) else { return PENSTOCK_FAILED }
-    sink.flush()
-    return PENSTOCK_OK
 }
 
 private func sqliteStop(_ context: UnsafeMutableRawPointer?) {

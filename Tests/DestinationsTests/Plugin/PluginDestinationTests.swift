@@ -133,6 +133,17 @@ import Testing
         }
     }
 
+    @Test func aDestinationThatWasClosedCanBeOpenedAgain() throws {
+        let stage = try open("keep")
+        let before = stage.offer([1])
+        stage.destination.close()
+        #expect(try stage.destination.open(from: Cursor(position: 0)) == nil)
+        let after = stage.offer([1])
+        _ = try stage.destination.checkpoint()
+        #expect(stage.outcomes(after, count: 1) == [.delivered])
+        #expect(stage.answers(before).count == 1)
+    }
+
     @Test func aBusyPluginIsOfferedTheBatchAgainOnceItIsReady() throws {
         // Without `ready` this would take an hour.
         let stage = try open("busy_then_ready") {
