@@ -50,7 +50,8 @@ private func cString(_ text: StaticString) -> UnsafePointer<CChar> {
 // actor, and would abort on the host's thread.
 
 private func sqliteCreate(
-    _ host: UnsafePointer<penstock_host>?, _ settings: UnsafePointer<CChar>?, _ out: UnsafeMutablePointer<penstock_instance>?,
+    _ host: UnsafePointer<penstock_host>?, _ settings: UnsafePointer<CChar>?,
+    _ out: UnsafeMutablePointer<penstock_instance>?,
     _ error: UnsafeMutablePointer<CChar>?, _ size: Int
 ) -> Int32 {
     guard let host = unsafe host, let settings = unsafe settings, let out = unsafe out else { return PENSTOCK_FAILED }
@@ -68,13 +69,16 @@ private func sqliteCreate(
     }
 }
 
-private func sqliteConnect(_ context: UnsafeMutableRawPointer?, _ error: UnsafeMutablePointer<CChar>?, _ size: Int) -> Int32 {
+private func sqliteConnect(_ context: UnsafeMutableRawPointer?, _ error: UnsafeMutablePointer<CChar>?, _ size: Int)
+    -> Int32
+{
     guard let sink = unsafe sink(context) else { return PENSTOCK_FAILED }
     return unsafe answer(error, size) { () throws(SinkError) in try sink.connect() }
 }
 
 private func sqliteDeliver(
-    _ context: UnsafeMutableRawPointer?, _ batch: UnsafePointer<penstock_batch>?, _ error: UnsafeMutablePointer<CChar>?, _ size: Int
+    _ context: UnsafeMutableRawPointer?, _ batch: UnsafePointer<penstock_batch>?, _ error: UnsafeMutablePointer<CChar>?,
+    _ size: Int
 ) -> Int32 {
     guard let sink = unsafe sink(context), let batch = unsafe batch else { return PENSTOCK_FAILED }
     return unsafe answer(error, size) { () throws(SinkError) in unsafe try sink.deliver(batch) }
@@ -95,7 +99,8 @@ private func sqliteExtension(_ context: UnsafeMutableRawPointer?, _ id: UnsafePo
 }
 
 private func sqliteDurable(
-    _ context: UnsafeMutableRawPointer?, _ position: UnsafeMutablePointer<UInt64>?, _ error: UnsafeMutablePointer<CChar>?, _ size: Int
+    _ context: UnsafeMutableRawPointer?, _ position: UnsafeMutablePointer<UInt64>?,
+    _ error: UnsafeMutablePointer<CChar>?, _ size: Int
 ) -> Int32 {
     guard let sink = unsafe sink(context), let position = unsafe position else { return PENSTOCK_FAILED }
     var found = false

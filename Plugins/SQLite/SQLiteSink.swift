@@ -35,13 +35,14 @@ import Glibc
         var outcomes = unsafe [penstock_outcome](
             repeating: penstock_outcome(status: PENSTOCK_DELIVERED, retry_after_ms: 0, reason: nil), count: count)
         var reasons: [UnsafeMutablePointer<CChar>?] = unsafe []
-        defer { for unsafe reason in unsafe reasons { unsafe free(reason) } }
+        defer { while let reason = unsafe reasons.popLast() { unsafe free(reason) } }
         do throws(SQLiteError) {
             let committed = unsafe try table.write(batch) { committed in unsafe position(after: batch, committed) }
             for (index, reason) in committed.rejected {
                 let text = unsafe strdup(reason)
                 unsafe reasons.append(text)
-                unsafe outcomes[index] = penstock_outcome(status: PENSTOCK_REJECTED, retry_after_ms: 0, reason: UnsafePointer(text))
+                unsafe outcomes[index] = penstock_outcome(
+                    status: PENSTOCK_REJECTED, retry_after_ms: 0, reason: UnsafePointer(text))
             }
             let stored = UInt64(clamping: count - committed.rejected.count)
             unsafe host.pointee.counter_add?(host, "sqlite_events", stored)
@@ -50,11 +51,13 @@ import Glibc
             let text = unsafe strdup("\(settings.path): \(error.message)")
             unsafe reasons.append(text)
             unsafe outcomes = [penstock_outcome](
-                repeating: penstock_outcome(status: PENSTOCK_RETRY, retry_after_ms: 0, reason: UnsafePointer(text)), count: count)
+                repeating: penstock_outcome(status: PENSTOCK_RETRY, retry_after_ms: 0, reason: UnsafePointer(text)),
+                count: count)
         }
         unsafe outcomes.withUnsafeBufferPointer { buffer in
             unsafe host.pointee.complete?(
-                host, batch.pointee.token, buffer.baseAddress, UInt32(clamping: count), UInt32(MemoryLayout<penstock_outcome>.stride))
+                host, batch.pointee.token, buffer.baseAddress, UInt32(clamping: count),
+                UInt32(MemoryLayout<penstock_outcome>.stride))
         }
     }
 
@@ -72,8 +75,12 @@ import Glibc
     /// How far the position may go: up to the last event, but not past one that was rejected. The
     /// host has those durably only when it offers the next batch.
     private func position(after batch: UnsafePointer<penstock_batch>, _ committed: EventTable.Committed) -> Int64? {
-        guard let first = committed.rejected.keys.min() else { return Int64(exactly: unsafe batch.pointee.last_position) }
-        guard let event = unsafe penstock_batch_event(batch, UInt32(first)), unsafe event.pointee.position > 0 else { return nil }
+        guard let first = committed.rejected.keys.min() else {
+            return Int64(exactly: unsafe batch.pointee.last_position)
+        }
+        guard let event = unsafe penstock_batch_event(batch, UInt32(first)), unsafe event.pointee.position > 0 else {
+            return nil
+        }
         return unsafe Int64(exactly: event.pointee.position - 1)
     }
 
