@@ -10,7 +10,8 @@ struct SQLiteError: Error {
 
     /// It may work later with nothing done here: somebody holds a lock, the disk is full.
     var passes: Bool {
-        [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_IOERR, SQLITE_NOMEM, SQLITE_INTERRUPT, SQLITE_PROTOCOL].contains(primary)
+        [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_IOERR, SQLITE_NOMEM, SQLITE_INTERRUPT, SQLITE_PROTOCOL]
+            .contains(primary)
     }
 
     /// The row itself is at fault, whatever the database does.
@@ -25,7 +26,8 @@ struct SQLiteError: Error {
     /// - Parameter busyTimeout: milliseconds that a lock of somebody else's is waited for.
     init(path: String, busyTimeout: Int32) throws(SQLiteError) {
         var handle: OpaquePointer?
-        let code = unsafe sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE, nil)
+        let code = unsafe sqlite3_open_v2(
+            path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE, nil)
         guard code == SQLITE_OK, let handle = unsafe handle else {
             let error = unsafe Self.error(handle, code)
             unsafe sqlite3_close_v2(handle)
@@ -81,7 +83,8 @@ struct SQLiteError: Error {
     func bind(_ index: Int32, _ value: String) throws(SQLiteError) {
         // SQLITE_TRANSIENT, a macro with a cast that Swift does not import: SQLite takes a copy.
         let transient = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-        try check(unsafe sqlite3_bind_text64(handle, index, value, UInt64(value.utf8.count), transient, UInt8(SQLITE_UTF8)))
+        try check(
+            unsafe sqlite3_bind_text64(handle, index, value, UInt64(value.utf8.count), transient, UInt8(SQLITE_UTF8)))
     }
 
     /// Without a copy: the bytes have to stay until `reset`. Empty is NULL.

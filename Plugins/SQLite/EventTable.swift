@@ -18,6 +18,7 @@ final class EventTable {
     private static let busyTimeout: Int32 = 1000
 
     private let database: Database
+    private let key: (destination: String, table: String, journal: String)
     private let insert: Statement
     private let isJSON: Statement
     private let readPosition: Statement
@@ -46,16 +47,15 @@ final class EventTable {
         try Self.refuseOtherJournal(database, settings.table, journal)
         insert = try database.prepare(Self.insertion(into: table))
         isJSON = try database.prepare("SELECT json_valid(?1)")
-        readPosition = try database.prepare("SELECT position FROM penstock_position WHERE destination = ?1 AND table_name = ?2")
+        readPosition = try database.prepare(
+            "SELECT position FROM penstock_position WHERE destination = ?1 AND table_name = ?2")
         writePosition = try database.prepare(
             """
             INSERT INTO penstock_position (destination, table_name, journal, position) VALUES (?1, ?2, ?3, ?4)
-            ON CONFLICT (destination, table_name) DO UPDATE SET journal = excluded.journal, position = excluded.position
+            ON CONFLICT (destination, table_name) DO UPDATE SET position = max(position, excluded.position)
             """)
         key = (destination, settings.table, journal)
     }
-
-    private let key: (destination: String, table: String, journal: String)
 
     /// The position last committed; nil: none yet.
     func position() throws(SQLiteError) -> Int64? {
@@ -93,7 +93,9 @@ final class EventTable {
     /// - Returns: why the event can never be stored; nil: it is.
     private func add(_ event: UnsafePointer<penstock_event>) throws(SQLiteError) -> String? {
         let payload = unsafe event.pointee.payload
-        guard let position = Int64(exactly: unsafe event.pointee.position) else { return "its position is larger than SQLite's integers" }
+        guard let position = Int64(exactly: unsafe event.pointee.position) else {
+            return "its position is larger than SQLite's integers"
+        }
         let (seconds, nanoseconds) = unsafe event.pointee.received_at_ns.quotientAndRemainder(dividingBy: 1_000_000_000)
         defer { insert.reset() }
         do throws(SQLiteError) {
@@ -130,14 +132,21 @@ final class EventTable {
         try writePosition.step()
     }
 
-    private static func refuseOtherJournal(_ database: Database, _ table: String, _ journal: String) throws(SQLiteError) {
+    private static func refuseOtherJournal(
+        _ database: Database, _ table: String, _ journal: String
+    ) throws(SQLiteError) {
         let other = try database.prepare("SELECT 1 FROM penstock_position WHERE table_name = ?1 AND journal <> ?2")
         try other.bind(1, table)
         try other.bind(2, journal)
         if try other.step() {
             throw SQLiteError(
                 code: SQLITE_MISMATCH,
-                message: "the table \(table) holds events of another journal, whose positions mean other events: set another table or path")
+                message:
+                    """
+                    the table \(table) holds events of another journal, whose positions mean other \
+                    events: set another table or path
+                    """
+            )
         }
     }
 

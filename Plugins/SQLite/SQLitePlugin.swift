@@ -50,7 +50,8 @@ private func cString(_ text: StaticString) -> UnsafePointer<CChar> {
 // actor, and would abort on the host's thread.
 
 private func sqliteCreate(
-    _ host: UnsafePointer<penstock_host>?, _ settings: UnsafePointer<CChar>?, _ out: UnsafeMutablePointer<penstock_instance>?,
+    _ host: UnsafePointer<penstock_host>?, _ settings: UnsafePointer<CChar>?,
+    _ out: UnsafeMutablePointer<penstock_instance>?,
     _ error: UnsafeMutablePointer<CChar>?, _ size: Int
 ) -> Int32 {
     guard let host = unsafe host, let settings = unsafe settings, let out = unsafe out else { return PENSTOCK_FAILED }
@@ -61,29 +62,26 @@ private func sqliteCreate(
         unsafe out.pointee.context = Unmanaged.passRetained(sink).toOpaque()
         unsafe out.pointee.connect = sqliteConnect
         unsafe out.pointee.deliver = sqliteDeliver
-        unsafe out.pointee.flush = sqliteFlush
+        // No flush: what is committed is durable.
         unsafe out.pointee.stop = sqliteStop
         unsafe out.pointee.destroy = sqliteDestroy
         unsafe out.pointee.extension = sqliteExtension
     }
 }
 
-private func sqliteConnect(_ context: UnsafeMutableRawPointer?, _ error: UnsafeMutablePointer<CChar>?, _ size: Int) -> Int32 {
+private func sqliteConnect(_ context: UnsafeMutableRawPointer?, _ error: UnsafeMutablePointer<CChar>?, _ size: Int)
+    -> Int32
+{
     guard let sink = unsafe sink(context) else { return PENSTOCK_FAILED }
     return unsafe answer(error, size) { () throws(SinkError) in try sink.connect() }
 }
 
 private func sqliteDeliver(
-    _ context: UnsafeMutableRawPointer?, _ batch: UnsafePointer<penstock_batch>?, _ error: UnsafeMutablePointer<CChar>?, _ size: Int
+    _ context: UnsafeMutableRawPointer?, _ batch: UnsafePointer<penstock_batch>?, _ error: UnsafeMutablePointer<CChar>?,
+    _ size: Int
 ) -> Int32 {
     guard let sink = unsafe sink(context), let batch = unsafe batch else { return PENSTOCK_FAILED }
     return unsafe answer(error, size) { () throws(SinkError) in unsafe try sink.deliver(batch) }
-}
-
-private func sqliteFlush(_ context: UnsafeMutableRawPointer?, _ error: UnsafeMutablePointer<CChar>?, _ size: Int) -> Int32 {
-    guard let sink = unsafe sink(context) else { return PENSTOCK_FAILED }
-    sink.flush()
-    return PENSTOCK_OK
 }
 
 private func sqliteStop(_ context: UnsafeMutableRawPointer?) {
@@ -101,7 +99,8 @@ private func sqliteExtension(_ context: UnsafeMutableRawPointer?, _ id: UnsafePo
 }
 
 private func sqliteDurable(
-    _ context: UnsafeMutableRawPointer?, _ position: UnsafeMutablePointer<UInt64>?, _ error: UnsafeMutablePointer<CChar>?, _ size: Int
+    _ context: UnsafeMutableRawPointer?, _ position: UnsafeMutablePointer<UInt64>?,
+    _ error: UnsafeMutablePointer<CChar>?, _ size: Int
 ) -> Int32 {
     guard let sink = unsafe sink(context), let position = unsafe position else { return PENSTOCK_FAILED }
     var found = false

@@ -3,11 +3,11 @@ struct SQLiteSettings {
     static let schema: StaticString = """
         {"type": "object", "required": ["path"], "additionalProperties": false, "properties": {
             "path": {"type": "string", "minLength": 1,
-                "description": "absolute path of the database; it and the directories above it are made if they are missing"},
+                "description": "absolute path of the database; it and its directories are made if they are missing"},
             "table": {"type": "string", "minLength": 1, "maxLength": 64,
                 "description": "the table's name, in letters, digits and '_'; events if unset"},
             "synchronous": {"type": "string", "enum": ["full", "normal"],
-                "description": "full (if unset): a power cut loses nothing. normal: it may lose the last batches, which are then delivered again; faster"}}}
+                "description": "full if unset; normal is faster, and what a power cut takes is delivered again"}}}
         """
 
     let path: String
@@ -19,7 +19,8 @@ struct SQLiteSettings {
         let row: Statement
         do throws(SQLiteError) {
             row = try Database(path: ":memory:", busyTimeout: 0).prepare(
-                "SELECT ?1 ->> '$.path', coalesce(?1 ->> '$.table', 'events'), coalesce(?1 ->> '$.synchronous', 'full')")
+                "SELECT ?1 ->> '$.path', coalesce(?1 ->> '$.table', 'events'), coalesce(?1 ->> '$.synchronous', 'full')"
+            )
             try row.bind(1, json)
             _ = try row.step()
         } catch {
@@ -33,7 +34,9 @@ struct SQLiteSettings {
         }
         guard Self.isIdentifier(table) else {
             throw SinkError(
-                message: "settings.table: must be letters, digits and '_', must not begin with a digit, sqlite_ or penstock_")
+                message:
+                    "settings.table: must be letters, digits and '_', must not begin with a digit, sqlite_ or penstock_"
+            )
         }
         guard synchronous == "full" || synchronous == "normal" else {
             throw SinkError(message: "settings.synchronous: must be full or normal")
@@ -42,7 +45,9 @@ struct SQLiteSettings {
 
     /// What needs no thought when it is put into SQL.
     private static func isIdentifier(_ name: String) -> Bool {
-        guard let first = name.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }
+        guard let first = name.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
+            return false
+        }
         let lower = name.lowercased()
         return !lower.hasPrefix("sqlite_") && !lower.hasPrefix("penstock_")
             && name.utf8.allSatisfy {

@@ -9,10 +9,6 @@ import Glibc
     private let destination: String
     private let journal: String
     private var table: EventTable?
-    /// The earliest position that was rejected since the last flush, and between that and the one
-    /// before. The host may not hold those events durably yet, so our position stays before them.
-    private var rejected: (sinceFlush: Int64?, before: Int64?) = (nil, nil)
-
     init(_ host: UnsafePointer<penstock_host>, settings: String) throws(SinkError) {
         unsafe self.host = host
         self.settings = try SQLiteSettings(json: settings)
@@ -39,13 +35,14 @@ import Glibc
         var outcomes = unsafe [penstock_outcome](
             repeating: penstock_outcome(status: PENSTOCK_DELIVERED, retry_after_ms: 0, reason: nil), count: count)
         var reasons: [UnsafeMutablePointer<CChar>?] = unsafe []
-        defer { for unsafe reason in unsafe reasons { unsafe free(reason) } }
+        defer { while let reason = unsafe reasons.popLast() { unsafe free(reason) } }
         do throws(SQLiteError) {
-            let committed = unsafe try table.write(batch) { committed in unsafe advance(over: batch, committed) }
+            let committed = unsafe try table.write(batch) { committed in unsafe position(after: batch, committed) }
             for (index, reason) in committed.rejected {
                 let text = unsafe strdup(reason)
                 unsafe reasons.append(text)
-                unsafe outcomes[index] = penstock_outcome(status: PENSTOCK_REJECTED, retry_after_ms: 0, reason: UnsafePointer(text))
+                unsafe outcomes[index] = penstock_outcome(
+                    status: PENSTOCK_REJECTED, retry_after_ms: 0, reason: UnsafePointer(text))
             }
             let stored = UInt64(clamping: count - committed.rejected.count)
             unsafe host.pointee.counter_add?(host, "sqlite_events", stored)
@@ -54,18 +51,14 @@ import Glibc
             let text = unsafe strdup("\(settings.path): \(error.message)")
             unsafe reasons.append(text)
             unsafe outcomes = [penstock_outcome](
-                repeating: penstock_outcome(status: PENSTOCK_RETRY, retry_after_ms: 0, reason: UnsafePointer(text)), count: count)
+                repeating: penstock_outcome(status: PENSTOCK_RETRY, retry_after_ms: 0, reason: UnsafePointer(text)),
+                count: count)
         }
         unsafe outcomes.withUnsafeBufferPointer { buffer in
             unsafe host.pointee.complete?(
-                host, batch.pointee.token, buffer.baseAddress, UInt32(clamping: count), UInt32(MemoryLayout<penstock_outcome>.stride))
+                host, batch.pointee.token, buffer.baseAddress, UInt32(clamping: count),
+                UInt32(MemoryLayout<penstock_outcome>.stride))
         }
-    }
-
-    /// What was committed is durable already. But a flush says that what was rejected before the
-    /// last one is safe with the host.
-    func flush() {
-        rejected = (nil, rejected.sinceFlush)
     }
 
     func durablePosition() throws(SinkError) -> UInt64? {
@@ -79,17 +72,16 @@ import Glibc
 
     func stop() { table = nil }
 
-    /// Takes note of what is rejected, and says how far the position may go.
-    private func advance(over batch: UnsafePointer<penstock_batch>, _ committed: EventTable.Committed) -> Int64? {
-        if let first = committed.rejected.keys.min(), let event = unsafe penstock_batch_event(batch, UInt32(first)),
-            let position = Int64(exactly: unsafe event.pointee.position)
-        {
-            rejected.sinceFlush = min(rejected.sinceFlush ?? .max, position)
+    /// How far the position may go: up to the last event, but not past one that was rejected. The
+    /// host has those durably only when it offers the next batch.
+    private func position(after batch: UnsafePointer<penstock_batch>, _ committed: EventTable.Committed) -> Int64? {
+        guard let first = committed.rejected.keys.min() else {
+            return Int64(exactly: unsafe batch.pointee.last_position)
         }
-        let barrier = min(rejected.sinceFlush ?? .max, rejected.before ?? .max)
-        guard let last = Int64(exactly: unsafe batch.pointee.last_position) else { return nil }
-        let position = min(last, barrier - 1)
-        return position >= 0 ? position : nil
+        guard let event = unsafe penstock_batch_event(batch, UInt32(first)), unsafe event.pointee.position > 0 else {
+            return nil
+        }
+        return unsafe Int64(exactly: event.pointee.position - 1)
     }
 
     /// Errors show when the database is opened.

@@ -245,10 +245,11 @@ typedef const penstock_plugin *(*penstock_plugin_entry_function)(uint32_t host_m
 /* Extension of a plugin's: it keeps the position beside its data, in one transaction. After a
  * restart the host offers nothing again that lies at or below the position: exactly once.
  *
- * The position may stand at P only if every event offered up to P was completed, and none of
- * them as unsettled or retry. Events completed as rejected may be covered from the second flush
- * after their completion on: only by then the host holds them durably. (So, with a rejected event
- * in a batch: leave the position before it, and recognise what comes again by its position.)
+ * Such a plugin takes one batch at a time (max_in_flight 1). Then each event below a batch that is
+ * offered is settled for good, those completed as rejected included: the host holds them durably
+ * before it offers anything else. So the position may move to the batch's last event, together
+ * with its rows; but not past an event of this batch that is completed as anything but delivered.
+ * (What comes again behind such an event is recognised by its position.)
  * A position that went back, as with a database restored from a backup, is honoured: the host
  * offers again what came after it, as far as the journal still has it. */
 #define PENSTOCK_POSITION "penstock.position/1"

@@ -87,8 +87,7 @@ package final class PluginDestination: Destination {
     package var metrics: PluginMetrics { host?.metrics ?? PluginMetrics() }
 
     package func open(from cursor: Cursor) throws -> UInt64? {
-        let host = self.host ?? PluginHost(
-            destination: options.destination, journal: options.journal, telemetry: telemetry, minimum: options.logLevel)
+        let host = self.host ?? makeHost()
         self.host = host
         let instance = try self.instance ?? PluginInstance(library, host, settings: options.settings)
         self.instance = instance
@@ -116,8 +115,8 @@ package final class PluginDestination: Destination {
         let held = countHeld(batch)
         guard held < batch.events.count else { return claim.settle(.all(.delivered)) }
         guard host.overdue < Self.maximumOverdue else {
-            return claim.settle(
-                .all(.hold(reason: "the plugin holds \(Self.maximumOverdue) batches past their deadline and gets no more")))
+            let reason = "the plugin holds \(Self.maximumOverdue) batches past their deadline and gets no more"
+            return claim.settle(.all(.hold(reason: reason)))
         }
         if !isConnected {
             do throws(PluginError) {
@@ -137,6 +136,7 @@ package final class PluginDestination: Destination {
         return try instance.durablePosition().map(ResumePoint.state)
     }
 
+    /// It may be opened again, with a new instance of the plugin.
     package func close() {
         instance?.stop()
         watch?.stop()
@@ -145,6 +145,11 @@ package final class PluginDestination: Destination {
         instance = nil
         watch = nil
         isConnected = false
+    }
+
+    private func makeHost() -> PluginHost {
+        PluginHost(
+            destination: options.destination, journal: options.journal, telemetry: telemetry, minimum: options.logLevel)
     }
 
     /// Offers the batch until the plugin takes it, fails, or was busy for too long.

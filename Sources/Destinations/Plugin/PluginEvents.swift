@@ -18,7 +18,10 @@ struct PluginDeadlinePassed: NamedEvent {
     var events: Int
     var overdue: Int
     var message: String {
-        "\(destination): the plugin did not settle batch \(token) in time; its \(events) events are offered again (\(overdue) batches overdue)"
+        """
+        \(destination): the plugin did not settle batch \(token) in time; its \(events) events are \
+        offered again (\(overdue) batches overdue)
+        """
     }
 }
 
@@ -77,9 +80,15 @@ struct PluginStoreWentBack: NamedEvent {
     var now: UInt64?
     var message: String {
         if let now {
-            "\(destination): the plugin held events up to position \(before), now up to \(now): what came after it is delivered again"
+            """
+            \(destination): the plugin held events up to position \(before), now up to \(now): what \
+            came after it is delivered again
+            """
         } else {
-            "\(destination): the plugin held events up to position \(before), now none: delivery goes on from there; `penstock replay \(destination)` brings back what is still in the journal"
+            """
+            \(destination): the plugin held events up to position \(before), now none: delivery goes on \
+            from there; `penstock replay \(destination)` brings back what is still in the journal
+            """
         }
     }
 }
@@ -91,6 +100,10 @@ struct PluginMetricRefused: NamedEvent {
     var destination: String
     var metric: String
     var message: String {
-        "\(destination): the plugin's metric \"\(metric)\" was not taken: a name has at most \(PluginMetrics.nameLimit) of a-z, 0-9 and '_', and there are at most \(PluginMetrics.limit) of a sort"
+        """
+        \(destination): the plugin's metric "\(metric)" was not taken: a name has at most \
+        \(PluginMetrics.nameLimit) of a-z, 0-9 and '_', and there are at most \(PluginMetrics.limit) of \
+        a sort
+        """
     }
 }

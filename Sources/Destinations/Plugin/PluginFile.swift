@@ -32,7 +32,10 @@ package struct PluginFile: ~Copyable {
         guard allowed, !name.isEmpty, !name.hasPrefix(".") else {
             throw PluginError(
                 .notFound,
-                "\"\(name)\" is not the name of a plugin: give the file's name without .so, in letters, digits, '_', '-' and '.'; its directory belongs under plugins.directories"
+                """
+                "\(name)" is not the name of a plugin: give the file's name without .so, in letters, \
+                digits, '_', '-' and '.'; its directory belongs under plugins.directories
+                """
             )
         }
         for directory in directories {
@@ -43,7 +46,11 @@ package struct PluginFile: ~Copyable {
         }
         throw PluginError(
             .notFound,
-            "there is no plugin \"\(name)\": looked for \(name).so and lib\(name).so in \(directories.isEmpty ? "no directory at all" : directories.joined(separator: ", ")); install it there, or add its directory to plugins.directories"
+            """
+            there is no plugin "\(name)": looked for \(name).so and lib\(name).so in \
+            \(directories.isEmpty ? "no directory at all" : directories.joined(separator: ", ")); \
+            install it there, or add its directory to plugins.directories
+            """
         )
     }
 
@@ -57,7 +64,10 @@ package struct PluginFile: ~Copyable {
             guard resolved.hasPrefix(parent.hasSuffix("/") ? parent : parent + "/") else {
                 throw PluginError(
                     .notTrusted,
-                    "\(path) leads to \(resolved), outside of \(parent): put the file itself there, or add its directory to plugins.directories"
+                    """
+                    \(path) leads to \(resolved), outside of \(parent): put the file itself there, or \
+                    add its directory to plugins.directories
+                    """
                 )
             }
         }

@@ -11,8 +11,8 @@ import Telemetry
 /// `stop` finds a host that ignores it, not somebody else's memory.
 @safe final class PluginHost: @unchecked Sendable {
     let destination: String
-    /// The C side. Never written again after `init`.
-    private(set) var table: UnsafePointer<penstock_host>
+    /// The C side, constant once `init` is done.
+    let table: UnsafePointer<penstock_host>
     /// Rung by the plugin's `ready`.
     let room = Doorbell()
 
@@ -59,7 +59,8 @@ import Telemetry
             (batches.expire(now), batches.overdue, batches.nextDeadline)
         }
         for (token, batch) in expired {
-            telemetry.emit(PluginDeadlinePassed(destination: destination, token: token, events: batch.count, overdue: overdue))
+            telemetry.emit(
+                PluginDeadlinePassed(destination: destination, token: token, events: batch.count, overdue: overdue))
             batch.settle(.all(.retry(reason: "the plugin did not settle the batch before its deadline")))
         }
         return next
@@ -72,7 +73,9 @@ import Telemetry
 
     // MARK: - What the plugin calls
 
-    fileprivate func complete(_ token: UInt64, _ outcomes: UnsafePointer<penstock_outcome>?, _ count: UInt32, _ stride: UInt32) {
+    fileprivate func complete(
+        _ token: UInt64, _ outcomes: UnsafePointer<penstock_outcome>?, _ count: UInt32, _ stride: UInt32
+    ) {
         // The batch lives until the end of this function, so its memory is valid until `complete`
         // returns, as promised.
         switch batches.withLock({ $0.complete(token) }) {
@@ -106,18 +109,23 @@ import Telemetry
             }
         }
         // One line stays one line, and a terminal is not told what to do.
-        let clean = String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
+        let clean = String(
+            String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
         emit(PluginLogLine(level: Self.level(level), destination: destination, text: clean))
     }
 
     fileprivate func add(_ amount: UInt64, to name: UnsafePointer<CChar>?) {
         let name = unsafe boundedString(name, PluginMetrics.nameLimit + 1) ?? ""
-        if !ownMetrics.withLock({ $0.add(amount, to: name) }) { emit(PluginMetricRefused(destination: destination, metric: name)) }
+        if !ownMetrics.withLock({ $0.add(amount, to: name) }) {
+            emit(PluginMetricRefused(destination: destination, metric: name))
+        }
     }
 
     fileprivate func set(_ name: UnsafePointer<CChar>?, to value: Double) {
         let name = unsafe boundedString(name, PluginMetrics.nameLimit + 1) ?? ""
-        if !ownMetrics.withLock({ $0.set(name, to: value) }) { emit(PluginMetricRefused(destination: destination, metric: name)) }
+        if !ownMetrics.withLock({ $0.set(name, to: value) }) {
+            emit(PluginMetricRefused(destination: destination, metric: name))
+        }
     }
 
     private static func level(_ number: Int32) -> Level {
@@ -142,7 +150,8 @@ private func immortalCString(_ text: String) -> UnsafePointer<CChar> {
 // actor, and would abort on a plugin's own thread.
 
 private func hostComplete(
-    _ host: UnsafePointer<penstock_host>?, _ token: UInt64, _ outcomes: UnsafePointer<penstock_outcome>?, _ count: UInt32,
+    _ host: UnsafePointer<penstock_host>?, _ token: UInt64, _ outcomes: UnsafePointer<penstock_outcome>?,
+    _ count: UInt32,
     _ stride: UInt32
 ) {
     unsafe PluginHost.of(host)?.complete(token, outcomes, count, stride)

@@ -26,7 +26,8 @@ package struct PluginInspection: Sendable {
 
     /// Every `*.so` of the directories in name order, each with what it is or why it is not usable.
     /// A directory that cannot be read is one such entry.
-    package static func list(_ directories: [String]) -> [(path: String, result: Result<PluginInspection, PluginError>)] {
+    package static func list(_ directories: [String]) -> [(path: String, result: Result<PluginInspection, PluginError>)]
+    {
         var entries: [(path: String, result: Result<PluginInspection, PluginError>)] = []
         for directory in directories {
             do {

@@ -18,7 +18,9 @@ import CPenstockPlugin
     let maximumBatchBytes: Int
 
     private let functions: penstock_instance
-    private let deliver: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<penstock_batch>?, UnsafeMutablePointer<CChar>?, Int) -> Int32
+    private let deliver:
+        @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<penstock_batch>?, UnsafeMutablePointer<CChar>?, Int) ->
+            Int32
     private let position: UnsafePointer<penstock_position>?
     private let name: String
     private let error: UnsafeMutablePointer<CChar>
@@ -30,17 +32,21 @@ import CPenstockPlugin
         unsafe error.initialize(repeating: 0, count: Self.errorSize)
         var functions = unsafe penstock_instance()
         unsafe functions.struct_size = UInt32(MemoryLayout<penstock_instance>.size)
-        let answer = unsafe library.plugin.table.pointee.create?(host.table, settings, &functions, error, Self.errorSize)
+        let answer = unsafe library.plugin.table.pointee.create?(
+            host.table, settings, &functions, error, Self.errorSize)
         guard answer == PENSTOCK_OK else {
             let reason = unsafe Self.text(error)
             unsafe error.deallocate()
             throw PluginError(.failed, "the plugin \(library.name) cannot be set up: \(reason)")
         }
-        guard let deliver = unsafe functions.deliver, unsafe functions.stop != nil, unsafe functions.destroy != nil else {
+        guard let deliver = unsafe functions.deliver, unsafe functions.stop != nil, unsafe functions.destroy != nil
+        else {
             unsafe functions.destroy?(functions.context)
             unsafe error.deallocate()
             throw PluginError(
-                .incompatible, "the plugin \(library.name) (\(library.path)) leaves out deliver, stop or destroy: all three are required")
+                .incompatible,
+                "\(library.path) leaves out deliver, stop or destroy: all three are required"
+            )
         }
         let found = unsafe functions.extension?(functions.context, PENSTOCK_POSITION)
         unsafe position = found?.assumingMemoryBound(to: penstock_position.self)
@@ -87,7 +93,8 @@ import CPenstockPlugin
         guard unsafe Int(position.pointee.struct_size) >= MemoryLayout<penstock_position>.size,
             let durable = unsafe position.pointee.durable
         else {
-            throw PluginError(.incompatible, "the plugin \(name) gives a broken \(PENSTOCK_POSITION): set struct_size and durable")
+            throw PluginError(
+                .incompatible, "the plugin \(name) gives a broken \(PENSTOCK_POSITION): set struct_size and durable")
         }
         var value: UInt64 = 0
         clearError()

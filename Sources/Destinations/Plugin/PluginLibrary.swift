@@ -25,7 +25,12 @@ package final class PluginLibrary: Sendable {
     /// What became of every file that the loader took. It also keeps the descriptors open: the
     /// loader knows a library by the name it was opened with, and would hand out the old library
     /// for a number of /proc/self/fd that is used a second time.
-    private static let loaded = Mutex<[PluginFile.Identity: (result: Result<PluginLibrary, PluginError>, descriptor: Int32)]>([:])
+    private static let loaded = Mutex<[PluginFile.Identity: Loaded]>([:])
+
+    private struct Loaded {
+        var result: Result<PluginLibrary, PluginError>
+        var descriptor: Int32
+    }
 
     /// Loads the file, or gives the library that was loaded from it before.
     package static func load(_ file: consuming PluginFile) throws(PluginError) -> PluginLibrary {
@@ -37,13 +42,14 @@ package final class PluginLibrary: Sendable {
                 _ = close(descriptor)
                 return known.result
             }
-            guard let handle = unsafe dlopen("/proc/self/fd/\(descriptor)", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) else {
+            guard let handle = unsafe dlopen("/proc/self/fd/\(descriptor)", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)
+            else {
                 let reason = loaderError()
                 _ = close(descriptor)
                 return .failure(PluginError(.notLoadable, "\(path) cannot be loaded: \(reason)"))
             }
             let result = Result { () throws(PluginError) in unsafe try PluginLibrary(handle, path) }
-            loaded[identity] = (result, descriptor)
+            loaded[identity] = Loaded(result: result, descriptor: descriptor)
             return result
         }.get()
     }
@@ -59,32 +65,49 @@ package final class PluginLibrary: Sendable {
     private init(_ handle: UnsafeMutableRawPointer, _ path: String) throws(PluginError) {
         guard let symbol = unsafe dlsym(handle, "penstock_plugin_entry") else {
             throw PluginError(
-                .notLoadable, "\(path) is not a sink plugin: it does not export penstock_plugin_entry (see penstock_plugin.h)")
+                .notLoadable,
+                "\(path) is not a sink plugin: it does not export penstock_plugin_entry (see penstock_plugin.h)")
         }
         let entry = unsafe unsafeBitCast(symbol, to: penstock_plugin_entry_function.self)
         let major = UInt32(PENSTOCK_PLUGIN_MAJOR)
         let minor = UInt32(PENSTOCK_PLUGIN_MINOR)
         guard let table = unsafe entry(major, minor) else {
             throw PluginError(
-                .incompatible, "\(path) does not work with version \(major).\(minor) of the plugin interface: install a plugin made for this Penstock")
+                .incompatible,
+                """
+                \(path) does not work with version \(major).\(minor) of the plugin interface: install a \
+                plugin made for this Penstock
+                """
+            )
         }
         // The major is at the same place in every version; nothing else is read before it fits.
         let theirs = unsafe (major: table.pointee.abi_major, minor: table.pointee.abi_minor)
         guard UInt32(theirs.major) == major else {
             throw PluginError(
-                .incompatible, "\(path) was made for version \(theirs.major).\(theirs.minor) of the plugin interface, this is \(major).\(minor): compile it with this Penstock's penstock_plugin.h")
+                .incompatible,
+                """
+                \(path) was made for version \(theirs.major).\(theirs.minor) of the plugin interface, \
+                this is \(major).\(minor): compile it with this Penstock's penstock_plugin.h
+                """
+            )
         }
         let size = unsafe Int(table.pointee.struct_size)
         let needed = unsafe MemoryLayout<penstock_plugin>.size
         guard size >= needed else {
             throw PluginError(
-                .incompatible, "\(path) describes itself in \(size) bytes, the interface needs \(needed): set struct_size to sizeof(penstock_plugin)")
+                .incompatible,
+                """
+                \(path) describes itself in \(size) bytes, the interface needs \(needed): set \
+                struct_size to sizeof(penstock_plugin)
+                """
+            )
         }
         guard let name = unsafe boundedString(table.pointee.name, 64), !name.isEmpty,
             let version = unsafe boundedString(table.pointee.version, 64),
             let summary = unsafe boundedString(table.pointee.summary, 256), unsafe table.pointee.create != nil
         else {
-            throw PluginError(.incompatible, "\(path) leaves out its name, version, summary or create: all four are required")
+            throw PluginError(
+                .incompatible, "\(path) leaves out its name, version, summary or create: all four are required")
         }
         self.path = path
         self.name = name

@@ -19,7 +19,9 @@ package struct PluginMetrics: Sendable, Equatable {
 
     /// - Returns: false if it was not taken.
     mutating func set(_ name: String, to value: Double) -> Bool {
-        guard value.isFinite, gauges[name] != nil || gauges.count < Self.limit && Self.isName(name) else { return false }
+        guard value.isFinite, gauges[name] != nil || gauges.count < Self.limit && Self.isName(name) else {
+            return false
+        }
         gauges[name] = value
         return true
     }
@@ -28,7 +30,8 @@ package struct PluginMetrics: Sendable, Equatable {
         !name.isEmpty && name.utf8.count <= nameLimit
             && name.utf8.allSatisfy {
                 switch $0 {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+                    true
                 default: false
                 }
             }

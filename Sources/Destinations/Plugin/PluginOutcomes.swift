@@ -17,14 +17,22 @@ struct PluginOutcomes {
         let alignment = unsafe MemoryLayout<penstock_outcome>.alignment
         guard let first = unsafe first, Int(stride) >= size, Int(stride) % alignment == 0 else {
             settlement = .all(Self.unsettled)
-            problem = count == 0 ? nil : "no array, or a stride of \(stride) bytes (sizeof(penstock_outcome) is \(size)); its events are offered again"
+            problem =
+                count == 0
+                ? nil
+                :
+                    """
+                    no array, or a stride of \(stride) bytes (sizeof(penstock_outcome) is \(size)); its \
+                    events are offered again
+                    """
             return
         }
         problem = Int(count) > events ? "\(count) of them for \(events) events; those too many are ignored" : nil
         let given = min(Int(count), events)
         var outcomes: [Outcome] = []
         for index in 0..<given {
-            let outcome = unsafe UnsafeRawPointer(first).load(fromByteOffset: index * Int(stride), as: penstock_outcome.self)
+            let outcome = unsafe UnsafeRawPointer(first).load(
+                fromByteOffset: index * Int(stride), as: penstock_outcome.self)
             // The common case: not one of them needs more than a look.
             if unsafe outcome.status == PENSTOCK_DELIVERED && outcomes.isEmpty { continue }
             if outcomes.isEmpty {
@@ -49,7 +57,8 @@ struct PluginOutcomes {
         switch unsafe outcome.status {
         case PENSTOCK_DELIVERED: return .delivered
         case PENSTOCK_RETRY:
-            let after: Duration? = unsafe outcome.retry_after_ms == 0 ? nil : .milliseconds(Int64(outcome.retry_after_ms))
+            let after: Duration? =
+                unsafe outcome.retry_after_ms == 0 ? nil : .milliseconds(Int64(outcome.retry_after_ms))
             return .retry(reason: reason ?? "the plugin asks to retry", after: after)
         case PENSTOCK_REJECTED: return .rejected(reason: reason ?? "the plugin rejected the event")
         default: return unsettled

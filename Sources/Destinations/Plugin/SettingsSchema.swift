@@ -14,11 +14,18 @@ struct SettingsSchema {
     /// - Parameter plugin: for the message.
     init(_ text: String, of plugin: String) throws(PluginError) {
         guard let root = try? SettingsValue(json: text), case .object = root else {
-            throw PluginError(.incompatible, "the settings schema of the plugin \(plugin) is not a JSON object: its author has to mend it")
+            throw PluginError(
+                .incompatible,
+                "the settings schema of the plugin \(plugin) is not a JSON object: its author has to mend it")
         }
         if let keyword = Self.unknownKeyword(in: root) {
             throw PluginError(
-                .incompatible, "the settings schema of the plugin \(plugin) uses \"\(keyword)\", which Penstock does not check: its author has to do without")
+                .incompatible,
+                """
+                the settings schema of the plugin \(plugin) uses "\(keyword)", which Penstock does not \
+                check: its author has to do without
+                """
+            )
         }
         self.root = root
     }
@@ -42,7 +49,9 @@ struct SettingsSchema {
         return object["items"].flatMap(unknownKeyword)
     }
 
-    private static func check(_ value: SettingsValue, against schema: SettingsValue, at path: String, _ found: inout [String]) {
+    private static func check(
+        _ value: SettingsValue, against schema: SettingsValue, at path: String, _ found: inout [String]
+    ) {
         guard case .object(let schema) = schema else { return }
         if let types = words(schema["type"]), !types.contains(where: { fits(value, $0) }) {
             found.append("\(path): must be of type \(types.joined(separator: " or ")), but is of type \(value.type)")
@@ -62,7 +71,9 @@ struct SettingsSchema {
         }
     }
 
-    private static func checkNumber(_ number: Double, _ schema: [String: SettingsValue], _ path: String, _ found: inout [String]) {
+    private static func checkNumber(
+        _ number: Double, _ schema: [String: SettingsValue], _ path: String, _ found: inout [String]
+    ) {
         if case .number(let least)? = schema["minimum"], number < least {
             found.append("\(path): must be at least \(SettingsValue.number(least).text)")
         }
@@ -71,10 +82,15 @@ struct SettingsSchema {
         }
     }
 
-    private static func checkString(_ string: String, _ schema: [String: SettingsValue], _ path: String, _ found: inout [String]) {
+    private static func checkString(
+        _ string: String, _ schema: [String: SettingsValue], _ path: String, _ found: inout [String]
+    ) {
         let length = Double(string.unicodeScalars.count)
         if case .number(let least)? = schema["minLength"], length < least {
-            found.append(least == 1 ? "\(path): must not be empty" : "\(path): must have at least \(SettingsValue.number(least).text) characters")
+            found.append(
+                least == 1
+                    ? "\(path): must not be empty"
+                    : "\(path): must have at least \(SettingsValue.number(least).text) characters")
         }
         if case .number(let most)? = schema["maxLength"], length > most {
             found.append("\(path): must have at most \(SettingsValue.number(most).text) characters")

@@ -37,7 +37,9 @@ import Testing
 
     /// As its opening comment tells authors to build their own.
     @Test func itCompilesOutsideOfThePackage() throws {
-        let source = TestCompiler.sources.deletingLastPathComponent().appendingPathComponent("Plugins/Console/Console.c").path
+        let source = TestCompiler.sources.deletingLastPathComponent().appendingPathComponent(
+            "Plugins/Console/Console.c"
+        ).path
         let (status, output) = try TestCompiler.run([
             "clang", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden",
             "-I", TestCompiler.headers, "-o", "\(directory.path)/libmine.so", source,

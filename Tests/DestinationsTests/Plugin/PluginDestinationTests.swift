@@ -13,8 +13,11 @@ import Testing
         try directory.addMisbehaving()
     }
 
-    private func open(_ mode: String, deadline: Duration = .seconds(60), adjust: (inout PluginDestinationOptions) -> Void = { _ in }) throws -> PluginStage {
-        let stage = try PluginStage(in: directory, settings: #"{"mode":"\#(mode)"}"#, deadline: deadline, adjust: adjust)
+    private func open(
+        _ mode: String, deadline: Duration = .seconds(60), adjust: (inout PluginDestinationOptions) -> Void = { _ in }
+    ) throws -> PluginStage {
+        let stage = try PluginStage(
+            in: directory, settings: #"{"mode":"\#(mode)"}"#, deadline: deadline, adjust: adjust)
         #expect(try stage.destination.open(from: Cursor(position: 0)) == nil)
         return stage
     }
@@ -31,7 +34,9 @@ import Testing
 
     @Test func itsLimitsAreKnownAfterOpen() throws {
         let stage = try open("plain")
-        #expect(stage.destination.limits == DestinationLimits(maximumBatchEvents: 64, maximumBatchBytes: 1 << 20, maximumInFlight: 3))
+        #expect(
+            stage.destination.limits
+                == DestinationLimits(maximumBatchEvents: 64, maximumBatchBytes: 1 << 20, maximumInFlight: 3))
     }
 
     @Test func aBatchMayBeSettledFromAnotherThread() throws {
@@ -56,9 +61,11 @@ import Testing
         let stage = try open("mixed")
         let outcomes = try #require(stage.outcomes(stage.offer([1, 2, 3, 4, 5]), count: 5))
         let unsettled = Outcome.retry(reason: "the plugin did not say what became of the event")
-        #expect(outcomes == [
-            unsettled, .delivered, .retry(reason: "later", after: .milliseconds(1500)), .rejected(reason: "bad row"), unsettled,
-        ])
+        #expect(
+            outcomes == [
+                unsettled, .delivered, .retry(reason: "later", after: .milliseconds(1500)),
+                .rejected(reason: "bad row"), unsettled,
+            ])
     }
 
     @Test func outcomesLargerThanOursAreWalkedWithTheirStride() throws {
@@ -68,14 +75,18 @@ import Testing
 
     @Test func eventsBeyondTheOutcomesGivenAreRetried() throws {
         let stage = try open("half")
-        #expect(stage.outcomes(stage.offer([1, 2]), count: 2) == [
-            .delivered, .retry(reason: "the plugin did not say what became of the event"),
-        ])
+        #expect(
+            stage.outcomes(stage.offer([1, 2]), count: 2) == [
+                .delivered, .retry(reason: "the plugin did not say what became of the event"),
+            ])
     }
 
     @Test func outcomesThatCannotBeReadAreRetriedAndCounted() throws {
         let stage = try open("no_outcomes")
-        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.retry(reason: "the plugin did not say what became of the event")])
+        #expect(
+            stage.outcomes(stage.offer([1]), count: 1) == [
+                .retry(reason: "the plugin did not say what became of the event")
+            ])
         #expect(stage.count("plugin_outcomes_unreadable") == 1)
     }
 
@@ -131,6 +142,17 @@ import Testing
             Issue.record("not retried: \(stage.answers(batch))")
             return
         }
+    }
+
+    @Test func aDestinationThatWasClosedCanBeOpenedAgain() throws {
+        let stage = try open("keep")
+        let before = stage.offer([1])
+        stage.destination.close()
+        #expect(try stage.destination.open(from: Cursor(position: 0)) == nil)
+        let after = stage.offer([1])
+        _ = try stage.destination.checkpoint()
+        #expect(stage.outcomes(after, count: 1) == [.delivered])
+        #expect(stage.answers(before).count == 1)
     }
 
     @Test func aBusyPluginIsOfferedTheBatchAgainOnceItIsReady() throws {

@@ -97,7 +97,8 @@ import Testing
     @Test func aLinkThatLeadsOutOfTheDirectoryIsRefused() throws {
         let elsewhere = try PluginTestDirectory()
         let target = try elsewhere.addMisbehaving()
-        try FileManager.default.createSymbolicLink(atPath: "\(directory.path)/misbehaving.so", withDestinationPath: target)
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(directory.path)/misbehaving.so", withDestinationPath: target)
         let error = try failure("misbehaving")
         #expect(error.code == .notTrusted)
         #expect(error.description.contains(target))
@@ -128,7 +129,8 @@ import Testing
         try directory.add("libbroken.so", Data("x".utf8))
         try directory.add("readme.txt", Data("x".utf8))
         let list = PluginInspection.list([directory.path, "/nonexistent"])
-        #expect(list.map(\.path) == ["\(directory.path)/libbroken.so", "\(directory.path)/libconsole.so", "/nonexistent"])
+        #expect(
+            list.map(\.path) == ["\(directory.path)/libbroken.so", "\(directory.path)/libconsole.so", "/nonexistent"])
         #expect(throws: PluginError.self) { try list[0].result.get() }
         #expect(try list[1].result.get().name == "console")
         #expect(throws: PluginError.self) { try list[2].result.get() }
@@ -140,9 +142,12 @@ import Testing
     ])
     func theHeaderCompilesAlone(compiler: [String]) throws {
         let source = try directory.add(
-            "alone", Data("#include \"penstock_plugin.h\"\nint main(void) { return penstock_batch_event(0, 0) != 0; }\n".utf8))
+            "alone",
+            Data("#include \"penstock_plugin.h\"\nint main(void) { return penstock_batch_event(0, 0) != 0; }\n".utf8))
         let (status, output) = try TestCompiler.run(
-            compiler + ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-I", TestCompiler.headers, source])
+            compiler + [
+                "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-I", TestCompiler.headers, source,
+            ])
         #expect(status == 0, "\(output)")
     }
 }

@@ -26,7 +26,8 @@ final class PluginStage {
 
     init(
         _ plugin: String = "misbehaving", in directory: PluginTestDirectory, settings: String = "{}",
-        deadline: Duration = .seconds(60), journal: String = "journal-1", adjust: (inout PluginDestinationOptions) -> Void = { _ in }
+        deadline: Duration = .seconds(60), journal: String = "journal-1",
+        adjust: (inout PluginDestinationOptions) -> Void = { _ in }
     ) throws {
         let clock = SystemClock()
         telemetry = Telemetry(sink: log) { clock.now().nanoseconds }
@@ -50,7 +51,8 @@ final class PluginStage {
         let number = offered
         offered += 1
         destination.deliver(
-            batch, DeliveryClaim { [settled] answer in settled.answers.withLock { $0[number, default: []].append(answer) } })
+            batch,
+            DeliveryClaim { [settled] answer in settled.answers.withLock { $0[number, default: []].append(answer) } })
         return number
     }
 
@@ -73,7 +75,9 @@ final class PluginStage {
         #"{"type":"track","event":"Order Completed","userId":"u\#(position)","messageId":"m-\#(position)","properties":{"total":12.50}}"#
     }
 
-    static func batch(_ events: [(position: UInt64, kind: EventKind, json: String)], receivedAt: Int64 = 1_700_000_000_123_456_789) -> OutboundBatch {
+    static func batch(
+        _ events: [(position: UInt64, kind: EventKind, json: String)], receivedAt: Int64 = 1_700_000_000_123_456_789
+    ) -> OutboundBatch {
         var batch = OutboundBatch()
         for (position, kind, json) in events {
             let start = batch.payload.count
@@ -83,10 +87,13 @@ final class PluginStage {
             var id = end..<end
             if let range = json.range(of: #""messageId":"([^"]*)""#, options: .regularExpression) {
                 let text = json[range].dropFirst(13).dropLast()
-                id = start + json.utf8.distance(from: json.startIndex, to: text.startIndex)..<start + json.utf8.distance(from: json.startIndex, to: text.endIndex)
+                id =
+                    start + json.utf8.distance(from: json.startIndex, to: text.startIndex)..<start
+                    + json.utf8.distance(from: json.startIndex, to: text.endIndex)
             }
             batch.events.append(
-                OutboundEvent(position: position, receivedAt: receivedAt, kind: kind, payload: start..<end, messageID: id))
+                OutboundEvent(
+                    position: position, receivedAt: receivedAt, kind: kind, payload: start..<end, messageID: id))
         }
         return batch
     }

@@ -6,7 +6,8 @@ final class PluginTestDirectory {
     let path: String
 
     init() throws {
-        path = FileManager.default.temporaryDirectory.appendingPathComponent("penstock-plugin-\(UUID().uuidString)").path
+        path =
+            FileManager.default.temporaryDirectory.appendingPathComponent("penstock-plugin-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     }
@@ -17,7 +18,8 @@ final class PluginTestDirectory {
     @discardableResult
     func add(_ name: String, _ bytes: Data) throws -> String {
         let file = "\(path)/\(name)"
-        guard FileManager.default.createFile(atPath: file, contents: bytes, attributes: [.posixPermissions: 0o755]) else {
+        guard FileManager.default.createFile(atPath: file, contents: bytes, attributes: [.posixPermissions: 0o755])
+        else {
             throw TestProblem(description: "cannot write \(file)")
         }
         return file
@@ -46,7 +48,8 @@ struct TestProblem: Error, CustomStringConvertible {
 enum TestCompiler {
     static let sources = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    static let headers = sources.deletingLastPathComponent().appendingPathComponent("Sources/CPenstockPlugin/include").path
+    static let headers = sources.deletingLastPathComponent().appendingPathComponent("Sources/CPenstockPlugin/include")
+        .path
 
     private static let built = Mutex<[String: Data]>([:])
 
@@ -57,7 +60,8 @@ enum TestCompiler {
             let directory = try PluginTestDirectory()
             let library = "\(directory.path)/plugin.so"
             let (status, output) = try run([
-                "clang", "-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread", "-fvisibility=hidden",
+                "clang", "-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread",
+                "-fvisibility=hidden",
                 "-D_POSIX_C_SOURCE=200809L", "-DVARIANT_\(variant)", "-I", headers, "-o", library,
                 sources.appendingPathComponent("Plugins/misbehaving.c").path,
             ])

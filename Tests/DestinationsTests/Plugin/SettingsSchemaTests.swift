@@ -14,7 +14,10 @@ import Testing
 
     @Test(arguments: [
         (#"{"path":"/x"}"#, []),
-        (#"{"path":"/x","mode":"safe","size":10,"rate":1.5,"on":true,"either":null,"tags":["a"],"inner":{"a":1,"b":2}}"#, []),
+        (
+            #"{"path":"/x","mode":"safe","size":10,"rate":1.5,"on":true,"either":null,"tags":["a"],"inner":{"a":1,"b":2}}"#,
+            []
+        ),
         (#"{"path":"/x","mode":3,"size":1.0,"rate":2}"#, []),
         (#"{}"#, ["settings.path: is required"]),
         (#"{"path":""}"#, ["settings.path: must not be empty"]),
@@ -44,7 +47,8 @@ import Testing
     }
 
     @Test(arguments: [
-        #"{"type": "object", "properties": {"a": {"pattern": "x"}}}"#, #"{"anyOf": []}"#, #"{"items": {"oneOf": []}}"#, #"[]"#,
+        #"{"type": "object", "properties": {"a": {"pattern": "x"}}}"#, #"{"anyOf": []}"#, #"{"items": {"oneOf": []}}"#,
+        #"[]"#,
         "nonsense",
     ])
     func aSchemaThatWeCannotCheckIsAnErrorOfThePlugin(schema: String) {
