@@ -96,4 +96,9 @@ import Testing
         }
         #expect(error?.description.hasSuffix("No such file or directory: make its directory first") == true)
     }
+
+    @Test func `a client is told when nobody listens, and what to do`() throws {
+        let error = #expect(throws: UnixSocketError.self) { _ = try UnixSocket.connect(to: directory.file("s")).raw }
+        #expect(error?.description.hasSuffix("nobody listens there: start the daemon, or name another socket") == true)
+    }
 }
