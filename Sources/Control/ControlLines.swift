@@ -25,6 +25,7 @@ package final class ControlLines: Sendable {
     /// Apart, so that the connection's end can still be noted while the stream itself goes.
     private final class Shared: Sendable {
         let state = Mutex(State())
+        func close() { state.withLock { $0.closed = true } }
     }
 
     private let channel: any Channel
@@ -35,7 +36,7 @@ package final class ControlLines: Sendable {
     init(channel: any Channel, maximumUnread: Int) {
         self.channel = channel
         self.maximumUnread = maximumUnread
-        channel.closeFuture.whenComplete { [shared] _ in shared.state.withLock { $0.closed = true } }
+        channel.closeFuture.whenComplete { [shared] _ in shared.close() }
     }
 
     deinit { finish() }
@@ -61,6 +62,9 @@ package final class ControlLines: Sendable {
             return .sent
         }
     }
+
+    /// There is nobody to send to.
+    func close() { shared.close() }
 
     /// Ends the answer. The client has had everything that was `sent` when it sees the end.
     package func finish() {

@@ -18,12 +18,18 @@ package final class ControlReply: Sendable {
         /// - Parameter take: called at most once, with a lock held: it may only pass the answer on.
         init(_ take: @escaping @Sendable (Answer) -> Void) { self.take = Mutex(take) }
 
-        func put(_ answer: Answer) {
+        /// - Returns: false: there is one already, or the connection has ended.
+        @discardableResult
+        func put(_ answer: Answer) -> Bool {
             take.withLock { take in
-                take?(answer)
+                guard let pass = take else { return false }
                 take = nil
+                pass(answer)
+                return true
             }
         }
+
+        var isEmpty: Bool { take.withLock { $0 != nil } }
 
         func clear() { take.withLock { $0 = nil } }
     }
@@ -37,7 +43,9 @@ package final class ControlReply: Sendable {
         self.makeLines = makeLines
     }
 
-    deinit { fail(500, "the daemon did not answer this request") }
+    deinit {
+        if slot.isEmpty { fail(500, "the daemon did not answer this request") }
+    }
 
     /// A report, as JSON and a line feed. Keys are sorted, so that two answers can be compared.
     package func respond(_ report: some Encodable, status: Int = 200) {
@@ -64,7 +72,7 @@ package final class ControlReply: Sendable {
     /// finished, or the client has gone.
     package func startLines() -> ControlLines {
         let lines = makeLines()
-        slot.put(.lines(lines))
+        if !slot.put(.lines(lines)) { lines.close() }
         return lines
     }
 

@@ -25,17 +25,6 @@ package enum Accounts {
         }
     }
 
-    /// nil: no user has this id.
-    package static func userName(of id: UInt32) throws(SystemError) -> String? {
-        unsafe try lookUp("getpwuid", String(id)) { (buffer, count, answer: inout String?) in
-            var record = unsafe passwd()
-            var found: UnsafeMutablePointer<passwd>?
-            let code = unsafe getpwuid_r(id, &record, buffer, count, &found)
-            answer = unsafe found == nil ? nil : record.pw_name.map { unsafe String(cString: $0) }
-            return code
-        }
-    }
-
     /// Runs one of the `_r` functions with a buffer that grows until the record fits: a group of
     /// many members is large. At most 1 MiB.
     private static func lookUp<Answer>(

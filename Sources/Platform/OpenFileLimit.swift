@@ -7,11 +7,12 @@ package enum OpenFileLimit {
     /// - Returns: the limit that holds now.
     @discardableResult
     package static func raise() throws(SystemError) -> UInt64 {
+        let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()
-        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { throw SystemError("getrlimit", "RLIMIT_NOFILE") }
+        guard unsafe getrlimit(files, &limit) == 0 else { throw SystemError("getrlimit", "RLIMIT_NOFILE") }
         guard limit.rlim_cur < limit.rlim_max else { return UInt64(limit.rlim_cur) }
         limit.rlim_cur = limit.rlim_max
-        guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { throw SystemError("setrlimit", "RLIMIT_NOFILE") }
+        guard unsafe setrlimit(files, &limit) == 0 else { throw SystemError("setrlimit", "RLIMIT_NOFILE") }
         return UInt64(limit.rlim_cur)
     }
 }

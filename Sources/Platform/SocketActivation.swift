@@ -77,9 +77,7 @@ package final class SocketActivation: Sendable {
     /// - Parameter path: which, if the unit has several under the name.
     package func duplicate(_ name: String, path: String? = nil) throws(SystemError) -> FileDescriptor? {
         guard let socket = sockets[name]?.first(where: { path == nil || $0.path == path }) else { return nil }
-        let copy = fcntl(socket.descriptor, F_DUPFD_CLOEXEC, 3)
-        guard copy >= 0 else { throw SystemError("fcntl", "the socket \(name) from systemd") }
-        return FileDescriptor(owning: copy)
+        return try FileDescriptor.duplicate(of: socket.descriptor)
     }
 }
 

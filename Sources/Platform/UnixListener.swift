@@ -26,20 +26,24 @@ package enum UnixListener {
         // owner and mode are right. (umask(2) would do the same, to every thread.)
         guard fchmod(socket.raw, 0) == 0 else { throw .system(SystemError("fchmod", path)) }
         guard address.bind(socket) else { throw .system(SystemError("bind", path)) }
-        var failure: SystemError?
-        // A service that may not call chown(2) at all need not, for its own group.
-        if let group, group != status(path)?.st_gid, unsafe lchown(path, uid_t.max, group) != 0 {
-            failure = SystemError("chown", path)
-        } else if unsafe chmod(path, mode & 0o777) != 0 {
-            failure = SystemError("chmod", path)
-        } else if Glibc.listen(socket.raw, backlog) != 0 {
-            failure = SystemError("listen", path)
-        }
-        if let failure {
+        do throws(UnixSocketError) {
+            try setAccess(of: path, mode: mode, group: group)
+            if Glibc.listen(socket.raw, backlog) != 0 { throw .system(SystemError("listen", path)) }
+        } catch {
             unlink(path)
-            throw .system(failure)
+            throw error
         }
         return socket
+    }
+
+    /// Changes who may connect to the socket at `path`, which is the daemon's own; parameters as
+    /// in `listen`. Connections that are open stay.
+    package static func setAccess(of path: String, mode: UInt32, group: UInt32?) throws(UnixSocketError) {
+        // A service that may not call chown(2) at all need not, for its own group.
+        if let group, group != status(path)?.st_gid, unsafe lchown(path, uid_t.max, group) != 0 {
+            throw .system(SystemError("chown", path))
+        }
+        if unsafe chmod(path, mode & 0o777) != 0 { throw .system(SystemError("chmod", path)) }
     }
 
     /// Where a listening Unix socket is bound; nil if that is not in the filesystem.

@@ -37,11 +37,16 @@ package enum UnixSocketError: Error, Sendable, Equatable, CustomStringConvertibl
         case .inUse(let path):
             "\(path): another process is listening there: stop it, or choose another path"
         case .system(let error):
-            switch error.code {
-            case ENOENT: "\(error): make its directory first"
-            case EPERM where error.call == "chown":
-                "\(error): the daemon must be in that group itself; under systemd that takes a drop-in with SupplementaryGroups= and SystemCallFilter=@chown"
-            case EACCES, EPERM: "\(error): see who may write there and to its directory, or run as another user"
+            switch (error.call, error.code) {
+            case ("connect", ENOENT), ("connect", ECONNREFUSED):
+                "\(error): nobody listens there: start the daemon, or name another socket"
+            case ("bind", ENOENT): "\(error): make its directory first"
+            case ("chown", EPERM):
+                """
+                \(error): the daemon must be in that group itself; under systemd that takes a drop-in with \
+                SupplementaryGroups= and SystemCallFilter=@chown
+                """
+            case (_, EACCES), (_, EPERM): "\(error): see who may use the socket and its directory, or run as another user"
             default: error.description
             }
         }

@@ -57,6 +57,16 @@ import Testing
         #expect(answer.error == "the filter has no end")
     }
 
+    @Test func `an answer that was given is not followed by a stream`() throws {
+        let outcomes = Collected<ControlLines.Outcome>()
+        let daemon = try Daemon { _, reply in
+            reply.respond(contentType: "text/plain", body: [65])
+            outcomes.append(reply.startLines().send([66]))
+        }
+        #expect(try daemon.client.get("/tap").body == [65])
+        #expect(outcomes.values == [.closed])
+    }
+
     @Test func `a stream whose owner forgets it ends`() throws {
         let daemon = try Daemon { _, reply in reply.startLines().send([65]) }
         let received = Collected<[UInt8]>()

@@ -17,6 +17,16 @@ import Testing
         #expect(client.raw >= 0)
     }
 
+    @Test func `who may connect can change while it listens`() throws {
+        let path = directory.file("s")
+        let listener = try UnixListener.listen(at: path, mode: 0o600)
+        try UnixListener.setAccess(of: path, mode: 0o666, group: getgid())
+        #expect(permissions(path) == 0o666)
+        let client = try UnixSocket.connect(to: path)
+        #expect(client.raw != listener.raw)
+        #expect(throws: UnixSocketError.self) { try UnixListener.setAccess(of: path + "x", mode: 0o600, group: nil) }
+    }
+
     @Test func `the socket gets the group asked for`() throws {
         let path = directory.file("s")
         let listener = try UnixListener.listen(at: path, mode: 0o660, group: getgid())
@@ -85,5 +95,10 @@ import Testing
             _ = try UnixListener.listen(at: directory.file("none/s"), mode: 0o600).raw
         }
         #expect(error?.description.hasSuffix("No such file or directory: make its directory first") == true)
+    }
+
+    @Test func `a client is told when nobody listens, and what to do`() throws {
+        let error = #expect(throws: UnixSocketError.self) { _ = try UnixSocket.connect(to: directory.file("s")).raw }
+        #expect(error?.description.hasSuffix("nobody listens there: start the daemon, or name another socket") == true)
     }
 }
