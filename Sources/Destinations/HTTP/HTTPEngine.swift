@@ -67,7 +67,7 @@ package final class HTTPEngine: @unchecked Sendable {
         stopping.store(true, ordering: .sequentiallyConsistent)
         door.ring()
         thread.withLock { thread in
-            thread?.join()
+            if let thread { thread.join() } else { end() }
             thread = nil
         }
     }

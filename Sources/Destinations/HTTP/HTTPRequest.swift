@@ -34,7 +34,8 @@ struct HTTPRequest {
         if options.gzip {
             guard !names.contains("content-encoding") else {
                 throw HTTPOptionsError(
-                    option: "headers.Content-Encoding", problem: "the body is compressed already; remove this header or the compression")
+                    option: "headers.Content-Encoding",
+                    problem: "the body is compressed already; remove this header or the compression")
             }
             lines.append("Content-Encoding: gzip")
         }
@@ -54,7 +55,7 @@ struct HTTPRequest {
         guard !header.value.utf8.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7f }) else {
             throw HTTPOptionsError(
                 option: option,
-                problem: "the value holds a control character, perhaps the line end at the end of a secret's file; remove it")
+                problem: "the value holds a control character; remove it (perhaps a line end, from a secret's file)")
         }
         guard !reserved.contains(header.name.lowercased()) else {
             throw HTTPOptionsError(option: option, problem: "this header is Penstock's own to set; remove it")

@@ -15,7 +15,8 @@ struct HTTPTarget: Equatable {
     init(_ text: String) throws(HTTPOptionsError) {
         if text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) {
             throw HTTPOptionsError(
-                option: "http", problem: "the URL holds a space or control character; write it percent-encoded (%20, %0A)")
+                option: "http",
+                problem: "the URL holds a space or control character; write it percent-encoded (%20, %0A)")
         }
         if text.hasPrefix("unix:") {
             self = try Self.socket(text.dropFirst("unix:".count))
@@ -52,7 +53,8 @@ struct HTTPTarget: Equatable {
         }
         guard requestPath.hasPrefix("/"), let url = CurlURL("http://localhost\(requestPath)") else {
             throw HTTPOptionsError(
-                option: "http", problem: "what follows the socket's path and a colon is the request's path: start it with /")
+                option: "http",
+                problem: "what follows the socket's path and a colon is the request's path: start it with /")
         }
         return HTTPTarget(
             url: "http://localhost\(requestPath)", unixSocket: String(path), shown: "unix:\(path)",

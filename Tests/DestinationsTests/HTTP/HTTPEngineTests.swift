@@ -42,6 +42,40 @@ import Testing
         #expect(box.count == 1)
     }
 
+    @Test func anEngineThatNeverStartedLetsItsTurnsGo() throws {
+        let engine = try HTTPEngine()
+        weak let watched: Token?
+        do {
+            let token = Token()
+            watched = token
+            _ = engine.register { _ in
+                withExtendedLifetime(token) {}
+                return nil
+            }
+        }
+        #expect(watched != nil)
+        engine.stop()
+        #expect(watched == nil)
+    }
+
+    @Test func wakingASleepingEngineDoesNotWaitForItsHeartbeat() throws {
+        let engine = try HTTPEngine()
+        let box = Box()
+        let registration = engine.register { now in
+            _ = box.note(now)
+            return nil
+        }
+        engine.start()
+        defer { engine.stop() }
+        let began = SystemClock().now()
+        for turn in 1...100 {
+            #expect(eventually { box.count >= turn })
+            registration.wake()
+        }
+        // A hundred heartbeats would be a hundred seconds.
+        #expect(SystemClock().now() - began < .seconds(30))
+    }
+
     @Test func theHeartbeatGoesOnWhileThereIsNothingToDo() throws {
         let engine = try HTTPEngine()
         engine.start()
