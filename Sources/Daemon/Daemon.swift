@@ -97,7 +97,11 @@ package final class Daemon {
         sockets = SourceSockets(activation: try SocketActivation())
         // More descriptors are better; with those there are, a source's max_connections may not be
         // reached.
-        if let error = OpenFileLimit.raiseOrExplain() { telemetry.emit(LimitNotRaised(detail: error)) }
+        do {
+            try OpenFileLimit.raise()
+        } catch {
+            telemetry.emit(LimitNotRaised(detail: "\(error)"))
+        }
         journal = try Journal.open(
             directory: configuration.journal.directory, options: JournalOptions(configuration.journal),
             disk: SystemDisk(), clock: clock, telemetry: telemetry)
@@ -115,7 +119,7 @@ package final class Daemon {
     // MARK: Start
 
     private func start() throws {
-        let next = try Preparation(of: configuration, replacing: nil, assembly: assembly, sockets: sockets)
+        let next = try Preparation(of: configuration, replacing: nil, assembly: assembly, pipeline: pipeline, sockets: sockets)
         try journal.start(
             onDurable: { [ingest, pipeline] _ in
                 pipeline.ring()
@@ -184,7 +188,7 @@ package final class Daemon {
             return ReloadReport(applied: false, errors: loaded.errors.map(\.description), warnings: warnings)
         }
         do {
-            try apply(Preparation(of: configuration, replacing: self.configuration, assembly: assembly, sockets: sockets))
+            try apply(Preparation(of: configuration, replacing: self.configuration, assembly: assembly, pipeline: pipeline, sockets: sockets))
             telemetry.emit(Reloaded())
             return ReloadReport(applied: true, warnings: warnings)
         } catch {
@@ -222,7 +226,7 @@ package final class Daemon {
         configuration = next.configuration
         if next.journalChanged { journal.configure(JournalOptions(configuration.journal)) }
         for prepared in next.destinations {
-            pipeline.add(assembly.start(prepared.kind, prepared.destination, in: configuration))
+            pipeline.add(assembly.start(prepared.prepared, prepared.destination, in: configuration))
         }
         // Only now do the segments of those that went go free.
         try journal.declare(destinations: configuration.destinations.map { start(of: $0) })

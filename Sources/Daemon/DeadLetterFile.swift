@@ -9,9 +9,10 @@ final class DeadLetterFile: DeadLetterSink, Sendable {
     private static let listLimit = 10_000
 
     private let store: DeadLetterStore
-    private let journal: JournalIdentity
+    /// The journal's UUID, which the ids of events that came without one derive from.
+    private let journal: [UInt8]
 
-    init(_ store: DeadLetterStore, journal: JournalIdentity) {
+    init(_ store: DeadLetterStore, journal: [UInt8]) {
         self.store = store
         self.journal = journal
     }
@@ -46,7 +47,7 @@ final class DeadLetterFile: DeadLetterSink, Sendable {
         guard slice.isPresent, slice.range.upperBound <= letter.event.count else {
             return MessageID.derived(journal: journal, position: letter.position)
         }
-        return JSONText.decode(letter.event.span.extracting(slice.range))
+        return JSONText.string(letter.event.span.extracting(slice.range)) ?? ""
     }
 }
 

@@ -10,18 +10,11 @@ import Telemetry
 /// of a configuration is known to be good, the rest.
 struct DestinationAssembly {
     /// A destination that can be started.
-    enum Prepared {
-        case file(FileDestination)
-        case http(HTTPDestination)
-        case plugin(PluginDestination)
-
-        var destination: any Destination {
-            switch self {
-            case .file(let file): file
-            case .http(let http): http
-            case .plugin(let plugin): plugin
-            }
-        }
+    struct Prepared {
+        var destination: any Destination
+        var deadLetters: DeadLetterFile
+        /// On libcurl's thread; else on a thread of its own.
+        var runsOnEngine: Bool
     }
 
     let journal: Journal
@@ -29,31 +22,44 @@ struct DestinationAssembly {
     let clock: any Clock
     let telemetry: Telemetry
 
-    /// Loads plugins, checks URLs and paths; touches nothing that runs.
-    func prepare(_ destination: Configuration.Destination, in configuration: Configuration) throws -> Prepared {
-        switch destination.kind {
+    /// Loads plugins, checks URLs and paths, opens the dead letters; touches nothing that runs.
+    /// - Parameter running: the destination of this name that runs now, whose dead letters go on.
+    func prepare(
+        _ destination: Configuration.Destination, in configuration: Configuration, running: RunningDestination?
+    ) throws -> Prepared {
+        let deadLetters =
+            try running?.deadLetters
+            ?? DeadLetterFile(
+                try journal.deadLetters(of: destination.name, limit: destination.deadLetters),
+                journal: journal.uuid.bytes)
+        return switch destination.kind {
         case .file(let file):
-            let cursors = JournalCursors(journal: journal)
-            return .file(
-                try FileDestination(
-                    name: destination.name, options: FileDestinationOptions(file), disk: SystemDisk(), clock: clock,
-                    telemetry: telemetry,
-                    commit: { [name = destination.name] cursor in
-                        cursors.advance(name, to: cursor)
-                        try cursors.commit()
-                    }))
+            Prepared(destination: try make(file, destination.name), deadLetters: deadLetters, runsOnEngine: false)
         case .http(let http):
-            return .http(
-                try HTTPDestination(HTTPOptions(http, inFlight: destination.inFlight), engine: engine, clock: clock))
+            Prepared(
+                destination: try HTTPDestination(
+                    HTTPOptions(http, inFlight: destination.inFlight), engine: engine, clock: clock),
+                deadLetters: deadLetters, runsOnEngine: true)
         case .plugin(let plugin):
-            return .plugin(
-                try PluginDestination(
+            Prepared(
+                destination: try PluginDestination(
                     PluginDestinationOptions(
                         destination: destination.name, plugin: plugin.plugin,
                         directories: configuration.plugins.directories, settings: plugin.settings,
                         deadline: plugin.deadline, journal: "\(journal.uuid)"),
-                    telemetry: telemetry, clock: clock))
+                    telemetry: telemetry, clock: clock),
+                deadLetters: deadLetters, runsOnEngine: false)
         }
+    }
+
+    private func make(_ file: Configuration.File, _ name: String) throws -> FileDestination {
+        let cursors = JournalCursors(journal: journal)
+        return try FileDestination(
+            name: name, options: FileDestinationOptions(file), disk: SystemDisk(), clock: clock, telemetry: telemetry,
+            commit: { cursor in
+                cursors.advance(name, to: cursor)
+                try cursors.commit()
+            })
     }
 
     /// Starts a prepared destination where its cursor stands.
@@ -67,7 +73,7 @@ struct DestinationAssembly {
             name: destination.name,
             routes: routes.map { DestinationRouter.Route(filter: $0.filter, transforms: $0.transforms) },
             filter: destination.filter, transforms: destination.transforms,
-            journal: JournalIdentity(journal.uuid))
+            journal: journal.uuid.bytes)
         let setting = DeliveryWorker.Setting(
             name: destination.name, policy: DeliveryPolicy(destination, cursorInterval: configuration.journal.cursorInterval),
             log: JournalLog(journal: journal), cursors: JournalCursors(journal: journal), clock: clock,
@@ -77,11 +83,10 @@ struct DestinationAssembly {
                 setting, router: RoutedEvents(router), destination: prepared.destination, deadLetters: deadLetters,
                 random: SystemRandomNumberGenerator(), wake: wake)
         }
-        switch prepared {
-        case .http:
-            let link = EngineLink()
-            return .start(worker { link.wake() }, deadLetters: deadLetters, link: link, engine: engine)
-        case .file, .plugin:
+        if prepared.runsOnEngine {
+            let place = engine.register()
+            return .start(worker { place.wake() }, deadLetters: deadLetters, place: place)
+        } else {
             let bell = Doorbell()
             return .start(worker { bell.ring() }, deadLetters: deadLetters, bell: bell, clock: clock)
         }

@@ -17,7 +17,8 @@ struct JournalAppender: EventAppender {
         }
     }
 
-    var durableEnd: UInt64 { journal.durableEnd }
+    // What clients may be told of, which is not always what readers may see.
+    var durableEnd: UInt64 { journal.acknowledgedEnd }
 }
 
 struct JournalLog: EventLog {
@@ -46,7 +47,10 @@ struct JournalCursors: CursorStore {
     let journal: Journal
 
     func cursor(of destination: String) -> Cursor {
-        let kept = journal.cursor(of: destination)
+        // A destination is declared before it is started, so the journal knows it.
+        guard let kept = journal.cursor(of: destination) else {
+            preconditionFailure("destination \(destination) was not declared to the journal")
+        }
         return Cursor(position: kept.position, state: kept.state)
     }
 
@@ -55,6 +59,6 @@ struct JournalCursors: CursorStore {
     }
 
     func commit() throws {
-        try journal.commitCursors()
+        try journal.commit()
     }
 }

@@ -14,7 +14,7 @@ struct Preparation {
 
     struct PreparedDestination {
         var destination: Configuration.Destination
-        var kind: DestinationAssembly.Prepared
+        var prepared: DestinationAssembly.Prepared
     }
 
     let configuration: Configuration
@@ -32,7 +32,7 @@ struct Preparation {
     /// - Throws: `DaemonError`s, all that there are.
     init(
         of configuration: Configuration, replacing old: Configuration?, assembly: DestinationAssembly,
-        sockets: SourceSockets
+        pipeline: Pipeline, sockets: SourceSockets
     ) throws(DaemonErrors) {
         self.configuration = configuration
         var errors: [DaemonError] = []
@@ -63,7 +63,8 @@ struct Preparation {
             do {
                 destinations.append(
                     PreparedDestination(
-                        destination: destination, kind: try assembly.prepare(destination, in: configuration)))
+                        destination: destination, prepared: try assembly.prepare(
+                            destination, in: configuration, running: pipeline[destination.name])))
             } catch {
                 errors.append(DaemonError("destination \"\(destination.name)\": \(error)"))
             }

@@ -1,8 +1,6 @@
-import Configuration
 import Delivery
 import Destinations
 import Platform
-import Synchronization
 
 /// One destination at work: its worker, and the thread that runs it.
 final class RunningDestination: Sendable {
@@ -32,14 +30,12 @@ final class RunningDestination: Sendable {
     }
 
     /// Starts on the engine's thread.
-    /// - Parameter link: the one that the worker's wake pulls.
+    /// - Parameter place: the worker's wake goes there.
     static func start(
-        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, link: EngineLink, engine: HTTPEngine
+        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, place: HTTPEngineRegistration
     ) -> RunningDestination {
-        let registration = engine.register { worker.turn(now: $0) }
-        link.connect(registration)
-        registration.wake()
-        return RunningDestination(worker, deadLetters: deadLetters, runner: .engine(registration))
+        place.begin { worker.turn(now: $0) }
+        return RunningDestination(worker, deadLetters: deadLetters, runner: .engine(place))
     }
 
     /// There may be something to read. Any thread.
@@ -76,18 +72,5 @@ final class RunningDestination: Sendable {
             }
             registration.cancel()
         }
-    }
-}
-
-/// Passes a worker's wake on to the engine that it is registered with a moment later.
-final class EngineLink: Sendable {
-    private let registration = Mutex<HTTPEngineRegistration?>(nil)
-
-    func connect(_ registration: HTTPEngineRegistration) {
-        self.registration.withLock { $0 = registration }
-    }
-
-    func wake() {
-        registration.withLock { $0 }?.wake()
     }
 }

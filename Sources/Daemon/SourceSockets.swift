@@ -45,6 +45,12 @@ final class SourceSockets {
         held[source] = socket
     }
 
+    /// Throws a socket away that was opened for a configuration which is not applied.
+    func abandon(_ socket: HeldSocket) {
+        guard let path = socket.path, !held.values.contains(where: { $0.path == path }) else { return }
+        UnixListener.remove(path)
+    }
+
     /// A source is gone: its socket's file goes too, if it was the daemon's own.
     func release(_ source: String) {
         guard let socket = held.removeValue(forKey: source), let path = socket.path else { return }

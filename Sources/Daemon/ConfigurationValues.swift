@@ -1,0 +1,56 @@
+import Configuration
+import Control
+import Ingest
+import Journal
+import Telemetry
+
+// The configuration's values as the rooms want them. The rooms do not know the configuration, so
+// somebody has to say which is which.
+
+extension JournalOptions {
+    init(_ journal: Configuration.Journal) {
+        self.init()
+        sync =
+            switch journal.sync {
+            case .always: .always
+            case .interval(let interval): .interval(interval)
+            case .never: .never
+            }
+        segmentSize = journal.segmentSize
+        queueBytes = journal.queue
+        retainTime = journal.retainTime
+        retainSize = journal.retainSize
+        whenFull =
+            switch journal.whenFull {
+            case .block: .block
+            case .drop_oldest: .dropOldest
+            case .reject: .reject
+            }
+        cursorInterval = journal.cursorInterval
+    }
+}
+
+extension SourceLimits {
+    init(_ source: Configuration.Source) {
+        self.init(
+            maximumEventSize: source.maximumEventSize, maximumDepth: source.maximumDepth,
+            maximumConnections: source.maximumConnections, maximumUnreadAnswers: source.maximumUnreadAnswers)
+    }
+}
+
+extension StatusReport.Journal {
+    init(_ statistics: JournalStatistics) {
+        self.init(
+            state: statistics.problem == nil ? .ok : .failed, first: statistics.first, next: statistics.next,
+            bytes: UInt64(statistics.bytes), segments: statistics.segments,
+            damaged: statistics.gaps.reduce(0) { $0 + UInt64($1.positions.count) }, lastError: statistics.problem)
+    }
+}
+
+extension LogSink {
+    /// A diagnostic has several lines: the sentence, the line of the file, the caret, the hint.
+    func write(_ diagnostic: Diagnostic) {
+        let level: Level = diagnostic.severity == .error ? .error : .warning
+        for line in diagnostic.description.split(separator: "\n") { write(level, String(line)) }
+    }
+}
