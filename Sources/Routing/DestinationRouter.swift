@@ -74,6 +74,7 @@ package final class DestinationRouter {
     package func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout [UInt8]) -> Verdict {
         fields.startEvent()
         let view = EventView(json: batch.json(of: event), index: event.index, fields: fields)
+        guard event.length >= 2 else { return .rejected(reason: Self.unreadable) }
         var taken: Int?
         for i in filters.indices where filters[i].matches(view) {
             taken = i

@@ -178,7 +178,7 @@ struct RouterTests {
     @Test("Bytes that are not the event they were are rejected, not guessed at")
     func unreadable() throws {
         let routes = [DestinationRouter.Route(filter: try Filter(parsing: "properties.a = 1"), transforms: [])]
-        let broken = #"{"type":"track","event":"A","userId":"u","properties":{"a":1]}"#
+        let broken = #"{"type":"track","event":"A","userId":"u","properties":{"a":1"#
         let event = SampleEvent(broken)
         let router = DestinationRouter(name: "archive", routes: routes, journal: journal)
         var output: [UInt8] = []
