@@ -35,6 +35,7 @@ struct FilterParser {
         }
         let condition = try parser.condition()
         guard parser.token.kind == .end else { throw parser.unexpected(after: condition) }
+        try parser.requireCondition(condition)
         return condition.expression
     }
 
