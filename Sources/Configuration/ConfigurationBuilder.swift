@@ -4,6 +4,8 @@ import Routing
 /// files that two would write, secrets), and the defaults that depend on something else.
 struct ConfigurationBuilder {
     let draft: ConfigurationDraft
+    /// False if a file could not be read: then nothing is said about what seems to be missing.
+    let isComplete: Bool
     let secrets: SecretStore
     let accounts: Accounts
     let diagnostics: Diagnostics
@@ -26,7 +28,7 @@ struct ConfigurationBuilder {
     // MARK: Sources
 
     private func checkSources(_ place: Place) {
-        if draft.sources.isEmpty, !diagnostics.hasErrors {
+        if draft.sources.isEmpty, isComplete, !diagnostics.hasErrors {
             diagnostics.warning(
                 at: draft.found["sources"]?.place ?? place, "there is no source, so no event can come in",
                 hint: "add sources: { apps: { socket: /run/penstock/events.sock } }")
@@ -94,7 +96,7 @@ struct ConfigurationBuilder {
                 if !targets.insert(target.name).inserted {
                     diagnostics.error(
                         at: target.place, "this route names \(quoted(target.name)) twice", hint: "remove one of the two")
-                } else if !names.contains(target.name) {
+                } else if isComplete, !names.contains(target.name) {
                     let nearest = NearestName.find(target.name, among: names.sorted())
                     diagnostics.error(
                         at: target.place, "there is no destination \(quoted(target.name))",
@@ -111,6 +113,7 @@ struct ConfigurationBuilder {
     }
 
     private func checkReach() {
+        guard isComplete else { return }
         let reached = Set(draft.routes.flatMap { $0.draft.to.map(\.name) })
         for destination in draft.destinations where !reached.contains(destination.name) {
             diagnostics.warning(
@@ -158,12 +161,12 @@ struct ConfigurationBuilder {
                 value = .http(
                     .init(
                         url: draft.http, method: draft.method, format: draft.format,
-                        headers: draft.headers.map { .init(name: $0.name, text: secrets.resolve($0.value, singleLine: true)) },
+                        headers: draft.headers.map { .init(name: $0.name, text: resolve($0.value, singleLine: true)) },
                         gzip: draft.compression == .gzip, connectTimeout: draft.connectTimeout, timeout: draft.timeout))
                 checkHeaders(located)
             case .plugin:
                 value = .plugin(
-                    .init(plugin: draft.plugin, settingsText: secrets.resolve(draft.settings), deadline: draft.deadline))
+                    .init(plugin: draft.plugin, settingsText: resolve(draft.settings), deadline: draft.deadline))
             }
             let usual = kind.batch(compressed: compressed)
             return .init(
@@ -178,10 +181,15 @@ struct ConfigurationBuilder {
 
     private func reportKindless(_ located: Located<DestinationDraft>) {
         // A preset would say what it is, and has its own error.
-        guard located.found["preset"] == nil else { return }
+        guard isComplete, located.found["preset"] == nil else { return }
         diagnostics.error(
             at: located.place, "destination \(quoted(located.name)) needs one of file, http, plugin",
             hint: "add file: PATH, http: URL or plugin: NAME")
+    }
+
+    /// Where secrets are kept may stand in the file that could not be read.
+    private func resolve(_ template: SecretTemplate, singleLine: Bool = false) -> ConcealedText {
+        isComplete ? secrets.resolve(template, singleLine: singleLine) : ConcealedText(pieces: [])
     }
 
     private func checkHeaders(_ located: Located<DestinationDraft>) {
@@ -196,18 +204,4 @@ struct ConfigurationBuilder {
         if path.hasSuffix(".gz") { return .gzip }
         return path.hasSuffix(".zst") ? .zstd : .none
     }
-}
-
-/// Which users and groups this machine knows, so that a misspelt one is told before it matters.
-package struct Accounts: Sendable {
-    package var hasUser: @Sendable (String) -> Bool
-    package var hasGroup: @Sendable (String) -> Bool
-
-    package init(hasUser: @escaping @Sendable (String) -> Bool, hasGroup: @escaping @Sendable (String) -> Bool) {
-        self.hasUser = hasUser
-        self.hasGroup = hasGroup
-    }
-
-    /// Nobody is looked up.
-    package static let unchecked = Accounts(hasUser: { _ in true }, hasGroup: { _ in true })
 }

@@ -18,7 +18,9 @@ final class ConfigurationFile: Sendable {
     }
 
     /// The directory that relative paths in this file start from.
-    var directory: String {
+    var directory: String { Self.directory(of: path) }
+
+    static func directory(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }

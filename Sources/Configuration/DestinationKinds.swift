@@ -66,10 +66,10 @@ extension Kind where Value == String {
             convert: { name in
                 guard !name.hasPrefix("/"), !name.split(separator: "/").contains(".."), !name.hasSuffix("/") else { return nil }
                 if name == "UTC" { return name }
-                var isDirectory: ObjCBool = false
-                let exists = unsafe FileManager.default.fileExists(
-                    atPath: "/usr/share/zoneinfo/" + name, isDirectory: &isDirectory)
-                return exists && !isDirectory.boolValue ? name : nil
+                guard let file = FileHandle(forReadingAtPath: "/usr/share/zoneinfo/" + name) else { return nil }
+                defer { try? file.close() }
+                // tzfile(5)
+                return (try? file.read(upToCount: 4)) == Data("TZif".utf8) ? name : nil
             })
     }
 

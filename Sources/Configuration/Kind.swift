@@ -1,3 +1,4 @@
+import Foundation
 import Routing
 
 /// A type of value: how it is read from YAML, shown, and described. Reading reports what is wrong
@@ -135,7 +136,8 @@ extension Kind where Value == String {
 /// Joins, and takes out `.` and empty components; `..` stays, since it means something else behind
 /// a symbolic link.
 func absolutePath(_ path: String, in directory: String) -> String {
-    let whole = path.hasPrefix("/") ? path : directory + "/" + path
+    var whole = path.hasPrefix("/") ? path : directory + "/" + path
+    if !whole.hasPrefix("/") { whole = FileManager.default.currentDirectoryPath + "/" + whole }
     return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
 }
 

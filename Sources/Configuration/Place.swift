@@ -35,8 +35,9 @@ package struct Place: Sendable, Equatable {
         // Tabs stay tabs, so that the marks stand below what they mean at any tab width.
         for scalar in scalars[first..<start] { under.append(scalar == "\t" ? "\t" : " ") }
         under.append("^")
-        let marks = min(length, max(1, last - start))
-        for _ in 1..<max(2, marks + 1) where under.count < (start - first) + marks { under.append("~") }
+        // What is left of the line behind the caret is all that can be marked.
+        let marks = min(length - 1, max(0, last - start - 1))
+        under.append(contentsOf: repeatElement("~", count: marks))
         var line = String.UnicodeScalarView()
         line.append(contentsOf: shown)
         let (before, after) = (first > 0 ? "…" : "", last < scalars.count ? "…" : "")

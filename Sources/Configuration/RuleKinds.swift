@@ -50,16 +50,6 @@ extension YAMLNode {
     }
 }
 
-extension FilterQuoting {
-    /// YAML took what follows ` #` for a comment, though it may have been meant.
-    static func cutOff(_ node: YAMLNode) -> Bool {
-        guard let scalar = node.scalar, scalar.isPlain else { return false }
-        var rest = String.UnicodeScalarView()
-        rest.append(contentsOf: node.place.text.unicodeScalars.dropFirst(max(0, scalar.column - 2)))
-        return String(rest).contains(" #")
-    }
-}
-
 extension Kind where Value == [Rules.Step] {
     /// Names of the contract that later versions bring.
     private static let later = [

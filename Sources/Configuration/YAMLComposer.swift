@@ -19,11 +19,17 @@ struct YAMLComposer {
     private var lines: [[Unicode.Scalar]]
     private var renamed: [YAMLPosition: String] = [:]
 
-    /// - Returns: nil if the file has no content or is no YAML (which is then in `diagnostics`).
-    static func compose(_ file: ConfigurationFile, _ diagnostics: Diagnostics) -> YAMLNode? {
+    enum Result {
+        case root(YAMLNode)
+        /// Nothing but comments.
+        case empty
+        /// The reason is in the diagnostics.
+        case broken
+    }
+
+    static func compose(_ file: ConfigurationFile, _ diagnostics: Diagnostics) -> Result {
         var composer = YAMLComposer(file: file, diagnostics: diagnostics)
-        guard composer.keysAreBounded() else { return nil }
-        return composer.compose()
+        return composer.keysAreBounded() ? composer.compose() : .broken
     }
 
     private init(file: ConfigurationFile, diagnostics: Diagnostics) {
@@ -32,7 +38,7 @@ struct YAMLComposer {
         lines = file.lines.map { Array($0.unicodeScalars) }
     }
 
-    private mutating func compose() -> YAMLNode? {
+    private mutating func compose() -> Result {
         for _ in 0...Self.maximumDuplicates {
             var text = String.UnicodeScalarView()
             for line in lines {
@@ -41,9 +47,9 @@ struct YAMLComposer {
             }
             do {
                 let parser = try Parser(yaml: String(text), resolver: .basic, encoding: .utf8)
-                guard let root = try parser.singleRoot() else { return nil }
+                guard let root = try parser.singleRoot() else { return .empty }
                 var expansion = YAMLExpansion(file: file, diagnostics: diagnostics, renamed: renamed)
-                return expansion.expand(root)
+                return expansion.expand(root).map { .root($0) } ?? .broken
             } catch YamlError.duplicatedKeysInMapping(let names, let context) {
                 let position = YAMLPosition(line: context.mark.line, column: context.mark.column)
                 guard let name = names.first, rename(name, at: position) else {
@@ -51,15 +57,15 @@ struct YAMLComposer {
                         at: file.place(line: position.line, column: position.column),
                         "this key is set twice in its map, or it is not plain text",
                         hint: "remove one of the two; a key that is a map, a list or an alias is not allowed")
-                    return nil
+                    return .broken
                 }
             } catch {
                 report(error)
-                return nil
+                return .broken
             }
         }
         diagnostics.error(at: file.place(line: 1, column: 1), "more than \(Self.maximumDuplicates) keys are set twice")
-        return nil
+        return .broken
     }
 
     /// Replaces the first character of the key at `position` by one that is used nowhere.
@@ -166,33 +172,5 @@ struct YAMLComposer {
         }
         if words.contains("expected") { return "check the indentation, and that every quote and bracket is closed" }
         return nil
-    }
-}
-
-/// YAML has its own idea of what some filters mean; this is what to tell whoever met it.
-enum FilterQuoting {
-    static let hint = """
-        YAML needs quotes around a filter that starts with \"!\", a quote or \"[\", or holds \": \" or \" #\": \
-        where: '…', or a block scalar: where: >-
-        """
-
-    static func concerns(_ line: String) -> Bool { line.contains("where:") }
-}
-
-struct YAMLPosition: Hashable, Sendable {
-    /// From 1.
-    var line: Int
-    /// From 1, in Unicode scalars.
-    var column: Int
-
-    /// Behind an anchor (`&name`) and a tag (`!name`), which stand before a node and are where its
-    /// mark points to.
-    static func skipProperties(_ line: [Unicode.Scalar], from start: Int) -> Int {
-        var index = start
-        while index < line.count, line[index] == "&" || line[index] == "!" {
-            while index < line.count, line[index] != " ", line[index] != "\t" { index += 1 }
-            while index < line.count, line[index] == " " || line[index] == "\t" { index += 1 }
-        }
-        return index
     }
 }

@@ -58,6 +58,20 @@ import Testing
         #expect(list.allSatisfy { $0.severity == .error })
     }
 
+    @Test func `an empty file beside a wrong one hides nothing`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("penstock.yaml", main + "\ncontrol: {}\ncontrol: {}")
+        try directory.write("conf.d/a.yaml", "# nothing")
+        try directory.write("conf.d/b.yaml", "routes: [ { to: [b] } ]")
+        let list = ConfigurationLoader(credentialsDirectory: nil).load(file: file).errors
+        #expect(list.map(\.message) == ["\"control\" is set twice", "there is no destination \"b\""])
+    }
+
+    @Test func `a relative path of the configuration is relative to the working directory`() throws {
+        let result = ConfigurationLoader().load(text: "sources: { a: { socket: s } }", named: "some/p.yaml")
+        #expect(result.configuration?.sources.map(\.socket) == [FileManager.default.currentDirectoryPath + "/some/s"])
+    }
+
     @Test func `a section without anything in it is an empty one`() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("penstock.yaml", main + "\njournal:\nplugins:\n")
