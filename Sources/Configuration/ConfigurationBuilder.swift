@@ -51,13 +51,28 @@ struct ConfigurationBuilder {
                     owners[socket] = ("source \(quoted(source.name))", place)
                 }
             }
-            if let group = source.draft.group, !accounts.hasGroup(group) { warnUnknown("group", group, source.place(of: "group")) }
+            checkRoom(for: source)
+            if let group = source.draft.group, !accounts.hasGroup(group) {
+                warnUnknown("group", group, source.place(of: "group"))
+            }
             for user in source.draft.allow?.users ?? [] where !accounts.hasUser(user) {
                 warnUnknown("user", user, source.place(of: "allow"))
             }
             for group in source.draft.allow?.groups ?? [] where !accounts.hasGroup(group) {
                 warnUnknown("group", group, source.place(of: "allow"))
             }
+        }
+    }
+
+    /// An event has to fit into the journal's queue and into one segment.
+    private func checkRoom(for source: Located<Configuration.Source>) {
+        let size = source.draft.maximumEventSize
+        for (key, room) in [("queue", draft.journal.queue), ("segment_size", draft.journal.segmentSize)]
+        where size > room {
+            diagnostics.error(
+                at: source.place(of: "max_event_size"),
+                "an event of \(Quantity.text(size)) does not fit into journal.\(key), which is \(Quantity.text(room))",
+                hint: "make max_event_size smaller, or journal.\(key) larger")
         }
     }
 
@@ -70,7 +85,8 @@ struct ConfigurationBuilder {
     }
 
     private func warnUnknown(_ what: String, _ name: String, _ place: Place) {
-        diagnostics.warning(at: place, "this machine has no \(what) \(quoted(name))", hint: "check the spelling, or make it")
+        diagnostics.warning(
+            at: place, "this machine has no \(what) \(quoted(name))", hint: "check the spelling, or make it")
     }
 
     // MARK: Routes
@@ -89,13 +105,15 @@ struct ConfigurationBuilder {
                 }
             }
             if route.draft.to.isEmpty, let to = route.found["to"], to.value.items?.isEmpty == true {
-                diagnostics.error(at: to.place, "a route has to name a destination", hint: "name one, or remove the route")
+                diagnostics.error(
+                    at: to.place, "a route has to name a destination", hint: "name one, or remove the route")
             }
             var targets: Set<String> = []
             for target in route.draft.to {
                 if !targets.insert(target.name).inserted {
                     diagnostics.error(
-                        at: target.place, "this route names \(quoted(target.name)) twice", hint: "remove one of the two")
+                        at: target.place, "this route names \(quoted(target.name)) twice", hint: "remove one of the two"
+                    )
                 } else if isComplete, !names.contains(target.name) {
                     let nearest = NearestName.find(target.name, among: names.sorted())
                     diagnostics.error(
@@ -132,7 +150,8 @@ struct ConfigurationBuilder {
                 let key = located.found["retry.initial"] == nil ? "retry.max" : "retry.initial"
                 diagnostics.error(
                     at: located.place(of: key),
-                    "retry.initial (\(Quantity.text(draft.retry.initial))) is longer than retry.max (\(Quantity.text(draft.retry.max)))",
+                    "retry.initial (\(Quantity.text(draft.retry.initial))) is longer than "
+                        + "retry.max (\(Quantity.text(draft.retry.max)))",
                     hint: "make it shorter")
             }
             guard let kind = DestinationKind.allCases.first(where: { located.found[$0.rawValue] != nil }) else {
@@ -196,7 +215,8 @@ struct ConfigurationBuilder {
         var seen: Set<String> = []
         for header in located.draft.headers where !seen.insert(header.name.lowercased()).inserted {
             diagnostics.error(
-                at: located.place(of: "headers"), "the header \(header.name) is set twice", hint: "remove one of the two")
+                at: located.place(of: "headers"), "the header \(header.name) is set twice",
+                hint: "remove one of the two")
         }
     }
 

@@ -56,7 +56,8 @@ final class ConfigurationFile: Sendable {
             // Shown with what could be read of it, to find the place.
             let lossy = ConfigurationFile(path: path, text: String(decoding: bytes, as: UTF8.self))
             let line = lossy.lines.firstIndex { $0.unicodeScalars.contains("\u{FFFD}") } ?? 0
-            let column = lossy.lines.indices.contains(line)
+            let column =
+                lossy.lines.indices.contains(line)
                 ? lossy.lines[line].unicodeScalars.prefix { $0 != "\u{FFFD}" }.count : 0
             diagnostics.error(
                 at: lossy.place(line: line + 1, column: column + 1), "the file is not valid UTF-8 here",

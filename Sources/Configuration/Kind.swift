@@ -21,7 +21,8 @@ struct Kind<Value: Sendable>: Sendable {
     /// A kind of single value made of text.
     /// - Parameter convert: nil is "not `what`", reported with `hint`.
     static func text(
-        _ what: String, _ type: FieldShape, hint: String? = nil, show: @escaping @Sendable (Value) -> String? = { _ in nil },
+        _ what: String, _ type: FieldShape, hint: String? = nil,
+        show: @escaping @Sendable (Value) -> String? = { _ in nil },
         convert: @escaping @Sendable (String) -> Value?
     ) -> Kind {
         Kind(type, show: show) { node, key, diagnostics in
@@ -44,7 +45,8 @@ func plainText(
         return nil
     }
     guard !scalar.isNull, !scalar.text.isEmpty else {
-        diagnostics.error(at: node.place, "\(quoted(key)) has no value", hint: hint ?? "write \(what), or remove the key")
+        diagnostics.error(
+            at: node.place, "\(quoted(key)) has no value", hint: hint ?? "write \(what), or remove the key")
         return nil
     }
     let scalars = scalar.text.unicodeScalars
@@ -65,7 +67,8 @@ extension Kind where Value == Int {
     /// In bytes.
     static func size(_ bounds: ClosedRange<Int>) -> Kind {
         bounded(
-            "a size", .size(bounds), bounds, hint: Quantity.sizeHint, show: { Quantity.text($0) }, convert: Quantity.size)
+            "a size", .size(bounds), bounds, hint: Quantity.sizeHint, show: { Quantity.text($0) },
+            convert: Quantity.size)
     }
 }
 
@@ -87,7 +90,8 @@ extension Kind where Value: Comparable {
             guard let value = unbounded.read(node, key, diagnostics) else { return nil }
             guard bounds.contains(value) else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be from \(show(bounds.lowerBound)) to \(show(bounds.upperBound))")
+                    at: node.place,
+                    "\(quoted(key)) has to be from \(show(bounds.lowerBound)) to \(show(bounds.upperBound))")
                 return nil
             }
             return value

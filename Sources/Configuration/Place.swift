@@ -47,7 +47,7 @@ package struct Place: Sendable, Equatable {
     private static let widest = 160
 
     /// A control character in a file must not reach the terminal of whoever reads the error.
-    private static func harmless(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
+    static func harmless(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
         return isControl && scalar != "\t" ? "\u{FFFD}" : scalar
     }

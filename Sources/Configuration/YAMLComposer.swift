@@ -92,34 +92,46 @@ struct YAMLComposer {
 
     /// Yams hashes every key, and a key that is itself a tree of aliases takes for ever. A few
     /// aliases cannot: where there are more, keys have to be plain text.
+    ///
+    /// This looks at characters, before anything is parsed, so it may take text in quotes for an
+    /// alias or a key: only in a file with many aliases, and with an error that says what to do.
     private func keysAreBounded() -> Bool {
         var aliases = 0
-        var suspect: (line: Int, column: Int)?
+        var suspect: YAMLPosition?
         for (number, line) in lines.enumerated() {
             for (column, scalar) in line.enumerated() {
-                let next = column + 1 < line.count ? line[column + 1] : " "
-                let before = column > 0 ? line[column - 1] : " "
+                let rest = line[(column + 1)...]
+                let isKey: Bool
                 switch scalar {
-                case "*" where next.properties.isAlphabetic || next.properties.numericType != nil:
+                case "*" where rest.first.map(Self.isAnchorCharacter) ?? false:
                     aliases += 1
-                    let rest = line[(column + 1)...].drop { $0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "-" || $0 == "_" }
-                    if rest.first(where: { $0 != " " && $0 != "\t" }) == ":" { suspect = suspect ?? (number, column) }
-                case "?" where (next == " " || next == "\t") && (before == " " || "-,[{\t".unicodeScalars.contains(before)):
-                    suspect = suspect ?? (number, column)
+                    isKey = Self.isFollowedByColon(rest.drop(while: Self.isAnchorCharacter))
                 case "]", "}":
-                    if line[(column + 1)...].first(where: { $0 != " " && $0 != "\t" }) == ":" {
-                        suspect = suspect ?? (number, column)
-                    }
-                default: break
+                    isKey = Self.isFollowedByColon(rest)
+                case "?":
+                    isKey = rest.first.map(Self.isBlank) ?? true
+                default:
+                    isKey = false
                 }
+                if isKey, suspect == nil { suspect = YAMLPosition(line: number + 1, column: column + 1) }
             }
         }
         guard aliases > 16, let suspect else { return true }
         diagnostics.error(
-            at: file.place(line: suspect.line + 1, column: suspect.column + 1),
+            at: file.place(line: suspect.line, column: suspect.column),
             "in a file with more than 16 aliases, a key has to be plain text",
-            hint: "if this is no key, move it away from the `:` that follows, or use fewer aliases")
+            hint: "if this is no key, move it away from the colon or question mark, or use fewer aliases")
         return false
+    }
+
+    private static func isBlank(_ scalar: Unicode.Scalar) -> Bool { scalar == " " || scalar == "\t" }
+
+    private static func isAnchorCharacter(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isAlphabetic || scalar.properties.numericType != nil || scalar == "-" || scalar == "_"
+    }
+
+    private static func isFollowedByColon(_ rest: ArraySlice<Unicode.Scalar>) -> Bool {
+        rest.first { !isBlank($0) } == ":"
     }
 
     private func report(_ error: any Error) {
@@ -162,15 +174,14 @@ struct YAMLComposer {
     private func hint(for problem: String, lines numbers: [Int]) -> String? {
         let texts = numbers.compactMap { file.lines.indices.contains($0 - 1) ? file.lines[$0 - 1] : nil }
         if texts.contains(where: FilterQuoting.concerns) { return FilterQuoting.hint }
-        let words = problem
-        if texts.contains(where: { $0.contains("\t") }), words.contains("cannot start any token") {
-            return "YAML indents with spaces, not with tabs"
+        if problem.contains("cannot start any token") {
+            let tabs = texts.contains { $0.contains("\t") }
+            return tabs ? "YAML indents with spaces, not with tabs" : "put the value in quotes"
         }
-        if words.contains("cannot start any token") { return "put the value in quotes" }
-        if words.contains("mapping values are not allowed") {
+        if problem.contains("mapping values are not allowed") {
             return "a value that holds \": \" needs quotes; or the line is indented too far"
         }
-        if words.contains("expected") { return "check the indentation, and that every quote and bracket is closed" }
+        if problem.contains("expected") { return "check the indentation, and that every quote and bracket is closed" }
         return nil
     }
 }

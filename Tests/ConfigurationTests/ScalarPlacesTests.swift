@@ -1,5 +1,6 @@
-@testable import Configuration
 import Testing
+
+@testable import Configuration
 
 /// The word `bad` of a scalar's value is found where it stands in the file.
 @Suite struct ScalarPlacesTests {
