@@ -32,7 +32,8 @@ extension Kind where Value == String {
                 return nil
             }
             if rest.contains("#") {
-                diagnostics.error(at: node.place, "a URL with a fragment cannot be sent to", hint: "remove what begins with #")
+                diagnostics.error(
+                    at: node.place, "a URL with a fragment cannot be sent to", hint: "remove what begins with #")
                 return nil
             }
             return text
@@ -50,7 +51,10 @@ extension Kind where Value == String {
             guard let end = host.firstIndex(of: "]") else { return false }
             let behind = host[host.index(after: end)...]
             host = host[host.index(after: host.startIndex)..<end]
-            guard host.utf8.allSatisfy({ $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") || Character(Unicode.Scalar($0)).isHexDigit })
+            guard
+                host.utf8.allSatisfy({
+                    $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") || Character(Unicode.Scalar($0)).isHexDigit
+                })
             else { return false }
             if !behind.isEmpty {
                 guard behind.hasPrefix(":") else { return false }

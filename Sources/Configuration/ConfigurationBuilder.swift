@@ -4,6 +4,8 @@ import Routing
 /// files that two would write, secrets), and the defaults that depend on something else.
 struct ConfigurationBuilder {
     let draft: ConfigurationDraft
+    /// False if a file could not be read: then nothing is said about what seems to be missing.
+    let isComplete: Bool
     let secrets: SecretStore
     let accounts: Accounts
     let diagnostics: Diagnostics
@@ -26,7 +28,7 @@ struct ConfigurationBuilder {
     // MARK: Sources
 
     private func checkSources(_ place: Place) {
-        if draft.sources.isEmpty, !diagnostics.hasErrors {
+        if draft.sources.isEmpty, isComplete, !diagnostics.hasErrors {
             diagnostics.warning(
                 at: draft.found["sources"]?.place ?? place, "there is no source, so no event can come in",
                 hint: "add sources: { apps: { socket: /run/penstock/events.sock } }")
@@ -49,13 +51,28 @@ struct ConfigurationBuilder {
                     owners[socket] = ("source \(quoted(source.name))", place)
                 }
             }
-            if let group = source.draft.group, !accounts.hasGroup(group) { warnUnknown("group", group, source.place(of: "group")) }
+            checkRoom(for: source)
+            if let group = source.draft.group, !accounts.hasGroup(group) {
+                warnUnknown("group", group, source.place(of: "group"))
+            }
             for user in source.draft.allow?.users ?? [] where !accounts.hasUser(user) {
                 warnUnknown("user", user, source.place(of: "allow"))
             }
             for group in source.draft.allow?.groups ?? [] where !accounts.hasGroup(group) {
                 warnUnknown("group", group, source.place(of: "allow"))
             }
+        }
+    }
+
+    /// An event has to fit into the journal's queue and into one segment.
+    private func checkRoom(for source: Located<Configuration.Source>) {
+        let size = source.draft.maximumEventSize
+        for (key, room) in [("queue", draft.journal.queue), ("segment_size", draft.journal.segmentSize)]
+        where size > room {
+            diagnostics.error(
+                at: source.place(of: "max_event_size"),
+                "an event of \(Quantity.text(size)) does not fit into journal.\(key), which is \(Quantity.text(room))",
+                hint: "make max_event_size smaller, or journal.\(key) larger")
         }
     }
 
@@ -68,7 +85,8 @@ struct ConfigurationBuilder {
     }
 
     private func warnUnknown(_ what: String, _ name: String, _ place: Place) {
-        diagnostics.warning(at: place, "this machine has no \(what) \(quoted(name))", hint: "check the spelling, or make it")
+        diagnostics.warning(
+            at: place, "this machine has no \(what) \(quoted(name))", hint: "check the spelling, or make it")
     }
 
     // MARK: Routes
@@ -87,14 +105,16 @@ struct ConfigurationBuilder {
                 }
             }
             if route.draft.to.isEmpty, let to = route.found["to"], to.value.items?.isEmpty == true {
-                diagnostics.error(at: to.place, "a route has to name a destination", hint: "name one, or remove the route")
+                diagnostics.error(
+                    at: to.place, "a route has to name a destination", hint: "name one, or remove the route")
             }
             var targets: Set<String> = []
             for target in route.draft.to {
                 if !targets.insert(target.name).inserted {
                     diagnostics.error(
-                        at: target.place, "this route names \(quoted(target.name)) twice", hint: "remove one of the two")
-                } else if !names.contains(target.name) {
+                        at: target.place, "this route names \(quoted(target.name)) twice", hint: "remove one of the two"
+                    )
+                } else if isComplete, !names.contains(target.name) {
                     let nearest = NearestName.find(target.name, among: names.sorted())
                     diagnostics.error(
                         at: target.place, "there is no destination \(quoted(target.name))",
@@ -111,6 +131,7 @@ struct ConfigurationBuilder {
     }
 
     private func checkReach() {
+        guard isComplete else { return }
         let reached = Set(draft.routes.flatMap { $0.draft.to.map(\.name) })
         for destination in draft.destinations where !reached.contains(destination.name) {
             diagnostics.warning(
@@ -129,7 +150,8 @@ struct ConfigurationBuilder {
                 let key = located.found["retry.initial"] == nil ? "retry.max" : "retry.initial"
                 diagnostics.error(
                     at: located.place(of: key),
-                    "retry.initial (\(Quantity.text(draft.retry.initial))) is longer than retry.max (\(Quantity.text(draft.retry.max)))",
+                    "retry.initial (\(Quantity.text(draft.retry.initial))) is longer than "
+                        + "retry.max (\(Quantity.text(draft.retry.max)))",
                     hint: "make it shorter")
             }
             guard let kind = DestinationKind.allCases.first(where: { located.found[$0.rawValue] != nil }) else {
@@ -158,12 +180,12 @@ struct ConfigurationBuilder {
                 value = .http(
                     .init(
                         url: draft.http, method: draft.method, format: draft.format,
-                        headers: draft.headers.map { .init(name: $0.name, text: secrets.resolve($0.value, singleLine: true)) },
+                        headers: draft.headers.map { .init(name: $0.name, text: resolve($0.value, singleLine: true)) },
                         gzip: draft.compression == .gzip, connectTimeout: draft.connectTimeout, timeout: draft.timeout))
                 checkHeaders(located)
             case .plugin:
                 value = .plugin(
-                    .init(plugin: draft.plugin, settingsText: secrets.resolve(draft.settings), deadline: draft.deadline))
+                    .init(plugin: draft.plugin, settingsText: resolve(draft.settings), deadline: draft.deadline))
             }
             let usual = kind.batch(compressed: compressed)
             return .init(
@@ -178,17 +200,23 @@ struct ConfigurationBuilder {
 
     private func reportKindless(_ located: Located<DestinationDraft>) {
         // A preset would say what it is, and has its own error.
-        guard located.found["preset"] == nil else { return }
+        guard isComplete, located.found["preset"] == nil else { return }
         diagnostics.error(
             at: located.place, "destination \(quoted(located.name)) needs one of file, http, plugin",
             hint: "add file: PATH, http: URL or plugin: NAME")
+    }
+
+    /// Where secrets are kept may stand in the file that could not be read.
+    private func resolve(_ template: SecretTemplate, singleLine: Bool = false) -> ConcealedText {
+        isComplete ? secrets.resolve(template, singleLine: singleLine) : ConcealedText(pieces: [])
     }
 
     private func checkHeaders(_ located: Located<DestinationDraft>) {
         var seen: Set<String> = []
         for header in located.draft.headers where !seen.insert(header.name.lowercased()).inserted {
             diagnostics.error(
-                at: located.place(of: "headers"), "the header \(header.name) is set twice", hint: "remove one of the two")
+                at: located.place(of: "headers"), "the header \(header.name) is set twice",
+                hint: "remove one of the two")
         }
     }
 
@@ -196,18 +224,4 @@ struct ConfigurationBuilder {
         if path.hasSuffix(".gz") { return .gzip }
         return path.hasSuffix(".zst") ? .zstd : .none
     }
-}
-
-/// Which users and groups this machine knows, so that a misspelt one is told before it matters.
-package struct Accounts: Sendable {
-    package var hasUser: @Sendable (String) -> Bool
-    package var hasGroup: @Sendable (String) -> Bool
-
-    package init(hasUser: @escaping @Sendable (String) -> Bool, hasGroup: @escaping @Sendable (String) -> Bool) {
-        self.hasUser = hasUser
-        self.hasGroup = hasGroup
-    }
-
-    /// Nobody is looked up.
-    package static let unchecked = Accounts(hasUser: { _ in true }, hasGroup: { _ in true })
 }

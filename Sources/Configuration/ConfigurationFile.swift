@@ -18,7 +18,9 @@ final class ConfigurationFile: Sendable {
     }
 
     /// The directory that relative paths in this file start from.
-    var directory: String {
+    var directory: String { Self.directory(of: path) }
+
+    static func directory(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
@@ -54,7 +56,8 @@ final class ConfigurationFile: Sendable {
             // Shown with what could be read of it, to find the place.
             let lossy = ConfigurationFile(path: path, text: String(decoding: bytes, as: UTF8.self))
             let line = lossy.lines.firstIndex { $0.unicodeScalars.contains("\u{FFFD}") } ?? 0
-            let column = lossy.lines.indices.contains(line)
+            let column =
+                lossy.lines.indices.contains(line)
                 ? lossy.lines[line].unicodeScalars.prefix { $0 != "\u{FFFD}" }.count : 0
             diagnostics.error(
                 at: lossy.place(line: line + 1, column: column + 1), "the file is not valid UTF-8 here",

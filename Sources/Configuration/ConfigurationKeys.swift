@@ -32,7 +32,9 @@ extension Section where Target == ConfigurationDraft {
         Field(
             "secrets",
             keys: Section([
-                Field("directory", \.secretsDirectory, .path, default: "$CREDENTIALS_DIRECTORY", "a directory with a file for each secret")
+                Field(
+                    "directory", \.secretsDirectory, .path, default: "$CREDENTIALS_DIRECTORY",
+                    "a directory with a file for each secret")
             ]), "where secrets are read from"),
         .unsupported("plan", "a tracking plan"),
         .unsupported("pipeline", "transforms of every event before routing"),
@@ -50,6 +52,7 @@ extension Configuration {
     /// All keys of a configuration file with their types, defaults and meanings: what a JSON Schema
     /// and the reference are made from.
     package static var fields: [FieldDescription] {
-        Section.configuration.describe(ConfigurationDraft(plugins: Plugins(directories: ConfigurationLoader.installedPlugins)))
+        Section.configuration.describe(
+            ConfigurationDraft(plugins: Plugins(directories: ConfigurationLoader.installedPlugins)))
     }
 }

@@ -54,27 +54,30 @@ package struct ConfigurationLoader: Sendable {
     }
 
     private func load(_ files: [ConfigurationFile], _ diagnostics: Diagnostics) -> LoadResult {
-        let unreadable = diagnostics.hasErrors
-        let roots = files.map { YAMLComposer.compose($0, diagnostics) }
         // What is missing in one file may stand in another that could not be read: then errors
         // about what does not exist would only mislead.
-        let syntaxErrors = diagnostics.hasErrors && (unreadable || roots.contains { $0 == nil })
+        var isComplete = !diagnostics.hasErrors
+        var roots: [YAMLNode] = []
+        for file in files {
+            switch YAMLComposer.compose(file, diagnostics) {
+            case .root(let root): roots.append(root)
+            case .empty: break
+            case .broken: isComplete = false
+            }
+        }
         let merge = ConfigurationMerge(diagnostics: diagnostics)
         let first = files.first.map { $0.place(line: 1, column: 1) } ?? Place(file: "penstock.yaml")
         var draft = ConfigurationDraft(plugins: .init(directories: pluginDirectories))
-        if let root = merge.merge(roots.compactMap { $0 }) {
+        if let root = merge.merge(roots) {
             draft.found = Section.configuration.read(root, named: "the configuration", into: &draft, diagnostics)
         }
-        var configuration: Configuration?
-        if !syntaxErrors {
-            let builder = ConfigurationBuilder(
-                draft: draft,
-                secrets: SecretStore(
-                    credentials: credentialsDirectory, directory: draft.secretsDirectory,
-                    missingIsWarning: missingSecretsAreWarnings, diagnostics),
-                accounts: accounts, diagnostics: diagnostics)
-            configuration = builder.build(at: first)
-        }
+        let builder = ConfigurationBuilder(
+            draft: draft, isComplete: isComplete,
+            secrets: SecretStore(
+                credentials: credentialsDirectory, directory: draft.secretsDirectory,
+                missingIsWarning: missingSecretsAreWarnings, diagnostics),
+            accounts: accounts, diagnostics: diagnostics)
+        let configuration = builder.build(at: first)
         return LoadResult(
             configuration: diagnostics.hasErrors ? nil : configuration,
             diagnostics: Self.ordered(diagnostics.list, by: files.map(\.path)))
@@ -91,7 +94,7 @@ package struct ConfigurationLoader: Sendable {
     }
 
     private func fragments(of file: String, _ diagnostics: Diagnostics) -> [String] {
-        let directory = ConfigurationFile(path: file, text: "").directory + "/conf.d"
+        let directory = ConfigurationFile.directory(of: file) + "/conf.d"
         guard FileManager.default.fileExists(atPath: directory) else { return [] }
         do {
             let names = try FileManager.default.contentsOfDirectory(atPath: directory)

@@ -7,17 +7,24 @@ extension Section where Target == DestinationDraft {
         Field(
             "batch",
             keys: Section([
-                Field("events", \.batchEvents, .integer(1...100_000), default: "by kind", "events that are handed over at once"),
-                Field("bytes", \.batchBytes, .size((1 << 10)...(64 << 20)), default: "1MiB", "bytes that are handed over at once"),
+                Field(
+                    "events", \.batchEvents, .integer(1...100_000), default: "by kind",
+                    "events that are handed over at once"),
+                Field(
+                    "bytes", \.batchBytes, .size((1 << 10)...(64 << 20)), default: "1MiB",
+                    "bytes that are handed over at once"),
                 Field(
                     "wait", \.batchWait, .duration(.zero...days(1)), default: "by kind",
                     "how long the first event of a batch waits for others"),
             ]), "how many events are handed over at once"),
-        Field("in_flight", \.inFlight, .integer(1...1_024), default: "by kind", "batches that may be under way at once"),
+        Field(
+            "in_flight", \.inFlight, .integer(1...1_024), default: "by kind", "batches that may be under way at once"),
         Field(
             "retry",
             keys: Section([
-                Field("initial", \.retry.initial, .duration(.milliseconds(1)...days(1)), "wait before the first repetition"),
+                Field(
+                    "initial", \.retry.initial, .duration(.milliseconds(1)...days(1)),
+                    "wait before the first repetition"),
                 Field("max", \.retry.max, .duration(.milliseconds(1)...days(1)), "longest wait between two"),
                 Field(
                     "give_up_after", \.retry.giveUpAfter, .duration(.seconds(1)...days(3_650)), default: "never",
@@ -39,12 +46,18 @@ extension Section where Target == DestinationDraft {
 
     private static let own: [DestinationKind: [Field<DestinationDraft>]] = [
         .file: [
-            Field("file", \.file, .destinationFile, required: true, "path; strftime(3) conversions stand for the time of receipt"),
+            Field(
+                "file", \.file, .destinationFile, required: true,
+                "path; strftime(3) conversions stand for the time of receipt"),
             Field(
                 "rotate",
                 keys: Section([
-                    Field("size", \.rotateSize, .size((4 << 10)...(1 << 50)), default: "never", "begin another file at this size"),
-                    Field("every", \.rotateEvery, .duration(.seconds(1)...days(366)), default: "never", "begin another file this often"),
+                    Field(
+                        "size", \.rotateSize, .size((4 << 10)...(1 << 50)), default: "never",
+                        "begin another file at this size"),
+                    Field(
+                        "every", \.rotateEvery, .duration(.seconds(1)...days(366)), default: "never",
+                        "begin another file this often"),
                 ]), "when another file is begun"),
             Field("timezone", \.timezone, .timezone, default: "UTC", "time zone of the conversions in the path"),
         ],
@@ -56,7 +69,8 @@ extension Section where Target == DestinationDraft {
             Field("compression", \.compression, .choice, "compression of the body"),
             Field("timeout", \.timeout, .duration(.milliseconds(10)...days(1)), "how long a request may take"),
             Field(
-                "connect_timeout", \.connectTimeout, .duration(.milliseconds(10)...days(1)), "how long connecting may take"),
+                "connect_timeout", \.connectTimeout, .duration(.milliseconds(10)...days(1)),
+                "how long connecting may take"),
         ],
         .plugin: [
             Field("plugin", \.plugin, .pluginName, required: true, "name of a sink plugin: NAME.so or libNAME.so"),
@@ -94,8 +108,11 @@ extension Kind where Value == [Located<DestinationDraft>] {
             let section = kind.map(Section.destination) ?? .kindless
             return (
                 section,
-                { key in DestinationKind(rawValue: key) != nil ? "a destination has only one of file, http, plugin"
-                    : Section.elsewhere(key, from: kind) }
+                { key in
+                    DestinationKind(rawValue: key) != nil
+                        ? "a destination has only one of file, http, plugin"
+                        : Section.elsewhere(key, from: kind)
+                }
             )
         }
     }

@@ -62,14 +62,17 @@ extension Kind where Value == String {
 
     static var timezone: Kind {
         .text(
-            "a time zone of this machine", .text("a time zone"), hint: "a name below /usr/share/zoneinfo, such as Europe/Berlin",
+            "a time zone of this machine", .text("a time zone"),
+            hint: "a name below /usr/share/zoneinfo, such as Europe/Berlin",
             convert: { name in
-                guard !name.hasPrefix("/"), !name.split(separator: "/").contains(".."), !name.hasSuffix("/") else { return nil }
+                guard !name.hasPrefix("/"), !name.split(separator: "/").contains(".."), !name.hasSuffix("/") else {
+                    return nil
+                }
                 if name == "UTC" { return name }
-                var isDirectory: ObjCBool = false
-                let exists = unsafe FileManager.default.fileExists(
-                    atPath: "/usr/share/zoneinfo/" + name, isDirectory: &isDirectory)
-                return exists && !isDirectory.boolValue ? name : nil
+                guard let file = FileHandle(forReadingAtPath: "/usr/share/zoneinfo/" + name) else { return nil }
+                defer { try? file.close() }
+                // tzfile(5)
+                return (try? file.read(upToCount: 4)) == Data("TZif".utf8) ? name : nil
             })
     }
 
@@ -85,7 +88,8 @@ extension Kind where Value == String {
             guard let text = plainText(node, key, "none", diagnostics) else { return nil }
             guard text != "process" else {
                 diagnostics.error(
-                    at: node.place, "\"process\" is not supported by this version", hint: "plugins run in the daemon: isolation: none")
+                    at: node.place, "\"process\" is not supported by this version",
+                    hint: "plugins run in the daemon: isolation: none")
                 return nil
             }
             guard text == "none" else {
@@ -102,7 +106,8 @@ extension Kind where Value == [HeaderDraft] {
         Kind(.map(of: .text("a header's value"))) { node, key, diagnostics in
             guard let entries = node.entries else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a map, not \(node.found)", hint: "write headers: { Name: value }")
+                    at: node.place, "\(quoted(key)) has to be a map, not \(node.found)",
+                    hint: "write headers: { Name: value }")
                 return nil
             }
             return entries.compactMap { entry in
@@ -112,10 +117,12 @@ extension Kind where Value == [HeaderDraft] {
                         hint: "letters, digits and \"-\"")
                     return nil
                 }
-                guard !["content-length", "transfer-encoding", "content-encoding", "connection", "expect"]
-                    .contains(entry.key.lowercased())
+                guard
+                    !["content-length", "transfer-encoding", "content-encoding", "connection", "expect"]
+                        .contains(entry.key.lowercased())
                 else {
-                    diagnostics.error(at: entry.place, "Penstock itself sets the header \(entry.key)", hint: "remove it")
+                    diagnostics.error(
+                        at: entry.place, "Penstock itself sets the header \(entry.key)", hint: "remove it")
                     return nil
                 }
                 return SecretParsing.template(entry.value, diagnostics).map { HeaderDraft(name: entry.key, value: $0) }

@@ -28,9 +28,15 @@ package struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
     package init(_ severity: Severity, at place: Place, _ message: String, hint: String? = nil, note: Note? = nil) {
         self.severity = severity
         self.place = place
-        self.message = message
-        self.hint = hint
+        self.message = Self.harmless(message)
+        self.hint = hint.map(Self.harmless)
         self.note = note
+    }
+
+    private static func harmless(_ text: String) -> String {
+        var output = String.UnicodeScalarView()
+        output.append(contentsOf: text.unicodeScalars.lazy.map(Place.harmless))
+        return String(output)
     }
 
     /// `FILE:LINE:COLUMN: error: MESSAGE`, the line, a caret, the hint, and the second place. No line

@@ -38,7 +38,9 @@ enum JSONRendering {
                 diagnostics.error(at: node.place, "a secret is not allowed here", hint: SecretParsing.whereAllowed)
                 return false
             }
-            guard let piece = SecretParsing.reference(scalar.text, at: node.place, .json, diagnostics) else { return false }
+            guard let piece = SecretParsing.reference(scalar.text, at: node.place, .json, diagnostics) else {
+                return false
+            }
             output.pieces.append(piece)
         case .scalar(let scalar):
             guard let text = text(scalar) else {
@@ -119,7 +121,9 @@ enum JSONRendering {
         }
     }
 
-    private static func isDigit(_ character: Character) -> Bool { ("0"..."9").contains(character) && character.utf8.count == 1 }
+    private static func isDigit(_ character: Character) -> Bool {
+        ("0"..."9").contains(character) && character.utf8.count == 1
+    }
 
     /// Text as a JSON string with its quotes.
     static func string(_ text: String) -> String {

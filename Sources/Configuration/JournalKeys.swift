@@ -3,7 +3,9 @@
 extension Section where Target == ConfigurationDraft {
     static let journal = Section([
         Field("directory", \.journal.directory, .path, "where events are kept; it cannot change while the daemon runs"),
-        Field("sync", \.journal.sync, .sync, "when events are made durable: before each acknowledgement, at intervals, or never"),
+        Field(
+            "sync", \.journal.sync, .sync,
+            "when events are made durable: before each acknowledgement, at intervals, or never"),
         Field(
             "retain",
             keys: Section([
@@ -37,7 +39,8 @@ extension Kind where Value == Configuration.Journal.Sync {
                 case "always": return .always
                 case "never": return .never
                 default:
-                    guard let duration = Quantity.duration(text), duration >= .milliseconds(1), duration <= .seconds(3_600)
+                    guard let duration = Quantity.duration(text), duration >= .milliseconds(1),
+                        duration <= .seconds(3_600)
                     else { return nil }
                     return .interval(duration)
                 }

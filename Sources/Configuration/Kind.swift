@@ -1,3 +1,4 @@
+import Foundation
 import Routing
 
 /// A type of value: how it is read from YAML, shown, and described. Reading reports what is wrong
@@ -20,7 +21,8 @@ struct Kind<Value: Sendable>: Sendable {
     /// A kind of single value made of text.
     /// - Parameter convert: nil is "not `what`", reported with `hint`.
     static func text(
-        _ what: String, _ type: FieldShape, hint: String? = nil, show: @escaping @Sendable (Value) -> String? = { _ in nil },
+        _ what: String, _ type: FieldShape, hint: String? = nil,
+        show: @escaping @Sendable (Value) -> String? = { _ in nil },
         convert: @escaping @Sendable (String) -> Value?
     ) -> Kind {
         Kind(type, show: show) { node, key, diagnostics in
@@ -43,7 +45,8 @@ func plainText(
         return nil
     }
     guard !scalar.isNull, !scalar.text.isEmpty else {
-        diagnostics.error(at: node.place, "\(quoted(key)) has no value", hint: hint ?? "write \(what), or remove the key")
+        diagnostics.error(
+            at: node.place, "\(quoted(key)) has no value", hint: hint ?? "write \(what), or remove the key")
         return nil
     }
     let scalars = scalar.text.unicodeScalars
@@ -64,7 +67,8 @@ extension Kind where Value == Int {
     /// In bytes.
     static func size(_ bounds: ClosedRange<Int>) -> Kind {
         bounded(
-            "a size", .size(bounds), bounds, hint: Quantity.sizeHint, show: { Quantity.text($0) }, convert: Quantity.size)
+            "a size", .size(bounds), bounds, hint: Quantity.sizeHint, show: { Quantity.text($0) },
+            convert: Quantity.size)
     }
 }
 
@@ -86,7 +90,8 @@ extension Kind where Value: Comparable {
             guard let value = unbounded.read(node, key, diagnostics) else { return nil }
             guard bounds.contains(value) else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be from \(show(bounds.lowerBound)) to \(show(bounds.upperBound))")
+                    at: node.place,
+                    "\(quoted(key)) has to be from \(show(bounds.lowerBound)) to \(show(bounds.upperBound))")
                 return nil
             }
             return value
@@ -135,7 +140,8 @@ extension Kind where Value == String {
 /// Joins, and takes out `.` and empty components; `..` stays, since it means something else behind
 /// a symbolic link.
 func absolutePath(_ path: String, in directory: String) -> String {
-    let whole = path.hasPrefix("/") ? path : directory + "/" + path
+    var whole = path.hasPrefix("/") ? path : directory + "/" + path
+    if !whole.hasPrefix("/") { whole = FileManager.default.currentDirectoryPath + "/" + whole }
     return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
 }
 

@@ -35,8 +35,9 @@ package struct Place: Sendable, Equatable {
         // Tabs stay tabs, so that the marks stand below what they mean at any tab width.
         for scalar in scalars[first..<start] { under.append(scalar == "\t" ? "\t" : " ") }
         under.append("^")
-        let marks = min(length, max(1, last - start))
-        for _ in 1..<max(2, marks + 1) where under.count < (start - first) + marks { under.append("~") }
+        // What is left of the line behind the caret is all that can be marked.
+        let marks = min(length - 1, max(0, last - start - 1))
+        under.append(contentsOf: repeatElement("~", count: marks))
         var line = String.UnicodeScalarView()
         line.append(contentsOf: shown)
         let (before, after) = (first > 0 ? "…" : "", last < scalars.count ? "…" : "")
@@ -46,7 +47,7 @@ package struct Place: Sendable, Equatable {
     private static let widest = 160
 
     /// A control character in a file must not reach the terminal of whoever reads the error.
-    private static func harmless(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
+    static func harmless(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
         return isControl && scalar != "\t" ? "\u{FFFD}" : scalar
     }

@@ -39,7 +39,8 @@ enum Quantity {
     /// "0660": octal, with or without the leading zero; permission bits only.
     static func mode(_ text: String) -> UInt32? {
         let digits = text.hasPrefix("0o") ? text.dropFirst(2) : text[...]
-        guard (3...4).contains(digits.utf8.count), let mode = UInt32(digits, radix: 8), !digits.hasPrefix("+"), mode <= 0o777
+        guard (3...4).contains(digits.utf8.count), let mode = UInt32(digits, radix: 8), !digits.hasPrefix("+"),
+            mode <= 0o777
         else { return nil }
         return mode
     }

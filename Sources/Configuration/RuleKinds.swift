@@ -50,16 +50,6 @@ extension YAMLNode {
     }
 }
 
-extension FilterQuoting {
-    /// YAML took what follows ` #` for a comment, though it may have been meant.
-    static func cutOff(_ node: YAMLNode) -> Bool {
-        guard let scalar = node.scalar, scalar.isPlain else { return false }
-        var rest = String.UnicodeScalarView()
-        rest.append(contentsOf: node.place.text.unicodeScalars.dropFirst(max(0, scalar.column - 2)))
-        return String(rest).contains(" #")
-    }
-}
-
 extension Kind where Value == [Rules.Step] {
     /// Names of the contract that later versions bring.
     private static let later = [
@@ -99,7 +89,8 @@ extension Kind where Value == [Rules.Step] {
             case _ where later.contains(entry.key):
                 names += 1
                 diagnostics.error(
-                    at: entry.place, "the transform \(quoted(entry.key)) is not supported by this version", hint: "remove it")
+                    at: entry.place, "the transform \(quoted(entry.key)) is not supported by this version",
+                    hint: "remove it")
             default:
                 names += 1
                 let nearest = NearestName.find(entry.key, among: later + ["set"])
@@ -115,7 +106,8 @@ extension Kind where Value == [Rules.Step] {
             return nil
         }
         guard let operation else { return nil }
-        let text = "{\"set\":\(operation.text)" + (condition.map { ",\"where\":\(JSONRendering.string($0.text))" } ?? "") + "}"
+        let text =
+            "{\"set\":\(operation.text)" + (condition.map { ",\"where\":\(JSONRendering.string($0.text))" } ?? "") + "}"
         return .init(transform: Transform(.set(operation.transform), where: condition?.filter ?? .always), text: text)
     }
 }

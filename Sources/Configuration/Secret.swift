@@ -56,11 +56,14 @@ struct SecretTemplate: Sendable {
     var pieces: [Piece] = []
 
     mutating func append(_ literal: some StringProtocol) {
-        if case .literal(let last)? = pieces.last {
-            pieces[pieces.count - 1] = .literal(last + literal)
-        } else {
+        guard case .literal(var text)? = pieces.last else {
             pieces.append(.literal(String(literal)))
+            return
         }
+        // Out of the array first: then it grows in place instead of being copied each time.
+        pieces.removeLast()
+        text += literal
+        pieces.append(.literal(text))
     }
 
     /// Of a template without secrets.

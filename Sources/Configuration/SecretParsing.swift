@@ -51,7 +51,8 @@ enum SecretParsing {
             let expression = String(inner).trimmed
             let place = ScalarPlaces.place(of: index, length: end + 2 - index, in: node)
             if expression.hasPrefix("secret.") {
-                if let piece = reference(String(expression.dropFirst("secret.".count)), at: place, .plain, diagnostics) {
+                if let piece = reference(String(expression.dropFirst("secret.".count)), at: place, .plain, diagnostics)
+                {
                     template.pieces.append(piece)
                 } else {
                     valid = false

@@ -11,7 +11,8 @@ struct Field<Target: Sendable>: Sendable {
     let read: @Sendable (YAMLEntry, inout Target, Diagnostics) -> [String: YAMLEntry]
 
     init<Value>(
-        _ name: String, _ path: any WritableKeyPath<Target, Value> & Sendable, _ kind: Kind<Value>, required: Bool = false,
+        _ name: String, _ path: any WritableKeyPath<Target, Value> & Sendable, _ kind: Kind<Value>,
+        required: Bool = false,
         _ summary: String
     ) {
         self.name = name
@@ -20,7 +21,8 @@ struct Field<Target: Sendable>: Sendable {
         isSupported = true
         describe = { target in
             FieldDescription(
-                name: name, type: kind.type, defaultText: required ? nil : target.flatMap { kind.show($0[keyPath: path]) },
+                name: name, type: kind.type,
+                defaultText: required ? nil : target.flatMap { kind.show($0[keyPath: path]) },
                 summary: summary, isRequired: required, isSupported: true)
         }
         read = { entry, target, diagnostics in
@@ -30,7 +32,8 @@ struct Field<Target: Sendable>: Sendable {
     }
 
     init<Value>(
-        _ name: String, _ path: any WritableKeyPath<Target, Value?> & Sendable, _ kind: Kind<Value>, default defaultText: String? = nil,
+        _ name: String, _ path: any WritableKeyPath<Target, Value?> & Sendable, _ kind: Kind<Value>,
+        default defaultText: String? = nil,
         _ summary: String
     ) {
         self.name = name
@@ -57,7 +60,8 @@ struct Field<Target: Sendable>: Sendable {
         isSupported = true
         describe = { target in
             FieldDescription(
-                name: name, type: .section(section.describe(target)), defaultText: nil, summary: summary, isRequired: false,
+                name: name, type: .section(section.describe(target)), defaultText: nil, summary: summary,
+                isRequired: false,
                 isSupported: true)
         }
         read = { entry, target, diagnostics in
@@ -73,7 +77,8 @@ struct Field<Target: Sendable>: Sendable {
         isSupported = false
         describe = { _ in
             FieldDescription(
-                name: name, type: .unsupported, defaultText: nil, summary: summary, isRequired: false, isSupported: false)
+                name: name, type: .unsupported, defaultText: nil, summary: summary, isRequired: false,
+                isSupported: false)
         }
         read = { entry, _, diagnostics in
             diagnostics.error(
@@ -128,7 +133,8 @@ struct Section<Target: Sendable>: Sendable {
             }
         }
         for field in fields where field.isRequired && found[field.name] == nil {
-            diagnostics.error(at: node.place, "\(owner) needs \(quoted(field.name))", hint: "add \(field.name): \(field.summary)")
+            diagnostics.error(
+                at: node.place, "\(owner) needs \(quoted(field.name))", hint: "add \(field.name): \(field.summary)")
         }
         return found
     }

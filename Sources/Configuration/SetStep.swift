@@ -15,7 +15,8 @@ struct SetStep {
         }
         guard let text = JSONRendering.render(node, secretsAllowed: false, diagnostics) else { return nil }
         guard case .object(let members)? = JSONRendering.value(node) else {
-            diagnostics.error(at: node.place, "a number that is too large", hint: "put it in quotes if it is meant as text")
+            diagnostics.error(
+                at: node.place, "a number that is too large", hint: "put it in quotes if it is meant as text")
             return nil
         }
         do throws(TransformErrors) {

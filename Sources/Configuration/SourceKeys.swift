@@ -7,7 +7,8 @@ extension Section where Target == Configuration.Source {
         Field("allow", \.allow, .peers, default: "whoever can open the socket", "users and groups that may connect"),
         Field("max_event_size", \.maximumEventSize, .size(64...(16 << 20)), "bytes that one event may have"),
         Field("max_depth", \.maximumDepth, .integer(1...1_000), "levels that an event's JSON may be nested"),
-        Field("max_connections", \.maximumConnections, .integer(1...1_000_000), "clients that may be connected at once"),
+        Field(
+            "max_connections", \.maximumConnections, .integer(1...1_000_000), "clients that may be connected at once"),
         Field(
             "max_unread_answers", \.maximumUnreadAnswers, .size((4 << 10)...(64 << 20)),
             "bytes of acknowledgements that a client may leave unread before no more is read from it"),

@@ -19,11 +19,17 @@ struct YAMLComposer {
     private var lines: [[Unicode.Scalar]]
     private var renamed: [YAMLPosition: String] = [:]
 
-    /// - Returns: nil if the file has no content or is no YAML (which is then in `diagnostics`).
-    static func compose(_ file: ConfigurationFile, _ diagnostics: Diagnostics) -> YAMLNode? {
+    enum Result {
+        case root(YAMLNode)
+        /// Nothing but comments.
+        case empty
+        /// The reason is in the diagnostics.
+        case broken
+    }
+
+    static func compose(_ file: ConfigurationFile, _ diagnostics: Diagnostics) -> Result {
         var composer = YAMLComposer(file: file, diagnostics: diagnostics)
-        guard composer.keysAreBounded() else { return nil }
-        return composer.compose()
+        return composer.keysAreBounded() ? composer.compose() : .broken
     }
 
     private init(file: ConfigurationFile, diagnostics: Diagnostics) {
@@ -32,7 +38,7 @@ struct YAMLComposer {
         lines = file.lines.map { Array($0.unicodeScalars) }
     }
 
-    private mutating func compose() -> YAMLNode? {
+    private mutating func compose() -> Result {
         for _ in 0...Self.maximumDuplicates {
             var text = String.UnicodeScalarView()
             for line in lines {
@@ -41,9 +47,9 @@ struct YAMLComposer {
             }
             do {
                 let parser = try Parser(yaml: String(text), resolver: .basic, encoding: .utf8)
-                guard let root = try parser.singleRoot() else { return nil }
+                guard let root = try parser.singleRoot() else { return .empty }
                 var expansion = YAMLExpansion(file: file, diagnostics: diagnostics, renamed: renamed)
-                return expansion.expand(root)
+                return expansion.expand(root).map { .root($0) } ?? .broken
             } catch YamlError.duplicatedKeysInMapping(let names, let context) {
                 let position = YAMLPosition(line: context.mark.line, column: context.mark.column)
                 guard let name = names.first, rename(name, at: position) else {
@@ -51,15 +57,15 @@ struct YAMLComposer {
                         at: file.place(line: position.line, column: position.column),
                         "this key is set twice in its map, or it is not plain text",
                         hint: "remove one of the two; a key that is a map, a list or an alias is not allowed")
-                    return nil
+                    return .broken
                 }
             } catch {
                 report(error)
-                return nil
+                return .broken
             }
         }
         diagnostics.error(at: file.place(line: 1, column: 1), "more than \(Self.maximumDuplicates) keys are set twice")
-        return nil
+        return .broken
     }
 
     /// Replaces the first character of the key at `position` by one that is used nowhere.
@@ -86,34 +92,46 @@ struct YAMLComposer {
 
     /// Yams hashes every key, and a key that is itself a tree of aliases takes for ever. A few
     /// aliases cannot: where there are more, keys have to be plain text.
+    ///
+    /// This looks at characters, before anything is parsed, so it may take text in quotes for an
+    /// alias or a key: only in a file with many aliases, and with an error that says what to do.
     private func keysAreBounded() -> Bool {
         var aliases = 0
-        var suspect: (line: Int, column: Int)?
+        var suspect: YAMLPosition?
         for (number, line) in lines.enumerated() {
             for (column, scalar) in line.enumerated() {
-                let next = column + 1 < line.count ? line[column + 1] : " "
-                let before = column > 0 ? line[column - 1] : " "
+                let rest = line[(column + 1)...]
+                let isKey: Bool
                 switch scalar {
-                case "*" where next.properties.isAlphabetic || next.properties.numericType != nil:
+                case "*" where rest.first.map(Self.isAnchorCharacter) ?? false:
                     aliases += 1
-                    let rest = line[(column + 1)...].drop { $0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "-" || $0 == "_" }
-                    if rest.first(where: { $0 != " " && $0 != "\t" }) == ":" { suspect = suspect ?? (number, column) }
-                case "?" where (next == " " || next == "\t") && (before == " " || "-,[{\t".unicodeScalars.contains(before)):
-                    suspect = suspect ?? (number, column)
+                    isKey = Self.isFollowedByColon(rest.drop(while: Self.isAnchorCharacter))
                 case "]", "}":
-                    if line[(column + 1)...].first(where: { $0 != " " && $0 != "\t" }) == ":" {
-                        suspect = suspect ?? (number, column)
-                    }
-                default: break
+                    isKey = Self.isFollowedByColon(rest)
+                case "?":
+                    isKey = rest.first.map(Self.isBlank) ?? true
+                default:
+                    isKey = false
                 }
+                if isKey, suspect == nil { suspect = YAMLPosition(line: number + 1, column: column + 1) }
             }
         }
         guard aliases > 16, let suspect else { return true }
         diagnostics.error(
-            at: file.place(line: suspect.line + 1, column: suspect.column + 1),
+            at: file.place(line: suspect.line, column: suspect.column),
             "in a file with more than 16 aliases, a key has to be plain text",
-            hint: "if this is no key, move it away from the `:` that follows, or use fewer aliases")
+            hint: "if this is no key, move it away from the colon or question mark, or use fewer aliases")
         return false
+    }
+
+    private static func isBlank(_ scalar: Unicode.Scalar) -> Bool { scalar == " " || scalar == "\t" }
+
+    private static func isAnchorCharacter(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isAlphabetic || scalar.properties.numericType != nil || scalar == "-" || scalar == "_"
+    }
+
+    private static func isFollowedByColon(_ rest: ArraySlice<Unicode.Scalar>) -> Bool {
+        rest.first { !isBlank($0) } == ":"
     }
 
     private func report(_ error: any Error) {
@@ -156,43 +174,14 @@ struct YAMLComposer {
     private func hint(for problem: String, lines numbers: [Int]) -> String? {
         let texts = numbers.compactMap { file.lines.indices.contains($0 - 1) ? file.lines[$0 - 1] : nil }
         if texts.contains(where: FilterQuoting.concerns) { return FilterQuoting.hint }
-        let words = problem
-        if texts.contains(where: { $0.contains("\t") }), words.contains("cannot start any token") {
-            return "YAML indents with spaces, not with tabs"
+        if problem.contains("cannot start any token") {
+            let tabs = texts.contains { $0.contains("\t") }
+            return tabs ? "YAML indents with spaces, not with tabs" : "put the value in quotes"
         }
-        if words.contains("cannot start any token") { return "put the value in quotes" }
-        if words.contains("mapping values are not allowed") {
+        if problem.contains("mapping values are not allowed") {
             return "a value that holds \": \" needs quotes; or the line is indented too far"
         }
-        if words.contains("expected") { return "check the indentation, and that every quote and bracket is closed" }
+        if problem.contains("expected") { return "check the indentation, and that every quote and bracket is closed" }
         return nil
-    }
-}
-
-/// YAML has its own idea of what some filters mean; this is what to tell whoever met it.
-enum FilterQuoting {
-    static let hint = """
-        YAML needs quotes around a filter that starts with \"!\", a quote or \"[\", or holds \": \" or \" #\": \
-        where: '…', or a block scalar: where: >-
-        """
-
-    static func concerns(_ line: String) -> Bool { line.contains("where:") }
-}
-
-struct YAMLPosition: Hashable, Sendable {
-    /// From 1.
-    var line: Int
-    /// From 1, in Unicode scalars.
-    var column: Int
-
-    /// Behind an anchor (`&name`) and a tag (`!name`), which stand before a node and are where its
-    /// mark points to.
-    static func skipProperties(_ line: [Unicode.Scalar], from start: Int) -> Int {
-        var index = start
-        while index < line.count, line[index] == "&" || line[index] == "!" {
-            while index < line.count, line[index] != " ", line[index] != "\t" { index += 1 }
-            while index < line.count, line[index] == " " || line[index] == "\t" { index += 1 }
-        }
-        return index
     }
 }

@@ -113,7 +113,8 @@ struct YAMLExpansion {
     }
 
     private func expand(_ scalar: Node.Scalar, fallback: Place) -> YAMLNode {
-        let mark = scalar.mark.map { YAMLPosition(line: $0.line, column: $0.column) }
+        let mark =
+            scalar.mark.map { YAMLPosition(line: $0.line, column: $0.column) }
             ?? YAMLPosition(line: fallback.line, column: fallback.column)
         let lines = file.lines
         let line = lines.indices.contains(mark.line - 1) ? Array(lines[mark.line - 1].unicodeScalars) : []
@@ -134,7 +135,9 @@ struct YAMLExpansion {
         let end = Self.end(of: value, in: line, from: start)
         let place = file.place(line: mark.line, column: mark.column, length: end - (mark.column - 1))
         // `!!str 5`: text, whatever it looks like.
-        if style == .plain, tag == Tag.Name.str.rawValue, line.indices.contains(mark.column - 1), line[mark.column - 1] == "!" {
+        if style == .plain, tag == Tag.Name.str.rawValue, line.indices.contains(mark.column - 1),
+            line[mark.column - 1] == "!"
+        {
             value.style = .doubleQuoted
         }
         return YAMLNode(content: .scalar(value), place: place, file: file)
@@ -175,7 +178,11 @@ struct YAMLExpansion {
                 if scalar.style == .doubleQuoted, line[index] == "\\" {
                     index += 2
                 } else if line[index] == quote {
-                    if quote == "'", index + 1 < line.count, line[index + 1] == "'" { index += 2 } else { return index + 1 }
+                    if quote == "'", index + 1 < line.count, line[index + 1] == "'" {
+                        index += 2
+                    } else {
+                        return index + 1
+                    }
                 } else {
                     index += 1
                 }

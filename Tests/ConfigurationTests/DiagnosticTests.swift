@@ -1,5 +1,6 @@
-@testable import Configuration
 import Testing
+
+@testable import Configuration
 
 /// What an operator sees, to the byte.
 @Suite struct DiagnosticTests {
@@ -206,7 +207,9 @@ import Testing
     }
 
     @Test func `a second document is refused where it begins`() {
-        #expect(shown("sources: {}\n---\nroutes: []\n").hasPrefix("/etc/penstock/p.yaml:2:1: error: a second YAML document begins here"))
+        #expect(
+            shown("sources: {}\n---\nroutes: []\n").hasPrefix(
+                "/etc/penstock/p.yaml:2:1: error: a second YAML document begins here"))
     }
 
     @Test func `a tab before the place is kept, so that the caret stands below it`() {

@@ -1,5 +1,6 @@
-@testable import Configuration
 import Testing
+
+@testable import Configuration
 
 /// What a reload has to do.
 @Suite struct DifferenceTests {
@@ -29,7 +30,8 @@ import Testing
 
     @Test func `sources are added, removed, changed`() throws {
         let found = try difference {
-            $0.replacing("a: { socket: /run/a }", with: "c: { socket: /run/c }").replacing("/run/b }", with: "/run/b, max_depth: 5 }")
+            $0.replacing("a: { socket: /run/a }", with: "c: { socket: /run/c }").replacing(
+                "/run/b }", with: "/run/b, max_depth: 5 }")
         }
         #expect(found.sources == .init(added: ["c"], removed: ["a"], changed: ["b"]))
         #expect(found.destinations.isEmpty && found.rerouted.isEmpty)
@@ -49,7 +51,9 @@ import Testing
         let found = try difference { $0.replacing("type = \"track\"", with: "type = \"page\"") }
         #expect(found.rerouted == ["x", "y"])
         #expect(found.destinations.isEmpty)
-        #expect(try difference { $0.replacing("two, to", with: "two, where: true, transforms: [ { set: { a: 1 } } ], to") }.rerouted == ["y"])
+        #expect(
+            try difference { $0.replacing("two, to", with: "two, where: true, transforms: [ { set: { a: 1 } } ], to") }
+                .rerouted == ["y"])
     }
 
     @Test func `a destination's own filter and transforms reroute it without a new worker`() throws {

@@ -1,5 +1,6 @@
-@testable import Configuration
 import Testing
+
+@testable import Configuration
 
 /// Which errors there are, and that none hides another.
 @Suite struct ErrorTests {
@@ -18,9 +19,10 @@ import Testing
               h: { http: ftp://x/, retry: { initial: 10s, max: 1s } }
             """
         let places = load(text).errors.map { "\($0.place.line):\($0.place.column)" }
-        #expect(places == [
-            "2:38", "2:44", "3:18", "6:20", "7:28", "7:45", "8:10", "10:37", "10:50", "11:14", "11:42",
-        ])
+        #expect(
+            places == [
+                "2:38", "2:44", "3:18", "6:20", "7:28", "7:45", "8:10", "10:37", "10:50", "11:14", "11:42",
+            ])
     }
 
     @Test(arguments: [
@@ -55,7 +57,10 @@ import Testing
         ("http: http://h/\nheaders: { A: 1, a: 2 }", "the header a is set twice"),
         ("http: http://h/\nheaders: { A: \"b\\r\\nC: d\" }", "a control character in a header"),
         ("http: http://h/\nheaders: { A: \"{{ secret.x\" }", "\"{{\" without \"}}\""),
-        ("http: http://h/\nheaders: { A: \"{{ userId }}\" }", "\"userId\" is not supported in a header by this version"),
+        (
+            "http: http://h/\nheaders: { A: \"{{ userId }}\" }",
+            "\"userId\" is not supported in a header by this version"
+        ),
         ("http: http://h/\nheaders: { A: !secret ../x }", "\"../x\" cannot be the name of a secret"),
         ("plugin: ../evil", "\"../evil\" is not the name of a plugin"),
         ("plugin: sqlite\nsettings: 5", "\"settings\" has to be a map, not a single value"),
@@ -124,8 +129,29 @@ import Testing
 
     @Test func `a socket's path has at most 107 bytes`() {
         let path = "/" + String(repeating: "s", count: 107)
-        #expect(messages("sources: { a: { socket: \(path) } }") == ["the path of a socket has at most 107 bytes, this one has 108"])
+        #expect(
+            messages("sources: { a: { socket: \(path) } }") == [
+                "the path of a socket has at most 107 bytes, this one has 108"
+            ])
         #expect(load("sources: { a: { socket: \(path.dropLast()) } }").errors.isEmpty)
+    }
+
+    @Test func `an event has to fit into the journal`() {
+        let text = "journal: { queue: 64KiB, segment_size: 1MiB }\n" + withSource("max_event_size: 2MiB")
+        #expect(
+            messages(text) == [
+                "an event of 2MiB does not fit into journal.queue, which is 64KiB",
+                "an event of 2MiB does not fit into journal.segment_size, which is 1MiB",
+            ])
+    }
+
+    @Test(arguments: [
+        "where: \"a \\e[31m\"", "to: \"\\e[31m\"", "name: \"\\e[31m\"", "transforms: \"\\e\"", "\"\\e\": 1",
+    ])
+    func `an escape sequence in the configuration does not reach the terminal`(_ lines: String) {
+        let all = shown(withRoute(lines))
+        #expect(all.contains("error: "))
+        #expect(!all.contains("\u{1B}"))
     }
 
     @Test func `keys set twice are all found, in maps within maps, quoted or not, three times too`() {
@@ -137,9 +163,10 @@ import Testing
             control: { socket: /e }
             """
         let errors = load(text).errors
-        #expect(errors.map(\.message).filter { $0.hasSuffix("is set twice") } == [
-            "\"socket\" is set twice", "\"b\" is set twice", "\"control\" is set twice", "\"control\" is set twice",
-        ])
+        #expect(
+            errors.map(\.message).filter { $0.hasSuffix("is set twice") } == [
+                "\"socket\" is set twice", "\"b\" is set twice", "\"control\" is set twice", "\"control\" is set twice",
+            ])
         #expect(errors.contains { $0.message == "unknown key \"x\" in the configuration" })
         #expect(errors.compactMap(\.note).map(\.place.line) == [1, 1, 2, 2])
     }
@@ -149,9 +176,10 @@ import Testing
         let text = withSource("group: roto\nallow: { users: [root, nobdoy], groups: [root] }")
         let result = ConfigurationLoader(accounts: accounts).load(text: text, named: "p.yaml")
         #expect(result.configuration != nil)
-        #expect(result.warnings.map(\.message) == [
-            "this machine has no group \"roto\"", "this machine has no user \"nobdoy\"",
-        ])
+        #expect(
+            result.warnings.map(\.message) == [
+                "this machine has no group \"roto\"", "this machine has no user \"nobdoy\"",
+            ])
     }
 
     @Test func `a password in a URL is a warning`() {

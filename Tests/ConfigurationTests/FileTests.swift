@@ -15,7 +15,8 @@ import Testing
         let directory = try TemporaryDirectory()
         let file = try directory.write("penstock.yaml", main)
         try directory.write("conf.d/20-b.yaml", "routes: [ { name: third, to: [b] } ]\nsources: { apps: { group: g } }")
-        try directory.write("conf.d/10-a.yaml", "routes: [ { name: second, to: [b] } ]\ndestinations: { b: { file: out } }")
+        try directory.write(
+            "conf.d/10-a.yaml", "routes: [ { name: second, to: [b] } ]\ndestinations: { b: { file: out } }")
         try directory.write("conf.d/README", "not: [yaml")
         try directory.write("conf.d/.hidden.yaml", "not: [yaml")
         let result = ConfigurationLoader(credentialsDirectory: nil).load(file: file)
@@ -34,17 +35,18 @@ import Testing
         let file = try directory.write("penstock.yaml", main)
         let other = try directory.write("conf.d/a.yaml", "destinations: { a: { file: other } }\nplugins: {}")
         let result = ConfigurationLoader(credentialsDirectory: nil).load(file: file)
-        #expect(result.diagnostics.map(\.description) == [
-            """
-            \(other):1:22: error: "destinations.a.file" is set twice
-            destinations: { a: { file: other } }
-                                 ^~~~
-            hint: remove one of the two
-            \(file):3:22: note: it was set first here
-            destinations: { a: { file: out } }
-                                 ^~~~
-            """
-        ])
+        #expect(
+            result.diagnostics.map(\.description) == [
+                """
+                \(other):1:22: error: "destinations.a.file" is set twice
+                destinations: { a: { file: other } }
+                                     ^~~~
+                hint: remove one of the two
+                \(file):3:22: note: it was set first here
+                destinations: { a: { file: out } }
+                                     ^~~~
+                """
+            ])
     }
 
     @Test func `errors of all files are told at once, and no misleading ones`() throws {
@@ -56,6 +58,20 @@ import Testing
         // Nothing about the destination `b`, which stands in the broken file.
         #expect(list.map(\.place.file) == [file, broken, wrong])
         #expect(list.allSatisfy { $0.severity == .error })
+    }
+
+    @Test func `an empty file beside a wrong one hides nothing`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("penstock.yaml", main + "\ncontrol: {}\ncontrol: {}")
+        try directory.write("conf.d/a.yaml", "# nothing")
+        try directory.write("conf.d/b.yaml", "routes: [ { to: [b] } ]")
+        let list = ConfigurationLoader(credentialsDirectory: nil).load(file: file).errors
+        #expect(list.map(\.message) == ["\"control\" is set twice", "there is no destination \"b\""])
+    }
+
+    @Test func `a relative path of the configuration is relative to the working directory`() throws {
+        let result = ConfigurationLoader().load(text: "sources: { a: { socket: s } }", named: "some/p.yaml")
+        #expect(result.configuration?.sources.map(\.socket) == [FileManager.default.currentDirectoryPath + "/some/s"])
     }
 
     @Test func `a section without anything in it is an empty one`() throws {
@@ -78,7 +94,10 @@ import Testing
         #expect(loader.load(file: directory.path).errors.map(\.message) == ["cannot be read: it is a directory"])
 
         let large = try directory.write("large.yaml", String(repeating: "# comment\n", count: 120_000))
-        #expect(loader.load(file: large).diagnostics.map(\.message) == ["is larger than the 1 MiB that a configuration file may have"])
+        #expect(
+            loader.load(file: large).diagnostics.map(\.message) == [
+                "is larger than the 1 MiB that a configuration file may have"
+            ])
 
         let latin = directory.path + "/latin.yaml"
         try Data([0x61, 0x3A, 0x20, 0x0A, 0x62, 0xFC, 0x0A]).write(to: URL(fileURLWithPath: latin))

@@ -1,5 +1,6 @@
-@testable import Configuration
 import Testing
+
+@testable import Configuration
 
 /// No text traps or hangs the loader, and whatever it refuses has a reason with a place.
 @Suite struct MutationTests {
@@ -34,8 +35,10 @@ import Testing
         """
 
     private static let pieces = [
-        "\"", "'", "{", "}", "[", "]", ":", ": ", "- ", "\n", "\n  ", "#", " #", "&a ", "*a", "*to", "!secret ", "!x ", "|", ">", "? ", "<<: *to",
-        "\t", "%", "@", "`", "{{", "}}", "\\", "\\u00", "0", "-1", "99999999999999999999", "é", "\u{2028}", "\u{E000}", "~", "null", "---\n",
+        "\"", "'", "{", "}", "[", "]", ":", ": ", "- ", "\n", "\n  ", "#", " #", "&a ", "*a", "*to", "!secret ", "!x ",
+        "|", ">", "? ", "<<: *to",
+        "\t", "%", "@", "`", "{{", "}}", "\\", "\\u00", "0", "-1", "99999999999999999999", "é", "\u{2028}", "\u{E000}",
+        "~", "null", "---\n",
         "\u{0}", "where: ", "file: /x", "(", ")", "and",
     ]
 
@@ -66,7 +69,9 @@ import Testing
             for _ in 0...random.next(below: 3) {
                 let at = random.next(below: scalars.count)
                 switch random.next(below: 4) {
-                case 0: scalars.insert(contentsOf: Self.pieces[random.next(below: Self.pieces.count)].unicodeScalars, at: at)
+                case 0:
+                    scalars.insert(
+                        contentsOf: Self.pieces[random.next(below: Self.pieces.count)].unicodeScalars, at: at)
                 case 1: scalars.removeSubrange(at..<min(scalars.count, at + 1 + random.next(below: 12)))
                 case 2: scalars[at] = Self.pieces[random.next(below: Self.pieces.count)].unicodeScalars.first ?? " "
                 default:

@@ -1,5 +1,6 @@
-@testable import Configuration
 import Testing
+
+@testable import Configuration
 
 /// The word `bad` of a scalar's value is found where it stands in the file.
 @Suite struct ScalarPlacesTests {
@@ -22,7 +23,10 @@ import Testing
     func `a place inside a scalar`(_ text: String) throws {
         let diagnostics = Diagnostics()
         let file = ConfigurationFile(path: "f", text: text)
-        let root = try #require(YAMLComposer.compose(file, diagnostics))
+        guard case .root(let root) = YAMLComposer.compose(file, diagnostics) else {
+            Issue.record("\(diagnostics.list)")
+            return
+        }
         let entries = try #require(root.items?.first?.entries ?? root.entries)
         let node = try #require(entries.first { $0.key == "key" }?.value)
         let value = try #require(node.scalar).text
@@ -36,7 +40,11 @@ import Testing
 
     @Test func `the end of a scalar has a place, and so has what lies beyond it`() throws {
         let file = ConfigurationFile(path: "f", text: "key: 'ab'")
-        let node = try #require(YAMLComposer.compose(file, Diagnostics())?.entries?.first?.value)
+        guard case .root(let root) = YAMLComposer.compose(file, Diagnostics()) else {
+            Issue.record("no YAML")
+            return
+        }
+        let node = try #require(root.entries?.first?.value)
         #expect(ScalarPlaces.place(of: 2, length: 0, in: node).column == 9)
         #expect(ScalarPlaces.place(of: .max, length: .max, in: node).column == 9)
         #expect(ScalarPlaces.place(of: -5, length: -5, in: node).column == 7)

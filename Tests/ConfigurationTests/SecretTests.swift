@@ -41,7 +41,10 @@ import Testing
         let configuration = try loaded(directory)
         var dumped = ""
         dump(configuration, to: &dumped)
-        for shown in [dumped, "\(configuration)", String(reflecting: configuration), String(describing: configuration.destinations)] {
+        for shown in [
+            dumped, "\(configuration)", String(reflecting: configuration),
+            String(describing: configuration.destinations),
+        ] {
             #expect(!shown.contains("s3cr3t"))
             #expect(shown.contains("<secret token>"))
         }
@@ -52,7 +55,8 @@ import Testing
         let old = try loaded(directory)
         try directory.write("token", "another")
         let new = try #require(
-            ConfigurationLoader(credentialsDirectory: directory.path).load(text: Self.text, named: "p.yaml").configuration)
+            ConfigurationLoader(credentialsDirectory: directory.path).load(text: Self.text, named: "p.yaml")
+                .configuration)
         #expect(ConfigurationDifference(from: old, to: new).destinations.changed == ["h", "p"])
     }
 
@@ -61,7 +65,9 @@ import Testing
         try directory.write("credentials/one", "from credentials")
         try directory.write("secrets/one", "from secrets")
         try directory.write("secrets/two", "two")
-        let file = try directory.write("p.yaml", """
+        let file = try directory.write(
+            "p.yaml",
+            """
             secrets: { directory: secrets }
             sources: { apps: { socket: /run/s } }
             routes: [ { to: [h] } ]
@@ -80,10 +86,13 @@ import Testing
         var loader = ConfigurationLoader(credentialsDirectory: directory.path, missingSecretsAreWarnings: true)
         let missing = loader.load(text: Self.text, named: "p.yaml")
         #expect(missing.configuration == nil)
-        #expect(missing.errors.map { "\($0.place.line):\($0.place.column) \($0.message)" } == [
-            "6:39 there is no secret token in \(directory.path)", "6:68 there is no secret token in \(directory.path)",
-            "9:22 there is no secret token in \(directory.path)", "9:45 there is no secret token in \(directory.path)",
-        ])
+        #expect(
+            missing.errors.map { "\($0.place.line):\($0.place.column) \($0.message)" } == [
+                "6:39 there is no secret token in \(directory.path)",
+                "6:68 there is no secret token in \(directory.path)",
+                "9:22 there is no secret token in \(directory.path)",
+                "9:45 there is no secret token in \(directory.path)",
+            ])
         loader.credentialsDirectory = nil
         let unchecked = loader.load(text: Self.text, named: "p.yaml")
         #expect(unchecked.configuration != nil)
@@ -98,10 +107,11 @@ import Testing
         try directory.write("token", value + "\n")
         let text = Self.text.replacing("plugin: postgres", with: "plugin: sqlite")
         let result = ConfigurationLoader(credentialsDirectory: directory.path).load(text: text, named: "p.yaml")
-        #expect(result.errors.map(\.message) == [
-            "the secret token holds a control character, which a header must not have",
-            "the secret token holds a control character, which a header must not have",
-        ])
+        #expect(
+            result.errors.map(\.message) == [
+                "the secret token holds a control character, which a header must not have",
+                "the secret token holds a control character, which a header must not have",
+            ])
         #expect(!result.diagnostics.contains { $0.description.contains("Injected") })
     }
 }

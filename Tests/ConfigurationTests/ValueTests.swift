@@ -65,22 +65,30 @@ import Testing
             control: { socket: ctl.sock }
             plugins: { directories: [plugins, /opt/p] }
             """)
-        #expect(configuration.sources == [
-            .init(
-                name: "apps", socket: "/run/penstock/events.sock", mode: 0o666, group: "penstock",
-                allow: .init(users: ["www-data"], groups: ["staff", "adm"]), maximumEventSize: 65_536, maximumDepth: 10,
-                maximumConnections: 5, maximumUnreadAnswers: 8_192)
-        ])
-        #expect(configuration.journal == .init(
-            directory: "/etc/penstock/state", sync: .interval(.milliseconds(200)), retainTime: .seconds(86_400),
-            retainSize: 1 << 30, whenFull: .drop_oldest, segmentSize: 1 << 20, queue: 64 << 10, cursorInterval: .seconds(5)))
+        #expect(
+            configuration.sources == [
+                .init(
+                    name: "apps", socket: "/run/penstock/events.sock", mode: 0o666, group: "penstock",
+                    allow: .init(users: ["www-data"], groups: ["staff", "adm"]), maximumEventSize: 65_536,
+                    maximumDepth: 10,
+                    maximumConnections: 5, maximumUnreadAnswers: 8_192)
+            ])
+        #expect(
+            configuration.journal
+                == .init(
+                    directory: "/etc/penstock/state", sync: .interval(.milliseconds(200)), retainTime: .seconds(86_400),
+                    retainSize: 1 << 30, whenFull: .drop_oldest, segmentSize: 1 << 20, queue: 64 << 10,
+                    cursorInterval: .seconds(5)))
         let route = try #require(configuration.routes.first)
         #expect(route.name == "all" && route.to == ["f", "h", "p"] && route.transforms.count == 1)
         #expect(route.rules.steps.map(\.text) == [#"{"set":{"routed":"w1"}}"#])
         let (f, h, p) = (configuration.destinations[0], configuration.destinations[1], configuration.destinations[2])
-        #expect(f.kind == .file(.init(
-            path: "/etc/penstock/out/%Y-%m-%d.ndjson.zst", compression: .zstd, rotateSize: 256 << 20,
-            rotateEvery: .seconds(3_600), timezone: "UTC")))
+        #expect(
+            f.kind
+                == .file(
+                    .init(
+                        path: "/etc/penstock/out/%Y-%m-%d.ndjson.zst", compression: .zstd, rotateSize: 256 << 20,
+                        rotateEvery: .seconds(3_600), timezone: "UTC")))
         #expect(f.start == .earliest && f.inFlight == 2 && f.deadLetters == 1 << 20)
         #expect(f.batch == .init(events: 7, bytes: 4_096, wait: .seconds(3)))
         #expect(f.retry == .init(initial: .seconds(1), max: .seconds(2), giveUpAfter: .seconds(10_800)))
@@ -111,16 +119,24 @@ import Testing
               p: { plugin: console }
             """)
         #expect(configuration.journal == .init())
-        #expect(configuration.journal.retainTime == .seconds(7 * 86_400) && configuration.journal.retainSize == 20 << 30)
+        #expect(
+            configuration.journal.retainTime == .seconds(7 * 86_400) && configuration.journal.retainSize == 20 << 30)
         #expect(configuration.control.socket == "/run/penstock/control.sock")
         #expect(configuration.plugins.directories == ["/usr/lib/penstock/plugins"])
         #expect(configuration.sources == [.init(name: "apps", socket: "/run/s")])
         #expect(configuration.routes.map(\.name) == ["route 1", "route 2"])
-        let batches = configuration.destinations.map { "\($0.batch.events) \($0.batch.bytes) \($0.batch.wait) \($0.inFlight)" }
-        #expect(batches == [
-            "10000 1048576 0.0 seconds 1", "10000 1048576 1.0 seconds 1", "500 1048576 1.0 seconds 4", "512 1048576 0.2 seconds 1",
-        ])
-        #expect(configuration.destinations.allSatisfy { $0.start == .now && $0.retry == .init() && $0.deadLetters == 1 << 30 })
+        let batches = configuration.destinations.map {
+            "\($0.batch.events) \($0.batch.bytes) \($0.batch.wait) \($0.inFlight)"
+        }
+        #expect(
+            batches == [
+                "10000 1048576 0.0 seconds 1", "10000 1048576 1.0 seconds 1", "500 1048576 1.0 seconds 4",
+                "512 1048576 0.2 seconds 1",
+            ])
+        #expect(
+            configuration.destinations.allSatisfy {
+                $0.start == .now && $0.retry == .init() && $0.deadLetters == 1 << 30
+            })
         guard case .plugin(let plugin) = configuration.destinations[3].kind else { return }
         #expect(plugin.settings == "{}")
     }
@@ -129,7 +145,8 @@ import Testing
     func `the yardstick's flow style loads`(_ name: String) throws {
         let destinations = [
             "W1": "out: { file: /d/out.json }", "W2": "out: { file: /d/a.json }",
-            "W3": "out:\n    http: http://127.0.0.1:8080/b\n    format: ndjson\n    batch: { events: 1000, bytes: 1MiB, wait: 200ms }\n    retry: { initial: 500ms, max: 2s }",
+            "W3":
+                "out:\n    http: http://127.0.0.1:8080/b\n    format: ndjson\n    batch: { events: 1000, bytes: 1MiB, wait: 200ms }\n    retry: { initial: 500ms, max: 2s }",
         ]
         let text = """
             sources: { apps: { socket: /d/s.sock } }
@@ -160,17 +177,20 @@ import Testing
 
     @Test(arguments: [
         ("200ms", Duration.milliseconds(200)), ("5s", .seconds(5)), ("10m", .seconds(600)), ("24h", .seconds(86_400)),
-        ("7d", .seconds(604_800)), ("0", .zero), ("0s", .zero), ("5", nil), ("5 s", nil), ("-5s", nil), ("1.5s", nil), ("s", nil), ("", nil),
+        ("7d", .seconds(604_800)), ("0", .zero), ("0s", .zero), ("5", nil), ("5 s", nil), ("-5s", nil), ("1.5s", nil),
+        ("s", nil), ("", nil),
         ("9223372036854775807d", nil), ("٥s", nil), ("5S", nil),
     ])
     func `durations`(_ text: String, _ duration: Duration?) {
         #expect(Quantity.duration(text) == duration)
     }
 
-    @Test(arguments: [
-        ("0", 0), ("4096", 4_096), ("1B", 1), ("32KiB", 32_768), ("1MiB", 1 << 20), ("20GiB", 20 << 30), ("2TiB", 2 << 40),
-        ("32KB", nil), ("32K", nil), ("1.5MiB", nil), ("-1", nil), ("+1", nil), ("", nil), ("9999999999TiB", nil),
-    ] as [(String, Int?)])
+    @Test(
+        arguments: [
+            ("0", 0), ("4096", 4_096), ("1B", 1), ("32KiB", 32_768), ("1MiB", 1 << 20), ("20GiB", 20 << 30),
+            ("2TiB", 2 << 40),
+            ("32KB", nil), ("32K", nil), ("1.5MiB", nil), ("-1", nil), ("+1", nil), ("", nil), ("9999999999TiB", nil),
+        ] as [(String, Int?)])
     func `sizes`(_ text: String, _ size: Int?) {
         #expect(Quantity.size(text) == size)
     }
@@ -184,7 +204,10 @@ import Testing
 
     @Test func `every key is described, with the default that applies`() throws {
         let fields = Configuration.fields
-        #expect(Set(fields.map(\.name)).isSuperset(of: ["sources", "journal", "routes", "destinations", "control", "plugins", "secrets"]))
+        #expect(
+            Set(fields.map(\.name)).isSuperset(of: [
+                "sources", "journal", "routes", "destinations", "control", "plugins", "secrets",
+            ]))
         let journal = try #require(fields.first { $0.name == "journal" })
         guard case .section(let keys) = journal.type else {
             Issue.record("the journal is no section")

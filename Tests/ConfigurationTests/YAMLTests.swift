@@ -1,5 +1,6 @@
-@testable import Configuration
 import Testing
+
+@testable import Configuration
 
 /// YAML's own features, allowed with bounds.
 @Suite struct YAMLTests {
@@ -51,15 +52,19 @@ import Testing
             destinations:
               a: { file: /d/a, batch: &batch { events: none } }
               b: { file: /d/b, batch: *batch }
-            """).errors
+            """
+        ).errors
         #expect(errors.map(\.message) == ["\"none\" is not a whole number"])
     }
 
-    @Test(arguments: [
-        ("12", "12"), ("-7", "-7"), ("+7", "7"), ("007", "7"), ("0x1F", "31"), ("0o17", "15"), ("1.50", "1.50"), (".5", "0.5"),
-        ("5.", "5"), ("1e3", "1e3"), ("1E+3", "1e+3"), ("-0.0", "-0.0"), ("123456789012345678901", "123456789012345678901"),
-        ("1_000", nil), ("1e", nil), ("0x", nil), ("-", nil), (".", nil), ("", nil), ("1:30", nil), ("٣", nil),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("12", "12"), ("-7", "-7"), ("+7", "7"), ("007", "7"), ("0x1F", "31"), ("0o17", "15"), ("1.50", "1.50"),
+            (".5", "0.5"),
+            ("5.", "5"), ("1e3", "1e3"), ("1E+3", "1e+3"), ("-0.0", "-0.0"),
+            ("123456789012345678901", "123456789012345678901"),
+            ("1_000", nil), ("1e", nil), ("0x", nil), ("-", nil), (".", nil), ("", nil), ("1:30", nil), ("٣", nil),
+        ] as [(String, String?)])
     func `numbers of YAML 1.2 as JSON writes them`(_ text: String, _ json: String?) {
         #expect(JSONRendering.number(text) == json)
     }
