@@ -22,7 +22,8 @@ extension DeliveryWorker {
                     maximumBytes: min(policy.batchBytes, limits.maximumBatchBytes), spare: min(inFlight, 64)))
             checkpointed = position
             unsavedSince = nil
-            trouble.reset()
+            // The backoff starts anew only with a checkpoint that holds: a destination that opens
+            // well and fails there each time is tried less and less often.
             troubleUntil = nil
             return true
         } catch {
@@ -31,8 +32,8 @@ extension DeliveryWorker {
         }
     }
 
-    /// Gives up on everything in memory. The next turn but a backoff opens the destination again
-    /// from its cursor, and what was not covered by a checkpoint is delivered again.
+    /// Gives up on everything in memory. After a backoff the destination is opened again from
+    /// its cursor, and what no checkpoint covers is delivered again.
     private func restart(_ what: String, _ error: any Error, _ now: Instant) {
         failed(what, error, now)
         destination.close()
@@ -57,10 +58,7 @@ extension DeliveryWorker {
         do {
             let worked =
                 try intake?.advance(now, refused: { desk.add($0) }, wallClock: setting.clock.wallClock) ?? false
-            if troubleUntil != nil {
-                troubleUntil = nil
-                trouble.reset()
-            }
+            troubleUntil = nil
             return worked
         } catch {
             failed("the journal cannot be read", error, now)
@@ -171,6 +169,7 @@ extension DeliveryWorker {
             setting.cursors.advance(name, to: Cursor(position: position, state: state ?? []))
             checkpointed = position
             unsavedSince = nil
+            trouble.reset()
         } catch {
             restart("what it was given cannot be made durable", error, now)
         }
@@ -191,19 +190,21 @@ extension DeliveryWorker {
         if !desk.isEmpty {
             consider(desk.retryAt)
         } else if case .open(let until) = breaker.state {
-            if window.hasWaiting || !intake.builder.isEmpty { consider(max(until, batchDue)) }
+            if window.hasWaiting {
+                consider(until)
+            } else if window.count < inFlight, !intake.builder.isEmpty {
+                consider(max(until, batchDue(now)))
+            }
         } else if breaker.state == .closed, window.count < inFlight, !intake.builder.isEmpty {
-            consider(batchDue)
+            consider(batchDue(now))
         }
         return due
     }
 
     /// When what was collected may go.
-    private var batchDue: Instant {
-        guard let builder = intake?.builder, !window.hasWaiting, builder.sealed == nil else {
-            return Instant(nanoseconds: .min)
-        }
-        return builder.openedAt + setting.policy.batchWait
+    private func batchDue(_ now: Instant) -> Instant {
+        guard let builder = intake?.builder, builder.sealed == nil else { return now }
+        return max(now, builder.openedAt + setting.policy.batchWait)
     }
 
     // MARK: Status
@@ -221,7 +222,7 @@ extension DeliveryWorker {
     }
 
     /// Puts the turn's end where other threads see it.
-    func publish(next: Instant?, now: Instant) {
+    func publish(_ now: Instant) {
         let state = self.state
         let settled = settledPosition
         let unsettled = [

@@ -119,7 +119,7 @@ package final class DeliveryWorker: @unchecked Sendable {
             next = run(from: time, until: limit)
             time = setting.clock.now()
         } while !inbox.endTurn(force: isStopped || time >= limit)
-        publish(next: next, now: time)
+        publish(time)
         return isStopped ? nil : time >= limit ? time : next
     }
 

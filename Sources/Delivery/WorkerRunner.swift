@@ -38,6 +38,7 @@ package final class WorkerRunner: Sendable {
     /// by what one call to the destination takes.
     package func stop(by deadline: Instant) {
         worker.requestStop(by: deadline)
+        bell.ring()
         thread.join()
     }
 

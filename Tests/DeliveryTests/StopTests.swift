@@ -1,3 +1,4 @@
+import Glibc
 import Platform
 import Synchronization
 import Testing
@@ -68,7 +69,7 @@ struct StopTests {
 
 @Suite("A worker's runner")
 struct WorkerRunnerTests {
-    @Test("delivers when it is rung, beats while it works, and ends when told", .timeLimit(.minutes(1)))
+    @Test("delivers when it is rung, beats while it works, and ends when told", .timeLimit(.minutes(5)))
     func runs() {
         let bell = Doorbell()
         let clock = SystemClock()
@@ -86,7 +87,7 @@ struct WorkerRunnerTests {
             log.append(7)
             runner.ring()
             let deadline = clock.now() + .seconds(20)
-            while worker.status.delivered < round * 7, clock.now() < deadline { bell.ring() }
+            while worker.status.delivered < round * 7, clock.now() < deadline { usleep(100) }
             #expect(worker.status.delivered == round * 7)
         }
         #expect(runner.heartbeat >= 2)
