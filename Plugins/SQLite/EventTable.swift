@@ -18,7 +18,7 @@ final class EventTable {
     private static let busyTimeout: Int32 = 1000
 
     private let database: Database
-    private let key: (destination: String, table: String, journal: String)
+    private let name: String
     private let insert: Statement
     private let isJSON: Statement
     private let readPosition: Statement
@@ -26,9 +26,8 @@ final class EventTable {
 
     /// Opens the database and makes what is missing.
     /// - Parameters:
-    ///   - destination: whose position it is.
-    ///   - journal: what positions count in. A table that was filled from another journal is
-    ///     refused: its positions mean other events.
+    ///   - destination: whose table it is.
+    ///   - journal: what positions count in.
     init(_ settings: SQLiteSettings, destination: String, journal: String) throws(SQLiteError) {
         database = try Database(path: settings.path, busyTimeout: Self.busyTimeout)
         try database.execute("PRAGMA journal_mode = WAL")
@@ -41,27 +40,23 @@ final class EventTable {
                 user_id TEXT, anonymous_id TEXT, timestamp TEXT NOT NULL, received_at TEXT NOT NULL,
                 properties TEXT, traits TEXT, context TEXT, rest TEXT);
             CREATE TABLE IF NOT EXISTS penstock_position (
-                destination TEXT NOT NULL, table_name TEXT NOT NULL, journal TEXT NOT NULL,
-                position INTEGER NOT NULL, PRIMARY KEY (destination, table_name)) WITHOUT ROWID;
+                table_name TEXT PRIMARY KEY COLLATE NOCASE, destination TEXT NOT NULL, journal TEXT NOT NULL,
+                position INTEGER);
             """)
-        try Self.refuseOtherJournal(database, settings.table, journal)
+        try Self.claim(settings.table, of: database, for: destination, journal)
         insert = try database.prepare(Self.insertion(into: table))
         isJSON = try database.prepare("SELECT json_valid(?1)")
         readPosition = try database.prepare(
-            "SELECT position FROM penstock_position WHERE destination = ?1 AND table_name = ?2")
+            "SELECT position FROM penstock_position WHERE table_name = ?1 AND position IS NOT NULL")
         writePosition = try database.prepare(
-            """
-            INSERT INTO penstock_position (destination, table_name, journal, position) VALUES (?1, ?2, ?3, ?4)
-            ON CONFLICT (destination, table_name) DO UPDATE SET position = max(position, excluded.position)
-            """)
-        key = (destination, settings.table, journal)
+            "UPDATE penstock_position SET position = max(ifnull(position, ?2), ?2) WHERE table_name = ?1")
+        name = settings.table
     }
 
     /// The position last committed; nil: none yet.
     func position() throws(SQLiteError) -> Int64? {
         defer { readPosition.reset() }
-        try readPosition.bind(1, key.destination)
-        try readPosition.bind(2, key.table)
+        try readPosition.bind(1, name)
         return try readPosition.step() ? readPosition.integer(0) : nil
     }
 
@@ -125,28 +120,32 @@ final class EventTable {
 
     private func record(_ position: Int64) throws(SQLiteError) {
         defer { writePosition.reset() }
-        try writePosition.bind(1, key.destination)
-        try writePosition.bind(2, key.table)
-        try writePosition.bind(3, key.journal)
-        try writePosition.bind(4, position)
+        try writePosition.bind(1, name)
+        try writePosition.bind(2, position)
         try writePosition.step()
     }
 
-    private static func refuseOtherJournal(
-        _ database: Database, _ table: String, _ journal: String
+    /// A table belongs to one destination and one journal. With another's rows in it, a row that is
+    /// there already would not mean that the event is.
+    private static func claim(
+        _ table: String, of database: Database, for destination: String, _ journal: String
     ) throws(SQLiteError) {
-        let other = try database.prepare("SELECT 1 FROM penstock_position WHERE table_name = ?1 AND journal <> ?2")
-        try other.bind(1, table)
-        try other.bind(2, journal)
-        if try other.step() {
+        let claim = try database.prepare(
+            """
+            INSERT INTO penstock_position (table_name, destination, journal) VALUES (?1, ?2, ?3)
+            ON CONFLICT (table_name) DO NOTHING
+            """)
+        try claim.bind(1, table)
+        try claim.bind(2, destination)
+        try claim.bind(3, journal)
+        try claim.step()
+        let owner = try database.prepare("SELECT destination, journal FROM penstock_position WHERE table_name = ?1")
+        try owner.bind(1, table)
+        guard try owner.step(), owner.text(0) == destination, owner.text(1) == journal else {
+            let whose = owner.text(0) == destination ? "another journal" : "destination \(owner.text(0) ?? "?")"
             throw SQLiteError(
                 code: SQLITE_MISMATCH,
-                message:
-                    """
-                    the table \(table) holds events of another journal, whose positions mean other \
-                    events: set another table or path
-                    """
-            )
+                message: "the table \(table) holds the events of \(whose): set another table or path")
         }
     }
 

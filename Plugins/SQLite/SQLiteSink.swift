@@ -8,7 +8,9 @@ import Glibc
     private let settings: SQLiteSettings
     private let destination: String
     private let journal: String
+    /// nil while it is not open.
     private var table: EventTable?
+
     init(_ host: UnsafePointer<penstock_host>, settings: String) throws(SinkError) {
         unsafe self.host = host
         self.settings = try SQLiteSettings(json: settings)

@@ -6,7 +6,7 @@
 // - A plugin may break its word: settle late, twice, never, or what it was never given. Each
 //   event is still settled exactly once (SettlementTable), and memory that a plugin may still
 //   read is not freed before it lets go of it or has stopped (PluginBatch).
-// - Never: a plugin's pointer kept beyond the call that brought it; a library unloaded.
+// - Never: data of a plugin's used after the call that brought it; a library unloaded.
 //
 // A plugin that crashes takes this process along: `isolation: none`.
 

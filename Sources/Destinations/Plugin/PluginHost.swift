@@ -7,7 +7,7 @@ import Telemetry
 /// What one instance of a plugin can ask of us: the `penstock_host` that it is given, and what
 /// stands behind it. Any thread.
 ///
-/// Never freed, a few hundred bytes an instance: a plugin that breaks its word and calls after
+/// Never freed, a few hundred bytes a destination: a plugin that breaks its word and calls after
 /// `stop` finds a host that ignores it, not somebody else's memory.
 @safe final class PluginHost: @unchecked Sendable {
     let destination: String
@@ -151,8 +151,7 @@ private func immortalCString(_ text: String) -> UnsafePointer<CChar> {
 
 private func hostComplete(
     _ host: UnsafePointer<penstock_host>?, _ token: UInt64, _ outcomes: UnsafePointer<penstock_outcome>?,
-    _ count: UInt32,
-    _ stride: UInt32
+    _ count: UInt32, _ stride: UInt32
 ) {
     unsafe PluginHost.of(host)?.complete(token, outcomes, count, stride)
 }

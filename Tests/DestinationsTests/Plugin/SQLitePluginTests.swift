@@ -124,7 +124,7 @@ import Testing
         let first = try open()
         let events: [(UInt64, EventKind, String)] = [(0, .track, "{broken}"), (1, .track, PluginStage.event(1))]
         _ = first.offer(PluginStage.batch(events))
-        #expect(try rows("SELECT position FROM penstock_position") == [])
+        #expect(try rows("SELECT position FROM penstock_position") == [["-"]])
         first.destination.close()
         let second = try open()
         let outcomes = second.outcomes(second.offer(PluginStage.batch(events)), count: 2)
@@ -165,12 +165,16 @@ import Testing
         #expect(try rows("SELECT position FROM events") == [["2"]])
     }
 
-    @Test func aTableOfAnotherJournalIsRefusedInsteadOfMixed() throws {
-        let first = try open()
-        _ = first.offer([1])
-        first.destination.close()
-        let error = #expect(throws: PluginError.self) { try open(journal: "journal-2") }
-        #expect(error?.description.contains("another journal") == true)
+    @Test func aTableOfAnotherJournalOrDestinationIsRefusedInsteadOfMixed() throws {
+        try open().destination.close()
+        let journal = #expect(throws: PluginError.self) { try open(journal: "journal-2") }
+        #expect(journal?.description.hasSuffix("holds the events of another journal: set another table or path") == true)
+        let name = try PluginStage("sqlite", in: directory, settings: #"{"path":"\#(path)","table":"EVENTS"}"#) {
+            $0.destination = "archive"
+        }
+        let error = #expect(throws: PluginError.self) { try name.destination.open(from: Cursor(position: 0)) }
+        #expect(
+            error?.description.hasSuffix("holds the events of destination warehouse: set another table or path") == true)
         let other = try open(#","table":"events2""#, journal: "journal-2")
         #expect(other.outcomes(other.offer([1]), count: 1) == [.delivered])
     }
