@@ -1,6 +1,6 @@
-/* A thin C interface over simdjson (Debian's libsimdjson): validate and index a line, fetch a
- * set of paths from one event. The parser behind it is the library's, run-time dispatched to
- * the machine's best instruction set.
+/* A thin C interface over simdjson (Debian's libsimdjson): validate and index lines, fetch a set
+ * of paths from one event. The library finds the structurals and checks UTF-8, dispatched at run
+ * time to the machine's best instruction set; the grammar is checked here (see Parser.hpp).
  *
  * A parser belongs to one thread at a time. Nothing here keeps a pointer to the caller's bytes
  * after it has returned, and nothing throws. */
@@ -16,7 +16,8 @@ extern "C" {
 
 typedef struct psj_parser psj_parser;
 
-/* A parser for documents up to max_bytes long and max_depth deep; NULL without memory. */
+/* A parser for documents up to max_bytes long (5 bytes of memory for each) and max_depth deep, the
+ * outermost object counted as 1; NULL without memory, or if either is 0. */
 psj_parser *psj_parser_create(size_t max_bytes, size_t max_depth);
 void psj_parser_destroy(psj_parser *parser);
 
@@ -44,13 +45,41 @@ enum psj_flag {
     PSJ_HAS_INTEGRATIONS = 1 << 4
 };
 
-/* What was wrong with a line; psj_ok is 0. The order is that of the checks. */
+/* The fields that the door looks at. */
+enum psj_field {
+    PSJ_FIELD_NONE = 0,
+    PSJ_FIELD_TYPE,
+    PSJ_FIELD_EVENT,
+    PSJ_FIELD_USER_ID,
+    PSJ_FIELD_ANONYMOUS_ID,
+    PSJ_FIELD_PREVIOUS_ID,
+    PSJ_FIELD_GROUP_ID,
+    PSJ_FIELD_MESSAGE_ID,
+    PSJ_FIELD_PROPERTIES,
+    PSJ_FIELD_TRAITS,
+    PSJ_FIELD_CONTEXT,
+    PSJ_FIELD_NAME,
+    PSJ_FIELD_TIMESTAMP,
+    PSJ_FIELD_SENT_AT,
+    PSJ_FIELD_INTEGRATIONS,
+    PSJ_FIELD_COUNT
+};
+
+/* What was wrong with a line. The order is that of the checks: the JSON as a whole first, then
+ * what decides which event this is, then who did it, then the rest. A field that is null counts
+ * as absent. */
 enum psj_verdict {
     PSJ_OK = 0,
-    PSJ_INVALID_JSON,
-    PSJ_INVALID_UTF8,
     PSJ_TOO_LARGE,
+    PSJ_INVALID_UTF8,
+    PSJ_UNCLOSED_STRING,
+    PSJ_CONTROL_CHARACTER, /* below U+0020, raw, inside a string */
+    PSJ_INVALID_JSON,      /* fault: where the grammar was left */
     PSJ_TOO_DEEP,
+    PSJ_INVALID_ESCAPE,    /* fault: where its backslash is */
+    /* Half of a surrogate pair (\ud83d alone). RFC 8259 section 8.2 calls what receivers make of
+     * it unpredictable: many refuse the whole batch that it came in. So it stops here. */
+    PSJ_LONE_SURROGATE,
     PSJ_NOT_AN_OBJECT,
     PSJ_UNKNOWN_TYPE,
     PSJ_EVENT_NOT_DEFINED,
@@ -59,27 +88,32 @@ enum psj_verdict {
     PSJ_ALIAS_IDS_NOT_DEFINED,
     PSJ_ID_NOT_STRING,
     PSJ_NO_USER_ANON_ID,
+    PSJ_MESSAGE_ID_TOO_LONG, /* more than PSJ_MESSAGE_ID_LIMIT characters */
     PSJ_PROPERTIES_NOT_OBJECT,
     PSJ_TRAITS_NOT_OBJECT,
     PSJ_CONTEXT_NOT_OBJECT,
     PSJ_NAME_NOT_STRING,
-    PSJ_TIMESTAMP_NOT_STRING,
-    PSJ_OUT_OF_MEMORY
+    PSJ_TIMESTAMP_NOT_STRING
 };
+
+/* Unicode scalar values, counted in the decoded text. */
+#define PSJ_MESSAGE_ID_LIMIT 100
 
 typedef struct {
     uint32_t offset; /* of the line's first byte that is not white space, in the buffer given */
     uint32_t length; /* of the JSON, white space around it left off */
+    uint32_t line;   /* how many line feeds lie before it in the buffer given */
     uint8_t kind;    /* enum psj_kind */
     uint8_t flags;   /* enum psj_flag */
     uint8_t verdict; /* enum psj_verdict */
-    uint8_t reserved;
+    uint8_t field;   /* enum psj_field: the one that the verdict is about */
     psj_slice event; /* these are relative to `offset` */
-    psj_slice message_id;
+    psj_slice message_id; /* also of a refused event, if it could be read */
     psj_slice user_id;
     psj_slice anonymous_id;
-    psj_slice timestamp; /* contents of the string, for the caller to check */
-    psj_slice fault;     /* the offending field's name or value, where there is one */
+    psj_slice timestamp; /* contents of the strings, for the caller to check */
+    psj_slice sent_at;
+    psj_slice fault; /* the offending place or value, where there is one */
 } psj_event;
 
 /* Validates every line of bytes[0..<length], each ended by a line feed (the last one too, else
@@ -87,7 +121,8 @@ typedef struct {
  * `capacity`. Lines that hold white space alone are passed over, but counted in `lines`.
  * Returns how many were written; *consumed is the number of bytes they took, *lines the number
  * of line feeds among those. `max_event` bounds a line's JSON. Reads nothing beyond
- * bytes[length - 1]. Duplicate keys: the last one counts. */
+ * bytes[length - 1]. Duplicate keys: the last one counts. Numbers are checked by JSON's grammar
+ * alone: any size and any number of digits is valid. Keys with escapes are compared decoded. */
 size_t psj_scan_lines(psj_parser *parser, const uint8_t *bytes, size_t length, size_t max_event,
                       psj_event *out, size_t capacity, size_t *consumed, size_t *lines);
 
@@ -110,18 +145,23 @@ typedef struct {
 } psj_value;
 
 /* A set of paths compiled to a trie; immutable once made, shareable between threads. A path is
- * its decoded segments (UTF-8), each NUL-free; a segment of digits also matches an array index. */
+ * its segments, decoded; a segment of digits (no leading zero, at most nine) also matches an
+ * array index. */
 typedef struct psj_paths psj_paths;
-/* segments: all paths' segments one after the other; segment_counts[i] of them belong to path i. */
-psj_paths *psj_paths_create(const char *const *segments, const uint32_t *segment_counts, size_t path_count);
+/* text: all segments of all paths one after the other; lengths[k] bytes belong to the k-th of
+ * them, and counts[i] segments to path i. Keeps none of it. NULL without memory. */
+psj_paths *psj_paths_create(const uint8_t *text, const uint32_t *lengths, const uint32_t *counts, size_t path_count);
 void psj_paths_destroy(psj_paths *paths);
 
 /* Fetches all paths from one event that was validated before, in one pass. values[i] answers
- * path i. Duplicate keys: the last one counts. 0, or 1 if the bytes are not what was validated. */
+ * path i. Duplicate keys: the last one counts, with all that is in it; hence no way out before
+ * the end. Allocates nothing, reads nothing beyond bytes[length - 1]. 0, or 1 if the bytes are not
+ * what was validated (then every value is missing). An array may stand for the event. */
 int psj_fetch(psj_parser *parser, const psj_paths *paths, const uint8_t *bytes, size_t length, psj_value *values);
 
 /* Decodes the contents of a JSON string (escapes and all) to UTF-8. out holds at least `length`
- * bytes. Returns the decoded length, or SIZE_MAX if the escapes are invalid. */
+ * bytes. Returns the decoded length, or SIZE_MAX if the escapes are invalid (half of a surrogate
+ * pair is). */
 size_t psj_unescape(const uint8_t *contents, size_t length, uint8_t *out);
 
 #ifdef __cplusplus

@@ -1,2 +1,0 @@
-#include "CSimdjson.h"
-#include <simdjson.h>

@@ -1,0 +1,55 @@
+#include "Grammar.hpp"
+
+namespace penstock {
+
+// A loop with a stack of brackets, not a recursion: the depth is the sender's choice.
+uint32_t Grammar::container(uint32_t i, size_t depth) noexcept {
+    // Copies: a store through `open` could, for all the compiler knows, change the members.
+    const uint8_t *const bytes = this->bytes;
+    const uint32_t *const at = this->at;
+    uint8_t *const open = this->open;
+    const size_t outside = depth, max_depth = this->max_depth;
+    uint8_t bracket = 0;
+
+enter:
+    if (depth == max_depth) {
+        error = GrammarError::depth;
+        error_offset = at[i];
+        return 0;
+    }
+    bracket = bytes[at[i++]];
+    open[depth++] = bracket;
+    // In ASCII, a closing bracket or brace is two above its opening one.
+    if (bytes[at[i]] == bracket + 2) goto leave;
+    if (bracket == '[') goto item;
+
+member:
+    if (bytes[at[i]] != '"') return fail(at[i]);
+    if (bytes[at[i + 1]] != ':') return fail(at[i + 1]);
+    i += 2;
+
+item: {
+    const uint8_t first = bytes[at[i]];
+    if (first == '"') i++;
+    else if (first == '{' || first == '[') goto enter;
+    else if ((i = value(i, depth)) == 0) return 0;
+}
+
+next: {
+    const uint8_t c = bytes[at[i]];
+    if (c == ',') {
+        i++;
+        if (bracket == '{') goto member;
+        goto item;
+    }
+    if (c != bracket + 2) return fail(at[i]);
+}
+
+leave:
+    i++;
+    if (--depth == outside) return i;
+    bracket = open[depth - 1];
+    goto next;
+}
+
+} // namespace penstock

@@ -1,0 +1,97 @@
+// JSON's grammar (RFC 8259) over structurals: everything that the first stage leaves unchecked
+// except escapes. Strings need no look inside here: that they end, and hold no raw control
+// character, is known.
+//
+// All of it relies on a sentinel: the byte behind the document, bytes[length], is readable and
+// is white space. So a walk that runs off the end meets a byte that fits nowhere and stops; no
+// step needs a check of its own.
+#ifndef PENSTOCK_GRAMMAR_HPP
+#define PENSTOCK_GRAMMAR_HPP
+
+#include "Parser.hpp"
+
+namespace penstock {
+
+enum class GrammarError : uint8_t { none, syntax, depth };
+
+class Grammar {
+public:
+    Grammar(const Structurals &document, uint8_t *open, size_t max_depth) noexcept
+        : bytes(document.bytes), at(document.at), open(open), max_depth(max_depth) {}
+
+    GrammarError error = GrammarError::none;
+    /// Where the grammar was left.
+    uint32_t error_offset = 0;
+
+    /// Walks over the value at structural i, `depth` containers around it.
+    /// Returns the number of the structural behind it, or 0 with `error` set.
+    uint32_t value(uint32_t i, size_t depth) noexcept;
+
+    uint32_t fail(uint32_t offset) noexcept {
+        error = GrammarError::syntax;
+        error_offset = offset;
+        return 0;
+    }
+
+private:
+    const uint8_t *bytes;
+    const uint32_t *at;
+    uint8_t *open;
+    size_t max_depth;
+
+    uint32_t container(uint32_t i, size_t depth) noexcept;
+    bool number(uint32_t offset) noexcept;
+    bool literal(uint32_t offset, const char *word, uint32_t length) noexcept;
+
+    /// Whether a number or a literal may end before this byte.
+    static bool ends_scalar(uint8_t c) noexcept {
+        return c == ',' || c == '}' || c == ']' || Structurals::is_space(c);
+    }
+    static bool is_digit(uint8_t c) noexcept { return uint8_t(c - '0') < 10; }
+};
+
+inline bool Grammar::number(uint32_t offset) noexcept {
+    const uint8_t *p = bytes + offset;
+    if (*p == '-') p++;
+    if (*p == '0') p++;
+    else if (is_digit(*p)) while (is_digit(*p)) p++;
+    else return false;
+    if (*p == '.') {
+        if (!is_digit(*++p)) return false;
+        while (is_digit(*p)) p++;
+    }
+    if ((*p | 0x20) == 'e') {
+        p++;
+        if (*p == '+' || *p == '-') p++;
+        if (!is_digit(*p)) return false;
+        while (is_digit(*p)) p++;
+    }
+    return ends_scalar(*p);
+}
+
+inline bool Grammar::literal(uint32_t offset, const char *word, uint32_t length) noexcept {
+    for (uint32_t k = 1; k < length; k++) {
+        if (bytes[offset + k] != uint8_t(word[k])) return false;
+    }
+    return ends_scalar(bytes[offset + length]);
+}
+
+inline uint32_t Grammar::value(uint32_t i, size_t depth) noexcept {
+    const uint32_t offset = at[i];
+    bool fits;
+    switch (bytes[offset]) {
+    case '"': return i + 1;
+    case '{': case '[': return container(i, depth);
+    case '-': case '0': case '1': case '2': case '3': case '4':
+    case '5': case '6': case '7': case '8': case '9': fits = number(offset); break;
+    case 't': fits = literal(offset, "true", 4); break;
+    case 'f': fits = literal(offset, "false", 5); break;
+    case 'n': fits = literal(offset, "null", 4); break;
+    default: fits = false;
+    }
+    return fits ? i + 1 : fail(offset);
+}
+
+} // namespace penstock
+
+#endif

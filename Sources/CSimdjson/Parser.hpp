@@ -1,0 +1,80 @@
+// What scanning and fetching share: the library's first stage, and how to read what it found.
+//
+// The library works in two stages. The first runs over the bytes with vector instructions, checks
+// UTF-8, strings' ends and raw control characters, and notes the offset of every *structural*: one of
+// {}[]:, or the first byte of a string, number or literal. The second builds a tree from them.
+// The second is not used here. It copies every string, refuses integers past 64 bits and 1e400,
+// and wants padding behind the document; and what an event's door and a path fetch need is where
+// the fields lie in the client's own bytes, which the structurals tell directly. In its place
+// stands Grammar.hpp, which checks exactly what the first stage leaves unchecked.
+//
+// The first stage reads nothing beyond the length it is given.
+#ifndef PENSTOCK_PARSER_HPP
+#define PENSTOCK_PARSER_HPP
+
+#include "CSimdjson.h"
+
+#include <memory>
+#include <simdjson.h>
+
+namespace penstock {
+
+/// A container that a fetch is inside of.
+struct Frame {
+    uint32_t node;
+    uint32_t start; // offset of the opening bracket
+    uint32_t item;  // of an array: the number of the item at hand
+    bool is_array;
+};
+
+/// The structurals of one document.
+struct Structurals {
+    const uint8_t *bytes;
+    uint32_t length;
+    /// at[count] is `length`.
+    const uint32_t *at;
+    uint32_t count;
+
+    /// The first byte of structural i < count.
+    uint8_t operator[](uint32_t i) const noexcept { return bytes[at[i]]; }
+
+    /// The end of the scalar at structural i: one past a string's closing quote, or a number's
+    /// last digit. Between it and the next structural there is only white space, else that
+    /// would be a structural itself.
+    uint32_t end(uint32_t i) const noexcept {
+        uint32_t end = i + 1 < count ? at[i + 1] : length;
+        while (end > at[i] + 1 && is_space(bytes[end - 1])) end--;
+        return end;
+    }
+
+    /// The contents of the string at structural i, without its quotes.
+    psj_slice string(uint32_t i) const noexcept {
+        const uint32_t start = at[i] + 1, close = end(i);
+        return {start, close > start ? close - 1 - start : 0};
+    }
+
+    static bool is_space(uint8_t c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+};
+
+} // namespace penstock
+
+struct psj_parser {
+    std::unique_ptr<simdjson::internal::dom_parser_implementation> library;
+    size_t max_depth = 0;
+    /// max_depth entries: the open containers' opening brackets.
+    std::unique_ptr<uint8_t[]> open;
+    /// max_depth entries.
+    std::unique_ptr<penstock::Frame[]> frames;
+    /// As long as the longest document: a key with escapes, decoded.
+    std::unique_ptr<uint8_t[]> key;
+
+    /// Runs the first stage. The result lives until the next call.
+    simdjson::error_code index(const uint8_t *bytes, uint32_t length, penstock::Structurals &out) noexcept {
+        const auto error = library->stage1(bytes, length, simdjson::stage1_mode::regular);
+        if (!error) library->structural_indexes[library->n_structural_indexes] = length;
+        out = {bytes, length, library->structural_indexes.get(), error ? 0 : library->n_structural_indexes};
+        return error;
+    }
+};
+
+#endif

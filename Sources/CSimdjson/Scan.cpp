@@ -1,0 +1,234 @@
+// The door: one line at a time, is it JSON, and is it an event?
+
+#include "Escapes.hpp"
+#include "Fields.hpp"
+#include "Grammar.hpp"
+
+namespace penstock {
+namespace {
+
+/// One line's JSON on its way to a psj_event.
+class Line {
+public:
+    Line(psj_parser &parser, const uint8_t *bytes, uint32_t length, psj_event &event) noexcept
+        : parser(parser), bytes(bytes), length(length), event(event) {}
+
+    /// Leaves a verdict and the index in `event`.
+    void examine() noexcept {
+        event.verdict = check();
+        // For the refusal to name it; what the grammar had not reached is not there.
+        publish(PSJ_FIELD_MESSAGE_ID, event.message_id, PSJ_MESSAGE_ID_ESCAPED);
+    }
+
+private:
+    psj_parser &parser;
+    const uint8_t *bytes;
+    uint32_t length;
+    psj_event &event;
+    Structurals document{};
+    const uint8_t *backslash = nullptr;
+    /// The structural at which each field's value starts; 0: no such field (0 is the event's
+    /// own brace). A later duplicate overwrites an earlier one.
+    uint32_t values[PSJ_FIELD_COUNT] = {};
+
+    psj_verdict check() noexcept {
+        switch (parser.index(bytes, length, document)) {
+        case simdjson::SUCCESS: break;
+        case simdjson::CAPACITY: return PSJ_TOO_LARGE;
+        case simdjson::UTF8_ERROR: return PSJ_INVALID_UTF8;
+        case simdjson::UNCLOSED_STRING: return PSJ_UNCLOSED_STRING;
+        case simdjson::UNESCAPED_CHARS: return PSJ_CONTROL_CHARACTER;
+        default: return PSJ_INVALID_JSON;
+        }
+        backslash = find_backslash(bytes, length);
+
+        Grammar grammar(document, parser.open.get(), parser.max_depth);
+        const bool is_object = document[0] == '{';
+        uint32_t end = is_object ? members(grammar) : grammar.value(0, 0);
+        if (end != 0 && end != document.count) end = grammar.fail(document.at[end]);
+        if (end == 0) {
+            event.fault = {grammar.error_offset, grammar.error_offset < length ? 1u : 0u};
+            return grammar.error == GrammarError::depth ? PSJ_TOO_DEEP : PSJ_INVALID_JSON;
+        }
+        EscapeError error = EscapeError::none;
+        if (const uint8_t *wrong = find_wrong_escape(backslash, bytes + length, error)) {
+            event.fault = {uint32_t(wrong - bytes), 1};
+            return error == EscapeError::invalid ? PSJ_INVALID_ESCAPE : PSJ_LONE_SURROGATE;
+        }
+        return is_object ? judge() : PSJ_NOT_AN_OBJECT;
+    }
+
+    /// Walks over the whole object, noting the fields. As Grammar::value.
+    uint32_t members(Grammar &grammar) noexcept {
+        const uint32_t *at = document.at;
+        uint32_t i = 1;
+        if (bytes[at[i]] == '}') return i + 1;
+        while (true) {
+            if (bytes[at[i]] != '"') return grammar.fail(at[i]);
+            if (bytes[at[i + 1]] != ':') return grammar.fail(at[i + 1]);
+            values[field_at(i)] = i + 2;
+            i = grammar.value(i + 2, 1);
+            if (i == 0) return 0;
+            const uint8_t c = bytes[at[i]];
+            i++;
+            if (c == ',') continue;
+            return c == '}' ? i : grammar.fail(at[i - 1]);
+        }
+    }
+
+    psj_field field_at(uint32_t i) const noexcept {
+        const psj_slice key = document.string(i);
+        const uint8_t *text = bytes + key.offset;
+        if (backslash && find_backslash(text, key.length)) {
+            const size_t decoded = psj_unescape(text, key.length, parser.key.get());
+            return decoded > longest_field_name ? PSJ_FIELD_NONE : find_field(parser.key.get(), uint32_t(decoded));
+        }
+        return find_field(text, key.length);
+    }
+
+    bool is_present(psj_field field) const noexcept {
+        return values[field] != 0 && document[values[field]] != 'n';
+    }
+    bool is_string(psj_field field) const noexcept { return values[field] != 0 && document[values[field]] == '"'; }
+    /// A string that is not empty.
+    bool has_text(psj_field field) const noexcept {
+        return is_string(field) && document.string(values[field]).length != 0;
+    }
+    bool has_escape(psj_slice text) const noexcept {
+        return backslash && find_backslash(bytes + text.offset, text.length);
+    }
+
+    /// Gives the field's contents to the event, if it is a string.
+    void publish(psj_field field, psj_slice &slot, uint8_t escaped) noexcept {
+        if (!is_string(field)) return;
+        slot = document.string(values[field]);
+        if (escaped != 0 && has_escape(slot)) event.flags |= escaped;
+    }
+
+    psj_verdict refuse(psj_verdict verdict, psj_field field) noexcept {
+        event.field = field;
+        if (const uint32_t i = values[field]) event.fault = {document.at[i], document.end(i) - document.at[i]};
+        return verdict;
+    }
+
+    psj_verdict judge() noexcept;
+    psj_verdict judge_ids() noexcept;
+    psj_verdict judge_rest() noexcept;
+    bool is_message_id_too_long() const noexcept;
+    psj_kind find_own_kind() const noexcept;
+};
+
+psj_kind Line::find_own_kind() const noexcept {
+    if (!is_string(PSJ_FIELD_TYPE)) return PSJ_KIND_NONE;
+    const psj_slice text = document.string(values[PSJ_FIELD_TYPE]);
+    if (!has_escape(text)) return find_kind(bytes + text.offset, text.length);
+    const size_t decoded = psj_unescape(bytes + text.offset, text.length, parser.key.get());
+    return decoded > longest_field_name ? PSJ_KIND_NONE : find_kind(parser.key.get(), uint32_t(decoded));
+}
+
+psj_verdict Line::judge() noexcept {
+    const psj_kind kind = find_own_kind();
+    if (kind == PSJ_KIND_NONE) return refuse(PSJ_UNKNOWN_TYPE, PSJ_FIELD_TYPE);
+    event.kind = kind;
+    if (kind == PSJ_TRACK) {
+        if (is_present(PSJ_FIELD_EVENT) && !is_string(PSJ_FIELD_EVENT)) {
+            return refuse(PSJ_EVENT_NOT_STRING, PSJ_FIELD_EVENT);
+        }
+        if (!has_text(PSJ_FIELD_EVENT)) return refuse(PSJ_EVENT_NOT_DEFINED, PSJ_FIELD_EVENT);
+        publish(PSJ_FIELD_EVENT, event.event, PSJ_EVENT_ESCAPED);
+    }
+    const psj_verdict ids = judge_ids();
+    if (ids != PSJ_OK) return ids;
+    publish(PSJ_FIELD_USER_ID, event.user_id, PSJ_USER_ID_ESCAPED);
+    publish(PSJ_FIELD_ANONYMOUS_ID, event.anonymous_id, PSJ_ANONYMOUS_ID_ESCAPED);
+    if (values[PSJ_FIELD_INTEGRATIONS] != 0) event.flags |= PSJ_HAS_INTEGRATIONS;
+    return judge_rest();
+}
+
+psj_verdict Line::judge_ids() noexcept {
+    for (const psj_field id : {PSJ_FIELD_USER_ID, PSJ_FIELD_ANONYMOUS_ID, PSJ_FIELD_GROUP_ID, PSJ_FIELD_PREVIOUS_ID,
+                               PSJ_FIELD_MESSAGE_ID}) {
+        if (is_present(id) && !is_string(id)) return refuse(PSJ_ID_NOT_STRING, id);
+    }
+    if (event.kind == PSJ_GROUP && !has_text(PSJ_FIELD_GROUP_ID)) {
+        return refuse(PSJ_GROUP_ID_NOT_DEFINED, PSJ_FIELD_GROUP_ID);
+    }
+    if (event.kind == PSJ_ALIAS) {
+        for (const psj_field id : {PSJ_FIELD_USER_ID, PSJ_FIELD_PREVIOUS_ID}) {
+            if (!has_text(id)) return refuse(PSJ_ALIAS_IDS_NOT_DEFINED, id);
+        }
+    }
+    if (!has_text(PSJ_FIELD_USER_ID) && !has_text(PSJ_FIELD_ANONYMOUS_ID)) {
+        return refuse(PSJ_NO_USER_ANON_ID, PSJ_FIELD_USER_ID);
+    }
+    return is_message_id_too_long() ? refuse(PSJ_MESSAGE_ID_TOO_LONG, PSJ_FIELD_MESSAGE_ID) : PSJ_OK;
+}
+
+psj_verdict Line::judge_rest() noexcept {
+    const bool has_properties = event.kind == PSJ_TRACK || event.kind == PSJ_PAGE || event.kind == PSJ_SCREEN;
+    const bool has_traits = event.kind == PSJ_IDENTIFY || event.kind == PSJ_GROUP;
+    const bool has_name = event.kind == PSJ_PAGE || event.kind == PSJ_SCREEN;
+    const auto is_wrong = [this](psj_field field, uint8_t first) {
+        return is_present(field) && document[values[field]] != first;
+    };
+    if (has_properties && is_wrong(PSJ_FIELD_PROPERTIES, '{')) {
+        return refuse(PSJ_PROPERTIES_NOT_OBJECT, PSJ_FIELD_PROPERTIES);
+    }
+    if (has_traits && is_wrong(PSJ_FIELD_TRAITS, '{')) return refuse(PSJ_TRAITS_NOT_OBJECT, PSJ_FIELD_TRAITS);
+    if (is_wrong(PSJ_FIELD_CONTEXT, '{')) return refuse(PSJ_CONTEXT_NOT_OBJECT, PSJ_FIELD_CONTEXT);
+    if (has_name && is_wrong(PSJ_FIELD_NAME, '"')) return refuse(PSJ_NAME_NOT_STRING, PSJ_FIELD_NAME);
+    for (const psj_field time : {PSJ_FIELD_TIMESTAMP, PSJ_FIELD_SENT_AT}) {
+        if (is_wrong(time, '"')) return refuse(PSJ_TIMESTAMP_NOT_STRING, time);
+    }
+    publish(PSJ_FIELD_TIMESTAMP, event.timestamp, 0);
+    publish(PSJ_FIELD_SENT_AT, event.sent_at, 0);
+    return PSJ_OK;
+}
+
+bool Line::is_message_id_too_long() const noexcept {
+    if (!is_string(PSJ_FIELD_MESSAGE_ID)) return false;
+    psj_slice text = document.string(values[PSJ_FIELD_MESSAGE_ID]);
+    // No character is shorter than a byte, escaped or not.
+    if (text.length <= PSJ_MESSAGE_ID_LIMIT) return false;
+    const uint8_t *decoded = bytes + text.offset;
+    if (has_escape(text)) {
+        text.length = uint32_t(psj_unescape(decoded, text.length, parser.key.get()));
+        decoded = parser.key.get();
+    }
+    uint32_t characters = 0;
+    for (uint32_t k = 0; k < text.length; k++) characters += (decoded[k] & 0xc0) != 0x80;
+    return characters > PSJ_MESSAGE_ID_LIMIT;
+}
+
+constexpr psj_slice absent{UINT32_MAX, 0};
+
+} // namespace
+} // namespace penstock
+
+size_t psj_scan_lines(psj_parser *parser, const uint8_t *bytes, size_t length, size_t max_event, psj_event *out,
+                      size_t capacity, size_t *consumed, size_t *lines) {
+    using penstock::absent;
+    using penstock::Structurals;
+    // Offsets have 32 bits; what lies beyond is left for the next call.
+    if (length > UINT32_MAX) length = UINT32_MAX;
+    size_t at = 0, count = 0, passed = 0;
+    while (at < length && count < capacity) {
+        const auto *feed = static_cast<const uint8_t *>(memchr(bytes + at, '\n', length - at));
+        if (!feed) break;
+        size_t start = at, end = size_t(feed - bytes);
+        at = end + 1;
+        passed++;
+        while (start < end && Structurals::is_space(bytes[start])) start++;
+        while (end > start && Structurals::is_space(bytes[end - 1])) end--;
+        if (start == end) continue;
+
+        psj_event &event = out[count++];
+        event = {uint32_t(start), uint32_t(end - start), uint32_t(passed - 1), PSJ_KIND_NONE, 0, PSJ_TOO_LARGE,
+                 PSJ_FIELD_NONE, absent, absent, absent, absent, absent, absent, absent};
+        // bytes[end] is white space or the line feed: the sentinel that Grammar needs.
+        if (end - start <= max_event) penstock::Line(*parser, bytes + start, event.length, event).examine();
+    }
+    *consumed = at;
+    *lines = passed;
+    return count;
+}
