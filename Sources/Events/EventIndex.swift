@@ -1,3 +1,14 @@
+// Events: what an event is. The door that recognises one, the index that the door leaves behind,
+// the way from an event's bytes to its fields, and the texts inside it (strings, numbers, times).
+//
+// - The client's bytes are the event: nothing here changes or reorders them. Everything said
+//   about an event is said as slices of them.
+// - What the door accepted is valid JSON in valid UTF-8, within the limits of size and depth, and one
+//   of the six kinds with what that kind needs. Whoever stands behind it relies on that.
+// - Of keys that occur twice, the last counts, at the door and ever after.
+// - Scanning an event and reading fields from it allocate nothing.
+// - It does no input or output, knows no clock, and starts no thread.
+
 /// A piece of an event's bytes, relative to the event's first byte.
 package struct Slice: BitwiseCopyable, Sendable, Equatable {
     package var offset: UInt32
@@ -64,11 +75,14 @@ package struct ScannedEvent: BitwiseCopyable, Sendable {
     /// Up to and including the closing brace.
     package var length: UInt32
     package var index: EventIndex
+    /// How many line feeds lie before it in the buffer; 0 where events are not lines.
+    package var line: UInt32
 
-    package init(offset: UInt32, length: UInt32, index: EventIndex) {
+    package init(offset: UInt32, length: UInt32, index: EventIndex, line: UInt32 = 0) {
         self.offset = offset
         self.length = length
         self.index = index
+        self.line = line
     }
 }
 

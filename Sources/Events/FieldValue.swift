@@ -1,0 +1,40 @@
+/// What lies at a path in an event. The raw values are those of `psj_type`.
+package enum FieldType: UInt8, BitwiseCopyable, Sendable {
+    case missing = 0
+    case null
+    case `false`
+    case `true`
+    case number
+    /// The slice is the contents without quotes, and there is no escape in them.
+    case string
+    /// The same, with escapes: to be decoded before it is compared or shown.
+    case escapedString
+    /// The slice has its brackets.
+    case array
+    case object
+}
+
+package struct FieldValue: BitwiseCopyable, Sendable, Equatable {
+    /// In the event's bytes; absent if the field is missing.
+    package var slice: Slice
+    package var type: FieldType
+
+    @inline(__always)
+    package init(slice: Slice, type: FieldType) {
+        self.slice = slice
+        self.type = type
+    }
+
+    package static let missing = FieldValue(slice: .absent, type: .missing)
+
+    /// A string, escaped or not.
+    @inline(__always)
+    package var isString: Bool { type == .string || type == .escapedString }
+
+    /// The value's bytes as they stand in the JSON, a string's quotes included: to be copied into
+    /// other JSON as they are. Nil if the field is missing.
+    package var json: Range<Int>? {
+        guard slice.isPresent else { return nil }
+        return isString ? slice.range.lowerBound - 1..<slice.range.upperBound + 1 : slice.range
+    }
+}

@@ -1,0 +1,99 @@
+import CSimdjson
+
+/// The text of JSON strings: decoding, encoding, comparing. *Contents* means a string's bytes
+/// without its quotes, as they stand in an event: UTF-8, with escapes.
+package enum JSONText {
+    /// Appends the decoded contents to `output`.
+    /// - Returns: false if an escape is invalid (an event that was accepted has none such); then
+    ///   nothing is appended.
+    package static func unescape(_ contents: Span<UInt8>, into output: inout [UInt8]) -> Bool {
+        if contents.isEmpty { return true }
+        var valid = true
+        output.append(addingCapacity: contents.count) { free in
+            unsafe free.withUnsafeMutableBufferPointer { free, initialized in
+                let length = unsafe contents.withUnsafeBufferPointer { contents in
+                    unsafe psj_unescape(contents.baseAddress, contents.count, free.baseAddress)
+                }
+                // size_t arrives as Int, and SIZE_MAX as -1.
+                valid = length >= 0
+                if valid { initialized = length }
+            }
+        }
+        return valid
+    }
+
+    /// The decoded contents; nil if an escape is invalid.
+    package static func string(_ contents: Span<UInt8>) -> String? {
+        if firstIndex(of: UInt8(ascii: "\\"), in: contents) == nil { return text(contents) }
+        var decoded: [UInt8] = []
+        return unescape(contents, into: &decoded) ? text(decoded.span) : nil
+    }
+
+    /// Bytes as text; nil if they are not UTF-8.
+    package static func text(_ bytes: Span<UInt8>) -> String? {
+        guard let characters = try? UTF8Span(validating: bytes) else { return nil }
+        return String(copying: characters)
+    }
+
+    /// Whether the contents, decoded, are these bytes. Allocates nothing.
+    /// - Parameter text: plain UTF-8.
+    package static func contents(_ contents: Span<UInt8>, equal text: Span<UInt8>) -> Bool {
+        // An escape is longer than what it stands for.
+        if contents.count < text.count { return false }
+        // Then there is no escape in it; and a backslash in the text would have needed one.
+        if contents.count == text.count {
+            return contents.hasBytes(of: text) && firstIndex(of: UInt8(ascii: "\\"), in: text) == nil
+        }
+        var decoder = EscapeDecoder(contents)
+        for position in 0..<text.count {
+            guard decoder.next() == text[position] else { return false }
+        }
+        return decoder.next() == nil && decoder.isValid
+    }
+
+    /// Appends plain UTF-8 as a JSON string, quotes and all.
+    package static func appendString(_ text: Span<UInt8>, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\""))
+        appendContents(text, to: &output)
+        output.append(UInt8(ascii: "\""))
+    }
+
+    /// Appends a JSON string, quotes and all.
+    package static func appendString(_ text: String, to output: inout [UInt8]) {
+        appendString(text.utf8.span, to: &output)
+    }
+
+    /// Appends plain UTF-8 as the contents of a JSON string: escapes what has to be, no more.
+    package static func appendContents(_ text: Span<UInt8>, to output: inout [UInt8]) {
+        var written = 0
+        for position in 0..<text.count {
+            let byte = text[position]
+            guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
+            output.append(contentsOf: text.extracting(written..<position))
+            written = position + 1
+            appendEscape(of: byte, to: &output)
+        }
+        output.append(contentsOf: text.extracting(written...))
+    }
+
+    private static func appendEscape(of byte: UInt8, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\\"))
+        switch byte {
+        case 0x08: output.append(UInt8(ascii: "b"))
+        case 0x09: output.append(UInt8(ascii: "t"))
+        case 0x0A: output.append(UInt8(ascii: "n"))
+        case 0x0C: output.append(UInt8(ascii: "f"))
+        case 0x0D: output.append(UInt8(ascii: "r"))
+        case 0x00..<0x20:
+            let digits: StaticString = "0123456789abcdef"
+            output.append(contentsOf: "u00".utf8)
+            for nibble in [byte >> 4, byte & 15] { output.append(unsafe digits.utf8Start[Int(nibble)]) }
+        default: output.append(byte)
+        }
+    }
+
+    private static func firstIndex(of byte: UInt8, in bytes: Span<UInt8>) -> Int? {
+        for position in 0..<bytes.count where bytes[position] == byte { return position }
+        return nil
+    }
+}

@@ -1,0 +1,29 @@
+import CSimdjson
+
+/// Paths compiled once, to be read from any number of events in one pass each. Immutable; any
+/// thread.
+@safe package final class PathSet: @unchecked Sendable {
+    /// As given, duplicates and all: the k-th value that is read answers the k-th path.
+    package let paths: [FieldPath]
+    let compiled: OpaquePointer
+
+    package init(_ paths: [FieldPath]) {
+        var text: [UInt8] = []
+        var lengths: [UInt32] = []
+        var counts: [UInt32] = []
+        for path in paths {
+            for segment in path.segments {
+                text.append(contentsOf: segment.utf8)
+                lengths.append(UInt32(segment.utf8.count))
+            }
+            counts.append(UInt32(path.segments.count))
+        }
+        guard let compiled = unsafe psj_paths_create(text, lengths, counts, paths.count) else {
+            preconditionFailure("no memory for \(paths.count) paths")
+        }
+        self.paths = paths
+        unsafe self.compiled = compiled
+    }
+
+    deinit { unsafe psj_paths_destroy(compiled) }
+}
