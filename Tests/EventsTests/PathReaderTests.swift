@@ -1,0 +1,112 @@
+import Events
+import Testing
+
+@Suite struct PathReaderTests {
+    /// The values' types and texts, paths written with dots.
+    private func read(_ paths: [String], from json: String) -> [String] {
+        let set = PathSet(
+            paths.map { FieldPath($0.split(separator: ".", omittingEmptySubsequences: false).map(String.init)) })
+        let reader = PathReader(maximumEventSize: 32 << 10, maximumDepth: 64)
+        var values: [FieldValue] = [.missing, .missing, .missing, .missing, .missing, .missing, .missing, .missing]
+        let bytes = Array(json.utf8)
+        let answered = reader.read(set, from: bytes.span, into: &values)
+        #expect(answered)
+        #expect(values.count == paths.count)
+        return values.map { value in
+            guard value.slice.isPresent else { return "\(value.type)" }
+            return "\(value.type) " + String(decoding: bytes[value.slice.range], as: UTF8.self)
+        }
+    }
+
+    @Test func everyTypeIsTold() {
+        let json = #" { "a" : null , "b":true,"c":false, "d" : -1.5e3 ,"e":"x y","f":"\n" ,"g":[ 1 ],"h":{ } } "#
+        #expect(
+            read(["a", "b", "c", "d", "e", "f", "g", "h", "i"], from: json) == [
+                "null null", "true true", "false false", "number -1.5e3", "string x y", #"escapedString \n"#,
+                "array [ 1 ]", "object { }", "missing",
+            ])
+    }
+
+    @Test func pathsReachIntoObjectsAndLists() {
+        let json = #"{"a":{"b":{"c":1},"d":[{"e":"x"},[2,3]]},"b":9}"#
+        #expect(
+            read(["a.b.c", "a.d.0.e", "a.d.1.1", "a.d.2", "a.b", "b.c", "a.d.1", "c"], from: json) == [
+                "number 1", "string x", "number 3", "missing", #"object {"c":1}"#, "missing", "array [2,3]", "missing",
+            ])
+    }
+
+    @Test func theSamePathMayBeAskedForTwice() {
+        #expect(read(["a.b", "a", "a.b"], from: #"{"a":{"b":1}}"#) == ["number 1", #"object {"b":1}"#, "number 1"])
+    }
+
+    @Test(arguments: [
+        (#"{"a":1,"a":2}"#, ["number 2", "missing"]),
+        (#"{"a":{"b":1},"a":2}"#, ["number 2", "missing"]),
+        (#"{"a":{"b":1},"a":{"c":2}}"#, [#"object {"c":2}"#, "missing"]),
+        (#"{"a":{"b":1},"\u0061":{"b":3}}"#, [#"object {"b":3}"#, "number 3"]),
+        (#"{"a":{"b":1,"b":[]}}"#, [#"object {"b":1,"b":[]}"#, "array []"]),
+    ]) func ofDuplicateKeysTheLastCountsWithAllThatIsInIt(_ json: String, _ expected: [String]) {
+        #expect(read(["a", "a.b"], from: json) == expected)
+    }
+
+    @Test func keysAreComparedDecoded() {
+        #expect(read(["é.a\"b"], from: #"{"\u00e9":{"a\"b":1}}"#) == ["number 1"])
+        #expect(read([#"\n"#], from: #"{"\n":1}"#) == ["missing"])
+        #expect(read([""], from: #"{"":1}"#) == ["number 1"])
+        #expect(read(["a\0b"], from: #"{"a":1,"a\u0000b":2}"#) == ["number 2"])
+    }
+
+    @Test func digitsAreAKeyInAnObjectAndAnIndexInAList() {
+        let object = #"{"a":{"0":"k","00":"kk"}}"#
+        #expect(read(["a.0", "a.00", "a.-1"], from: object) == ["string k", "string kk", "missing"])
+        #expect(read(["a.0", "a.00", "a.99999999999"], from: #"{"a":[5]}"#) == ["number 5", "missing", "missing"])
+        #expect(read(["10"], from: "[0,1,2,3,4,5,6,7,8,9,{}]") == ["object {}"])
+    }
+
+    @Test func emptyContainersHoldNothing() {
+        #expect(read(["a", "a.b"], from: "{}") == ["missing", "missing"])
+        #expect(read(["a.b", "a.0", "c"], from: #"{"a":{},"a":[],"c":1}"#) == ["missing", "missing", "number 1"])
+    }
+
+    @Test func manyPathsAreToldApart() {
+        let names = (0..<300).map { "key\($0)" }
+        let json = "{" + names.reversed().map { "\"\($0)\":\"v\($0)\"" }.joined(separator: ",") + "}"
+        #expect(read(names, from: json) == names.map { "string v\($0)" })
+    }
+
+    @Test func aReaderAndItsValuesAreReused() {
+        let reader = PathReader(maximumEventSize: 1000, maximumDepth: 10)
+        let one = PathSet([FieldPath(["a"])])
+        let two = PathSet([FieldPath(["b"]), FieldPath(["a"])])
+        var values: [FieldValue] = []
+        let bytes = Array(#"{"a":1,"b":"x"}"#.utf8)
+        for _ in 0..<3 {
+            reader.read(two, from: bytes.span, into: &values)
+            #expect(values.map(\.type) == [.string, .number])
+            #expect(values.map { $0.json.map { String(decoding: bytes[$0], as: UTF8.self) } } == ["\"x\"", "1"])
+            reader.read(one, from: bytes.span, into: &values)
+            #expect(values.map(\.type) == [.number])
+            reader.read(PathSet([]), from: bytes.span, into: &values)
+            #expect(values.isEmpty)
+        }
+    }
+
+    @Test(arguments: ["", " ", "{", #"{"a""#, #"{"a":"#, #"{"a":{"b""#, #"{"a":{"b":1"#, "\"", #"{"a":1"#, "\u{1}{"])
+    func whatNeverCameThroughTheDoorIsNotRead(_ text: String) {
+        let reader = PathReader(maximumEventSize: 1000, maximumDepth: 10)
+        var values: [FieldValue] = []
+        let bytes = Array(text.utf8)
+        let answered = reader.read(PathSet([FieldPath(["a", "b"])]), from: bytes.span, into: &values)
+        #expect(!answered || text == "\u{1}{")
+        #expect(values == [.missing])
+    }
+
+    @Test func anEventAboveTheReadersLimitIsNotRead() {
+        let reader = PathReader(maximumEventSize: 10, maximumDepth: 10)
+        var values: [FieldValue] = []
+        let bytes = Array(#"{"a":"0123456789"}"#.utf8)
+        let answered = reader.read(PathSet([FieldPath(["a"])]), from: bytes.span, into: &values)
+        #expect(!answered)
+        #expect(values == [.missing])
+    }
+}
