@@ -37,7 +37,8 @@ import CSimdjson
     /// Of a buffer above 2 GiB, what lies beyond counts as not there yet.
     ///
     /// Appends to `accepted` and `refused`, each in the order of the lines; the caller empties
-    /// and reuses them, so that an accepted event costs no allocation.
+    /// and reuses them, so that an accepted event costs no allocation. A refusal does, some 200 bytes
+    /// of text; a buffer of nothing but bad lines is what bounds them.
     package func scan(
         _ bytes: Span<UInt8>, accepted: inout [ScannedEvent], refused: inout [ScannedRefusal]
     ) -> ScanResult {

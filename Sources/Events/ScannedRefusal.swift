@@ -66,7 +66,7 @@ extension ScannedRefusal {
         case PSJ_LONE_SURROGATE:
             return Refusal(
                 reason: .invalidJSON,
-                detail: "half of a surrogate pair at \(place): a character was cut in two, or its other half is missing")
+                detail: "half of a surrogate pair at \(place): a character was cut in two, send it whole")
         case PSJ_NOT_AN_OBJECT:
             return Refusal(reason: .notAnObject, detail: "an event is a JSON object, {…}; this is another value")
         case PSJ_UNKNOWN_TYPE:

@@ -4,7 +4,8 @@ import Testing
 @Suite struct PathReaderTests {
     /// The values' types and texts, paths written with dots.
     private func read(_ paths: [String], from json: String) -> [String] {
-        let set = PathSet(paths.map { FieldPath($0.split(separator: ".", omittingEmptySubsequences: false).map(String.init)) })
+        let set = PathSet(
+            paths.map { FieldPath($0.split(separator: ".", omittingEmptySubsequences: false).map(String.init)) })
         let reader = PathReader(maximumEventSize: 32 << 10, maximumDepth: 64)
         var values: [FieldValue] = [.missing, .missing, .missing, .missing, .missing, .missing, .missing, .missing]
         let bytes = Array(json.utf8)
@@ -56,7 +57,8 @@ import Testing
     }
 
     @Test func digitsAreAKeyInAnObjectAndAnIndexInAList() {
-        #expect(read(["a.0", "a.00", "a.-1"], from: #"{"a":{"0":"k","00":"kk"}}"#) == ["string k", "string kk", "missing"])
+        let object = #"{"a":{"0":"k","00":"kk"}}"#
+        #expect(read(["a.0", "a.00", "a.-1"], from: object) == ["string k", "string kk", "missing"])
         #expect(read(["a.0", "a.00", "a.99999999999"], from: #"{"a":[5]}"#) == ["number 5", "missing", "missing"])
         #expect(read(["10"], from: "[0,1,2,3,4,5,6,7,8,9,{}]") == ["object {}"])
     }

@@ -1,6 +1,6 @@
-/* A thin C interface over simdjson (Debian's libsimdjson): validate and index a line, fetch a
- * set of paths from one event. The parser behind it is the library's, run-time dispatched to
- * the machine's best instruction set.
+/* A thin C interface over simdjson (Debian's libsimdjson): validate and index lines, fetch a set
+ * of paths from one event. The library finds the structurals and checks UTF-8, dispatched at run
+ * time to the machine's best instruction set; the grammar is checked here (see Parser.hpp).
  *
  * A parser belongs to one thread at a time. Nothing here keeps a pointer to the caller's bytes
  * after it has returned, and nothing throws. */
@@ -16,7 +16,7 @@ extern "C" {
 
 typedef struct psj_parser psj_parser;
 
-/* A parser for documents up to max_bytes long (4 bytes of memory for each) and max_depth deep, the
+/* A parser for documents up to max_bytes long (5 bytes of memory for each) and max_depth deep, the
  * outermost object counted as 1; NULL without memory, or if either is 0. */
 psj_parser *psj_parser_create(size_t max_bytes, size_t max_depth);
 void psj_parser_destroy(psj_parser *parser);
