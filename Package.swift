@@ -93,17 +93,22 @@ let package = Package(
         .target(
             name: "SQLitePlugin", dependencies: ["CPenstockPlugin", "CSQLite"], path: "Plugins/SQLite",
             swiftSettings: rules),
-        .target(name: "ConsolePlugin", dependencies: ["CPenstockPlugin"], path: "Plugins/Console", cSettings: cRules),
+        .target(
+            name: "ConsolePlugin", dependencies: ["CPenstockPlugin"], path: "Plugins/Console", publicHeadersPath: ".",
+            cSettings: cRules),
 
         tests("EventsTests", ["Events"]),
-        tests("PlatformTests", ["Platform"]),
-        tests("JournalTests", ["Journal"]),
-        tests("IngestTests", ["Ingest"]),
-        tests("RoutingTests", ["Routing"]),
-        tests("DeliveryTests", ["Delivery"]),
-        tests("DestinationsTests", ["Destinations"]),
-        tests("ConfigurationTests", ["Configuration"]),
-        tests("ControlTests", ["Control"]),
+        tests("PlatformTests", ["Platform", "Telemetry"]),
+        tests("JournalTests", ["Journal", "Events", "Platform", "Telemetry", "CISAL"]),
+        tests("IngestTests", ["Ingest", "Events", "Platform"]),
+        tests("RoutingTests", ["Routing", "Events"]),
+        tests("DeliveryTests", ["Delivery", "Events", "Platform", "Telemetry"]),
+        tests(
+            "DestinationsTests",
+            ["Destinations", "Delivery", "Events", "Platform", "Telemetry", "CZlib", "CSQLite", "CPenstockPlugin"]),
+        tests("ConfigurationTests", ["Configuration", "Events", "Routing"]),
+        tests("ControlTests", ["Control", "Platform"] + nio),
+        tests("EndToEndTests", ["Control", "Platform"]),
     ],
     cxxLanguageStandard: .cxx17
 )

@@ -20,6 +20,9 @@ package struct DeadLetterLine: Codable, Sendable, Equatable {
         self.time = time
     }
 
+    /// The line, with its line feed.
+    package func line() throws -> [UInt8] { try ControlReply.json(self) }
+
     // `messageId` as events spell it.
     enum CodingKeys: String, CodingKey {
         case position, reason, answer, attempts, time

@@ -16,6 +16,7 @@ import Destinations
 import Events
 import Ingest
 import Journal
+import NIOCore
 import NIOPosix
 import Platform
 import Synchronization
@@ -120,7 +121,7 @@ package final class Daemon {
 
     private func start() throws {
         let next = try Preparation(of: configuration, replacing: nil, assembly: assembly, pipeline: pipeline, sockets: sockets)
-        try journal.start(
+        journal.start(
             onDurable: { [ingest, pipeline] _ in
                 pipeline.ring()
                 ingest.journalCommitted()
@@ -224,7 +225,6 @@ package final class Daemon {
         }
         pipeline.stop(next.endingDestinations, by: clock.now() + Self.drain)
         configuration = next.configuration
-        if next.journalChanged { journal.configure(JournalOptions(configuration.journal)) }
         for prepared in next.destinations {
             pipeline.add(assembly.start(prepared.prepared, prepared.destination, in: configuration))
         }

@@ -20,7 +20,7 @@ final class DeadLetterFile: DeadLetterSink, Sendable {
     func append(_ letters: [Delivery.DeadLetter]) throws {
         try store.append(
             letters.map { letter in
-                Journal.DeadLetter(
+                KeptDeadLetter(
                     position: letter.position, time: letter.refusedAt, attempts: letter.attempts,
                     messageID: messageID(of: letter), reason: letter.reason, answer: letter.answer, event: letter.event)
             })
@@ -29,14 +29,11 @@ final class DeadLetterFile: DeadLetterSink, Sendable {
     /// Answers with the letters as NDJSON, oldest first; reads from the disk.
     func list(to reply: ControlReply) {
         do {
-            var body: [UInt8] = []
-            var count = 0
+            var lines: [DeadLetterLine] = []
             try store.forEach { letter in
-                count += 1
-                guard count <= Self.listLimit else { return }
-                body += DeadLetterLine(letter).json
+                if lines.count < Self.listLimit { lines.append(DeadLetterLine(letter)) }
             }
-            reply.respond(contentType: "application/x-ndjson", body: body)
+            reply.respond(contentType: "application/x-ndjson", body: try lines.flatMap { try $0.line() })
         } catch {
             reply.fail(500, "\(error)")
         }
@@ -52,7 +49,7 @@ final class DeadLetterFile: DeadLetterSink, Sendable {
 }
 
 extension DeadLetterLine {
-    fileprivate init(_ letter: Journal.DeadLetter) {
+    fileprivate init(_ letter: KeptDeadLetter) {
         self.init(
             position: letter.position, messageID: letter.messageID, reason: letter.reason, answer: letter.answer,
             attempts: letter.attempts, time: Timestamp.format(letter.time))

@@ -2,14 +2,13 @@ import Delivery
 import Events
 import Ingest
 import Journal
-import Routing
 
 // The journal, as each room that needs it asks for it. Nothing is decided here.
 
 struct JournalAppender: EventAppender {
     let journal: Journal
 
-    func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> Ingest.AppendOutcome {
+    func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> AppendOutcome {
         switch journal.append(bytes, events: events, from: origin) {
         case .queued(let end): .queued(end: end)
         case .busy: .busy

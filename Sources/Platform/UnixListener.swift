@@ -46,12 +46,6 @@ package enum UnixListener {
         if unsafe chmod(path, mode & 0o777) != 0 { throw .system(SystemError("chmod", path)) }
     }
 
-    /// Gives the socket file of a listener another mode and group.
-    package static func setAccess(of path: String, mode: UInt32, group: UInt32? = nil) throws(UnixSocketError) {
-        if let group, unsafe lchown(path, uid_t.max, group) != 0 { throw .system(SystemError("chown", path)) }
-        if unsafe chmod(path, mode & 0o777) != 0 { throw .system(SystemError("chmod", path)) }
-    }
-
     /// Where a listening Unix socket is bound; nil if that is not in the filesystem.
     package static func path(of descriptor: Int32) -> String? {
         var address = sockaddr_un()

@@ -9,9 +9,6 @@
 /* pthread_setname_np(3) for the calling thread; name is at most 15 bytes. */
 int clinux_name_thread(const char *name);
 
-/* SO_PEERCRED (unix(7)): 0, or -1. */
-int clinux_peer_credentials(int fd, uint32_t *uid, uint32_t *gid, int32_t *pid);
-
 /* socket(2): AF_UNIX, SOCK_STREAM, closed on exec. The constants are enumerators in glibc, which
  * Swift sees or not depending on what else a file imports. */
 int clinux_unix_stream_socket(void);
