@@ -121,7 +121,7 @@ extension ScannedRefusal {
 
     /// A value that is not what it should be.
     private static func describe(_ json: Span<UInt8>, _ fault: Slice) -> String {
-        switch json[Int(fault.offset)] {
+        switch Int(fault.offset) < json.count ? json[Int(fault.offset)] : 0 {
         case UInt8(ascii: "{"): "an object"
         case UInt8(ascii: "["): "a list"
         default: excerpt(json, fault)

@@ -42,7 +42,7 @@ package final class DestinationRouter {
     private let fields: EventFields
     /// Numbers of the indexed fields' paths; only asked for between stages.
     private let indexedPaths: [Int]
-    private let journal: JournalIdentity
+    private let journal: [UInt8]
     /// The event between stages.
     private var draft: [UInt8] = []
     private var nextDraft: [UInt8] = []
@@ -53,10 +53,11 @@ package final class DestinationRouter {
     ///   - routes: those that lead to it, in order.
     ///   - filter: its own `where`, asked after the route's transforms.
     ///   - transforms: its own, applied last.
-    ///   - journal: identifies the journal that the events come from; message ids derive from it.
+    ///   - journal: the 16 bytes that identify the journal the events come from; message ids derive from
+    ///     them.
     package init(
         name: String, displayName: String? = nil, routes: [Route], filter: Filter = .always,
-        transforms: [Transform] = [], journal: JournalIdentity
+        transforms: [Transform] = [], journal: [UInt8]
     ) {
         var table = PathTable()
         filters = routes.map { FilterCompiler.compile($0.filter.expression, &table) }
@@ -73,6 +74,7 @@ package final class DestinationRouter {
     package func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout [UInt8]) -> Verdict {
         fields.startEvent()
         let view = EventView(json: batch.json(of: event), index: event.index, fields: fields)
+        guard event.length >= 2 else { return .rejected(reason: Self.unreadable) }
         var taken: Int?
         for i in filters.indices where filters[i].matches(view) {
             taken = i

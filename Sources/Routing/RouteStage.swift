@@ -53,7 +53,8 @@ final class RouteStage {
         end?.text.append(UInt8(ascii: "}"))
         constantEnd = end
         self.steps = compiled
-        overlay = Overlay(tree, messageIDNode: tree.node(IndexedField.messageID.path, &table))
+        let messageIDNode = tree.node(IndexedField.messageID.path, &table)
+        overlay = Overlay(tree, messageIDNode: messageIDNode)
     }
 
     /// Appends the event with its edits to `output`; nothing, unless the outcome is `.written`.

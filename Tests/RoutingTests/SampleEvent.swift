@@ -11,7 +11,7 @@ struct SampleEvent {
         let bytes = Array(json.utf8)
         let names = ["type", "event", "messageId", "userId", "anonymousId", "integrations"]
         var values = [FieldValue](repeating: .missing, count: names.count)
-        _ = PathReader().read(PathSet(names.map { FieldPath([$0]) }), from: bytes.span, into: &values)
+        _ = PathReader(maximumEventSize: 1 << 20, maximumDepth: 64).read(PathSet(names.map { FieldPath([$0]) }), from: bytes.span, into: &values)
 
         func slice(_ i: Int) -> Slice {
             values[i].type == .string || values[i].type == .escapedString ? values[i].slice : .absent

@@ -4,8 +4,10 @@ import Events
 /// the first value is asked for; one whose filters look at its type and name alone is never read.
 /// One thread.
 final class EventFields {
-    /// Made when it is first needed: many destinations never read an event.
-    private lazy var reader = PathReader()
+    /// Made when it is first needed (many destinations never read an event), and again for larger
+    /// events.
+    private var reader: PathReader?
+    private var readerSize = 0
     private let paths: PathSet
     private var values: [FieldValue]
     private var isRead = false
@@ -35,9 +37,19 @@ final class EventFields {
     private func read(_ json: Span<UInt8>) {
         isRead = true
         guard !values.isEmpty else { return }
-        isUnreadable = !reader.read(paths, from: json, into: &values)
-        if isUnreadable {
-            for i in values.indices { values[i] = .missing }
-        }
+        isUnreadable = !reader(for: json.count).read(paths, from: json, into: &values)
     }
+
+    private func reader(for size: Int) -> PathReader {
+        if let reader, size <= readerSize { return reader }
+        readerSize = max(Self.smallestReader, size + size / 2)
+        let made = PathReader(maximumEventSize: readerSize, maximumDepth: Self.maximumDepth)
+        reader = made
+        return made
+    }
+
+    /// Bytes; the usual limit of an event.
+    private static let smallestReader = 32 << 10
+    /// Deeper than an event may be when it comes, since transforms can nest one field in another.
+    private static let maximumDepth = 4096
 }

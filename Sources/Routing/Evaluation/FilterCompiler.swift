@@ -140,7 +140,7 @@ extension Expression {
         switch self {
         case .bool(let value): .bool(value)
         case .number(.integer(let value)): .integer(value)
-        case .number(.double(let value)): .double(value)
+        case .number(.real(let value)): .double(value)
         case .string(let text): .string(text)
         default: .null
         }

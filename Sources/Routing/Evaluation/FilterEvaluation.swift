@@ -125,7 +125,7 @@ struct FilterEvaluation: ~Escapable {
         case .number:
             switch operand.kind {
             case .number: return operand
-            case .string: return Number(bytes(operand)).map(Value.number) ?? .null
+            case .string: return JSONNumber(bytes(operand)).map(Value.number) ?? .null
             case .null, .bool, .list, .object: return .null
             }
         case .contains, .match, .bool: return .null
@@ -158,7 +158,7 @@ struct FilterEvaluation: ~Escapable {
         switch value.kind {
         case .null, .string: return value
         case .bool: return made(value.isTrue ? "true" : "false")
-        case .number where value.length == 0: return made(value.number.text)
+        case .number where value.length == 0: return made(value.number.json)
         case .number, .list, .object:
             return Value(kind: .string, source: value.source, offset: value.offset, length: value.length)
         }
@@ -169,7 +169,7 @@ struct FilterEvaluation: ~Escapable {
         switch value.kind {
         case .null: return false
         case .bool: return value.isTrue
-        case .number: return !value.number.isZero
+        case .number: return value.number != .integer(0)
         case .string: return value.length > 0 && !bytes(value).hasBytes(of: Array("false".utf8).span)
         case .list: return length(of: value) > 0
         case .object: return value.length > 2
@@ -192,12 +192,11 @@ struct FilterEvaluation: ~Escapable {
         case .notEqual: return !isEqual(left, right)
         case .less, .lessOrEqual, .greater, .greaterOrEqual:
             guard left.kind == .number, right.kind == .number else { return false }
-            let order = Number.order(left.number, right.number)
             switch comparison {
-            case .less: return order < 0
-            case .lessOrEqual: return order <= 0
-            case .greater: return order > 0
-            default: return order >= 0
+            case .less: return left.number < right.number
+            case .lessOrEqual: return left.number <= right.number
+            case .greater: return left.number > right.number
+            default: return left.number >= right.number
             }
         }
     }
@@ -277,7 +276,7 @@ struct FilterEvaluation: ~Escapable {
         case .object: return Value(kind: .object, source: source, offset: offset, length: length)
         case .number:
             var value = Value(kind: .number, source: source, offset: offset, length: length)
-            guard let number = Number(bytes(value)) else { return .null }
+            guard let number = JSONNumber(bytes(value)) else { return .null }
             value.number = number
             return value
         }

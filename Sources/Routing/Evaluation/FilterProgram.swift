@@ -4,7 +4,7 @@ import Events
 /// in a path table. Immutable, so that one is shared without copying.
 final class FilterProgram: Sendable {
     /// An operation; operands are numbers of other nodes.
-    enum Node: BitwiseCopyable, Sendable {
+    enum Node: Sendable {
         // Conditions.
         case constant(Bool)
         /// The operand is `true`.
@@ -33,7 +33,7 @@ final class FilterProgram: Sendable {
     /// The right side of an `in` that is written out.
     struct ConstantList: Sendable {
         var strings: ByteStringSet
-        var numbers: [Number]
+        var numbers: [JSONNumber]
         var hasNull: Bool
         var hasTrue: Bool
         var hasFalse: Bool

@@ -1,7 +1,7 @@
 import Events
 
 /// A value while a filter runs: its type, and where its bytes lie. Nothing in it owns memory.
-struct Value: BitwiseCopyable, Sendable {
+struct Value: Sendable {
     enum Kind: UInt8, BitwiseCopyable, Sendable { case null, bool, number, string, list, object }
 
     /// Which memory `offset` counts in.
@@ -22,11 +22,11 @@ struct Value: BitwiseCopyable, Sendable {
     var offset: UInt32 = 0
     var length: UInt32 = 0
     /// The value of a `.number`.
-    var number = Number.integer(0)
+    var number = JSONNumber.integer(0)
 
     static let null = Value(kind: .null)
     static func bool(_ value: Bool) -> Value { Value(kind: .bool, isTrue: value) }
-    static func number(_ value: Number) -> Value { Value(kind: .number, number: value) }
+    static func number(_ value: JSONNumber) -> Value { Value(kind: .number, number: value) }
     static func string(_ source: Source, _ slice: Slice) -> Value {
         Value(kind: .string, source: source, offset: slice.offset, length: slice.length)
     }

@@ -5,7 +5,7 @@ import Events
 indirect enum Expression: Sendable, Equatable {
     case null
     case bool(Bool)
-    case number(Number)
+    case number(JSONNumber)
     case string(String)
     /// Holds the four above only.
     case list([Expression])

@@ -87,7 +87,7 @@ struct FilterLexer {
         if end < text.count, FieldPath.isPlain(text[end]) || text[end] == UInt8(ascii: ".") || text[end] == UInt8(ascii: "\\") {
             return nil
         }
-        guard let number = Number(text.span.extracting(position..<end)) else { return nil }
+        guard let number = JSONNumber(text.span.extracting(position..<end)) else { return nil }
         return take(.number(number), end - position)
     }
 

@@ -35,6 +35,7 @@ struct FilterParser {
         }
         let condition = try parser.condition()
         guard parser.token.kind == .end else { throw parser.unexpected(after: condition) }
+        try parser.requireCondition(condition)
         return condition.expression
     }
 
@@ -228,10 +229,10 @@ struct FilterParser {
         let opened = token.range
         try advance()
         var items: [Expression] = []
-        while token.kind != .closeList {
+        list: while token.kind != .closeList {
             if !items.isEmpty {
                 guard token.kind == .comma else {
-                    if token.kind == .end { break }
+                    if token.kind == .end { break list }
                     throw FilterError(token.range, ", or ] was expected here, found \(text(token))")
                 }
                 try advance()
@@ -241,7 +242,7 @@ struct FilterParser {
             case .bool(let value): items.append(.bool(value))
             case .number(let value): items.append(.number(value))
             case .string(let value): items.append(.string(value))
-            case .end: continue
+            case .end: break list
             default:
                 throw FilterError(
                     token.range, "a list holds strings, numbers, true, false and null; found \(text(token))",

@@ -7,7 +7,7 @@ struct Token: Equatable {
         case not, and, or, isIn
         case compare(Comparison)
         case string(String)
-        case number(Number)
+        case number(JSONNumber)
         case bool(Bool)
         case null
         /// A field, or a function's name if a parenthesis follows. `escaped`: it holds a

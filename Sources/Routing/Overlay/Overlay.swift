@@ -100,21 +100,20 @@ struct Overlay {
     private mutating func collect(_ node: Int, object: Range<Int>, _ view: borrowing EventView) throws(EditError) {
         for child in tree.nodes[node].children {
             let value = view.value(tree.nodes[child].path)
-            guard value.type != .missing, hasEdits(child) else { continue }
+            guard let range = value.json, hasEdits(child) else { continue }
             if edits[child].isPresent {
                 if child == messageIDNode { writtenMessageID = edits[child] }
-                splices.append(
-                    Splice(offset: value.jsonRange.lowerBound, removed: value.jsonRange.count, text: edits[child]))
+                splices.append(Splice(offset: range.lowerBound, removed: range.count, text: edits[child]))
                 continue
             }
             switch value.type {
-            case .object, .array: try collect(child, object: value.slice.range, view)
+            case .object, .array: try collect(child, object: range, view)
             case .null:
                 let start = text.count
                 _ = build(child)
                 splices.append(
                     Splice(
-                        offset: value.slice.range.lowerBound, removed: value.slice.range.count,
+                        offset: range.lowerBound, removed: range.count,
                         text: Slice(offset: UInt32(start), length: UInt32(text.count - start))))
             case .missing, .true, .false, .number, .string, .escapedString:
                 throw EditError(path: tree.nodes[child].name, problem: .notAnObject)

@@ -27,8 +27,8 @@ package indirect enum JSONValue: Sendable, Equatable {
         switch self {
         case .null: json.append(contentsOf: "null".utf8)
         case .bool(let value): json.append(contentsOf: (value ? "true" : "false").utf8)
-        case .integer(let value): json.append(contentsOf: "\(value)".utf8)
-        case .double(let value): json.append(contentsOf: Number.double(value).text.utf8)
+        case .integer(let value): json.append(contentsOf: JSONNumber.integer(value).json.utf8)
+        case .double(let value): json.append(contentsOf: JSONNumber.real(value).json.utf8)
         case .string(let text): Self.append(text, to: &json)
         case .list(let items):
             json.append(UInt8(ascii: "["))
@@ -52,5 +52,17 @@ package indirect enum JSONValue: Sendable, Equatable {
     /// Appends text as a JSON string with its quotes.
     static func append(_ text: String, to json: inout [UInt8]) {
         JSONText.appendString(text, to: &json)
+    }
+}
+
+extension JSONNumber {
+    /// JSON's spelling.
+    var json: String {
+        switch self {
+        case .integer(let value): "\(value)"
+        // Beyond a double's range: still a number in JSON.
+        case .real(let value) where value.isInfinite: value > 0 ? "1e999" : "-1e999"
+        case .real(let value): "\(value)"
+        }
     }
 }

@@ -43,8 +43,8 @@ indirect enum ValueWriter: Sendable {
         case .constant(let json): text.append(contentsOf: json)
         case .field(let path):
             let value = view.value(path)
-            guard value.type != .missing else { return false }
-            text.append(contentsOf: view.json.extracting(value.jsonRange))
+            guard let range = value.json else { return false }
+            text.append(contentsOf: view.json.extracting(range))
         case .text(let pieces):
             text.append(UInt8(ascii: "\""))
             for piece in pieces {
@@ -87,16 +87,6 @@ indirect enum ValueWriter: Sendable {
         case .missing, .null: break
         case .string, .escapedString, .number, .true, .false: text.append(contentsOf: view.bytes(value.slice))
         case .array, .object: JSONText.appendContents(view.bytes(value.slice), to: &text)
-        }
-    }
-}
-
-extension FieldValue {
-    /// Where the value lies in the event, a string's quotes included.
-    var jsonRange: Range<Int> {
-        switch type {
-        case .string, .escapedString: slice.range.lowerBound - 1..<slice.range.upperBound + 1
-        case .missing, .null, .true, .false, .number, .array, .object: slice.range
         }
     }
 }

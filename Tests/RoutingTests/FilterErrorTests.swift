@@ -1,0 +1,143 @@
+import Routing
+import Testing
+
+@Suite("Filter errors")
+struct FilterErrorTests {
+    struct Case: CustomTestStringConvertible, Sendable {
+        var filter: String
+        var column: Int
+        var length: Int
+        var message: String
+        var hint: String?
+        var testDescription: String { filter }
+    }
+
+    static let cases: [Case] = [
+        Case(filter: "", column: 0, length: 0, message: "a filter was expected here", hint: "to take every event, write true"),
+        Case(filter: "type =", column: 6, length: 0, message: "the filter ends where a field, a value or ( was expected"),
+        Case(filter: "type == 'a'", column: 5, length: 2, message: "== is not an operator", hint: "write ="),
+        Case(filter: "a && b", column: 2, length: 2, message: "& is not an operator", hint: "write and"),
+        Case(filter: "a <> 1", column: 2, length: 2, message: "<> is not an operator", hint: "write !="),
+        Case(
+            filter: "a AND b", column: 2, length: 3, message: "AND is not a word of the language",
+            hint: "write and; a field of that name is written \\AND"),
+        Case(
+            filter: "event = 'Order", column: 8, length: 6, message: "this string has no closing '",
+            hint: "strings have no escapes: one that holds a quote is written in the other kind of quotes"),
+        Case(
+            filter: "userId = oops\"", column: 13, length: 1, message: "this string has no closing \"",
+            hint: "strings have no escapes: one that holds a quote is written in the other kind of quotes"),
+        Case(
+            filter: "contain(event, 'a')", column: 0, length: 7, message: "there is no function contain",
+            hint: "did you mean contains?"),
+        Case(
+            filter: "type = 'é' and lowercse(event) = 'a'", column: 16, length: 8, message: "there is no function lowercse",
+            hint: "did you mean lowercase?"),
+        Case(
+            filter: "contains(event)", column: 0, length: 15, message: "contains takes 2 arguments, found 1",
+            hint: "write contains(text, part)"),
+        Case(
+            filter: "length() = 1", column: 0, length: 8, message: "length takes 1 argument, found 0",
+            hint: "write length(value)"),
+        Case(
+            filter: "contains(event, 5)", column: 16, length: 1, message: "contains works on strings, this is a number",
+            hint: "string( … ) makes a string of other values"),
+        Case(filter: "(a or b", column: 0, length: 1, message: "this is never closed: ) is missing at the end"),
+        Case(filter: "a in ['x', 'y'", column: 5, length: 1, message: "this is never closed: ] is missing at the end"),
+        Case(filter: "a in ['x' 'y']", column: 10, length: 3, message: ", or ] was expected here, found 'y'"),
+        Case(
+            filter: "a in [b]", column: 6, length: 1,
+            message: "a list holds strings, numbers, true, false and null; found b",
+            hint: "to compare with fields, write several comparisons and join them with or"),
+        Case(
+            filter: "a in 'xyz'", column: 5, length: 5, message: "in needs a list on its right, this is a string",
+            hint: "write [ … ], or the path of a field that holds a list"),
+        Case(filter: "a b", column: 2, length: 1, message: "and, or or the end was expected here, found b"),
+        Case(filter: "a)", column: 1, length: 1, message: "and, or or the end was expected here, found )"),
+        Case(
+            filter: "not a", column: 4, length: 1, message: "and, or or the end was expected here, found a",
+            hint: "write !( … )"),
+        Case(
+            filter: "event like 'a%'", column: 6, length: 4, message: "and, or or the end was expected here, found like",
+            hint: "write match(event, \"pattern*\")"),
+        Case(
+            filter: "a = b = c", column: 6, length: 1, message: "comparisons do not chain",
+            hint: "join two comparisons with and"),
+        Case(
+            filter: "!type = 'track'", column: 0, length: 7, message: "! binds tighter than =",
+            hint: "write !( … ) around the comparison, or use !="),
+        Case(
+            filter: "'a' and b", column: 0, length: 3, message: "a condition was expected here, this is a string",
+            hint: "compare it with something, as in: type = \"track\""),
+        Case(
+            filter: "lowercase(event)", column: 0, length: 16, message: "a condition was expected here, this is a string",
+            hint: "compare it with something, as in: type = \"track\""),
+        Case(
+            filter: "a.b. = 1", column: 4, length: 1, message: "a field name was expected here, found  ",
+            hint: "a dot stands between two names; one that belongs to a name is written \\."),
+        Case(
+            filter: "größe = 1", column: 2, length: 2, message: "ö was not expected here",
+            hint: "in a field's name it is written \\ö"),
+        Case(filter: "a = b\\", column: 5, length: 1, message: "a \\ at the end escapes nothing"),
+        Case(
+            filter: "match(event, 'a[bc')", column: 15, length: 3, message: "this [ is never closed, or there is nothing in it",
+            hint: "write \\[ for the character itself"),
+        Case(
+            filter: "match(event, 'a\\')", column: 15, length: 1, message: "a \\ at a pattern's end escapes nothing",
+            hint: "write \\\\ for the character itself"),
+    ]
+
+    @Test("An error tells its column, what was expected, and what to write", arguments: cases)
+    func place(_ example: Case) throws {
+        let error = try #require(throws: FilterError.self) { try Filter(parsing: example.filter) }
+        #expect(
+            error
+                == FilterError(
+                    column: example.column, length: example.length, message: example.message, hint: example.hint))
+    }
+
+    @Test(
+        "Nesting is bounded, however it is written",
+        arguments: [
+            String(repeating: "(", count: 50_000), String(repeating: "!", count: 50_000) + "a",
+            String(repeating: "bool(", count: 10_000) + "a",
+            String(repeating: "(", count: 65) + "true" + String(repeating: ")", count: 65),
+        ])
+    func nesting(_ text: String) throws {
+        let error = try #require(throws: FilterError.self) { try Filter(parsing: text) }
+        #expect(error.message == "this filter is nested deeper than 64 levels")
+    }
+
+    @Test("64 levels, and any number of operands side by side, are no problem")
+    func wide() throws {
+        let deep = String(repeating: "(", count: 64) + "true" + String(repeating: ")", count: 64)
+        #expect(SampleEvent(order).passes(try Filter(parsing: deep)))
+        let wide = [String](repeating: "event = 'x'", count: 3_000).joined(separator: " or ") + " or type = 'track'"
+        #expect(SampleEvent(order).passes(try Filter(parsing: wide)))
+    }
+
+    @Test("A text above 64 KiB is refused")
+    func length() throws {
+        let text = "event = '" + String(repeating: "x", count: 64 << 10) + "'"
+        let error = try #require(throws: FilterError.self) { try Filter(parsing: text) }
+        #expect(error.message == "a filter has at most 65536 bytes, this one has 65546")
+    }
+
+    @Test("A star-studded pattern takes time in proportion, not exponentially")
+    func hostilePattern() throws {
+        let text = String(repeating: "a", count: 10_000)
+        let pattern = String(repeating: "*a", count: 100) + "b"
+        let event = SampleEvent(#"{"type":"track","event":"\#(text)","userId":"u"}"#)
+        #expect(!event.passes(try Filter(parsing: "match(event, '\(pattern)')")))
+        #expect(event.passes(try Filter(parsing: "match(event, '\(String(repeating: "*a", count: 100))')")))
+    }
+
+    @Test("contains finds long parts in repetitive texts")
+    func longPart() throws {
+        let part = String(repeating: "ab", count: 100) + "c"
+        let event = SampleEvent(
+            #"{"type":"track","event":"\#(String(repeating: "ab", count: 300) + "c")","userId":"u","p":"\#(part)","q":"\#(part)x"}"#)
+        #expect(event.passes(try Filter(parsing: "contains(event, p)")))
+        #expect(!event.passes(try Filter(parsing: "contains(event, q)")))
+    }
+}

@@ -1,0 +1,329 @@
+import Events
+import Routing
+import Testing
+
+private let journal: [UInt8] = (0..<16).map { UInt8($0) }
+
+/// What became of an event.
+private enum Result: Equatable {
+    case routed(String, messageID: String)
+    case filtered(String)
+    case rejected(String)
+}
+
+private func route(
+    _ json: String, _ routes: [DestinationRouter.Route], name: String = "archive", displayName: String? = nil,
+    where filter: Filter = .always, transforms: [Transform] = []
+) -> Result {
+    let router = DestinationRouter(
+        name: name, displayName: displayName, routes: routes, filter: filter, transforms: transforms, journal: journal)
+    let event = SampleEvent(json)
+    let before = Array("before\n".utf8)
+    var results: [Result] = []
+    // Twice: nothing of an event may stay behind.
+    for _ in 0..<2 {
+        var output = before
+        let verdict = router.route(event.record, of: event.batch, into: &output)
+        #expect(output.starts(with: before))
+        let text = String(decoding: output.dropFirst(before.count), as: UTF8.self)
+        switch verdict {
+        case .routed(let place):
+            results.append(.routed(text, messageID: String(decoding: output[place], as: UTF8.self)))
+        case .filtered(let reason):
+            #expect(text.isEmpty)
+            results.append(.filtered(reason))
+        case .rejected(let reason):
+            #expect(text.isEmpty)
+            results.append(.rejected(reason))
+        }
+    }
+    #expect(results[0] == results[1])
+    return results[0]
+}
+
+private func set(_ members: (String, JSONValue)..., where condition: Filter = .always) throws -> Transform {
+    Transform(.set(try SetTransform(members.map { JSONValue.Member($0.0, $0.1) })), where: condition)
+}
+
+private func everything(_ transforms: Transform...) -> [DestinationRouter.Route] {
+    [DestinationRouter.Route(filter: .always, transforms: transforms)]
+}
+
+@Suite("A destination's router")
+struct RouterTests {
+    let signedUp = #"{"type":"track","event":"Signed Up","messageId":"m1","userId":"u1","properties":{"plan":"free"}}"#
+
+    @Test("An event without edits passes byte for byte")
+    func passes() {
+        let odd = "{ \"type\" : \"track\",\t\"event\":\"A\", \"messageId\":\"\\u006d\",\"userId\":\"u\", \"n\":1.50e+01 }"
+        #expect(route(odd, everything()) == .routed(odd, messageID: "\\u006d"))
+    }
+
+    @Test("The first route that matches decides, and its transforms alone apply")
+    func firstRoute() throws {
+        let routes = [
+            DestinationRouter.Route(filter: try Filter(parsing: "type = 'page'"), transforms: [try set(("r", .integer(1)))]),
+            DestinationRouter.Route(filter: try Filter(parsing: "event = 'Signed Up'"), transforms: [try set(("r", .integer(2)))]),
+            DestinationRouter.Route(filter: .always, transforms: [try set(("r", .integer(3)))]),
+        ]
+        #expect(route(signedUp, routes) == .routed(signedUp.dropLast() + #","r":2}"#, messageID: "m1"))
+        #expect(route(signedUp, [routes[0]]) == .filtered("no_route"))
+        #expect(route(signedUp, []) == .filtered("no_route"))
+    }
+
+    @Test("The destination's own filter sees what the route's transforms made")
+    func ownFilter() throws {
+        let free = try Filter(parsing: "properties.plan = 'free'")
+        let pro = try Filter(parsing: "properties.plan = 'pro'")
+        #expect(route(signedUp, everything(), where: free) == .routed(signedUp, messageID: "m1"))
+        #expect(route(signedUp, everything(), where: pro) == .filtered("where"))
+        let upgrade = try set(("properties.plan", .string("pro")))
+        let upgraded = signedUp.replacing("free", with: "pro")
+        #expect(route(signedUp, everything(upgrade), where: pro) == .routed(upgraded, messageID: "m1"))
+        #expect(route(signedUp, everything(upgrade), where: free) == .filtered("where"))
+        // A filter on the event's index, after that was edited.
+        let renamed = try set(("event", .string("Joined")))
+        let joined = try Filter(parsing: "event = 'Joined'")
+        #expect(route(signedUp, everything(renamed), where: joined)
+            == .routed(signedUp.replacing("Signed Up", with: "Joined"), messageID: "m1"))
+    }
+
+    @Test("Transforms apply in order: route's, then destination's; each sees what those before it did")
+    func order() throws {
+        let first = try set(("a", .string("{{ event }}!")))
+        let second = try set(("b", .string("$.a")), ("a", .string("x")))
+        let third = try set(("c", .string("{{ b }}{{ a }}")))
+        #expect(
+            route(signedUp, everything(first, second), transforms: [third])
+                == .routed(
+                    signedUp.dropLast() + #","a":"x","b":"Signed Up!","c":"Signed Up!x"}"#, messageID: "m1"))
+    }
+
+    @Test(
+        "integrations narrows: a name wins over All, All over nothing",
+        arguments: [
+            (#"{"All":false}"#, false), (#"{"All":true}"#, true), (#"{}"#, true), ("null", true),
+            (#"{"All":false,"archive":true}"#, true), (#"{"archive":false}"#, false),
+            (#"{"archive":false,"Archive Store":true}"#, false), (#"{"Archive Store":false}"#, false),
+            (#"{"All":false,"Archive Store":{"key":1}}"#, true), (#"{"Archive":false}"#, true),
+            (#"{"All":false,"archive":null}"#, false), (#"[false]"#, true),
+        ])
+    func integrations(_ value: String, _ allowed: Bool) {
+        let event = #"{"type":"track","event":"A","messageId":"m","userId":"u","integrations":\#(value)}"#
+        #expect(
+            route(event, everything(), displayName: "Archive Store")
+                == (allowed ? .routed(event, messageID: "m") : .filtered("integrations")))
+    }
+
+    @Test("An event that no route takes is not counted under integrations")
+    func noRouteFirst() throws {
+        let event = #"{"type":"track","event":"A","messageId":"m","userId":"u","integrations":{"All":false}}"#
+        let routes = [DestinationRouter.Route(filter: try Filter(parsing: "type = 'page'"), transforms: [])]
+        #expect(route(event, routes) == .filtered("no_route"))
+    }
+
+    @Test("A missing message id is added, derived from the journal and the position")
+    func messageID() throws {
+        let id = MessageID.derived(journal: journal, position: 7)
+        let bare = #"{"type":"track","event":"A","userId":"u"}"#
+        #expect(route(bare, everything()) == .routed(bare.dropLast() + #","messageId":"\#(id)"}"#, messageID: id))
+        let null = #"{"type":"track","messageId": null,"event":"A","userId":"u"}"#
+        #expect(
+            route(null, everything())
+                == .routed(#"{"type":"track","messageId": "\#(id)","event":"A","userId":"u"}"#, messageID: id))
+        let routed = try set(("routed", .string("w1")))
+        #expect(
+            route(bare, everything(routed))
+                == .routed(bare.dropLast() + #","routed":"w1","messageId":"\#(id)"}"#, messageID: id))
+        // Across stages.
+        let again = try set(("copy", .string("$.routed")))
+        #expect(
+            route(bare, everything(routed, again))
+                == .routed(bare.dropLast() + #","routed":"w1","copy":"w1","messageId":"\#(id)"}"#, messageID: id))
+    }
+
+    @Test("A transform may give the message id")
+    func messageIDSet() throws {
+        let given = try set(("messageId", .string("{{ properties.id }}-{{ userId }}")), ("z", .null))
+        let event = #"{"type":"track","messageId":"old","event":"A","userId":"u","properties":{"id":42}}"#
+        #expect(
+            route(event, everything(given))
+                == .routed(
+                    #"{"type":"track","messageId":"42-u","event":"A","userId":"u","properties":{"id":42},"z":null}"#,
+                    messageID: "42-u"))
+        let bare = #"{"type":"track","event":"A","userId":"u","properties":{"id":42}}"#
+        #expect(route(bare, everything(given)) == .routed(bare.dropLast() + #","messageId":"42-u","z":null}"#, messageID: "42-u"))
+        let number = try set(("messageId", .integer(5)))
+        #expect(
+            route(event, everything(number))
+                == .routed(event.replacing("\"old\"", with: "5"), messageID: ""))
+        // It comes to nothing: the event keeps its own, or gets a derived one.
+        let missing = try set(("messageId", .string("$.properties.none")))
+        let id = MessageID.derived(journal: journal, position: 7)
+        #expect(route(event, everything(missing)) == .routed(event, messageID: "old"))
+        #expect(route(bare, everything(missing)) == .routed(bare.dropLast() + #","messageId":"\#(id)"}"#, messageID: id))
+    }
+
+    @Test("The message id is found wherever edits have moved it")
+    func messageIDMoved() throws {
+        let event = #"{"a":1,"type":"track","messageId":"m-é","event":"A","userId":"u","b":2}"#
+        let edits = try set(("a", .string("much longer than before")), ("b", .list([])))
+        #expect(
+            route(event, everything(edits))
+                == .routed(
+                    #"{"a":"much longer than before","type":"track","messageId":"m-é","event":"A","userId":"u","b":[]}"#,
+                    messageID: "m-é"))
+    }
+
+    @Test("Bytes that are not the event they were are rejected, not guessed at")
+    func unreadable() throws {
+        let routes = [DestinationRouter.Route(filter: try Filter(parsing: "properties.a = 1"), transforms: [])]
+        let broken = #"{"type":"track","event":"A","userId":"u","properties":{"a":1"#
+        let event = SampleEvent(broken)
+        let router = DestinationRouter(name: "archive", routes: routes, journal: journal)
+        var output: [UInt8] = []
+        #expect(
+            router.route(event.record, of: event.batch, into: &output)
+                == .rejected(reason: "the event's bytes are not the JSON that was accepted"))
+        #expect(output.isEmpty)
+    }
+
+    @Test("An event far larger than the usual ones is read all the same")
+    func large() throws {
+        let filler = String(repeating: "x", count: 300_000)
+        let event = #"{"type":"track","event":"A","messageId":"m","userId":"u","filler":"\#(filler)","plan":"pro"}"#
+        let routes = [DestinationRouter.Route(filter: try Filter(parsing: "plan = 'pro'"), transforms: [try set(("r", .bool(true)))])]
+        #expect(route(event, routes) == .routed(event.dropLast() + #","r":true}"#, messageID: "m"))
+    }
+}
+
+@Suite("set")
+struct SetTests {
+    private static func event(_ rest: String) -> String {
+        #"{"type":"track","event":"Said \"hi\"","messageId":"m","userId":"u"\#(rest)}"#
+    }
+
+    @Test("A new field is added behind the last one, an existing one is replaced in its place")
+    func topLevel() throws {
+        let transform = try set(("routed", .string("w1")))
+        #expect(route(Self.event(""), everything(transform)) == .routed(Self.event(#","routed":"w1""#), messageID: "m"))
+        #expect(
+            route(Self.event(#","routed":{"by":[1]},"z":1"#), everything(transform))
+                == .routed(Self.event(#","routed":"w1","z":1"#), messageID: "m"))
+        #expect(
+            route(Self.event(#","routed":null"#), everything(transform))
+                == .routed(Self.event(#","routed":"w1""#), messageID: "m"))
+    }
+
+    @Test("Missing objects on the way are made, once for all that goes into them")
+    func nested() throws {
+        let transform = try set(
+            ("context.app.name", .string("shop")), ("properties.plan", .string("pro")), ("context.app.build", .integer(3)))
+        #expect(
+            route(Self.event(""), everything(transform))
+                == .routed(
+                    Self.event(#","context":{"app":{"name":"shop","build":3}},"properties":{"plan":"pro"}"#), messageID: "m"))
+        #expect(
+            route(Self.event(#","properties":{ },"context":{"ip":"::1" }"#), everything(transform))
+                == .routed(
+                    Self.event(#","properties":{ "plan":"pro"},"context":{"ip":"::1" ,"app":{"name":"shop","build":3}}"#),
+                    messageID: "m"))
+        #expect(
+            route(Self.event(#","context":{"app":null},"properties":null"#), everything(transform))
+                == .routed(
+                    Self.event(#","context":{"app":{"name":"shop","build":3}},"properties":{"plan":"pro"}"#), messageID: "m"))
+    }
+
+    @Test("List items are replaced by number, but a list never grows")
+    func items() throws {
+        let event = Self.event(#","products":[{"sku":"a"},{"sku":"b"}]"#)
+        let transform = try set(("products.1.sku", .string("c")), ("products.0.new", .bool(true)))
+        #expect(
+            route(event, everything(transform))
+                == .routed(Self.event(#","products":[{"sku":"a","new":true},{"sku":"c"}]"#), messageID: "m"))
+        #expect(
+            route(event, everything(try set(("products.2", .string("c")))))
+                == .rejected("set: products.2 does not exist, and a list gets no new items"))
+    }
+
+    @Test("A field inside something that is no object rejects the event")
+    func notAnObject() throws {
+        #expect(
+            route(Self.event(#","context":{"app":"shop"}"#), everything(try set(("context.app.name", .string("x")))))
+                == .rejected("set: context.app is not an object, so nothing can be set inside it"))
+    }
+
+    @Test("Values are literals of any kind, paths and templates")
+    func values() throws {
+        let event = Self.event(#","n":1.50,"list":[1,"é"],"no":null,"yes":true,"o":{"k":"v"}"#)
+        func value(_ value: JSONValue) throws -> String? {
+            guard case .routed(let text, _) = route(event, everything(try set(("v", value)))) else { return nil }
+            return text == event ? "" : text.split(separator: #","v":"#).last.map { String($0.dropLast()) }
+        }
+        #expect(try value(.null) == "null")
+        #expect(try value(.double(0.5)) == "0.5")
+        #expect(try value(.integer(-3)) == "-3")
+        #expect(try value(.string("a \"b\"\n")) == #""a \"b\"\n""#)
+        #expect(try value(.list([.integer(1), .object([.init("k", .bool(false))])])) == #"[1,{"k":false}]"#)
+        #expect(try value(.string("$.n")) == "1.50")
+        #expect(try value(.string("$.list")) == #"[1,"é"]"#)
+        #expect(try value(.string("$.event")) == #""Said \"hi\"""#)
+        #expect(try value(.string("$.no")) == "null")
+        #expect(try value(.string("$.missing")) == "")
+        #expect(try value(.string("{{ event }}: {{n}}{{ yes }}{{no}}{{ missing }}")) == #""Said \"hi\": 1.50true""#)
+        #expect(try value(.string("{{ o }}")) == #""{\"k\":\"v\"}""#)
+        #expect(try value(.string("{{list.1}}{")) == #""é{""#)
+        #expect(
+            try value(.object([.init("a", .string("$.missing")), .init("b", .list([.string("$.n"), .string("$.gone")])), .init("c", .string("{{ type }}"))]))
+                == #"{"b":[1.50],"c":"track"}"#)
+        #expect(try value(.object([.init("$literal", .string("$.n"))])) == #""$.n""#)
+        #expect(try value(.list([.object([.init("$literal", .string("{{ n }}"))])])) == #"["{{ n }}"]"#)
+    }
+
+    @Test("With a where of its own it passes over other events")
+    func conditional() throws {
+        let transform = try set(("big", .bool(true)), where: try Filter(parsing: "n > 10"))
+        #expect(route(Self.event(#","n":11"#), everything(transform)) == .routed(Self.event(#","n":11,"big":true"#), messageID: "m"))
+        #expect(route(Self.event(#","n":9"#), everything(transform)) == .routed(Self.event(#","n":9"#), messageID: "m"))
+    }
+
+    @Test("Of duplicate names the last one counts, and is the one replaced")
+    func duplicates() throws {
+        #expect(
+            route(Self.event(#","x":1,"x":2"#), everything(try set(("x", .integer(3)))))
+                == .routed(Self.event(#","x":1,"x":3"#), messageID: "m"))
+    }
+
+    @Test("Whatever is wrong is told at once, each at its key")
+    func errors() throws {
+        let errors = try #require(throws: TransformErrors.self) {
+            try SetTransform([
+                .init("type", .string("page")), .init("a..b", .integer(1)), .init("c", .string("{{ event }")),
+                .init("d", .list([.integer(1), .string("$.x y")])), .init("e", .object([.init("$path", .string("x"))])),
+                .init("f", .double(.infinity)), .init("g.h", .null), .init("g", .null), .init("messageId.x", .null),
+            ])
+        }
+        func row(_ keys: [String], _ isKey: Bool, _ column: Int, _ length: Int, _ message: String) -> String {
+            "\(keys.joined(separator: "/")) \(isKey) \(column)+\(length) \(message)"
+        }
+        #expect(
+            errors.errors.map { row($0.keys, $0.isKey, $0.fault.column, $0.fault.length, $0.fault.message) } == [
+                row(["type"], true, 0, 4, "the kind of an event cannot be changed"),
+                row(["a..b"], true, 2, 1, "a field name was expected here, found ."),
+                row(["c"], false, 0, 10, "}} was expected behind this path"),
+                row(["d", "1"], false, 3, 1, "  was not expected here"),
+                row(["e", "$path"], true, 0, 5, "$path is not known here"),
+                row(["f"], false, 0, 0, "JSON has no number inf"),
+                row(["g"], true, 0, 1, "g and g.h overlap"),
+                row(["messageId.x"], true, 0, 11, "messageId is a string; nothing can be set inside it"),
+            ])
+    }
+
+    @Test("A value nested without end is refused")
+    func deep() throws {
+        var value = JSONValue.integer(1)
+        for _ in 0..<40 { value = .list([value]) }
+        let errors = try #require(throws: TransformErrors.self) { try SetTransform([.init("a", value)]) }
+        #expect(errors.errors.first?.fault.message == "this value is nested deeper than 32 levels")
+    }
+}
