@@ -119,7 +119,6 @@ struct ScalarPlaces {
             // A line end: a line feed, a space, or (before empty lines of a folded block) nothing.
             let next = value[found.count]
             if next == "\n" || (next == " " && scalar.style == .folded) {
-                column = max(column, 0)
                 found.append(here)
             } else if scalar.style == .literal {
                 return false

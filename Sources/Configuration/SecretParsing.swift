@@ -14,11 +14,19 @@ enum SecretParsing {
         return .secret(name: name, place: place, encoding: encoding)
     }
 
+    /// Bytes of a header's value as written; servers take about this much.
+    static let maximumHeader = 8 << 10
+
     /// A header's value.
     static func template(_ node: YAMLNode, _ diagnostics: Diagnostics) -> SecretTemplate? {
         if node.scalar?.isMistagged == true { return nil }
         guard let scalar = node.scalar, !scalar.isNull else {
             diagnostics.error(at: node.place, "expected text, found \(node.found)")
+            return nil
+        }
+        guard scalar.text.utf8.count <= maximumHeader else {
+            diagnostics.error(
+                at: node.place, "a header of more than \(Quantity.text(maximumHeader))", hint: "make it shorter")
             return nil
         }
         if scalar.isSecret {
@@ -80,7 +88,7 @@ enum SecretParsing {
 
 extension String {
     /// Without spaces at either end.
-    var trimmed: String {
+    fileprivate var trimmed: String {
         var text = self[...]
         while text.first == " " { text.removeFirst() }
         while text.last == " " { text.removeLast() }

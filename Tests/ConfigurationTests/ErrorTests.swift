@@ -136,6 +136,12 @@ import Testing
         #expect(load("sources: { a: { socket: \(path.dropLast()) } }").errors.isEmpty)
     }
 
+    @Test func `a header has at most 8 KiB`() {
+        let value = String(repeating: "{{ secret.x }}", count: 600)
+        #expect(
+            messages(withDestination("http: http://h/\nheaders: { A: \"\(value)\" }")) == ["a header of more than 8KiB"])
+    }
+
     @Test func `an event has to fit into the journal`() {
         let text = "journal: { queue: 64KiB, segment_size: 1MiB }\n" + withSource("max_event_size: 2MiB")
         #expect(
