@@ -72,6 +72,19 @@ struct DeliveryWorkerTests {
         #expect(bench.worker.status.state == .up)
     }
 
+    @Test("opens less and less often a destination that opens well and fails at each checkpoint")
+    func backsOffFromFailingCheckpoints() {
+        let bench = Bench(DeliveryPolicy(retryInitial: .seconds(1), retryMaximum: .seconds(100)))
+        bench.destination.checkpointError = Broken()
+        bench.log.append(1)
+        bench.run(for: .seconds(2000))
+        // At 100 s at most, with full jitter, after the first few.
+        #expect((20..<200).contains(bench.destination.opened.count))
+        bench.destination.checkpointError = nil
+        bench.run(for: .seconds(200))
+        #expect(bench.cursors.position == 1)
+    }
+
     @Test("tries again to open a destination, with backoff")
     func retriesOpen() {
         let bench = Bench(DeliveryPolicy(retryInitial: .seconds(1), retryMaximum: .seconds(8)))
