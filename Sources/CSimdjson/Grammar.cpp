@@ -32,7 +32,8 @@ item: {
     const uint8_t first = bytes[at[i]];
     if (first == '"') i++;
     else if (first == '{' || first == '[') goto enter;
-    else if ((i = value(i, depth)) == 0) return 0;
+    else if (scalar(at[i])) i++;
+    else return fail(at[i]);
 }
 
 next: {

@@ -41,7 +41,9 @@ private:
 
     uint32_t container(uint32_t i, size_t depth) noexcept;
     bool number(uint32_t offset) noexcept;
-    bool literal(uint32_t offset, const char *word, uint32_t length) noexcept;
+    /// A number or a literal.
+    bool scalar(uint32_t offset) noexcept;
+    template <size_t size> bool literal(uint32_t offset, const char (&word)[size]) noexcept;
 
     /// Whether a number or a literal may end before this byte.
     static bool ends_scalar(uint8_t c) noexcept {
@@ -69,27 +71,31 @@ inline bool Grammar::number(uint32_t offset) noexcept {
     return ends_scalar(*p);
 }
 
-inline bool Grammar::literal(uint32_t offset, const char *word, uint32_t length) noexcept {
-    for (uint32_t k = 1; k < length; k++) {
+template <size_t size> inline bool Grammar::literal(uint32_t offset, const char (&word)[size]) noexcept {
+    constexpr size_t length = size - 1;
+    // The sentinel ends the comparison, too.
+    for (size_t k = 1; k < length; k++) {
         if (bytes[offset + k] != uint8_t(word[k])) return false;
     }
     return ends_scalar(bytes[offset + length]);
 }
 
-inline uint32_t Grammar::value(uint32_t i, size_t depth) noexcept {
-    const uint32_t offset = at[i];
-    bool fits;
+inline bool Grammar::scalar(uint32_t offset) noexcept {
     switch (bytes[offset]) {
-    case '"': return i + 1;
-    case '{': case '[': return container(i, depth);
     case '-': case '0': case '1': case '2': case '3': case '4':
-    case '5': case '6': case '7': case '8': case '9': fits = number(offset); break;
-    case 't': fits = literal(offset, "true", 4); break;
-    case 'f': fits = literal(offset, "false", 5); break;
-    case 'n': fits = literal(offset, "null", 4); break;
-    default: fits = false;
+    case '5': case '6': case '7': case '8': case '9': return number(offset);
+    case 't': return literal(offset, "true");
+    case 'f': return literal(offset, "false");
+    case 'n': return literal(offset, "null");
+    default: return false;
     }
-    return fits ? i + 1 : fail(offset);
+}
+
+inline uint32_t Grammar::value(uint32_t i, size_t depth) noexcept {
+    const uint8_t first = bytes[at[i]];
+    if (first == '"') return i + 1;
+    if (first == '{' || first == '[') return container(i, depth);
+    return scalar(at[i]) ? i + 1 : fail(at[i]);
 }
 
 } // namespace penstock
