@@ -7,7 +7,7 @@ struct ConfigurationBuilder {
     /// False if a file could not be read: then nothing is said about what seems to be missing.
     let isComplete: Bool
     let secrets: SecretStore
-    let accounts: Accounts
+    let accounts: KnownAccounts
     let diagnostics: Diagnostics
 
     /// Complete only if no errors were found.

@@ -25,12 +25,12 @@ package struct ConfigurationLoader: Sendable {
     /// True where the service's credentials cannot be expected: a secret that there is nowhere to
     /// look for is a warning, and empty in the configuration.
     package var missingSecretsAreWarnings: Bool
-    package var accounts: Accounts
+    package var accounts: KnownAccounts
 
     package init(
         pluginDirectories: [String] = installedPlugins,
         credentialsDirectory: String? = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"],
-        missingSecretsAreWarnings: Bool = false, accounts: Accounts = .unchecked
+        missingSecretsAreWarnings: Bool = false, accounts: KnownAccounts = .unchecked
     ) {
         self.pluginDirectories = pluginDirectories
         self.credentialsDirectory = credentialsDirectory

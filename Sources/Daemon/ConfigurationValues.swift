@@ -1,5 +1,7 @@
 import Configuration
 import Control
+import Delivery
+import Destinations
 import Ingest
 import Journal
 import Telemetry
@@ -35,6 +37,53 @@ extension SourceLimits {
         self.init(
             maximumEventSize: source.maximumEventSize, maximumDepth: source.maximumDepth,
             maximumConnections: source.maximumConnections, maximumUnreadAnswers: source.maximumUnreadAnswers)
+    }
+}
+
+extension DeliveryPolicy {
+    init(_ destination: Configuration.Destination, cursorInterval: Duration) {
+        self.init(
+            batchEvents: destination.batch.events, batchBytes: destination.batch.bytes,
+            batchWait: destination.batch.wait, inFlight: destination.inFlight, retryInitial: destination.retry.initial,
+            retryMaximum: destination.retry.max, giveUpAfter: destination.retry.giveUpAfter,
+            checkpointInterval: cursorInterval)
+    }
+}
+
+extension FileDestinationOptions {
+    init(_ file: Configuration.File) {
+        let compression: Compression =
+            switch file.compression {
+            case .none: .none
+            case .gzip: .gzip
+            case .zstd: .zstd
+            }
+        self.init(
+            path: file.path, compression: compression, rotateSize: file.rotateSize, rotateEvery: file.rotateEvery,
+            timezone: file.timezone)
+    }
+}
+
+extension HTTPOptions {
+    init(_ http: Configuration.HTTP, inFlight: Int) {
+        self.init(url: http.url, version: Daemon.version)
+        method =
+            switch http.method {
+            case .POST: .POST
+            case .PUT: .PUT
+            case .PATCH: .PATCH
+            }
+        format =
+            switch http.format {
+            case .ndjson: .ndjson
+            case .array: .array
+            case .single: .single
+            }
+        headers = http.headers.map { Header(name: $0.name, value: $0.value) }
+        gzip = http.gzip
+        connectTimeout = http.connectTimeout
+        timeout = http.timeout
+        maximumRequests = inFlight
     }
 }
 

@@ -70,7 +70,7 @@ package final class Daemon {
         let clock = SystemClock()
         let log = StandardErrorLog()
         let telemetry = Telemetry(sink: log, now: { clock.now().nanoseconds })
-        let loaded = ConfigurationLoader(pluginDirectories: options.pluginDirectories).load(file: options.configurationFile)
+        let loaded = ConfigurationLoader(pluginDirectories: options.pluginDirectories, accounts: .system).load(file: options.configurationFile)
         for diagnostic in loaded.diagnostics { log.write(diagnostic) }
         guard let configuration = loaded.configuration else { return 78 }
         do {
@@ -181,7 +181,7 @@ package final class Daemon {
     private func reload() -> ReloadReport {
         service.reloading()
         defer { service.ready(status.sentence) }
-        let loaded = ConfigurationLoader(pluginDirectories: options.pluginDirectories).load(file: options.configurationFile)
+        let loaded = ConfigurationLoader(pluginDirectories: options.pluginDirectories, accounts: .system).load(file: options.configurationFile)
         for diagnostic in loaded.diagnostics { log.write(diagnostic) }
         let warnings = loaded.warnings.map(\.description)
         guard let configuration = loaded.configuration else {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 
 struct Alias: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 
 struct Group: ParsableCommand {
     static let configuration = CommandConfiguration(

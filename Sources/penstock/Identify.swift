@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 
 struct Identify: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 
 struct Page: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 
 struct Screen: ParsableCommand {
     static let configuration = CommandConfiguration(

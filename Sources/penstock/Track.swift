@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 
 struct Track: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test func `unknown users and groups are warnings`() {
-        let accounts = Accounts(hasUser: { $0 == "root" }, hasGroup: { $0 == "root" })
+        let accounts = KnownAccounts(hasUser: { $0 == "root" }, hasGroup: { $0 == "root" })
         let text = withSource("group: roto\nallow: { users: [root, nobdoy], groups: [root] }")
         let result = ConfigurationLoader(accounts: accounts).load(text: text, named: "p.yaml")
         #expect(result.configuration != nil)

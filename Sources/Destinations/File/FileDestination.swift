@@ -87,6 +87,11 @@ package final class FileDestination: Destination {
         compressor = try options.compression.makeCompressor()
     }
 
+    /// Throws what `init` would throw for these options; touches nothing.
+    package static func validate(_ options: FileDestinationOptions) throws {
+        _ = try PathTemplate(options.path, timezone: options.timezone)
+    }
+
     /// One batch at a time: the recorded position is that of the file's end.
     package var limits: DestinationLimits { DestinationLimits(maximumInFlight: 1) }
 

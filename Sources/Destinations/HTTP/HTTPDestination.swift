@@ -35,6 +35,11 @@ package final class HTTPDestination: Destination {
         maximumRequests = max(1, options.maximumRequests)
     }
 
+    /// Throws what `init` would throw for these options; touches nothing.
+    package static func validate(_ options: HTTPOptions) throws(HTTPOptionsError) {
+        _ = try HTTPRequest(options)
+    }
+
     package func open(from cursor: Cursor) throws -> UInt64? {
         if idle.isEmpty { idle.append(try request.makeHandle()) }
         if options.gzip && gzip == nil {

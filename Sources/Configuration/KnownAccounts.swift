@@ -1,5 +1,5 @@
 /// Which users and groups this machine knows, so that a misspelt one is told before it matters.
-package struct Accounts: Sendable {
+package struct KnownAccounts: Sendable {
     package var hasUser: @Sendable (String) -> Bool
     package var hasGroup: @Sendable (String) -> Bool
 
@@ -9,5 +9,5 @@ package struct Accounts: Sendable {
     }
 
     /// Nobody is looked up.
-    package static let unchecked = Accounts(hasUser: { _ in true }, hasGroup: { _ in true })
+    package static let unchecked = KnownAccounts(hasUser: { _ in true }, hasGroup: { _ in true })
 }

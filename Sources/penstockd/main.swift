@@ -1,2 +1,0 @@
-import Daemon
-print("penstockd")
