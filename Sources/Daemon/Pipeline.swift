@@ -28,11 +28,11 @@ final class Pipeline: Sendable {
         for destination in ending { destination.awaitStop(by: deadline, clock: clock) }
     }
 
-    /// Waits until every destination that is up has delivered what is below `position`, or the
+    /// Waits until every destination that is up has settled what is below `position`, or the
     /// deadline passes. One that is retrying or held is not waited for.
     func awaitDelivery(upTo position: UInt64, by deadline: Instant) {
         let pause = Doorbell()
-        func isBehind(_ status: DeliveryStatus) -> Bool { status.state == .up && status.positionDelivered < position }
+        func isBehind(_ status: DeliveryStatus) -> Bool { status.state == .up && status.positionSettled < position }
         while clock.now() < deadline, destinations.contains(where: { isBehind($0.worker.status) }) {
             pause.wait(until: clock.now() + .milliseconds(5))
         }

@@ -87,7 +87,7 @@ final class StatusCollector: Sendable {
 
 extension StatusReport.Destination {
     fileprivate init(_ status: DeliveryStatus, end: UInt64, wallClock: Int64, eventsPerSecond: Double) {
-        let lag = end > status.positionDelivered ? end - status.positionDelivered : 0
+        let lag = end > status.positionSettled ? end - status.positionSettled : 0
         self.init(
             state: State(status.state), position: status.positionSettled, delivered: status.delivered,
             filtered: status.filtered.values.reduce(0, +), deadLettered: status.deadLettered, retries: status.retries,
