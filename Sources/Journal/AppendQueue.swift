@@ -29,7 +29,7 @@ final class AppendQueue: Sendable {
     private let state: Mutex<State>
     private let clock: any Clock
     private let capacity: Int
-    private let largestRecord: Int
+    private let limits: BatchLimits
     private let bell: Doorbell
 
     /// - Parameters:
@@ -38,26 +38,26 @@ final class AppendQueue: Sendable {
     ///   - bell: rung when there is something to write.
     init(options: JournalOptions, clock: any Clock, next: UInt64, room: Int, bell: Doorbell) {
         capacity = options.queueBytes.paddedTo8
-        largestRecord = options.segmentSize - Segment.sealSize
+        limits = BatchLimits(segmentSize: options.segmentSize)
         self.clock = clock
         self.bell = bell
         state = Mutex(
             State(
-                front: CommitBuffer(capacity: capacity), spare: CommitBuffer(capacity: capacity), next: next, room: room,
-                closed: nil))
+                front: CommitBuffer(capacity: capacity, limits: limits),
+                spare: CommitBuffer(capacity: capacity, limits: limits), next: next, room: room, closed: nil))
     }
 
     func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> JournalAppend {
         guard !events.isEmpty else { return .queued(end: next) }
         let events = copy events
-        guard let (space, largest) = CommitBuffer.space(for: events, in: bytes.count, source: origin.source) else {
+        guard let (space, largest) = limits.space(for: events, in: bytes.count, source: origin.source) else {
             preconditionFailure("an event lies outside of the bytes that came with it")
         }
-        guard largest <= min(largestRecord, CommitBuffer.recordLimit), space <= capacity else {
+        guard largest <= limits.record, space <= capacity else {
             return .refused(
                 Refusal(
                     reason: .tooLarge,
-                    detail: "the journal takes events of \(min(largestRecord, CommitBuffer.recordLimit)) bytes and"
+                    detail: "the journal takes events of \(limits.record) bytes and"
                         + " \(capacity) bytes at once (journal.queue, journal.segment_size)"))
         }
         let now = clock.wallClock()

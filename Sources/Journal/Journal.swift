@@ -235,6 +235,8 @@ package final class Journal: Sendable {
     }
 
     private func write(_ writer: JournalWriter, _ onSpace: @Sendable () -> Void) {
+        // At the end: as many segments as what is queued may need.
+        var attempts = 2 * site.options.queueBytes / site.options.segmentSize + 3
         while true {
             ends.beat()
             let last = stopping.load(ordering: .acquiring)
@@ -245,8 +247,14 @@ package final class Journal: Sendable {
                 if !spare.isReady { keeperBell.ring() }
                 continue
             }
-            // Told to stop before there was nothing left to write, or nothing that can be written.
-            if last { break }
+            if last {
+                // What lacks may be the next segment only, and the keeper may be gone.
+                if outcome == .stuck, attempts > 0, (try? spare.prepare()) != nil {
+                    attempts -= 1
+                    continue
+                }
+                break
+            }
             if outcome == .stuck { keeperBell.ring() }
             let tick = site.clock.now() + .seconds(1)
             writerBell.wait(until: min(tick, writer.deadline ?? tick))
