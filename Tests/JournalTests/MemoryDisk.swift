@@ -181,8 +181,9 @@ private final class MemoryFile: DiskFile {
         try disk.check("pwrite", path)
         try disk.grow(by: offset + bytes.count - (try size()), path)
         inode.contents.withLock { contents in
-            while contents.current.count < offset + bytes.count { contents.current.append(0) }
-            for index in bytes.indices { contents.current[offset + index] = bytes[index] }
+            let missing = offset + bytes.count - contents.current.count
+            if missing > 0 { contents.current += [UInt8](repeating: 0, count: missing) }
+            unsafe bytes.withUnsafeBufferPointer { unsafe contents.current.replaceSubrange(offset..<offset + $0.count, with: $0) }
         }
     }
 
@@ -197,8 +198,7 @@ private final class MemoryFile: DiskFile {
 
     func truncate(to size: Int) throws(SystemError) {
         inode.contents.withLock { contents in
-            contents.current = Array(contents.current.prefix(size))
-            while contents.current.count < size { contents.current.append(0) }
+            contents.current = contents.current.prefix(size) + [UInt8](repeating: 0, count: max(0, size - contents.current.count))
         }
     }
 
