@@ -21,8 +21,10 @@ final class AppendQueue: Sendable {
         var room: Int
         /// Set while there is no next segment to be had.
         var shortage: Shortage?
-        /// Set while nothing can be written at all, and for good after the end.
+        /// Set while nothing can be written at all.
         var closed: String?
+        /// Set for good.
+        var isEnded = false
         var waiting = false
     }
 
@@ -62,6 +64,7 @@ final class AppendQueue: Sendable {
         }
         let now = clock.wallClock()
         let outcome = state.withLock { state -> JournalAppend in
+            if state.isEnded { return .refused(Refusal(reason: .journalFull, detail: "the daemon is stopping")) }
             if let detail = state.closed { return .refused(Refusal(reason: .journalFull, detail: detail)) }
             if let shortage = state.shortage, state.front.count + space > state.room {
                 switch shortage {
@@ -110,6 +113,9 @@ final class AppendQueue: Sendable {
 
     /// - Parameter detail: a sentence for clients; nil: open again.
     func close(_ detail: String?) { state.withLock { $0.closed = detail } }
+
+    /// Nothing more is taken, ever.
+    func end() { state.withLock { $0.isEnded = true } }
 
     /// Whether somebody was told to wait, and may now try again. Says so once.
     func spaceToTell() -> Bool {

@@ -24,6 +24,17 @@ import Testing
         #expect(rig.telemetry.counts()["journal_cursor_lost"] == nil)
     }
 
+    @Test func aCursorWithTooLargeAStateStaysWhereItIs() throws {
+        let rig = try Rig()
+        let journal = try rig.open()
+        defer { journal.stop() }
+        try journal.declare(destinations: [("d", 0)])
+        journal.advance("d", to: JournalCursor(position: 1, state: [UInt8](repeating: 1, count: 4096)))
+        journal.advance("d", to: JournalCursor(position: 2, state: [UInt8](repeating: 1, count: 4097)))
+        #expect(journal.cursor(of: "d")?.position == 1)
+        #expect(rig.telemetry.counts()["journal_file_problem"] == 1)
+    }
+
     @Test func cursorsAreBackAfterAPowerCut() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)

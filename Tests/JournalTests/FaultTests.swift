@@ -28,8 +28,14 @@ import Testing
         let disk = MemoryDisk()
         let rig = Rig(disk)
         disk.fail("fdatasync", "00000000000000000000.seg", code: EIO)
-        let journal = try rig.open()
-        try append(journal, [event(0)])
+        let journal = try rig.open(start: false)
+        let reader = journal.makeReader(from: 0)
+        var batch = EventBatch()
+        journal.start()
+        _ = offer(journal, [event(0)])
+        // A reader that was there all the time, in the file that is given up.
+        try eventually { try reader.read(into: &batch, maximumBytes: 1000) }
+        #expect(batch.events.map(\.position) == [0])
         #expect(try readAll(journal).map(\.json) == [event(0)])
         let survivor = Rig(disk.survivor())
         journal.stop()

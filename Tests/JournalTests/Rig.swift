@@ -1,4 +1,5 @@
 import Events
+import Foundation
 import Glibc
 import Journal
 import Platform
@@ -45,7 +46,8 @@ final class Rig: Sendable {
 
     /// On the machine's filesystem.
     init() throws {
-        var template = Array("/tmp/journal-test-XXXXXX".utf8CString)
+        let base = FileManager.default.temporaryDirectory.path()
+        var template = Array("\(base)/journal-test-XXXXXX".utf8CString)
         let made = unsafe template.withUnsafeMutableBufferPointer { buffer in
             guard let start = buffer.baseAddress else { return false }
             return unsafe mkdtemp(start) != nil
