@@ -21,15 +21,17 @@ final class AppendQueue: Sendable {
         var room: Int
         /// Set while there is no next segment to be had.
         var shortage: Shortage?
-        /// Set while nothing can be written at all, and for good after the end.
+        /// Set while nothing can be written at all.
         var closed: String?
+        /// Set for good.
+        var isEnded = false
         var waiting = false
     }
 
     private let state: Mutex<State>
     private let clock: any Clock
     private let capacity: Int
-    private let largestRecord: Int
+    private let limits: BatchLimits
     private let bell: Doorbell
 
     /// - Parameters:
@@ -38,30 +40,31 @@ final class AppendQueue: Sendable {
     ///   - bell: rung when there is something to write.
     init(options: JournalOptions, clock: any Clock, next: UInt64, room: Int, bell: Doorbell) {
         capacity = options.queueBytes.paddedTo8
-        largestRecord = options.segmentSize - Segment.sealSize
+        limits = BatchLimits(segmentSize: options.segmentSize)
         self.clock = clock
         self.bell = bell
         state = Mutex(
             State(
-                front: CommitBuffer(capacity: capacity), spare: CommitBuffer(capacity: capacity), next: next, room: room,
-                closed: nil))
+                front: CommitBuffer(capacity: capacity, limits: limits),
+                spare: CommitBuffer(capacity: capacity, limits: limits), next: next, room: room, closed: nil))
     }
 
     func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> JournalAppend {
         guard !events.isEmpty else { return .queued(end: next) }
         let events = copy events
-        guard let (space, largest) = CommitBuffer.space(for: events, in: bytes.count, source: origin.source) else {
+        guard let (space, largest) = limits.space(for: events, in: bytes.count, source: origin.source) else {
             preconditionFailure("an event lies outside of the bytes that came with it")
         }
-        guard largest <= min(largestRecord, CommitBuffer.recordLimit), space <= capacity else {
+        guard largest <= limits.record, space <= capacity else {
             return .refused(
                 Refusal(
                     reason: .tooLarge,
-                    detail: "the journal takes events of \(min(largestRecord, CommitBuffer.recordLimit)) bytes and"
+                    detail: "the journal takes events of \(limits.record) bytes and"
                         + " \(capacity) bytes at once (journal.queue, journal.segment_size)"))
         }
         let now = clock.wallClock()
         let outcome = state.withLock { state -> JournalAppend in
+            if state.isEnded { return .refused(Refusal(reason: .journalFull, detail: "the daemon is stopping")) }
             if let detail = state.closed { return .refused(Refusal(reason: .journalFull, detail: detail)) }
             if let shortage = state.shortage, state.front.count + space > state.room {
                 switch shortage {
@@ -110,6 +113,9 @@ final class AppendQueue: Sendable {
 
     /// - Parameter detail: a sentence for clients; nil: open again.
     func close(_ detail: String?) { state.withLock { $0.closed = detail } }
+
+    /// Nothing more is taken, ever.
+    func end() { state.withLock { $0.isEnded = true } }
 
     /// Whether somebody was told to wait, and may now try again. Says so once.
     func spaceToTell() -> Bool {

@@ -13,20 +13,16 @@ import Events
         var end: Int
     }
 
-    /// A batch takes no more records once its payload is this long: a reader verifies batches
-    /// whole, and holds at least one in memory.
-    static let batchLimit = 256 << 10
-    /// The largest record, its batch header included.
-    static let recordLimit = 16 << 20
-
     let capacity: Int
+    private let limits: BatchLimits
     private let memory: UnsafeMutableRawPointer
     private(set) var count = 0
     private(set) var marks: [Mark] = []
 
     /// - Parameter capacity: bytes; a multiple of eight. The kernel gives the memory as it is used.
-    init(capacity: Int) {
+    init(capacity: Int, limits: BatchLimits) {
         self.capacity = capacity
+        self.limits = limits
         unsafe memory = .allocate(byteCount: capacity, alignment: 4096)
     }
 
@@ -37,21 +33,6 @@ import Events
         marks.removeAll(keepingCapacity: true)
     }
 
-    /// What `append` may need at most.
-    /// - Returns: nil if an event does not lie within the bytes.
-    static func space(for events: Span<ScannedEvent>, in byteCount: Int, source: String) -> (total: Int, largest: Int)? {
-        var total = 0
-        var largest = 0
-        for index in events.indices {
-            let length = Int(events[index].length)
-            guard Int(events[index].offset) + length <= byteCount else { return nil }
-            total += RecordLayout.size(length)
-            largest = max(largest, RecordLayout.size(length))
-        }
-        let head = BatchHeader.size + source.utf8.count.paddedTo8
-        return (total + (total / batchLimit + 2) * head, largest + head)
-    }
-
     /// Copies events that were found to fit.
     func append(
         _ bytes: Span<UInt8>, _ events: Span<ScannedEvent>, from origin: Origin, position: UInt64, receivedAt: Int64
@@ -60,11 +41,12 @@ import Events
         unsafe bytes.withUnsafeBytes { source in
             var delay = openBatch(for: origin, position: next, receivedAt: receivedAt)
             for index in events.indices {
-                if count - marks[marks.count - 1].offset >= Self.batchLimit {
+                let event = events[index]
+                let last = marks[marks.count - 1]
+                if last.header.count > 0, count - last.offset + RecordLayout.size(Int(event.length)) > limits.batch {
                     beginBatch(for: origin, position: next, receivedAt: receivedAt)
                     delay = 0
                 }
-                let event = events[index]
                 unsafe put(event, UnsafeRawBufferPointer(rebasing: source[Int(event.offset)..<Int(event.offset) + Int(event.length)]), delay)
                 marks[marks.count - 1].header.count &+= 1
                 next &+= 1

@@ -1,5 +1,6 @@
 import Platform
 import Synchronization
+import Telemetry
 
 /// All destinations' cursors, and what the manifest knows of them. Any thread.
 final class CursorTable: Sendable {
@@ -88,9 +89,16 @@ final class CursorTable: Sendable {
         }
     }
 
-    /// Takes a cursor, unless it lies below the one there is.
+    /// Takes a cursor, unless it lies below the one there is, or is too large.
     func advance(_ name: String, to cursor: JournalCursor) {
-        precondition(cursor.state.count <= JournalCursor.stateLimit, "a cursor's state is at most 4 KiB")
+        guard cursor.state.count <= JournalCursor.stateLimit else {
+            // What it has is older: its destination gets events again, and loses none.
+            site.telemetry.emit(
+                JournalFile(
+                    detail: "destination \(name) wants to keep \(cursor.state.count) bytes with its cursor, and may keep"
+                        + " \(JournalCursor.stateLimit): its cursor stays where it is"))
+            return
+        }
         table.withLock { table in
             if let old = table.cursors[name], cursor.position < old.position || cursor == old { return }
             table.cursors[name] = cursor

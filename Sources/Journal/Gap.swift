@@ -8,6 +8,8 @@ package struct Gap: Sendable, Equatable {
         case interrupted
         /// A segment file is not there.
         case segmentMissing
+        /// Retention removed them while the destination was not configured, or somebody the files.
+        case removed
         /// The journal ends below a cursor: its last events are not there.
         case endMissing
 
@@ -16,6 +18,7 @@ package struct Gap: Sendable, Equatable {
             case .damaged: "damaged bytes"
             case .interrupted: "an interrupted write (never acknowledged)"
             case .segmentMissing: "a missing segment file"
+            case .removed: "events that a destination has not had were removed"
             case .endMissing: "the end of the journal lies below a cursor"
             }
         }

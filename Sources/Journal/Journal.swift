@@ -50,7 +50,8 @@
 //
 // Batches of a kind that a reader does not know are passed over; they take as many positions as they
 // have records. A flag in the high byte that it does not know makes a batch unreadable, one in the low
-// byte can be ignored. None is in use.
+// byte can be ignored. None is in use. A header of another version comes only with an incompatible bit
+// in the manifest.
 //
 // The payload of kind 1 is the source's name, padded with zeros to eight, then the records, each
 // 40 bytes, the event's JSON as the client sent it, and zeros up to a multiple of eight:
@@ -215,7 +216,7 @@ package final class Journal: Sendable {
     /// Writes and syncs what is queued, commits the cursors, and gives up the lock. Returns when that is
     /// done, or when the disk has refused it.
     package func stop() {
-        queue.close("the daemon is stopping")
+        queue.end()
         stopping.store(true, ordering: .releasing)
         let running = hands.withLock { hands in
             hands.isStopped = true
@@ -235,6 +236,8 @@ package final class Journal: Sendable {
     }
 
     private func write(_ writer: JournalWriter, _ onSpace: @Sendable () -> Void) {
+        // At the end: as many segments as what is queued may need.
+        var attempts = 2 * site.options.queueBytes / site.options.segmentSize + 3
         while true {
             ends.beat()
             let last = stopping.load(ordering: .acquiring)
@@ -245,8 +248,14 @@ package final class Journal: Sendable {
                 if !spare.isReady { keeperBell.ring() }
                 continue
             }
-            // Told to stop before there was nothing left to write, or nothing that can be written.
-            if last { break }
+            if last {
+                // What lacks may be the next segment only, and the keeper may be gone.
+                if outcome == .stuck, attempts > 0, (try? spare.prepare()) != nil {
+                    attempts -= 1
+                    continue
+                }
+                break
+            }
             if outcome == .stuck { keeperBell.ring() }
             let tick = site.clock.now() + .seconds(1)
             writerBell.wait(until: min(tick, writer.deadline ?? tick))
@@ -307,11 +316,11 @@ package final class Journal: Sendable {
     /// delivery, and takes these for all that are configured: only they hold segments. What is known
     /// already keeps its cursor.
     package func declare(destinations: [(name: String, start: UInt64)]) throws(JournalError) {
-        try cursors.declare(destinations)
         let first = firstPosition
+        try cursors.declare(destinations.map { ($0.name, max($0.start, first)) })
         for (name, position) in cursors.configured(below: first) {
             quarantine.report(
-                Gap(positions: position..<first, reason: .segmentMissing, path: "(below the cursor of \(name))", bytes: 0..<0),
+                Gap(positions: position..<first, reason: .removed, path: "the segments below the cursor of \(name)", bytes: 0..<0),
                 file: nil)
         }
     }

@@ -45,8 +45,8 @@ package struct JournalOptions: Sendable, Equatable {
                 .invalidOptions,
                 "journal.segment_size is \(segmentSize) bytes: give a multiple of 4 KiB from 64 KiB to 1 GiB")
         }
-        guard (64 << 10...1 << 30).contains(queueBytes) else {
-            throw JournalError(.invalidOptions, "journal.queue is \(queueBytes) bytes: give 64 KiB to 1 GiB")
+        guard (256 << 10...1 << 30).contains(queueBytes) else {
+            throw JournalError(.invalidOptions, "journal.queue is \(queueBytes) bytes: give 256 KiB to 1 GiB")
         }
         guard retainSize / 3 >= segmentSize else {
             throw JournalError(

@@ -43,7 +43,7 @@ package final class JournalReader {
                 let sealed = segment.isSealed
                 let limit = segment.readableBytes
                 if offset >= limit {
-                    guard sealed, let next = segments.after(segment) else { return false }
+                    guard sealed, let next = following(segment) else { return false }
                     leave(for: next)
                     continue
                 }
@@ -81,6 +81,15 @@ package final class JournalReader {
         self.segment = segment
         self.file = file
         return true
+    }
+
+    /// Where to go on. A file that failed before anything in it was durable is followed by another
+    /// segment of its own position.
+    private func following(_ segment: Segment) -> Segment? {
+        if let here = segments.containing(position), here !== segment, here.firstPosition >= segment.firstPosition {
+            return here
+        }
+        return segments.after(segment)
     }
 
     private func leave(for next: Segment) {

@@ -14,6 +14,6 @@ package struct JournalStatistics: Sendable, Equatable {
     /// Damage met since the start: at most a thousand, one by one.
     package var gaps: [Gap]
     package var gapCount: Int
-    /// Why events are not taken now; nil: they are.
+    /// Why events are not taken, now or once the current segment is full; nil: they are.
     package var problem: String?
 }

@@ -114,6 +114,7 @@ final class JournalWriter: @unchecked Sendable {
             }
             try writeWhatFits(buffer)
             if mark == buffer.marks.count { break }
+            precondition(current?.offset != 0, "the queue has let in a batch longer than a segment")
             try seal()
         }
         if site.options.sync == .always {

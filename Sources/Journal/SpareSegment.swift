@@ -10,13 +10,12 @@ final class SpareSegment: Sendable {
     /// Bytes that are written, and synced, at a time: group commits share the disk with this.
     private static let piece = 4 << 20
 
-    private struct State {
-        var ready = false
-        var problem: String?
-    }
+    private struct State { var ready = false }
 
     private let site: JournalSite
     private let state = Mutex(State())
+    /// Held while one is made: the keeper does, and at the end the writer may.
+    private let making = Mutex(())
 
     init(_ site: JournalSite) { self.site = site }
 
@@ -24,6 +23,10 @@ final class SpareSegment: Sendable {
 
     /// Makes one, unless there is one.
     func prepare() throws(SystemError) {
+        try making.withLock { _ throws(SystemError) in try make() }
+    }
+
+    private func make() throws(SystemError) {
         guard !isReady else { return }
         let size = site.options.segmentSize
         let path = site.path(Self.name)
@@ -62,8 +65,12 @@ final class SpareSegment: Sendable {
     func take(as position: UInt64) throws(SystemError) -> (segment: Segment, file: any DiskFile)? {
         guard isReady else { return nil }
         let path = site.path(Segment.name(position))
-        state.withLock { $0.ready = false }
-        try site.disk.rename(site.path(Self.name), to: path)
+        // Nobody makes one while one is ready, so that this does not wait; but nobody must take the
+        // file for the next one while it still has the spare's name.
+        try making.withLock { _ throws(SystemError) in
+            state.withLock { $0.ready = false }
+            try site.disk.rename(site.path(Self.name), to: path)
+        }
         try site.disk.syncDirectory(site.directory)
         let file = try site.disk.open(path, .readWrite)
         let segment = Segment(

@@ -1,0 +1,92 @@
+import Glibc
+import Journal
+import Platform
+import Testing
+
+@Suite struct DeadLetterTests {
+    private func letter(_ number: Int, size: Int = 50) -> DeadLetter {
+        DeadLetter(
+            position: UInt64(number), time: 1_700_000_000_000_000_000, attempts: 3, messageID: "m\(number)",
+            reason: "400 Bad Request", answer: "{\"error\":\"ünknown\"}", event: Array(event(number, size: size).utf8))
+    }
+
+    private func all(_ store: DeadLetterStore) throws -> [DeadLetter] {
+        var letters: [DeadLetter] = []
+        try store.forEach { letters.append($0) }
+        return letters
+    }
+
+    @Test func lettersAreReadBackInOrderAndAfterARestart() throws {
+        let rig = try Rig()
+        let journal = try rig.open()
+        defer { journal.stop() }
+        let store = try journal.deadLetters(of: "web/../hook", limit: 1 << 20)
+        try store.append([letter(1), letter(2)])
+        try store.append([letter(3, size: 4000)])
+        #expect(store.count == 3)
+        #expect(try all(store) == [letter(1), letter(2), letter(3, size: 4000)])
+        let again = try journal.deadLetters(of: "web/../hook", limit: 1 << 20)
+        #expect(again.count == 3 && again.bytes == store.bytes)
+        try again.append([letter(4)])
+        #expect(try all(again).map(\.position) == [1, 2, 3, 4])
+        #expect(try rig.disk.list(rig.path("dead-letters")) == ["web%2F..%2Fhook"])
+    }
+
+    @Test func theBoundOnBytesIsKept() throws {
+        let rig = try Rig()
+        let journal = try rig.open()
+        defer { journal.stop() }
+        let store = try journal.deadLetters(of: "d", limit: 20_000)
+        var taken = 0
+        var code: JournalError.Code?
+        while code == nil, taken < 100 {
+            do {
+                try store.append([letter(taken)])
+                taken += 1
+            } catch {
+                code = error.code
+            }
+        }
+        #expect(code == .full)
+        #expect(taken > 1 && store.bytes <= 20_000)
+        #expect(try all(store).count == taken)
+    }
+
+    @Test func aTornTailIsNoHindrance() throws {
+        let disk = MemoryDisk()
+        let rig = Rig(disk)
+        let journal = try rig.open()
+        defer { journal.stop() }
+        let store = try journal.deadLetters(of: "d", limit: 1 << 20)
+        try store.append([letter(1)])
+        let first = store.bytes
+        try store.append([letter(2)])
+        let path = "/journal/dead-letters/d/00000000000000000000.seg"
+        let whole = try #require(disk.contents(path))
+        for cut in stride(from: first, to: whole.count, by: 7) {
+            disk.change(path) { $0 = Array(whole.prefix(cut)) }
+            let again = try journal.deadLetters(of: "d", limit: 1 << 20)
+            #expect(again.count == 1)
+            #expect(try all(again) == [letter(1)])
+        }
+        let again = try journal.deadLetters(of: "d", limit: 1 << 20)
+        try again.append([letter(3)])
+        #expect(try all(again).map(\.position) == [1, 3])
+        #expect(try all(journal.deadLetters(of: "d", limit: 1 << 20)).map(\.position) == [1, 3])
+    }
+
+    @Test func afterAFailedSyncAnotherFileIsUsed() throws {
+        let disk = MemoryDisk()
+        let rig = Rig(disk)
+        let journal = try rig.open()
+        let store = try journal.deadLetters(of: "d", limit: 1 << 20)
+        disk.fail("fdatasync", "dead-letters", code: EIO)
+        #expect(throws: JournalError.self) { try store.append([letter(1)]) }
+        try store.append([letter(1)])
+        let survivor = Rig(disk.survivor())
+        journal.stop()
+        let again = try survivor.open()
+        #expect(try all(again.deadLetters(of: "d", limit: 1 << 20)) == [letter(1)])
+        again.stop()
+    }
+}

@@ -1,0 +1,114 @@
+import Events
+import Glibc
+import Journal
+import Platform
+import Testing
+
+@Suite struct FaultTests {
+    @Test func afterAFailedSyncTheFileIsGivenUpAndNothingIsLost() throws {
+        let disk = MemoryDisk()
+        let rig = Rig(disk)
+        let journal = try rig.open()
+        try append(journal, [event(0), event(1)])
+        try eventually { disk.contents("/journal/spare") != nil }
+        disk.fail("fdatasync", "00000000000000000000.seg", code: EIO)
+        try append(journal, [event(2), event(3)])
+        #expect(rig.segmentNames == ["00000000000000000000.seg", "00000000000000000002.seg"])
+        #expect(journal.statistics().problem == nil)
+        #expect(try readAll(journal).map(\.json) == (0..<4).map { event($0) })
+        let survivor = Rig(disk.survivor())
+        journal.stop()
+        let again = try survivor.open()
+        #expect(try readAll(again).map(\.json) == (0..<4).map { event($0) })
+        #expect(again.statistics().gapCount == 0)
+        again.stop()
+    }
+
+    @Test func aFailedSyncOfASegmentsFirstWriteGivesItsNameToAnother() throws {
+        let disk = MemoryDisk()
+        let rig = Rig(disk)
+        disk.fail("fdatasync", "00000000000000000000.seg", code: EIO)
+        let journal = try rig.open(start: false)
+        let reader = journal.makeReader(from: 0)
+        var batch = EventBatch()
+        journal.start()
+        _ = offer(journal, [event(0)])
+        // A reader that was there all the time, in the file that is given up.
+        try eventually { try reader.read(into: &batch, maximumBytes: 1000) }
+        #expect(batch.events.map(\.position) == [0])
+        #expect(try readAll(journal).map(\.json) == [event(0)])
+        let survivor = Rig(disk.survivor())
+        journal.stop()
+        let again = try survivor.open()
+        #expect(try readAll(again).map(\.json) == [event(0)])
+        again.stop()
+    }
+
+    @Test func aDiskThatAlwaysFailsIsToldToClientsAndReadersGoOn() throws {
+        let disk = MemoryDisk()
+        let rig = Rig(disk)
+        let journal = try rig.open()
+        defer { journal.stop() }
+        try append(journal, [event(0)])
+        disk.fail("fdatasync", ".seg", code: EIO, times: .max)
+        #expect(offer(journal, [event(1)]) == .queued(end: 2))
+        try eventually { journal.statistics().problem != nil }
+        guard case .refused(let refusal) = offer(journal, [event(2)]) else {
+            Issue.record("taken though nothing can be written")
+            return
+        }
+        #expect(refusal.reason == .journalFull && refusal.detail.contains("fdatasync"))
+        #expect(journal.durableEnd == 1)
+        #expect(try readAll(journal).map(\.json) == [event(0)])
+        // When the disk is well again, what was queued is written and more is taken.
+        disk.heal()
+        try eventually { journal.durableEnd == 2 && journal.statistics().problem == nil }
+        try append(journal, [event(2)])
+        #expect(try readAll(journal).map(\.json) == (0..<3).map { event($0) })
+    }
+
+    @Test func aFullDiskIsRefusedBeforeTheWriteAndForgottenWhenItIsNot() throws {
+        let disk = MemoryDisk()
+        let rig = Rig(disk)
+        // Two segments, and too little for a third.
+        disk.capacity = 160 << 10
+        let journal = try rig.open()
+        defer { journal.stop() }
+        var taken = 0
+        var refusal: Refusal?
+        while refusal == nil, taken < 1000 {
+            switch offer(journal, [event(taken, size: 500)]) {
+            case .queued(let end):
+                taken += 1
+                try eventually { journal.durableEnd == end || journal.statistics().problem != nil }
+            case .refused(let why): refusal = why
+            case .busy: usleep(1000)
+            }
+        }
+        #expect(refusal?.reason == .journalFull)
+        #expect(refusal?.detail == "the journal's filesystem is full")
+        #expect(taken > 150 && taken < 240)
+        try eventually("what was taken is durable") { journal.durableEnd == UInt64(taken) }
+        #expect(try readAll(journal).count == taken)
+        disk.capacity = 1 << 20
+        try eventually { journal.statistics().problem == nil }
+        try append(journal, [event(taken, size: 500)])
+    }
+
+    @Test func aReadThatFailsIsTriedAgainAndSkipsNothing() throws {
+        let disk = MemoryDisk()
+        let rig = Rig(disk)
+        let journal = try rig.open()
+        defer { journal.stop() }
+        try append(journal, [event(0), event(1)])
+        let reader = journal.makeReader(from: 0)
+        var batch = EventBatch()
+        disk.fail("pread", ".seg", code: EIO)
+        #expect(throws: JournalError.self) { try reader.read(into: &batch, maximumBytes: 1000) }
+        disk.fail("open", ".seg", code: EMFILE)
+        #expect(throws: JournalError.self) { try reader.read(into: &batch, maximumBytes: 1000) }
+        #expect(try reader.read(into: &batch, maximumBytes: 1000))
+        #expect(batch.events.map(\.position) == [0, 1])
+        #expect(journal.statistics().gapCount == 0)
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import Journal
+import Testing
+
+/// The format's description is enough to read a journal: a program in another language, written
+/// from it, does.
+@Suite struct OtherLanguageTests {
+    private static let python = "/usr/bin/python3"
+
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: python), "python3 is not installed"))
+    func aReaderInPythonFindsEveryEvent() throws {
+        let rig = try Rig()
+        let journal = try rig.open()
+        try journal.declare(destinations: [("a destination", 0)])
+        var expected: [String] = []
+        for number in 0..<100 {
+            rig.clock.advance(.milliseconds(number))
+            let text = event(number, size: 900 + number)
+            try append(journal, [text])
+            expected.append("\(number) \(rig.clock.wallClock()) app \(text)")
+        }
+        journal.stop()
+        #expect(rig.segmentNames.count == 2)
+        // Damage, which it reads over as we do.
+        try rig.overwrite(rig.path(rig.segmentNames[0]), [0x21], at: 200)
+        expected.removeFirst()
+
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(filePath: Self.python)
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "read_journal.py")
+        process.arguments = [script.path(), rig.directory]
+        process.standardOutput = output
+        try process.run()
+        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        #expect(text.split(separator: "\n").map(String.init) == expected)
+    }
+}

@@ -1,0 +1,120 @@
+import Events
+import Journal
+import Platform
+import Telemetry
+import Testing
+
+@Suite struct RetentionTests {
+    private func fill(_ journal: Journal, _ count: Int = 1) throws {
+        for number in 0..<count * 125 { try append(journal, [event(number, size: 450)]) }
+    }
+
+    private var tight: JournalOptions {
+        var options = Rig.small
+        options.retainSize = 6 * options.segmentSize
+        return options
+    }
+
+    @Test func nothingGoesBeforeSomebodySaidWhatIsConfigured() throws {
+        let rig = try Rig()
+        var options = tight
+        options.retainTime = .zero
+        let journal = try rig.open(options)
+        try fill(journal, 3)
+        rig.clock.advance(.seconds(3600))
+        try journal.commit()
+        #expect(journal.firstPosition == 0)
+        try journal.declare(destinations: [])
+        try eventually { journal.firstPosition > 0 }
+        journal.stop()
+    }
+
+    @Test func whatIsSettledAndOldGoes() throws {
+        let rig = try Rig()
+        var options = Rig.small
+        options.retainTime = .seconds(600)
+        let journal = try rig.open(options)
+        defer { journal.stop() }
+        try journal.declare(destinations: [("d", 0)])
+        try fill(journal, 3)
+        let second = try #require(UInt64(rig.segmentNames[1].prefix(20)))
+        rig.clock.advance(.seconds(700))
+        journal.advance("d", to: JournalCursor(position: second))
+        try eventually { journal.firstPosition == second }
+        try eventually { rig.segmentNames.first.flatMap { UInt64($0.prefix(20)) } == second }
+        // The rest is as old, but not settled.
+        try journal.commit()
+        #expect(journal.firstPosition == second)
+        #expect(try readAll(journal).first?.position == second)
+    }
+
+    @Test func whatIsSettledGoesWhenItIsTooMuch() throws {
+        let rig = try Rig()
+        let journal = try rig.open(tight)
+        defer { journal.stop() }
+        try journal.declare(destinations: [("d", 0)])
+        for _ in 0..<12 {
+            try fill(journal)
+            journal.advance("d", to: JournalCursor(position: journal.durableEnd))
+            try journal.commit()
+        }
+        #expect(journal.firstPosition > 0)
+        #expect(journal.statistics().bytes <= tight.retainSize)
+        #expect(journal.statistics().gapCount == 0)
+    }
+
+    @Test func aDestinationThatIsBehindMakesClientsWaitOrBeTold() throws {
+        for whenFull in [JournalOptions.WhenFull.block, .reject] {
+            let rig = try Rig()
+            var options = tight
+            options.whenFull = whenFull
+            let journal = try rig.open(options, start: false)
+            let space = Doorbell()
+            journal.start(onSpace: { space.ring() })
+            try journal.declare(destinations: [("behind", 0)])
+            var outcome = JournalAppend.queued(end: 0)
+            for number in 0..<3000 {
+                outcome = offer(journal, [event(number, size: 450)])
+                guard case .queued(let end) = outcome else { break }
+                try eventually { journal.durableEnd >= end || journal.statistics().problem != nil }
+            }
+            switch whenFull {
+            case .block: #expect(outcome == .busy)
+            default:
+                guard case .refused(let refusal) = outcome else {
+                    Issue.record("not refused")
+                    break
+                }
+                #expect(refusal.reason == .journalFull && refusal.detail.contains("a destination is behind"))
+            }
+            #expect(journal.firstPosition == 0)
+            #expect(journal.statistics().bytes <= options.retainSize)
+            let taken = journal.statistics().next
+            try eventually("what was taken is durable") { journal.durableEnd == taken }
+            // Room again, and whoever waits is told.
+            journal.advance("behind", to: JournalCursor(position: taken))
+            if whenFull == .block { #expect(space.wait(until: SystemClock().now() + .seconds(20))) }
+            try eventually { journal.statistics().problem == nil }
+            try append(journal, [event(1)])
+            journal.stop()
+        }
+    }
+
+    @Test func dropOldestMovesWhoIsBehindAndCountsIt() throws {
+        let rig = try Rig()
+        var options = tight
+        options.whenFull = .dropOldest
+        let journal = try rig.open(options)
+        try journal.declare(destinations: [("behind", 0)])
+        journal.advance("behind", to: JournalCursor(position: 1, state: [9]))
+        try fill(journal, 10)
+        let cursor = try #require(journal.cursor(of: "behind"))
+        #expect(cursor.position > 1 && cursor.state == [9])
+        #expect(cursor.position <= journal.firstPosition)
+        #expect(rig.telemetry.counts()["journal_dropped_oldest"] ?? 0 > 0)
+        journal.stop()
+        let again = try rig.open(options)
+        #expect(again.cursor(of: "behind") == cursor)
+        again.stop()
+    }
+}
