@@ -64,12 +64,11 @@ struct BatchBuilder {
         spare.append(finished)
     }
 
-    /// Forgets all events.
-    mutating func removeAll() {
-        sealed = nil
-        batch.removeAll()
-        events = 0
-        bytes = 0
+    /// Gives the memory back, where nothing is collected.
+    mutating func releaseMemory() {
+        guard isEmpty else { return }
+        spare = []
+        batch = OutboundBatch()
     }
 
     private var isFull: Bool { events >= maximumEvents || bytes >= maximumBytes }

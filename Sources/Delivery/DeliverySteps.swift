@@ -170,6 +170,9 @@ extension DeliveryWorker {
             checkpointed = position
             unsavedSince = nil
             trouble.reset()
+            // Once an interval at most: what that costs a busy worker does not show, and an idle one
+            // among hundreds keeps nothing.
+            if window.count == 0 { intake?.releaseMemory() }
         } catch {
             restart("what it was given cannot be made durable", error, now)
         }

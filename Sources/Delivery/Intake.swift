@@ -47,6 +47,14 @@ struct Intake {
         return true
     }
 
+    /// Gives back the memory of a busy time, if that is over.
+    mutating func releaseMemory() {
+        guard isExhausted, next == inbound.events.count, builder.isEmpty else { return }
+        inbound = EventBatch()
+        next = 0
+        builder.releaseMemory()
+    }
+
     /// Hands over the counts of filtered events.
     mutating func takeFiltered(_ take: (String, UInt64) -> Void) {
         guard !filtered.isEmpty else { return }
@@ -62,11 +70,14 @@ struct Intake {
         self.reader = reader
         inbound.removeAll()
         next = 0
+        var isComplete = false
+        // A read that failed in the middle comes again from its beginning.
+        defer { if !isComplete { inbound.removeAll() } }
         guard try reader.read(into: &inbound, maximumBytes: Self.readSize) else {
-            inbound.removeAll()
             isExhausted = true
             return false
         }
+        isComplete = true
         if inbound.events.isEmpty { position = max(position, inbound.next) }
         return true
     }

@@ -57,7 +57,14 @@ final class FakeLog: EventLog {
 
         func read(into batch: inout EventBatch, maximumBytes: Int) throws -> Bool {
             let state = log.state.withLock { $0 }
-            if state.failing { throw Broken("pread: input/output error") }
+            if state.failing {
+                // In the middle: something is in the batch already.
+                batch.events = [
+                    EventRecord(
+                        position: next, receivedAt: 0, offset: 0, length: 0, origin: 0, index: EventIndex(kind: .track))
+                ]
+                throw Broken("pread: input/output error")
+            }
             batch.removeAll()
             guard next < state.end else { return false }
             batch.origins.append(Origin(source: "apps", uid: 7, gid: 7, pid: 7))

@@ -131,6 +131,8 @@ package final class FileDestination: Destination {
     package func checkpoint() throws -> [UInt8]? {
         if let failure { throw failure }
         try sync()
+        // Between bursts it need not lie around.
+        compressed = []
         return state?.encoded
     }
 
