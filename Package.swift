@@ -97,6 +97,8 @@ let package = Package(
             name: "ConsolePlugin", dependencies: ["CPenstockPlugin"], path: "Plugins/Console", publicHeadersPath: ".",
             cSettings: cRules),
 
+        // What several test targets need.
+        .target(name: "TestSupport", dependencies: ["Platform"], path: "Tests/Support/TestSupport", swiftSettings: rules),
         tests("EventsTests", ["Events"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),
         tests("JournalTests", ["Journal", "Events", "Platform", "Telemetry", "CISAL"]),
@@ -105,10 +107,12 @@ let package = Package(
         tests("DeliveryTests", ["Delivery", "Events", "Platform", "Telemetry"]),
         tests(
             "DestinationsTests",
-            ["Destinations", "Delivery", "Events", "Platform", "Telemetry", "CZlib", "CSQLite", "CPenstockPlugin"]),
+            [
+                "Destinations", "Delivery", "Events", "Platform", "Telemetry", "CZlib", "CZstd", "CSQLite", "CPenstockPlugin", "TestSupport",
+            ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
-        tests("EndToEndTests", ["Control", "Platform"]),
+        tests("EndToEndTests", ["Control", "Platform", "TestSupport", "penstockd", "PenstockCommand"]),
     ],
     cxxLanguageStandard: .cxx17
 )

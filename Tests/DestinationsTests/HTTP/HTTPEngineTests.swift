@@ -2,6 +2,7 @@ import Delivery
 import Destinations
 import Platform
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct HTTPEngineTests {

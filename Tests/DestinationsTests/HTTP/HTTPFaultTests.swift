@@ -3,6 +3,7 @@ import Destinations
 import Events
 import Glibc
 import Platform
+import TestSupport
 import Testing
 
 /// What a server or a network can do wrong, and what becomes of the events.

@@ -3,6 +3,7 @@ import Delivery
 import Destinations
 import Glibc
 import Platform
+import TestSupport
 import Testing
 
 /// The exact requests, as a server sees them.

@@ -4,6 +4,7 @@ import Events
 import Platform
 import Synchronization
 import Telemetry
+import TestSupport
 import Testing
 
 /// A real worker that feeds a real HTTP destination on the engine's thread, through whatever a

@@ -5,8 +5,8 @@ import Synchronization
 /// An HTTP/1.1 server that does to each request what the script says, right or wrong: the first
 /// request gets the first reply, and so on; the last reply is for all that follow. A thread for each
 /// connection. Its end closes every connection.
-final class ScriptedServer: @unchecked Sendable {
-    enum Reply: Sendable {
+package final class ScriptedServer: @unchecked Sendable {
+    package enum Reply: Sendable {
         case status(Int, headers: [String] = [], body: String = "")
         /// A 200 with so many bytes of body, or as many of them as the client takes.
         case huge(Int)
@@ -24,16 +24,16 @@ final class ScriptedServer: @unchecked Sendable {
         case answerThenClose
     }
 
-    struct Request: Sendable {
+    package struct Request: Sendable {
         /// Method, path and version.
-        var line: String
+        package var line: String
         /// Names in lower case.
-        var headers: [String: String]
-        var body: [UInt8]
+        package var headers: [String: String]
+        package var body: [UInt8]
         /// Which connection it came on, from 0.
-        var connection: Int
+        package var connection: Int
 
-        var text: String { String(decoding: body, as: UTF8.self) }
+        package var text: String { String(decoding: body, as: UTF8.self) }
     }
 
     private struct State {
@@ -44,25 +44,25 @@ final class ScriptedServer: @unchecked Sendable {
         var stopped = false
     }
 
-    let port: UInt16
+    package let port: UInt16
     private let listener: Int32
     private let script: [Reply]
     private let state = Mutex(State())
 
     /// - Parameter unixSocket: listen there instead of at a free port of 127.0.0.1.
-    init(_ script: [Reply], unixSocket: String? = nil) throws {
+    package init(_ script: [Reply], unixSocket: String? = nil) throws {
         self.script = script
         (listener, port) = try unixSocket.map { (try Self.listen(at: $0), 0) } ?? Self.listenAtFreePort()
         let accepting = WorkerThread(name: "accept") { [self] in acceptConnections() }
         state.withLock { $0.threads.append(accepting) }
     }
 
-    var url: String { "http://127.0.0.1:\(port)/in" }
-    var requests: [Request] { state.withLock { $0.requests } }
-    var connections: Int { state.withLock { $0.connections } }
+    package var url: String { "http://127.0.0.1:\(port)/in" }
+    package var requests: [Request] { state.withLock { $0.requests } }
+    package var connections: Int { state.withLock { $0.connections } }
 
     /// Ends everything and waits for it.
-    func stop() {
+    package func stop() {
         state.withLock { state in
             state.stopped = true
             for connection in state.open { shutdown(connection, Int32(SHUT_RDWR)) }
