@@ -73,7 +73,7 @@ struct FilterErrorTests {
             filter: "lowercase(event)", column: 0, length: 16, message: "a condition was expected here, this is a string",
             hint: "compare it with something, as in: type = \"track\""),
         Case(
-            filter: "a.b. = 1", column: 4, length: 1, message: "a field name was expected here, found  ",
+            filter: "a.b. = 1", column: 4, length: 1, message: "a field name was expected here, found a space",
             hint: "a dot stands between two names; one that belongs to a name is written \\."),
         Case(
             filter: "größe = 1", column: 2, length: 2, message: "ö was not expected here",

@@ -311,7 +311,7 @@ struct SetTests {
                 row(["type"], true, 0, 4, "the kind of an event cannot be changed"),
                 row(["a..b"], true, 2, 1, "a field name was expected here, found ."),
                 row(["c"], false, 0, 10, "}} was expected behind this path"),
-                row(["d", "1"], false, 3, 1, "  was not expected here"),
+                row(["d", "1"], false, 3, 1, "a space was not expected here"),
                 row(["e", "$path"], true, 0, 5, "$path is not known here"),
                 row(["f"], false, 0, 0, "JSON has no number inf"),
                 row(["g"], true, 0, 1, "g and g.h overlap"),

@@ -36,7 +36,6 @@ extension Span<UInt8> {
 extension [UInt8] {
     /// Repeats a piece of itself at the end.
     mutating func append(copyOf range: Range<Int>) {
-        reserveCapacity(count + range.count)
         for i in range {
             let byte = self[i]
             append(byte)

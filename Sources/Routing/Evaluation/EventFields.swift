@@ -13,8 +13,6 @@ final class EventFields {
     private var isRead = false
     /// The event's bytes were not JSON after all; its values count as missing.
     private(set) var isUnreadable = false
-    /// What functions make while a filter runs.
-    var scratch: [UInt8] = []
 
     init(_ table: PathTable) {
         paths = PathSet(table.paths)

@@ -44,12 +44,13 @@ struct FilterCompiler {
             return add(.any(first: range.lowerBound, end: range.upperBound))
         case .compare(let comparison, let left, let right):
             if let mask = Self.kindMask(comparison, left, right) { return add(.kind(mask: mask)) }
+            if let node = indexedEquality(comparison, left, right) { return node }
             return add(.compare(comparison, value(left, &table), value(right, &table)))
         case .isIn(.path(.type), .list(let items)):
             return add(.kind(mask: Self.kindMask(items)))
         case .isIn(let item, .list(let items)):
-            lists.append(FilterProgram.ConstantList(items))
-            let list = Int32(lists.count - 1)
+            let list = store(list: items)
+            if case .path(let path) = item, let field = IndexedField(path) { return add(.isIndexedIn(field, list: list)) }
             return add(.isInConstants(value(item, &table), list: list))
         case .isIn(let item, let list): return add(.isIn(value(item, &table), value(list, &table)))
         case .call(.contains, let arguments): return pair(arguments, &table, FilterProgram.Node.contains)
@@ -102,6 +103,25 @@ struct FilterCompiler {
         return slice
     }
 
+    private mutating func store(list items: [Expression]) -> Int32 {
+        lists.append(FilterProgram.ConstantList(items))
+        return Int32(lists.count - 1)
+    }
+
+    /// `event = "Signed Up"` is `event in ["Signed Up"]`, which the index answers.
+    private mutating func indexedEquality(_ comparison: Comparison, _ left: Expression, _ right: Expression) -> Int32? {
+        guard comparison == .equal || comparison == .notEqual else { return nil }
+        let pair: (path: FieldPath, literal: Expression)
+        switch (left, right) {
+        case (.path(let path), let other) where !other.hasPath: pair = (path, other)
+        case (let other, .path(let path)) where !other.hasPath: pair = (path, other)
+        default: return nil
+        }
+        guard let field = IndexedField(pair.path) else { return nil }
+        let isEqual = add(.isIndexedIn(field, list: store(list: [pair.literal])))
+        return comparison == .equal ? isEqual : add(.not(isEqual))
+    }
+
     /// `type = "track"` becomes a look at one bit.
     private static func kindMask(_ comparison: Comparison, _ left: Expression, _ right: Expression) -> UInt8? {
         let literal: Expression
@@ -121,16 +141,6 @@ struct FilterCompiler {
             guard case .string(let text) = name, let kind = EventKind(name: text) else { return mask }
             return mask | 1 << kind.rawValue
         }
-    }
-}
-
-extension FilterProgram.ConstantList {
-    init(_ items: [Expression]) {
-        strings = ByteStringSet(items.compactMap { if case .string(let text) = $0 { text } else { nil } })
-        numbers = items.compactMap { if case .number(let number) = $0 { number } else { nil } }
-        hasNull = items.contains(.null)
-        hasTrue = items.contains(.bool(true))
-        hasFalse = items.contains(.bool(false))
     }
 }
 

@@ -3,9 +3,36 @@ import Events
 extension FilterProgram {
     /// Whether the event passes.
     func matches(_ view: borrowing EventView) -> Bool {
-        if case .kind(let mask) = nodes[root] { return mask & 1 << view.index.kind.rawValue != 0 }
+        if let answer = answer(root, view) { return answer }
         var evaluation = FilterEvaluation(self, view)
         return evaluation.condition(root)
+    }
+
+    /// What the event's index alone decides, at next to no cost; nil: it takes an evaluation.
+    private func answer(_ node: Int, _ view: borrowing EventView) -> Bool? {
+        switch nodes[node] {
+        case .constant(let value): return value
+        case .kind(let mask): return mask & 1 << view.index.kind.rawValue != 0
+        case .isIndexedIn(let field, let list):
+            let (slice, escaped) = field.slice(in: view.index)
+            guard !escaped else { return nil }
+            guard slice.isPresent else { return lists[Int(list)].hasNull }
+            return lists[Int(list)].strings.contains(view.bytes(slice))
+        case .not(let operand): return answer(Int(operand), view).map { !$0 }
+        case .all(let first, let end):
+            for i in Int(first)..<Int(end) {
+                guard let answer = answer(Int(children[i]), view) else { return nil }
+                if !answer { return false }
+            }
+            return true
+        case .any(let first, let end):
+            for i in Int(first)..<Int(end) {
+                guard let answer = answer(Int(children[i]), view) else { return nil }
+                if answer { return true }
+            }
+            return false
+        default: return nil
+        }
     }
 }
 
@@ -48,6 +75,9 @@ struct FilterEvaluation: ~Escapable {
 
     private mutating func comparison(_ node: Int) -> Bool {
         switch program.nodes[node] {
+        case .isIndexedIn(let field, let list):
+            let item = value(of: field)
+            return isMember(item, of: program.lists[Int(list)])
         case .isInConstants(let item, let list):
             let item = value(Int(item))
             return isMember(item, of: program.lists[Int(list)])
@@ -99,17 +129,21 @@ struct FilterEvaluation: ~Escapable {
         switch program.nodes[node] {
         case .literal(let value): return value
         case .field(let path): return load(view.value(Int(path)))
-        case .indexed(let field):
-            let (slice, escaped) = field.slice(in: view.index)
-            guard slice.isPresent else { return .null }
-            return escaped ? decoded(slice) : .string(.event, slice)
+        case .indexed(let field): return value(of: field)
         case .kindName: return made(view.index.kind.name)
         case .call(let function, let operand):
             let operand = value(Int(operand))
             return call(function, operand)
-        case .constant, .isTrue, .kind, .not, .all, .any, .compare, .isInConstants, .isIn, .contains, .match, .bool:
+        case .constant, .isTrue, .kind, .not, .all, .any, .compare, .isInConstants, .isIndexedIn, .isIn, .contains,
+            .match, .bool:
             return .bool(condition(node))
         }
+    }
+
+    private mutating func value(of field: IndexedField) -> Value {
+        let (slice, escaped) = field.slice(in: view.index)
+        guard slice.isPresent else { return .null }
+        return escaped ? decoded(slice) : .string(.event, slice)
     }
 
     private mutating func call(_ function: FilterFunction, _ operand: Value) -> Value {
@@ -133,7 +167,7 @@ struct FilterEvaluation: ~Escapable {
     }
 
     /// Bytes of a string, items of a list; what has no length has length 0.
-    private mutating func length(of value: Value) -> Int64 {
+    private func length(of value: Value) -> Int64 {
         switch value.kind {
         case .string: return Int64(value.length)
         case .list:
@@ -148,8 +182,11 @@ struct FilterEvaluation: ~Escapable {
 
     private mutating func changed(_ value: Value, _ to: TextCase) -> Value {
         guard value.kind == .string else { return .null }
-        let start = scratch.count
-        copyToScratch(value)
+        // What another function has just made is changed where it is: calls within calls take no
+        // more memory than one.
+        let isLast = value.source == .scratch && value.range.upperBound == scratch.count
+        let start = isLast ? value.range.lowerBound : scratch.count
+        if !isLast { copyToScratch(value) }
         to.apply(to: &scratch, from: start)
         return madeText(from: start)
     }
@@ -165,7 +202,7 @@ struct FilterEvaluation: ~Escapable {
     }
 
     /// False are null, false, 0, "", "false", [] and {}.
-    private mutating func isTruthy(_ value: Value) -> Bool {
+    private func isTruthy(_ value: Value) -> Bool {
         switch value.kind {
         case .null: return false
         case .bool: return value.isTrue

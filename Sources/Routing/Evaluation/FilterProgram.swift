@@ -18,6 +18,8 @@ final class FilterProgram: Sendable {
         case compare(Comparison, Int32, Int32)
         /// In the constant list of this number.
         case isInConstants(Int32, list: Int32)
+        /// The same for a field that the event's index knows.
+        case isIndexedIn(IndexedField, list: Int32)
         case isIn(Int32, Int32)
         case contains(Int32, Int32)
         case match(Int32, Int32)
@@ -31,12 +33,21 @@ final class FilterProgram: Sendable {
     }
 
     /// The right side of an `in` that is written out.
-    struct ConstantList: Sendable {
-        var strings: ByteStringSet
-        var numbers: [JSONNumber]
-        var hasNull: Bool
-        var hasTrue: Bool
-        var hasFalse: Bool
+    final class ConstantList: Sendable {
+        let strings: ByteStringSet
+        let numbers: [JSONNumber]
+        let hasNull: Bool
+        let hasTrue: Bool
+        let hasFalse: Bool
+
+        /// - Parameter items: literals.
+        init(_ items: [Expression]) {
+            strings = ByteStringSet(items.compactMap { if case .string(let text) = $0 { text } else { nil } })
+            numbers = items.compactMap { if case .number(let number) = $0 { number } else { nil } }
+            hasNull = items.contains(.null)
+            hasTrue = items.contains(.bool(true))
+            hasFalse = items.contains(.bool(false))
+        }
     }
 
     let nodes: [Node]

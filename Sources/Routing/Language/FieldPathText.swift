@@ -65,11 +65,12 @@ extension FieldPath {
         }
         let end = position + length(text, at: position)
         let character = String(decoding: text[position..<end], as: UTF8.self)
+        let shown = character == " " ? "a space" : character
         if position > 0, text[position - 1] == UInt8(ascii: ".") || text[position] == UInt8(ascii: ".") {
-            return FilterError(position..<end, "a field name was expected here, found \(character)",
+            return FilterError(position..<end, "a field name was expected here, found \(shown)",
                 hint: "a dot stands between two names; one that belongs to a name is written \\.")
         }
-        return FilterError(position..<end, "\(character) was not expected here",
+        return FilterError(position..<end, "\(shown) was not expected here",
             hint: "in a field's name it is written \\\(character)")
     }
 
