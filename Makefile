@@ -7,13 +7,15 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test build bench install clean setup
+.PHONY: help run test build bench install install-files clean setup
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 DESTDIR ?=
 
 release := .build/release
+# What `install-files` installs: the tests install a debug build into a throw-away system.
+binaries ?= $(release)
 plugins := libsqlite.so libconsole.so
 
 # To build: the compiler's own needs (libc6-dev, g++ for the C++ headers, binutils for the
@@ -21,7 +23,7 @@ plugins := libsqlite.so libconsole.so
 packages := git ca-certificates binutils g++ libc6-dev pkg-config patchelf \
 	libsystemd-dev libcurl4-openssl-dev libsimdjson-dev zlib1g-dev libzstd-dev libisal-dev libsqlite3-dev
 # To test and to show: HTTP servers and clients, what the plugin wrote, a systemd of the tests' own.
-packages += python3 curl sqlite3 systemd dbus libnss-systemd util-linux mount bsdutils
+packages += python3 curl openssl sqlite3 tzdata systemd dbus libnss-systemd util-linux mount bsdutils
 
 help:
 	@echo 'make run      build, start, send real events, show what arrives where'
@@ -54,13 +56,15 @@ bench: build
 
 # The installed programs find the Swift runtime beside them, whatever is on the machine: the
 # path of the toolchain that built them is replaced.
-install: build
+install: build install-files
+
+install-files:
 	@echo '==> installing to $(DESTDIR)$(PREFIX)'
 	@install -d '$(DESTDIR)$(PREFIX)'/{bin,include,lib/penstock/plugins}
 	@install -d '$(DESTDIR)$(PREFIX)'/lib/{systemd/system,sysusers.d,tmpfiles.d}
-	@install -m 755 $(release)/penstockd $(release)/penstock '$(DESTDIR)$(PREFIX)/bin/'
-	@install -m 644 $(addprefix $(release)/,$(plugins)) '$(DESTDIR)$(PREFIX)/lib/penstock/plugins/'
-	@ldd $(addprefix $(release)/,penstockd penstock $(plugins)) \
+	@install -m 755 $(binaries)/penstockd $(binaries)/penstock '$(DESTDIR)$(PREFIX)/bin/'
+	@install -m 644 $(addprefix $(binaries)/,$(plugins)) '$(DESTDIR)$(PREFIX)/lib/penstock/plugins/'
+	@ldd $(addprefix $(binaries)/,penstockd penstock $(plugins)) \
 		| awk '$$3 ~ /\/swift\/linux\// { print $$3 }' | sort -u \
 		| xargs -r install -m 644 -t '$(DESTDIR)$(PREFIX)/lib/penstock/'
 	@patchelf --set-rpath '$$ORIGIN/../lib/penstock' '$(DESTDIR)$(PREFIX)'/bin/{penstockd,penstock}
