@@ -60,7 +60,9 @@ struct Recovery {
         let file = try site.disk.open(path, following == nil ? .readWrite : .readOnly)
         let size = try file.size()
         let seed = ChecksumSeed(uuid: site.uuid, firstPosition: position)
-        if let seal = try Seal.read(file, fileSize: size, seed) {
+        // A seal that reaches into the next segment was written to a file that then failed: what lies above
+        // was written again there, and may not be whole here.
+        if let seal = try Seal.read(file, fileSize: size, seed), seal.endPosition <= following ?? .max {
             result.segments.append(
                 Segment(
                     firstPosition: position, path: path, fileSize: size, readable: seal.validLength,
