@@ -27,13 +27,15 @@ import Testing
     @Test func aFailedSyncOfASegmentsFirstWriteGivesItsNameToAnother() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
-        disk.fail("fdatasync", "00000000000000000000.seg", code: EIO)
-        let journal = try rig.open(start: false)
+        disk.fail("fdatasync", "00000000000000000000.seg", code: EIO, times: .max)
+        let journal = try rig.open()
+        _ = offer(journal, [event(0)])
+        try eventually { journal.statistics().problem != nil }
+        // A reader that is in the file that is given up.
         let reader = journal.makeReader(from: 0)
         var batch = EventBatch()
-        journal.start()
-        _ = offer(journal, [event(0)])
-        // A reader that was there all the time, in the file that is given up.
+        #expect(try !reader.read(into: &batch, maximumBytes: 1000))
+        disk.heal()
         try eventually { try reader.read(into: &batch, maximumBytes: 1000) }
         #expect(batch.events.map(\.position) == [0])
         #expect(try readAll(journal).map(\.json) == [event(0)])
