@@ -87,7 +87,10 @@ struct Recovery {
             site.telemetry.emit(JournalTornTail(path: path, length: scan.validLength))
             if scan.validLength == 0 {
                 // The next segment gets the same name and takes the place of this one.
-                try quarantine.copy(torn, of: file)
+                do throws(SystemError) { try quarantine.copy(torn, of: file) } catch {
+                    // Nobody was told of these events: a full disk must not keep the daemon down for a copy.
+                    site.telemetry.emit(JournalFile(detail: "a torn write could not be copied to quarantine/: \(error)"))
+                }
                 finish(end: scan.end, nil, cursor, path, torn, nil, &result)
                 return
             }
