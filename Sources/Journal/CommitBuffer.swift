@@ -40,17 +40,24 @@ import Events
         var next = position
         unsafe bytes.withUnsafeBytes { source in
             var delay = openBatch(for: origin, position: next, receivedAt: receivedAt)
+            // Kept here while records are added: looking into `marks` for each would cost more than the copy.
+            var start = marks[marks.count - 1].offset
+            var records = marks[marks.count - 1].header.count
             for index in events.indices {
                 let event = events[index]
-                let last = marks[marks.count - 1]
-                if last.header.count > 0, count - last.offset + RecordLayout.size(Int(event.length)) > limits.batch {
+                if records > 0, count - start + RecordLayout.size(Int(event.length)) > limits.batch {
+                    marks[marks.count - 1].header.count = records
                     beginBatch(for: origin, position: next, receivedAt: receivedAt)
                     delay = 0
+                    start = marks[marks.count - 1].offset
+                    records = 0
                 }
-                unsafe put(event, UnsafeRawBufferPointer(rebasing: source[Int(event.offset)..<Int(event.offset) + Int(event.length)]), delay)
-                marks[marks.count - 1].header.count &+= 1
+                let json = Int(event.offset)..<Int(event.offset) + Int(event.length)
+                unsafe put(event, UnsafeRawBufferPointer(rebasing: source[json]), delay)
+                records &+= 1
                 next &+= 1
             }
+            marks[marks.count - 1].header.count = records
         }
         marks[marks.count - 1].end = count
     }

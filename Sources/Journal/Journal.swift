@@ -68,8 +68,9 @@
 // length: batches end there. What lies behind is no part of the journal.
 //
 // To read everything: take the segments in order of their names. In each, from offset 0, read batches up
-// to the valid length; in one without a seal, up to the first batch whose first position is not below the
-// next segment's name (it was written again there), or up to where none is found. Where a header is
+// to the valid length, or without a seal up to where none is found; in any case only up to the first batch
+// whose first position is not below the next segment's name: this file failed, and it was written again
+// there. Where a header is
 // damaged, look at every eighth byte for the next one that is whole; where only the payload is, the
 // next header lies where the length says. Positions only grow; where they jump, events are missing.
 //

@@ -178,8 +178,7 @@ final class JournalWriter: @unchecked Sendable {
     // MARK: - From segment to segment
 
     private func begin(at position: UInt64) throws(SystemError) -> Bool {
-        guard let (segment, file) = try spare.take(as: position) else { return false }
-        segments.append(segment)
+        guard let (segment, file) = try spare.take(as: position, into: segments) else { return false }
         current = Current(segment: segment, file: file, seed: site.seed(segment), offset: 0, end: position)
         return true
     }

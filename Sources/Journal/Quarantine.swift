@@ -25,9 +25,11 @@ final class Quarantine: Sendable {
     /// Takes note of damage, the first time it is met.
     func report(_ gap: Gap, file: (any DiskFile)?) {
         let new = state.withLock { state in
-            if state.gaps.contains(where: { $0.path == gap.path && $0.bytes.lowerBound == gap.bytes.lowerBound && $0.positions.lowerBound == gap.positions.lowerBound }) {
-                return false
+            let isKnown = state.gaps.contains {
+                $0.path == gap.path && $0.bytes.lowerBound == gap.bytes.lowerBound
+                    && $0.positions.lowerBound == gap.positions.lowerBound
             }
+            if isKnown { return false }
             state.count += 1
             if state.gaps.count < Self.limit { state.gaps.append(gap) }
             return state.count <= Self.limit

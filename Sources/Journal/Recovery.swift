@@ -60,7 +60,9 @@ struct Recovery {
         let file = try site.disk.open(path, following == nil ? .readWrite : .readOnly)
         let size = try file.size()
         let seed = ChecksumSeed(uuid: site.uuid, firstPosition: position)
-        if let seal = try Seal.read(file, fileSize: size, seed) {
+        // A seal that reaches into the next segment was written to a file that then failed: what lies above
+        // was written again there, and may not be whole here.
+        if let seal = try Seal.read(file, fileSize: size, seed), seal.endPosition <= following ?? .max {
             result.segments.append(
                 Segment(
                     firstPosition: position, path: path, fileSize: size, readable: seal.validLength,
@@ -85,7 +87,10 @@ struct Recovery {
             site.telemetry.emit(JournalTornTail(path: path, length: scan.validLength))
             if scan.validLength == 0 {
                 // The next segment gets the same name and takes the place of this one.
-                try quarantine.copy(torn, of: file)
+                do throws(SystemError) { try quarantine.copy(torn, of: file) } catch {
+                    // Nobody was told of these events: a full disk must not keep the daemon down for a copy.
+                    site.telemetry.emit(JournalFile(detail: "a torn write could not be copied to quarantine/: \(error)"))
+                }
                 finish(end: scan.end, nil, cursor, path, torn, nil, &result)
                 return
             }

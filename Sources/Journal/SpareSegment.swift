@@ -60,22 +60,22 @@ final class SpareSegment: Sendable {
         state.withLock { $0.ready = true }
     }
 
-    /// Gives the spare a segment's name, durably.
+    /// Gives the spare a segment's name, durably, and adds it to the journal's.
     /// - Returns: nil if there is none ready.
-    func take(as position: UInt64) throws(SystemError) -> (segment: Segment, file: any DiskFile)? {
+    func take(
+        as position: UInt64, into segments: SegmentList
+    ) throws(SystemError) -> (segment: Segment, file: any DiskFile)? {
         guard isReady else { return nil }
+        // Only now, so that nobody makes another or counts one too few before it is in the list.
+        defer { state.withLock { $0.ready = false } }
         let path = site.path(Segment.name(position))
-        // Nobody makes one while one is ready, so that this does not wait; but nobody must take the
-        // file for the next one while it still has the spare's name.
-        try making.withLock { _ throws(SystemError) in
-            state.withLock { $0.ready = false }
-            try site.disk.rename(site.path(Self.name), to: path)
-        }
+        try site.disk.rename(site.path(Self.name), to: path)
         try site.disk.syncDirectory(site.directory)
         let file = try site.disk.open(path, .readWrite)
         let segment = Segment(
             firstPosition: position, path: path, fileSize: site.options.segmentSize, readable: 0, end: position,
             sealed: false)
+        segments.append(segment)
         return (segment, file)
     }
 }
