@@ -45,7 +45,7 @@ final class AppendQueue: Sendable {
         self.bell = bell
         state = Mutex(
             State(
-                front: CommitBuffer(capacity: capacity, limits: limits),
+                front: Self.emptied(CommitBuffer(capacity: capacity, limits: limits), room),
                 spare: CommitBuffer(capacity: capacity, limits: limits), next: next, room: room, closed: nil))
     }
 
@@ -94,16 +94,25 @@ final class AppendQueue: Sendable {
         state.withLock { state in
             guard state.front.count > 0, let empty = state.spare else { return nil }
             let full = state.front
-            state.front = empty
             state.spare = nil
             state.room -= full.count
+            state.front = Self.emptied(empty, state.room)
             return full
         }
     }
 
-    func giveBack(_ buffer: CommitBuffer) {
-        buffer.removeAll()
+    /// Makes the buffer that was taken last be followed by another one.
+    /// - Parameter used: one that nobody looks at any more; nil: a new one is made.
+    func giveBack(_ used: consuming CommitBuffer?) {
+        let buffer = used ?? CommitBuffer(capacity: capacity, limits: limits)
         state.withLock { $0.spare = buffer }
+    }
+
+    /// Empties a buffer whose bytes will go to a segment with so much room left.
+    private static func emptied(_ buffer: CommitBuffer, _ room: Int) -> CommitBuffer {
+        // A segment's size is a multiple of a block, so its room tells the place in the block.
+        buffer.removeAll(forOffset: -(room + Segment.sealSize))
+        return buffer
     }
 
     /// - Parameter room: bytes left in the current segment behind everything the writer took.

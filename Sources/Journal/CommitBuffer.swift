@@ -1,4 +1,5 @@
 import Events
+import Platform
 
 /// Memory in which batches grow exactly as they will lie in the segment. One owner at a time: the
 /// append queue's lock while it is in front, the writer while it is behind.
@@ -15,7 +16,10 @@ import Events
 
     let capacity: Int
     private let limits: BatchLimits
-    private let memory: UnsafeMutableRawPointer
+    private let allocation: AlignedMemory
+    /// Where the bytes begin: somewhere in the allocation's second block, so that they can lie in
+    /// memory as they will lie in the file's blocks.
+    private var memory: UnsafeMutableRawPointer
     private(set) var count = 0
     private(set) var marks: [Mark] = []
 
@@ -23,12 +27,16 @@ import Events
     init(capacity: Int, limits: BatchLimits) {
         self.capacity = capacity
         self.limits = limits
-        unsafe memory = .allocate(byteCount: capacity, alignment: 4096)
+        // One block in front for the bytes that a block begins with, one behind to fill it up.
+        allocation = AlignedMemory(count: capacity + 3 * AlignedMemory.alignment)
+        unsafe memory = allocation.memory + AlignedMemory.alignment
     }
 
-    deinit { unsafe memory.deallocate() }
-
-    func removeAll() {
+    /// Empties it.
+    /// - Parameter offset: where in a file the bytes will probably go.
+    func removeAll(forOffset offset: Int) {
+        let place = offset & (AlignedMemory.alignment - 1)
+        unsafe memory = allocation.memory + AlignedMemory.alignment + place
         count = 0
         marks.removeAll(keepingCapacity: true)
     }
@@ -146,6 +154,30 @@ import Events
             unsafe UnsafeMutableRawBufferPointer(start: memory + mark.offset, count: BatchHeader.size).copyMemory(from: $0)
         }
         marks[index].header = header
+    }
+
+    /// Whether a range can be written in place: it is all there is, and lies in memory as in the file's
+    /// blocks.
+    /// - Parameter behind: bytes that the range's first block begins with in the file.
+    func canLendBlocks(_ range: Range<Int>, behind: Int, block: Int) -> Bool {
+        unsafe range == 0..<count && block == AlignedMemory.alignment
+            && Int(bitPattern: memory) % AlignedMemory.alignment == behind
+    }
+
+    /// Lends everything as whole blocks: what the first one begins with, the bytes, zeros.
+    /// - Precondition: `canLendBlocks` said so for `first`.
+    func withBlocks<Failure: Error>(
+        behind first: Span<UInt8>, block: Int, _ body: (Span<UInt8>) throws(Failure) -> Void
+    ) throws(Failure) {
+        precondition(canLendBlocks(0..<count, behind: first.count, block: block), "these are not whole blocks")
+        let start = unsafe memory - first.count
+        unsafe first.withUnsafeBytes { bytes in
+            if let from = bytes.baseAddress { unsafe start.copyMemory(from: from, byteCount: bytes.count) }
+        }
+        let used = first.count + count
+        let whole = (used + block - 1) / block * block
+        unsafe (start + used).initializeMemory(as: UInt8.self, repeating: 0, count: whole - used)
+        try body(unsafe Span(_unsafeStart: UnsafePointer(start.assumingMemoryBound(to: UInt8.self)), count: whole))
     }
 
     /// Lends a range of the bytes.

@@ -14,6 +14,10 @@
 // Threads: any number append (one lock, one copy); one writer commits; one keeper prepares the
 // next segment, commits cursors and removes what retention allows; each reader is its owner's.
 //
+// The segments are written past the page cache, in whole blocks, where the filesystem can do that
+// (SegmentFile): an event is written once and, by a destination that keeps up, read from memory
+// (RecentCommits), so pages would cost more than the disk does. One that lags reads from the disk.
+//
 // # The files, format version 1
 //
 // All numbers are little-endian. CRC32C is the Castagnoli checksum ("123456789" gives E3069283).
@@ -99,7 +103,7 @@ package final class Journal: Sendable {
         /// The lock: held as long as it is here.
         var lock: (any DiskFile)?
         /// What the writer begins with.
-        var current: (segment: Segment, file: any DiskFile, offset: Int)?
+        var current: (segment: Segment, file: SegmentFile)?
         var running: Running?
         var isStopped = false
     }
@@ -113,6 +117,7 @@ package final class Journal: Sendable {
     private let cursors: CursorTable
     private let quarantine: Quarantine
     private let ends: JournalEnds
+    private let recent: RecentCommits
     private let hands: Mutex<Hands>
     private let writerBell: Doorbell
     private let keeperBell = Doorbell()
@@ -128,8 +133,9 @@ package final class Journal: Sendable {
         segments = SegmentList(found.segments)
         spare = SpareSegment(site)
         ends = JournalEnds(found.next)
+        recent = RecentCommits(bytes: site.options.queueBytes)
         writerBell = Doorbell()
-        let room = found.current.map { $0.segment.capacity - $0.offset } ?? 0
+        let room = found.current.map { $0.segment.capacity - $0.file.offset } ?? 0
         queue = AppendQueue(options: site.options, clock: site.clock, next: found.next, room: room, bell: writerBell)
         hands = Mutex(Hands(lock: lock, current: found.current))
     }
@@ -204,8 +210,8 @@ package final class Journal: Sendable {
         hands.withLock { hands in
             precondition(hands.running == nil && !hands.isStopped, "a journal is started once")
             let writer = JournalWriter(
-                site, queue: queue, segments: segments, spare: spare, ends: ends, current: hands.current,
-                onDurable: onDurable)
+                site, queue: queue, segments: segments, spare: spare, ends: ends, recent: recent,
+                current: hands.current, onDurable: onDurable)
             hands.current = nil
             let keeper = JournalKeeper(site, queue: queue, segments: segments, spare: spare, cursors: cursors)
             hands.running = Running(
@@ -293,7 +299,7 @@ package final class Journal: Sendable {
 
     /// A reader that starts at `position`, or at the first event kept if that is later.
     package func makeReader(from position: UInt64) -> JournalReader {
-        JournalReader(site, segments, quarantine, from: position)
+        JournalReader(site, segments, quarantine, recent, from: position)
     }
 
     /// The first event kept that was received at or after a time, in nanoseconds since 1970-01-01

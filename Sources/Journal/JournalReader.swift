@@ -11,6 +11,7 @@ package final class JournalReader {
     private let site: JournalSite
     private let segments: SegmentList
     private let quarantine: Quarantine
+    private let recent: RecentCommits
     /// The next event wanted.
     package private(set) var position: UInt64
 
@@ -21,10 +22,11 @@ package final class JournalReader {
     private var offset = 0
     private var origin: Origin?
 
-    init(_ site: JournalSite, _ segments: SegmentList, _ quarantine: Quarantine, from position: UInt64) {
+    init(_ site: JournalSite, _ segments: SegmentList, _ quarantine: Quarantine, _ recent: RecentCommits, from position: UInt64) {
         self.site = site
         self.segments = segments
         self.quarantine = quarantine
+        self.recent = recent
         self.position = position
         seed = ChecksumSeed(uuid: site.uuid, firstPosition: 0)
     }
@@ -70,11 +72,12 @@ package final class JournalReader {
     private func open() throws(SystemError) -> Bool {
         if file != nil { return true }
         guard let segment = segments.containing(position) else { return false }
-        let file = try site.disk.open(segment.path, .readOnly)
+        // Past the page cache: what is read here is read once, and what keeps up is in memory.
+        let file = try site.disk.openDirect(segment.path, .readOnly)
         seed = site.seed(segment)
         offset = 0
         if position > segment.firstPosition {
-            offset = try find(position, in: segment, file)
+            offset = try find(position, in: segment, try site.disk.open(segment.path, .readOnly))
         } else {
             position = segment.firstPosition
         }
@@ -121,7 +124,7 @@ package final class JournalReader {
         _ batch: inout EventBatch, _ file: any DiskFile, limit: Int, maximumBytes: Int
     ) throws(SystemError) {
         let wanted = min(max(maximumBytes, BatchHeader.size), Self.largestRead, limit - offset)
-        var got = try file.read(wanted, at: offset, appendingTo: &batch.bytes)
+        var got = try take(wanted, file, at: offset, appendingTo: &batch.bytes)
         var place = 0
         while place < got || got == 0 {
             if got - place < BatchHeader.size {
@@ -139,7 +142,7 @@ package final class JournalReader {
             let missing = place + header.totalSize - got
             if missing > 0 {
                 // The rest of the last batch, rather than all of it again with the next read.
-                got += try file.read(missing, at: offset + header.totalSize - missing, appendingTo: &batch.bytes)
+                got += try take(missing, file, at: offset + header.totalSize - missing, appendingTo: &batch.bytes)
             }
             guard header.payloadIsIntact(in: batch.bytes.span.raw, headerAt: place, seed.at(offset)),
                 decode(header, at: place, into: &batch)
@@ -152,6 +155,18 @@ package final class JournalReader {
             position = max(position, header.endPosition)
             if missing > 0 { return }
         }
+    }
+
+    /// Bytes of the segment, from memory if they are there; from memory they may be fewer, and end with a
+    /// batch.
+    private func take(
+        _ count: Int, _ file: any DiskFile, at offset: Int, appendingTo bytes: inout [UInt8]
+    ) throws(SystemError) -> Int {
+        if let segment {
+            let got = recent.read(count, segment: segment, at: offset, appendingTo: &bytes)
+            if got > 0 { return got }
+        }
+        return try file.read(count, at: offset, appendingTo: &bytes)
     }
 
     /// - Returns: false if the payload does not make sense, though it is what was written.

@@ -17,10 +17,10 @@ final class JournalWriter: @unchecked Sendable {
 
     private struct Current {
         var segment: Segment
-        var file: any DiskFile
+        var file: SegmentFile
         var seed: ChecksumSeed
         /// Where the next batch goes.
-        var offset: Int
+        var offset: Int { file.offset }
         /// The position after the last event written.
         var end: UInt64
         var hasUnsynced = false
@@ -32,11 +32,14 @@ final class JournalWriter: @unchecked Sendable {
     private let segments: SegmentList
     private let spare: SpareSegment
     private let ends: JournalEnds
+    private let recent: RecentCommits
     private let onDurable: @Sendable (UInt64) -> Void
 
     private var current: Current?
     /// What was taken from the queue and is not committed yet.
     private var buffer: CommitBuffer?
+    /// Committed, and no longer kept for readers.
+    private var retired: [CommitBuffer] = []
     /// The batch to write next; those before `committed` need not be written again.
     private var mark = 0
     private var committed = 0
@@ -45,19 +48,18 @@ final class JournalWriter: @unchecked Sendable {
 
     init(
         _ site: JournalSite, queue: AppendQueue, segments: SegmentList, spare: SpareSegment, ends: JournalEnds,
-        current: (segment: Segment, file: any DiskFile, offset: Int)?, onDurable: @escaping @Sendable (UInt64) -> Void
+        recent: RecentCommits, current: (segment: Segment, file: SegmentFile)?, onDurable: @escaping @Sendable (UInt64) -> Void
     ) {
         self.site = site
         self.queue = queue
         self.segments = segments
         self.spare = spare
         self.ends = ends
+        self.recent = recent
         self.onDurable = onDurable
         lastSync = site.clock.now()
         self.current = current.map {
-            Current(
-                segment: $0.segment, file: $0.file, seed: site.seed($0.segment), offset: $0.offset,
-                end: $0.segment.endPosition)
+            Current(segment: $0.segment, file: $0.file, seed: site.seed($0.segment), end: $0.segment.endPosition)
         }
     }
 
@@ -82,8 +84,8 @@ final class JournalWriter: @unchecked Sendable {
             do throws(SystemError) {
                 guard try commit(buffer) else { return .stuck }
                 queue.setRoom(current?.room ?? 0)
-                queue.giveBack(buffer)
                 self.buffer = nil
+                queue.giveBack(unused())
                 if failing {
                     failing = false
                     queue.close(nil)
@@ -102,6 +104,17 @@ final class JournalWriter: @unchecked Sendable {
     func finish() {
         guard let current, current.hasUnsynced, site.options.sync != .never else { return }
         do throws(SystemError) { try syncCurrent() } catch { retire(error) }
+    }
+
+    /// A buffer that was committed a while ago and that no reader looks at any more; nil: there is none.
+    private func unused() -> CommitBuffer? {
+        while let oldest = recent.evict() { retired.append(oldest) }
+        for index in retired.indices where isKnownUniquelyReferenced(&retired[index]) {
+            return retired.remove(at: index)
+        }
+        // Readers are still copying; what is dropped here goes when they are done.
+        if retired.count > 2 { retired.removeFirst() }
+        return nil
     }
 
     // MARK: - Committing
@@ -140,10 +153,9 @@ final class JournalWriter: @unchecked Sendable {
             current.segment.note(receivedAt: buffer.marks[index].header.receivedAt)
         }
         let range = start..<buffer.marks[last - 1].end
-        try buffer.withBytes(range) { (bytes) throws(SystemError) in
-            try current.file.write(bytes, at: current.offset)
-        }
-        current.offset += range.count
+        let place = current.offset
+        try current.file.append(buffer, range)
+        recent.add(buffer, range, segment: current.segment, offset: place)
         current.end = buffer.marks[last - 1].header.endPosition
         current.hasUnsynced = true
         self.current = current
@@ -151,7 +163,7 @@ final class JournalWriter: @unchecked Sendable {
     }
 
     private func syncCurrent() throws(SystemError) {
-        try current?.file.sync()
+        try current?.file.file.sync()
         current?.hasUnsynced = false
         lastSync = site.clock.now()
         committed = mark
@@ -179,7 +191,7 @@ final class JournalWriter: @unchecked Sendable {
 
     private func begin(at position: UInt64) throws(SystemError) -> Bool {
         guard let (segment, file) = try spare.take(as: position, into: segments) else { return false }
-        current = Current(segment: segment, file: file, seed: site.seed(segment), offset: 0, end: position)
+        current = Current(segment: segment, file: try SegmentFile(file, offset: 0), seed: site.seed(segment), end: position)
         return true
     }
 
@@ -190,7 +202,7 @@ final class JournalWriter: @unchecked Sendable {
         let seal = Seal(
             validLength: current.offset, endPosition: current.end, earliest: times.earliest, latest: times.latest)
         let place = current.segment.capacity
-        try current.file.write(seal.encoded(current.seed, at: place, now: site.clock.wallClock()).span, at: place)
+        try current.file.writeLast(seal.encoded(current.seed, at: place, now: site.clock.wallClock()), at: place)
         if site.options.sync == .never {
             committed = mark
             publish()

@@ -10,7 +10,7 @@ struct Recovery {
     struct Result {
         var segments: [Segment]
         /// The last segment, where it can be written on: behind `offset` it holds zeros only.
-        var current: (segment: Segment, file: any DiskFile, offset: Int)?
+        var current: (segment: Segment, file: SegmentFile)?
         /// The position of the next event.
         var next: UInt64
     }
@@ -100,7 +100,8 @@ struct Recovery {
             segment.seal()
             seal(segment, scan)
         } else {
-            result.current = (segment, file, scan.validLength)
+            result.current = (
+                segment, try SegmentFile(try site.disk.openDirect(path, .readWrite), offset: scan.validLength))
         }
         finish(end: scan.end, nil, cursor, path, tail, nil, &result)
     }

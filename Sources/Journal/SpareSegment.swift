@@ -39,14 +39,14 @@ final class SpareSegment: Sendable {
             throw SystemError.outOfSpace("pwrite", path)
         }
         let temporary = path + ".new"
-        let file = try site.disk.open(temporary, .createOrReadWrite)
+        let file = try site.disk.openDirect(temporary, .createOrReadWrite)
         do throws(SystemError) {
             try file.truncate(to: 0)
-            let zeros = [UInt8](repeating: 0, count: min(Self.piece, size))
+            let zeros = AlignedMemory(count: min(Self.piece, size))
             var offset = 0
             while offset < size {
                 let count = min(zeros.count, size - offset)
-                try file.write(zeros.span.extracting(first: count), at: offset)
+                try file.write(zeros.bytes.extracting(first: count), at: offset)
                 if site.options.sync != .never { try file.sync() }
                 offset += count
             }
@@ -71,7 +71,7 @@ final class SpareSegment: Sendable {
         let path = site.path(Segment.name(position))
         try site.disk.rename(site.path(Self.name), to: path)
         try site.disk.syncDirectory(site.directory)
-        let file = try site.disk.open(path, .readWrite)
+        let file = try site.disk.openDirect(path, .readWrite)
         let segment = Segment(
             firstPosition: position, path: path, fileSize: site.options.segmentSize, readable: 0, end: position,
             sealed: false)

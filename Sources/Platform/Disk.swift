@@ -2,6 +2,9 @@
 /// are absolute. Every call may block. Any thread.
 package protocol Disk: Sendable {
     func open(_ path: String, _ mode: DiskOpenMode) throws(SystemError) -> any DiskFile
+    /// The same, past the page cache where the filesystem can do that (O_DIRECT): for bytes that are
+    /// written once and that nobody but the caller reads soon. Look at the file's `blockSize`.
+    func openDirect(_ path: String, _ mode: DiskOpenMode) throws(SystemError) -> any DiskFile
     /// Names in a directory, in no order, without `.` and `..`.
     func list(_ directory: String) throws(SystemError) -> [String]
     /// nil: there is nothing of that name.
@@ -15,6 +18,12 @@ package protocol Disk: Sendable {
     func syncDirectory(_ path: String) throws(SystemError)
     /// Bytes that an unprivileged writer could still take on the filesystem of `path`.
     func freeSpace(_ path: String) throws(SystemError) -> Int
+}
+
+extension Disk {
+    package func openDirect(_ path: String, _ mode: DiskOpenMode) throws(SystemError) -> any DiskFile {
+        try open(path, mode)
+    }
 }
 
 package enum DiskOpenMode: Sendable {
@@ -43,6 +52,9 @@ package struct DiskStatus: Sendable, Equatable {
 /// An open file, closed when the last reference goes. Any thread; offsets are always given.
 package protocol DiskFile: AnyObject, Sendable {
     var path: String { get }
+    /// What `write` takes: offset, length and place in memory are multiples of it. 1: anything.
+    /// `read` takes anything always.
+    var blockSize: Int { get }
     func size() throws(SystemError) -> Int
     /// Appends up to `count` bytes from `offset` to `bytes`: fewer only at the end of the file.
     /// - Returns: how many.
@@ -56,4 +68,8 @@ package protocol DiskFile: AnyObject, Sendable {
     /// An advisory lock for as long as the file is open (flock(2)).
     /// - Returns: false if somebody else holds it.
     func tryLock() throws(SystemError) -> Bool
+}
+
+extension DiskFile {
+    package var blockSize: Int { 1 }
 }

@@ -1,18 +1,23 @@
+import CLinux
 import Glibc
+import Synchronization
 
 /// The machine's filesystem.
 package struct SystemDisk: Disk {
     package init() {}
 
     package func open(_ path: String, _ mode: DiskOpenMode) throws(SystemError) -> any DiskFile {
-        let flags: Int32 =
-            switch mode {
-            case .readOnly: O_RDONLY
-            case .readWrite: O_RDWR
-            case .createOrReadWrite: O_RDWR | O_CREAT
-            case .createNew: O_RDWR | O_CREAT | O_EXCL
-            }
-        return SystemFile(path: path, try FileDescriptor.open(path, flags))
+        SystemFile(path: path, try FileDescriptor.open(path, mode.flags), isDirect: false)
+    }
+
+    package func openDirect(_ path: String, _ mode: DiskOpenMode) throws(SystemError) -> any DiskFile {
+        do {
+            return SystemFile(
+                path: path, try FileDescriptor.open(path, mode.flags | clinux_o_direct()), isDirect: true)
+        } catch where error.code == EINVAL {
+            // The filesystem has no direct input and output.
+            return try open(path, mode)
+        }
     }
 
     package func list(_ directory: String) throws(SystemError) -> [String] {
@@ -72,14 +77,34 @@ package struct SystemDisk: Disk {
     }
 }
 
+extension DiskOpenMode {
+    fileprivate var flags: Int32 {
+        switch self {
+        case .readOnly: O_RDONLY
+        case .readWrite: O_RDWR
+        case .createOrReadWrite: O_RDWR | O_CREAT
+        case .createNew: O_RDWR | O_CREAT | O_EXCL
+        }
+    }
+}
+
 private final class SystemFile: DiskFile {
+    /// Bytes that one direct read takes at most.
+    private static let directRead = 1 << 20
+
     let path: String
     private let descriptor: FileDescriptor
+    private let isDirect: Bool
+    /// Where direct reads land, which must be aligned; made when the first one comes.
+    private let landing = Mutex<AlignedMemory?>(nil)
 
-    init(path: String, _ descriptor: consuming FileDescriptor) {
+    init(path: String, _ descriptor: consuming FileDescriptor, isDirect: Bool) {
         self.path = path
         self.descriptor = descriptor
+        self.isDirect = isDirect
     }
+
+    var blockSize: Int { isDirect ? AlignedMemory.alignment : 1 }
 
     func size() throws(SystemError) -> Int {
         var status = Glibc.stat()
@@ -88,6 +113,7 @@ private final class SystemFile: DiskFile {
     }
 
     func read(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) throws(SystemError) -> Int {
+        if isDirect { return try readDirectly(count, at: offset, appendingTo: &bytes) }
         var done = 0
         var failure: Int32 = 0
         bytes.append(addingCapacity: count) { span in
@@ -105,6 +131,32 @@ private final class SystemFile: DiskFile {
         }
         if failure != 0 { throw SystemError("pread", path, code: failure) }
         return done
+    }
+
+    /// Reads the blocks that the range lies in, and copies the range out of them.
+    private func readDirectly(
+        _ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]
+    ) throws(SystemError) -> Int {
+        try landing.withLock { landing throws(SystemError) -> Int in
+            let memory = landing ?? AlignedMemory(count: Self.directRead)
+            landing = memory
+            var done = 0
+            while done < count {
+                let place = offset + done
+                let start = place & ~(AlignedMemory.alignment - 1)
+                let wanted = min(memory.count, (offset + count - start + AlignedMemory.alignment - 1) & ~(AlignedMemory.alignment - 1))
+                let got = unsafe memory.withPointer { unsafe pread(descriptor.raw, $0, wanted, start) }
+                if got < 0 && errno == EINTR { continue }
+                if got < 0 { throw SystemError("pread", path) }
+                let usable = min(got - (place - start), count - done)
+                guard usable > 0 else { break }
+                memory.append(place - start..<place - start + usable, to: &bytes)
+                done += usable
+                // A short read that is no multiple of a block ends at the file's end.
+                if got < wanted { break }
+            }
+            return done
+        }
     }
 
     func write(_ bytes: Span<UInt8>, at offset: Int) throws(SystemError) {

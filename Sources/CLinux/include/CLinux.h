@@ -13,4 +13,7 @@ int clinux_name_thread(const char *name);
  * Swift sees or not depending on what else a file imports. */
 int clinux_unix_stream_socket(void);
 
+/* O_DIRECT (open(2)), whose value differs between architectures. */
+int clinux_o_direct(void);
+
 #endif
