@@ -66,7 +66,7 @@ package struct Configuration: Sendable {
         /// Bytes a segment file has.
         package var segmentSize: Int = 64 << 20
         /// Bytes that may wait for the next group commit.
-        package var queue: Int = 4 << 20
+        package var queue: Int = 2 << 20
         package var cursorInterval: Duration = .seconds(1)
     }
 

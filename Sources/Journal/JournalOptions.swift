@@ -29,7 +29,7 @@ package struct JournalOptions: Sendable, Equatable {
     package var segmentSize = 64 << 20
     /// Bytes that may wait for the next group commit. As many again may be on their way to the disk,
     /// and as many are kept behind that for destinations that keep up.
-    package var queueBytes = 4 << 20
+    package var queueBytes = 2 << 20
     package var retainTime: Duration = .seconds(7 * 86_400)
     /// Bytes that all segments together may have, the prepared one included.
     package var retainSize = 20 << 30

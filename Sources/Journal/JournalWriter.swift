@@ -38,7 +38,7 @@ final class JournalWriter: @unchecked Sendable {
     private var current: Current?
     /// What was taken from the queue and is not committed yet.
     private var buffer: CommitBuffer?
-    /// Committed, and no longer kept for readers.
+    /// Committed; some may still be read.
     private var retired: [CommitBuffer] = []
     /// The batch to write next; those before `committed` need not be written again.
     private var mark = 0
@@ -86,6 +86,7 @@ final class JournalWriter: @unchecked Sendable {
                 queue.setRoom(current?.room ?? 0)
                 self.buffer = nil
                 queue.giveBack(unused())
+                retired.append(buffer)
                 if failing {
                     failing = false
                     queue.close(nil)
@@ -106,13 +107,12 @@ final class JournalWriter: @unchecked Sendable {
         do throws(SystemError) { try syncCurrent() } catch { retire(error) }
     }
 
-    /// A buffer that was committed a while ago and that no reader looks at any more; nil: there is none.
+    /// A buffer that nobody looks at any more; nil: there is none.
     private func unused() -> CommitBuffer? {
-        while let oldest = recent.evict() { retired.append(oldest) }
         for index in retired.indices where isKnownUniquelyReferenced(&retired[index]) {
             return retired.remove(at: index)
         }
-        // Readers are still copying; what is dropped here goes when they are done.
+        // Readers are still copying from them; what is dropped here goes when they are done.
         if retired.count > 2 { retired.removeFirst() }
         return nil
     }

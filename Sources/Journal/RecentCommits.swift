@@ -6,22 +6,30 @@ import Synchronization
 /// makes its way without being read from the disk again. Any thread; the lock is held for a look-up
 /// only, since a piece in use keeps its buffer alive.
 final class RecentCommits: Sendable {
+    private enum Memory {
+        /// Of a small commit, so that its large buffer can be used again at once.
+        case copy([UInt8])
+        case buffer(CommitBuffer, start: Int)
+    }
+
     /// One write's whole batches, as they lie in a segment.
     private struct Piece {
         var segment: Segment
         var offset: Int
-        var range: Range<Int>
-        var buffer: CommitBuffer
+        var count: Int
+        var memory: Memory
     }
 
     private struct State {
-        /// Oldest first; the pieces of one buffer lie side by side.
+        /// Oldest first.
         var pieces: [Piece] = []
         var bytes = 0
     }
 
+    /// Bytes up to which a commit is copied.
+    private static let smallCommit = 256 << 10
     /// Pieces that are kept at most.
-    private static let pieceLimit = 16
+    private static let pieceLimit = 64
 
     private let byteLimit: Int
     private let state = Mutex(State())
@@ -31,28 +39,24 @@ final class RecentCommits: Sendable {
         byteLimit = bytes
     }
 
-    /// Keeps what was committed.
+    /// Keeps what was committed, and lets go of what is too much then.
     /// - Parameters:
-    ///   - offset: in the segment's file.
     ///   - range: in the buffer.
+    ///   - offset: in the segment's file.
     func add(_ buffer: CommitBuffer, _ range: Range<Int>, segment: Segment, offset: Int) {
-        state.withLock {
-            $0.pieces.append(Piece(segment: segment, offset: offset, range: range, buffer: buffer))
-            $0.bytes += range.count
+        var memory = Memory.buffer(buffer, start: range.lowerBound)
+        if range.count <= Self.smallCommit {
+            var copy: [UInt8] = []
+            buffer.withBytes(range) { copy.append(contentsOf: $0) }
+            memory = .copy(copy)
         }
-    }
-
-    /// Gives the oldest buffer up, once there is more than may be kept.
-    /// - Returns: nil if nothing has to go.
-    func evict() -> CommitBuffer? {
+        let piece = Piece(segment: segment, offset: offset, count: range.count, memory: memory)
         state.withLock { state in
-            guard state.bytes > byteLimit || state.pieces.count > Self.pieceLimit, let oldest = state.pieces.first?.buffer
-            else { return nil }
-            while let piece = state.pieces.first, piece.buffer === oldest {
-                state.bytes -= piece.range.count
-                state.pieces.removeFirst()
+            state.pieces.append(piece)
+            state.bytes += piece.count
+            while state.pieces.count > 1, state.bytes > byteLimit || state.pieces.count > Self.pieceLimit {
+                state.bytes -= state.pieces.removeFirst().count
             }
-            return oldest
         }
     }
 
@@ -60,14 +64,17 @@ final class RecentCommits: Sendable {
     /// - Returns: how many; 0: they are not here any more.
     func read(_ count: Int, segment: Segment, at offset: Int, appendingTo bytes: inout [UInt8]) -> Int {
         let piece = state.withLock { state in
-            state.pieces.first {
-                $0.segment === segment && $0.offset <= offset && offset < $0.offset + $0.range.count
-            }
+            state.pieces.first { $0.segment === segment && $0.offset <= offset && offset < $0.offset + $0.count }
         }
         guard let piece else { return 0 }
-        let start = piece.range.lowerBound + offset - piece.offset
-        let end = min(start + count, piece.range.upperBound)
-        piece.buffer.withBytes(start..<end) { bytes.append(contentsOf: $0) }
+        let start = offset - piece.offset
+        let end = min(start + count, piece.count)
+        switch piece.memory {
+        case .copy(let copy):
+            bytes.append(contentsOf: copy.span.extracting(start..<end))
+        case .buffer(let buffer, let first):
+            buffer.withBytes(first + start..<first + end) { bytes.append(contentsOf: $0) }
+        }
         return end - start
     }
 }
