@@ -1,5 +1,6 @@
 import Events
 import Platform
+import Synchronization
 import Testing
 
 @testable import Ingest
@@ -126,7 +127,7 @@ import Testing
         client.send(Self.acks + "\n" + Self.event("1") + "\nbad\n" + Self.event("2") + "\n")
         let answers = client.answers()
         let reasons = answers.split(separator: "\n").compactMap { line -> String? in
-            guard let at = line.range(of: "\"line\":"), let comma = line[at.upperBound...].firstIndex(of: ",") else { return nil }
+            guard let at = line.firstRange(of: "\"line\":"), let comma = line[at.upperBound...].firstIndex(of: ",") else { return nil }
             return String(line[at.upperBound..<comma]) + (line.contains("journal_full") ? " full" : " json")
         }
         #expect(reasons == ["2 full", "3 json", "4 full"])

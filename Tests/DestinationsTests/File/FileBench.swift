@@ -159,9 +159,3 @@ func makeBatch(_ numbers: Range<UInt64>, at time: (UInt64) -> Int64) -> Outbound
     }
     return batch
 }
-
-extension DeliveryClaim.Settlement {
-    var isDelivered: Bool {
-        if case .all(.delivered) = self { true } else { false }
-    }
-}

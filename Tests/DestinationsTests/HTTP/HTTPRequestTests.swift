@@ -151,10 +151,6 @@ import Testing
     }
 }
 
-extension DeliveryClaim.Settlement {
-    var isDelivered: Bool { if case .all(.delivered) = self { true } else { false } }
-}
-
 /// zlib's own way back; nil if it is not gzip.
 private func gunzip(_ bytes: [UInt8]) -> String? {
     var stream = unsafe z_stream()

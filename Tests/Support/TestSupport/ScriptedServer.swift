@@ -32,6 +32,8 @@ package final class ScriptedServer: @unchecked Sendable {
         package var body: [UInt8]
         /// Which connection it came on, from 0.
         package var connection: Int
+        /// When it had arrived.
+        package var time = SystemClock().now()
 
         package var text: String { String(decoding: body, as: UTF8.self) }
     }
@@ -42,16 +44,18 @@ package final class ScriptedServer: @unchecked Sendable {
         var connections = 0
         var threads: [WorkerThread] = []
         var stopped = false
+        var script: [Reply]
+        /// Requests that came before the script was last changed.
+        var answered = 0
     }
 
     package let port: UInt16
     private let listener: Int32
-    private let script: [Reply]
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// - Parameter unixSocket: listen there instead of at a free port of 127.0.0.1.
     package init(_ script: [Reply], unixSocket: String? = nil) throws {
-        self.script = script
+        state = Mutex(State(script: script))
         (listener, port) = try unixSocket.map { (try Self.listen(at: $0), 0) } ?? Self.listenAtFreePort()
         let accepting = WorkerThread(name: "accept") { [self] in acceptConnections() }
         state.withLock { $0.threads.append(accepting) }
@@ -61,12 +65,22 @@ package final class ScriptedServer: @unchecked Sendable {
     package var requests: [Request] { state.withLock { $0.requests } }
     package var connections: Int { state.withLock { $0.connections } }
 
-    /// Ends everything and waits for it.
-    package func stop() {
+    /// Goes on with another script: the next request gets its first reply. A request that hangs hangs on.
+    package func change(to script: [Reply]) {
         state.withLock { state in
-            state.stopped = true
-            for connection in state.open { shutdown(connection, Int32(SHUT_RDWR)) }
+            state.script = script
+            state.answered = state.requests.count
         }
+    }
+
+    /// Ends everything and waits for it. Nothing the second time.
+    package func stop() {
+        let isFirst = state.withLock { state in
+            defer { state.stopped = true }
+            for connection in state.open { shutdown(connection, Int32(SHUT_RDWR)) }
+            return !state.stopped
+        }
+        guard isFirst else { return }
         shutdown(listener, Int32(SHUT_RDWR))
         while let thread = state.withLock({ $0.threads.popLast() }) { thread.join() }
         close(listener)
@@ -100,11 +114,11 @@ package final class ScriptedServer: @unchecked Sendable {
     private func serve(_ connection: Int32, _ number: Int) {
         var buffer: [UInt8] = []
         while let request = readRequest(connection, number, &buffer) {
-            let index = state.withLock { state in
+            let reply = state.withLock { state in
                 state.requests.append(request)
-                return state.requests.count - 1
+                return state.script[min(state.requests.count - 1 - state.answered, state.script.count - 1)]
             }
-            guard perform(script[min(index, script.count - 1)], on: connection) else { return }
+            guard perform(reply, on: connection) else { return }
         }
     }
 
@@ -209,7 +223,8 @@ package final class ScriptedServer: @unchecked Sendable {
 
     // MARK: Listening
 
-    static func listenAtFreePort() throws -> (Int32, UInt16) {
+    /// - Returns: a listening socket, the caller's to close, and its port.
+    package static func listenAtFreePort() throws -> (Int32, UInt16) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

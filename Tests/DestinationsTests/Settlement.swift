@@ -1,0 +1,5 @@
+import Delivery
+
+extension DeliveryClaim.Settlement {
+    var isDelivered: Bool { if case .all(.delivered) = self { true } else { false } }
+}
