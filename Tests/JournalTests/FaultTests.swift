@@ -141,9 +141,12 @@ import Testing
     @Test func aReadThatFailsIsTriedAgainAndSkipsNothing() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
+        let first = try rig.open()
+        try append(first, [event(0), event(1)])
+        first.stop()
+        // Another life, in which nothing is in memory any more.
         let journal = try rig.open()
         defer { journal.stop() }
-        try append(journal, [event(0), event(1)])
         let reader = journal.makeReader(from: 0)
         var batch = EventBatch()
         disk.fail("pread", ".seg", code: EIO)

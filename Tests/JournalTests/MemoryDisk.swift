@@ -103,7 +103,14 @@ final class MemoryDisk: Disk {
             return (inode, 0)
         }
         guard let inode else { throw SystemError("open", path, code: code) }
-        return MemoryFile(self, path, inode)
+        return MemoryFile(self, path, inode, blockSize: 1)
+    }
+
+    /// A file that takes whole blocks alone, as the machine's disk does past the page cache.
+    func openDirect(_ path: String, _ mode: DiskOpenMode) throws(SystemError) -> any DiskFile {
+        _ = try open(path, mode)
+        guard let inode = state.withLock({ $0.names[path] }) else { throw SystemError("open", path, code: ENOENT) }
+        return MemoryFile(self, path, inode, blockSize: AlignedMemory.alignment)
     }
 
     private static func parent(_ path: String) -> Substring { path[..<(path.lastIndex(of: "/") ?? path.startIndex)] }
@@ -160,7 +167,10 @@ private final class MemoryFile: DiskFile {
     private let inode: MemoryDisk.Inode
     private let holdsLock = Atomic(false)
 
-    init(_ disk: MemoryDisk, _ path: String, _ inode: MemoryDisk.Inode) {
+    let blockSize: Int
+
+    init(_ disk: MemoryDisk, _ path: String, _ inode: MemoryDisk.Inode, blockSize: Int) {
+        self.blockSize = blockSize
         self.disk = disk
         self.path = path
         self.inode = inode
@@ -179,6 +189,10 @@ private final class MemoryFile: DiskFile {
 
     func write(_ bytes: Span<UInt8>, at offset: Int) throws(SystemError) {
         try disk.check("pwrite", path)
+        let isAligned = unsafe bytes.withUnsafeBufferPointer {
+            [offset, $0.count, Int(bitPattern: $0.baseAddress)].allSatisfy { $0 % blockSize == 0 }
+        }
+        if !isAligned { throw SystemError("pwrite", path, code: EINVAL) }
         try disk.grow(by: offset + bytes.count - (try size()), path)
         inode.contents.withLock { contents in
             let missing = offset + bytes.count - contents.current.count
