@@ -216,13 +216,12 @@ package final class Daemon {
                 source: source.name, descriptor: prepared.socket.duplicate(), limits: SourceLimits(source),
                 admission: prepared.admission,
                 statistics: status.statistics(of: source.name, listens: sockets.paths(source)))
-            sockets.hold(prepared.socket, for: source.name)
         }
         for name in next.removedSources {
             ingest.stopListening(source: name)
-            sockets.release(name)
             status.forget(source: name)
         }
+        sockets.hold(next.sources.map { ($0.source.name, $0.socket) }, without: next.removedSources)
         pipeline.stop(next.endingDestinations, by: clock.now() + Self.drain)
         configuration = next.configuration
         for prepared in next.destinations {
@@ -254,9 +253,9 @@ package final class Daemon {
         let deadline = clock.now() + Self.drain
         service.stopping("draining")
         service.extendTimeout(by: Self.drain * 2)
+        for source in sockets.hide() { ingest.stopListening(source: source) }
+        ingest.drain(by: deadline, while: { sockets.areAwaited })
         ingest.stopListening()
-        sockets.releaseAll()
-        ingest.drain(by: deadline)
         // What was accepted goes out as far as the deadline allows; the rest waits in the journal.
         pipeline.awaitDelivery(upTo: journal.statistics().next, by: deadline)
         pipeline.stopAll(by: deadline)

@@ -34,7 +34,7 @@ struct DestinationAssembly {
                 journal: journal.uuid.bytes)
         return switch destination.kind {
         case .file(let file):
-            Prepared(destination: try make(file, destination.name), deadLetters: deadLetters, runsOnEngine: false)
+            Prepared(destination: try make(file, destination), deadLetters: deadLetters, runsOnEngine: false)
         case .http(let http):
             Prepared(
                 destination: try HTTPDestination(
@@ -52,8 +52,9 @@ struct DestinationAssembly {
         }
     }
 
-    private func make(_ file: Configuration.File, _ name: String) throws -> FileDestination {
-        let cursors = JournalCursors(journal: journal)
+    private func make(_ file: Configuration.File, _ destination: Configuration.Destination) throws -> FileDestination {
+        let name = destination.name
+        let cursors = JournalCursors(journal: journal, kind: destination.kind)
         return try FileDestination(
             name: name, options: FileDestinationOptions(file), disk: SystemDisk(), clock: clock, telemetry: telemetry,
             commit: { cursor in
@@ -76,7 +77,7 @@ struct DestinationAssembly {
             journal: journal.uuid.bytes)
         let setting = DeliveryWorker.Setting(
             name: destination.name, policy: DeliveryPolicy(destination, cursorInterval: configuration.journal.cursorInterval),
-            log: JournalLog(journal: journal), cursors: JournalCursors(journal: journal), clock: clock,
+            log: JournalLog(journal: journal), cursors: JournalCursors(journal: journal, kind: destination.kind), clock: clock,
             telemetry: telemetry)
         func worker(wake: @escaping @Sendable () -> Void) -> DeliveryWorker {
             DeliveryWorker(

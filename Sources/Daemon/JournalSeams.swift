@@ -1,3 +1,4 @@
+import Configuration
 import Delivery
 import Events
 import Ingest
@@ -42,19 +43,36 @@ struct JournalLog: EventLog {
     }
 }
 
+/// What a destination keeps with its cursor is its kind's own: a name may stand for a plugin today
+/// and for a file tomorrow. So each state is kept with a mark of who wrote it, and nobody else is
+/// given it: a destination of another kind goes on at the position, as one that kept nothing.
 struct JournalCursors: CursorStore {
     let journal: Journal
+    private let mark: [UInt8]
+
+    init(journal: Journal, kind: Configuration.Destination.Kind) {
+        self.journal = journal
+        let owner =
+            switch kind {
+            case .file: "file"
+            case .http: "http"
+            case .plugin(let plugin): "plugin \(plugin.plugin)"
+            }
+        mark = Array(owner.utf8) + [0]
+    }
 
     func cursor(of destination: String) -> Cursor {
         // A destination is declared before it is started, so the journal knows it.
         guard let kept = journal.cursor(of: destination) else {
             preconditionFailure("destination \(destination) was not declared to the journal")
         }
-        return Cursor(position: kept.position, state: kept.state)
+        let isOurs = kept.state.starts(with: mark)
+        return Cursor(position: kept.position, state: isOurs ? Array(kept.state.dropFirst(mark.count)) : [])
     }
 
     func advance(_ destination: String, to cursor: Cursor) {
-        journal.advance(destination, to: JournalCursor(position: cursor.position, state: cursor.state))
+        let state = cursor.state.isEmpty ? [] : mark + cursor.state
+        journal.advance(destination, to: JournalCursor(position: cursor.position, state: state))
     }
 
     func commit() throws {

@@ -69,6 +69,10 @@ struct Preparation {
                 errors.append(DaemonError("destination \"\(destination.name)\": \(error)"))
             }
         }
+        // Last, since it shows at once.
+        if errors.isEmpty {
+            do { try sockets.setAccess(sources.map(\.socket)) } catch { errors.append(DaemonError("\(error)")) }
+        }
         if !errors.isEmpty {
             for prepared in sources { sockets.abandon(prepared.socket) }
             throw DaemonErrors(errors)

@@ -5,8 +5,8 @@ import Platform
 /// The sockets that sources listen on: systemd's, if it passed one of the source's name, else the
 /// daemon's own. Main thread only.
 ///
-/// A descriptor of each stays here while its source exists, so that a reload which changes a
-/// source but not its socket goes on with the same one: no client ever finds it closed.
+/// A descriptor of each stays here while its source exists, so that a reload which changes or
+/// renames a source but not its socket goes on with the same one: no client ever finds it closed.
 final class SourceSockets {
     private let activation: SocketActivation
     private var held: [String: HeldSocket] = [:]
@@ -15,12 +15,12 @@ final class SourceSockets {
         self.activation = activation
     }
 
-    /// A listening socket for a source: the one it has, or a new one.
+    /// A listening socket for a source: the one that is served at its path, unchanged, or a new one.
     /// - Throws: a sentence that says which source, what, and what to do.
     func open(_ source: Configuration.Source) throws -> HeldSocket {
         do {
             if let passed = try activation.duplicate(source.name) {
-                return HeldSocket(path: nil, passed)
+                return HeldSocket(passed)
             }
             var group: UInt32?
             if let name = source.group {
@@ -29,36 +29,59 @@ final class SourceSockets {
                     throw DaemonError("there is no group \"\(name)\": make it (addgroup), or change the source's group")
                 }
             }
-            if let existing = held[source.name], existing.path == source.socket {
-                try UnixListener.setAccess(of: source.socket, mode: source.mode, group: group)
-                return HeldSocket(path: source.socket, try existing.duplicate())
-            }
+            let place = HeldSocket.Place(path: source.socket, mode: source.mode, group: group)
+            if let existing = holder(of: source.socket) { return HeldSocket(try existing.duplicate(), at: place) }
             try SystemDisk().makeDirectory(Path.directory(of: source.socket), permissions: 0o755)
-            return HeldSocket(path: source.socket, try UnixListener.listen(at: source.socket, mode: source.mode, group: group))
+            return HeldSocket(try UnixListener.listen(at: source.socket, mode: source.mode, group: group), at: place)
         } catch {
             throw DaemonError("source \"\(source.name)\": \(error)")
         }
     }
 
-    /// Notes that a source is served on this socket from now on.
-    func hold(_ socket: HeldSocket, for source: String) {
-        held[source] = socket
+    /// Lets in at sockets that are served already whom the new configuration lets in: all of them,
+    /// or, if one cannot be changed, none.
+    func setAccess(_ sockets: [HeldSocket]) throws {
+        var changed: [HeldSocket.Place] = []
+        do {
+            for socket in sockets {
+                guard let place = socket.place, let before = holder(of: place.path)?.place, before != place else { continue }
+                changed.append(before)
+                try UnixListener.setAccess(of: place.path, mode: place.mode, group: place.group)
+            }
+        } catch {
+            for place in changed { try? UnixListener.setAccess(of: place.path, mode: place.mode, group: place.group) }
+            throw DaemonError("\(error)")
+        }
     }
 
     /// Throws a socket away that was opened for a configuration which is not applied.
     func abandon(_ socket: HeldSocket) {
-        guard let path = socket.path, !held.values.contains(where: { $0.path == path }) else { return }
-        UnixListener.remove(path)
+        if let path = socket.place?.path, holder(of: path) == nil { UnixListener.remove(path) }
     }
 
-    /// A source is gone: its socket's file goes too, if it was the daemon's own.
-    func release(_ source: String) {
-        guard let socket = held.removeValue(forKey: source), let path = socket.path else { return }
-        if !held.values.contains(where: { $0.path == path }) { UnixListener.remove(path) }
+    /// Notes which sockets are served from now on. Files of the daemon's own that no source has any
+    /// more go.
+    func hold(_ sockets: [(source: String, socket: HeldSocket)], without removed: [String]) {
+        let before = Set(held.values.compactMap(\.place?.path))
+        for source in removed { held[source] = nil }
+        for (source, socket) in sockets { held[source] = socket }
+        for path in before where holder(of: path) == nil { UnixListener.remove(path) }
     }
 
-    func releaseAll() {
-        for name in Array(held.keys) { release(name) }
+    /// From now on nobody finds the daemon's own sockets; who has connected is in them still.
+    /// - Returns: the sources whose sockets are systemd's, where the next daemon lets clients in.
+    func hide() -> [String] {
+        for socket in held.values {
+            if let path = socket.place?.path { UnixListener.remove(path) }
+        }
+        return held.filter { $0.value.place == nil }.map(\.key)
+    }
+
+    /// Whether clients have connected to the daemon's own sockets that were not let in yet.
+    var areAwaited: Bool { held.values.contains { $0.place != nil && $0.isAwaited } }
+
+    private func holder(of path: String) -> HeldSocket? {
+        held.values.first { $0.place?.path == path }
     }
 
     /// Where the source is reached.
@@ -88,14 +111,23 @@ final class SourceSockets {
 
 /// A listening socket, kept open as long as this lives.
 final class HeldSocket {
+    /// Where it is, and who may connect.
+    struct Place: Equatable {
+        var path: String
+        var mode: UInt32
+        var group: UInt32?
+    }
+
     /// Of a socket that the daemon made; nil: it is systemd's.
-    let path: String?
+    let place: Place?
     private let descriptor: FileDescriptor
 
-    init(path: String?, _ descriptor: consuming FileDescriptor) {
-        self.path = path
+    init(_ descriptor: consuming FileDescriptor, at place: Place? = nil) {
+        self.place = place
         self.descriptor = descriptor
     }
+
+    var isAwaited: Bool { UnixListener.isAwaited(descriptor) }
 
     func duplicate() throws -> FileDescriptor {
         try FileDescriptor.duplicate(of: descriptor.raw)

@@ -64,7 +64,8 @@ package final class Ingest: Sendable {
         old?.stop()
     }
 
-    /// Accepts no new connections for a source; those there are go on.
+    /// Accepts no new connections for a source; those there are go on. They may wait in the socket
+    /// for another listener on it.
     package func stopListening(source: String) {
         listeners.withLock { $0.removeValue(forKey: source) }?.stop()
     }
@@ -79,22 +80,42 @@ package final class Ingest: Sendable {
 
     /// Goes on reading what clients have sent already, until they have been quiet for a moment or
     /// the deadline passes. What they sent lies in the kernel, and ends with the connection.
-    package func drain(by deadline: Instant) {
+    ///
+    /// Quiet is: nothing came for some time, in which every event loop looked at all of its sockets
+    /// several times (on a busy machine time alone says nothing), and no client waits for the journal.
+    ///
+    /// - Parameter moreToCome: whether clients are about to be let in.
+    package func drain(by deadline: Instant, while moreToCome: () -> Bool) {
         let pause = Doorbell()
         var last = settledLines
         var quietSince = clock.now()
-        while clock.now() < deadline, clock.now() - quietSince < Self.quietTime {
-            pause.wait(until: clock.now() + .milliseconds(5))
+        var quietTurns = 0
+        while clock.now() < deadline, clock.now() - quietSince < Self.quietTime || quietTurns < Self.quietTurns {
+            turnLoops(by: deadline)
+            pause.wait(until: min(deadline, clock.now() + .milliseconds(5)))
             let now = settledLines
-            if now != last {
+            let isBusy = moreToCome() || waiting.withLock { $0.contains(where: \.hasStalled) }
+            quietTurns += 1
+            if now != last || isBusy {
                 last = now
                 quietSince = clock.now()
+                quietTurns = 0
             }
         }
     }
 
     /// How long nothing must have come for clients to count as quiet.
     private static let quietTime = Duration.milliseconds(100)
+    /// In how many turns of every event loop.
+    private static let quietTurns = 4
+
+    /// Waits until every event loop has turned once.
+    private func turnLoops(by deadline: Instant) {
+        let done = Doorbell()
+        let turns = group.makeIterator().map { $0.submit {} }
+        EventLoopFuture.andAllComplete(turns, on: group.next()).whenComplete { _ in done.ring() }
+        done.wait(until: deadline)
+    }
 
     private var settledLines: UInt64 {
         statistics.withLock { statistics in

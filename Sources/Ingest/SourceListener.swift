@@ -15,12 +15,15 @@ final class SourceListener: Sendable {
     private static let receiveBuffer = AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 16 << 10, maximum: 256 << 10)
 
     private let channel: any Channel
+    private let group: any EventLoopGroup
 
     init(
         source: String, group: any EventLoopGroup, descriptor: consuming Platform.FileDescriptor,
         loops: [ObjectIdentifier: LoopState], limits: SourceLimits, admission: Admission,
         statistics: SourceStatistics, clock: any Clock
     ) throws {
+        self.group = group
+        let same = try Platform.FileDescriptor.duplicate(of: descriptor.raw)
         channel = try ServerBootstrap(group: group)
             .childChannelOption(.recvAllocator, value: Self.receiveBuffer)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
@@ -51,11 +54,25 @@ final class SourceListener: Sendable {
             }
             .withBoundSocket(descriptor.release())
             .wait()
+        // NIO calls listen(2) with a backlog of 128, even on a socket that listens already.
+        do {
+            try UnixListener.setBacklog(of: same)
+        } catch {
+            channel.close(promise: nil)
+            throw error
+        }
     }
 
-    /// Closes the listening socket; connections go on.
+    /// Lets nobody in any more and closes the listening socket; connections go on.
+    ///
+    /// A client that is accepted and not yet set up would go with it (NIO closes it when it finds
+    /// the listener closed). So accepting ends first; then each event loop takes a turn, in which
+    /// whatever was accepted is set up; then it is closed.
     func stop() {
-        channel.close(promise: nil)
+        let (channel, loops) = (channel, Array(group.makeIterator()))
+        channel.setOption(.autoRead, value: false)
+            .flatMap { EventLoopFuture.andAllComplete(loops.map { $0.submit {} }, on: channel.eventLoop) }
+            .whenComplete { _ in channel.close(promise: nil) }
     }
 }
 

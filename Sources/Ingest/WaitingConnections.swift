@@ -12,6 +12,9 @@ final class WaitingConnections: @unchecked Sendable {
     private let awaitsDisk = Atomic<Bool>(false)
     /// Whether a turn is queued on the loop already: one is enough however many commits pass.
     private let isWoken = Atomic<Bool>(false)
+    /// Whether a client waits for room in the journal. Any thread.
+    var hasStalled: Bool { stalls.load(ordering: .relaxed) }
+    private let stalls = Atomic<Bool>(false)
     private var durableEnd: () -> UInt64 = { 0 }
 
     init(loop: any EventLoop) {
@@ -21,7 +24,10 @@ final class WaitingConnections: @unchecked Sendable {
     /// Keeps or forgets a connection, by what it waits for now.
     func note(_ connection: NDJSONConnection, door: SourceDoor) {
         let id = ObjectIdentifier(connection)
-        stalled[id] = connection.isStalled ? connection : nil
+        if connection.isStalled || !stalled.isEmpty {
+            stalled[id] = connection.isStalled ? connection : nil
+            stalls.store(!stalled.isEmpty, ordering: .relaxed)
+        }
         guard connection.isWaitingForDisk else {
             if !unacknowledged.isEmpty { unacknowledged[id] = nil }
             return

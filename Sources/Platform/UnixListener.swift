@@ -5,6 +5,10 @@ package enum UnixListener {
     /// Bytes of the longest path that fits a socket's address, with its final NUL.
     package static let longestPath = 107
 
+    /// Connections that wait to be accepted, unless the caller wants another number; the kernel holds it
+    /// at net.core.somaxconn.
+    package static let backlog: Int32 = 4096
+
     /// Makes a socket at `path` and listens. Never is it open, even for a moment, to anybody
     /// whom `mode` and `group` would not let in. Blocks on the filesystem.
     ///
@@ -14,10 +18,9 @@ package enum UnixListener {
     /// - Parameters:
     ///   - mode: permission bits; who may write may connect.
     ///   - group: id of the group that the file is given; nil: the process's own.
-    ///   - backlog: connections that wait to be accepted; the kernel holds it at
-    ///     net.core.somaxconn.
+    ///   - backlog: connections that wait to be accepted.
     package static func listen(
-        at path: String, mode: UInt32, group: UInt32? = nil, backlog: Int32 = 4096
+        at path: String, mode: UInt32, group: UInt32? = nil, backlog: Int32 = backlog
     ) throws(UnixSocketError) -> FileDescriptor {
         let address = try UnixAddress(path)
         try removeStaleSocket(at: path, address)
@@ -58,6 +61,17 @@ package enum UnixListener {
         let bytes = unsafe withUnsafeBytes(of: &address) { unsafe Array($0[start..<min(Int(length), $0.count)]) }
         let path = bytes.prefix { $0 != 0 }
         return path.isEmpty ? nil : String(decoding: path, as: UTF8.self)
+    }
+
+    /// Changes how many connections wait to be accepted; those that wait stay.
+    package static func setBacklog(of listener: borrowing FileDescriptor, _ backlog: Int32 = backlog) throws(SystemError) {
+        guard Glibc.listen(listener.raw, backlog) == 0 else { throw SystemError("listen") }
+    }
+
+    /// Whether somebody has connected who was not accepted yet.
+    package static func isAwaited(_ listener: borrowing FileDescriptor) -> Bool {
+        var entry = pollfd(fd: listener.raw, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLIN) != 0
     }
 
     /// Removes the socket file of a listener that ends. Anything else of that name stays.

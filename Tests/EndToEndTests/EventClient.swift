@@ -1,13 +1,14 @@
 import Foundation
 import Platform
 
-/// A client of the socket, in the protocol's own terms.
-final class EventClient {
+/// A client of the socket, in the protocol's own terms. One thread at a time.
+final class EventClient: @unchecked Sendable {
     private let stream: UnixStream
     private var unread: [UInt8] = []
 
-    init(_ daemon: TestDaemon, acknowledgements: Bool = true) throws {
-        stream = try UnixStream(connectingTo: daemon.events)
+    /// - Parameter socket: another one than the daemon's first.
+    init(_ daemon: TestDaemon, socket: String? = nil, acknowledgements: Bool = true) throws {
+        stream = try UnixStream(connectingTo: socket ?? daemon.events)
         if acknowledgements { try send(#"{"penstock":{"acks":true}}"# + "\n") }
     }
 
@@ -23,6 +24,7 @@ final class EventClient {
         }
     }
 
+    /// Sends nothing more; answers can still be read.
     func finish() {
         stream.finishWriting()
     }
@@ -61,6 +63,11 @@ final class EventClient {
 func event(_ number: Int, name: String = "Tested", fields: String = "") -> String {
     let id = "m-" + String(repeating: "0", count: max(0, 7 - String(number).count)) + String(number)
     return #"{"type":"track","event":"\#(name)","userId":"u","messageId":"\#(id)"\#(fields)}"#
+}
+
+/// Events of these numbers, one a line.
+func events(_ numbers: Range<Int>) -> String {
+    numbers.map { event($0) + "\n" }.joined()
 }
 
 /// The number of an event made by `event(_:)`, wherever it stands in a line.

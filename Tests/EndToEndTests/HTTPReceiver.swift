@@ -13,7 +13,10 @@ final class HTTPReceiver {
     var url: String { server.url }
 
     /// The events of all requests, one a line.
-    var events: [String] {
-        server.requests.flatMap { $0.text.split(separator: "\n").map(String.init) }
+    var events: [String] { events() }
+
+    /// The events of the requests from this one on.
+    func events(from request: Int = 0) -> [String] {
+        server.requests.dropFirst(request).flatMap { $0.text.split(separator: "\n").map(String.init) }
     }
 }

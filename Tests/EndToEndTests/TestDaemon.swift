@@ -16,10 +16,10 @@ final class TestDaemon {
 
     /// Makes the directory, short enough for a socket's path, and writes the configuration.
     /// `DIRECTORY` in it stands for that directory.
-    init(configuration: String) throws {
+    init(configuration: String, sources: String = oneSource, journal: String = plainJournal) throws {
         directory = "/tmp/penstock-test-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
-        try write(configuration: configuration)
+        try write(configuration: configuration, sources: sources, journal: journal)
     }
 
     deinit {
@@ -36,11 +36,14 @@ final class TestDaemon {
     var configurationFile: String { path("penstock.yaml") }
     var processIdentifier: Int32 { process?.processIdentifier ?? 0 }
 
+    static let oneSource = "{ apps: { socket: events.sock } }"
+    static let plainJournal = "{ directory: journal }"
+
     /// Source, journal and control socket are given; the rest is the caller's.
-    func write(configuration: String) throws {
+    func write(configuration: String, sources: String = oneSource, journal: String = plainJournal) throws {
         let common = """
-            sources: { apps: { socket: events.sock } }
-            journal: { directory: journal }
+            sources: \(sources)
+            journal: \(journal)
             control: { socket: control.sock }
             plugins: { directories: [\(Self.binaries)] }
 
@@ -54,19 +57,22 @@ final class TestDaemon {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: Self.binaries + "/penstockd")
         process.arguments = ["--config", configurationFile]
-        FileManager.default.createFile(atPath: path("log"), contents: nil)
-        let log = try #require(FileHandle(forWritingAtPath: path("log")))
-        try log.seekToEnd()
-        process.standardError = log
+        // One log for all its lives.
+        if !FileManager.default.fileExists(atPath: path("log")) {
+            try "".write(toFile: path("log"), atomically: false, encoding: .utf8)
+        }
+        let output = try #require(FileHandle(forWritingAtPath: path("log")))
+        try output.seekToEnd()
+        process.standardError = output
         process.standardInput = FileHandle.nullDevice
         try process.run()
         self.process = process
         try eventually("the daemon serves") { (try? self.status()) != nil || !process.isRunning }
-        if !process.isRunning { throw Failure("the daemon ended: \(log(contents: ()))") }
+        if !process.isRunning { throw Failure("the daemon ended: \(log)") }
     }
 
     func kill9() {
-        guard let process else { return }
+        guard let process, process.isRunning else { return }
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }
@@ -88,9 +94,12 @@ final class TestDaemon {
         try ControlClient(socket: control).post("/reload", timeout: .seconds(60)).decode(ReloadReport.self)
     }
 
-    func log(contents: ()) -> String {
-        (try? String(contentsOfFile: path("log"), encoding: .utf8)) ?? ""
+    /// Sends it a signal.
+    func signal(_ number: Int32) {
+        kill(processIdentifier, number)
     }
+
+    var log: String { (try? String(contentsOfFile: path("log"), encoding: .utf8)) ?? "" }
 
     /// Lines of a file in the daemon's directory; none if it is not there.
     func lines(_ name: String) -> [String] {
@@ -99,11 +108,18 @@ final class TestDaemon {
     }
 
     /// Waits until every destination has worked off the journal.
-    func settle() throws {
+    /// - Parameter names: only these.
+    func settle(_ names: [String]? = nil) throws {
         try eventually("every destination has caught up") {
             let status = try self.status()
-            return status.destinations.values.allSatisfy { $0.lagEvents == 0 }
+            return status.destinations.allSatisfy { !(names?.contains($0.key) ?? true) || $0.value.lagEvents == 0 }
         }
+    }
+
+    /// Waits until `events` have been accepted by the source, and every destination has them.
+    func settle(accepted events: UInt64, source: String = "apps") throws {
+        try eventually("\(events) events are accepted") { try self.status().sources[source]?.accepted ?? 0 >= events }
+        try settle()
     }
 }
 

@@ -11,6 +11,23 @@ extension TestDaemon {
         try lines(of: "gzip", ["-dc", path(name)])
     }
 
+    /// Lines of a zstd file in the daemon's directory, as zstd reads them.
+    func unzstd(_ name: String) throws -> [String] {
+        try lines(of: "zstd", ["-dcq", path(name)])
+    }
+
+    /// Runs `penstock` against this daemon.
+    func penstock(_ arguments: String..., input: String = "") throws -> Program {
+        // `dead-letters list` and the like take the option behind their second word.
+        let socket: [String] =
+            switch arguments[0] {
+            case "status", "reload", "dead-letters": ["--control", control]
+            case "check", "plugins": []
+            default: ["--socket", events]
+            }
+        return try Program.penstock(arguments + socket, input: input)
+    }
+
     private func lines(of program: String, _ arguments: [String]) throws -> [String] {
         let result = try Program.run(program, arguments)
         guard result.status == 0 else { throw Failure("\(program): \(result.errors)") }

@@ -1,0 +1,154 @@
+import Control
+import Foundation
+import Testing
+
+/// The operator's commands: what they print, where, and how they end.
+@Suite struct CommandTests {
+    private static let toFile = """
+        routes: [ { to: [archive] } ]
+        destinations: { archive: { file: archive.ndjson } }
+        """
+
+    @Test func checkSaysWhatAValidConfigurationHolds() throws {
+        let daemon = try TestDaemon(
+            configuration: """
+                routes: [ { to: [archive, rows] } ]
+                destinations:
+                  archive: { file: archive.ndjson }
+                  rows: { plugin: sqlite, settings: { path: DIRECTORY/rows.db } }
+                """)
+        let before = try FileManager.default.contentsOfDirectory(atPath: daemon.directory)
+        let result = try Program.penstock(["check", "--config", daemon.configurationFile])
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.output == "\(daemon.configurationFile) is valid: 1 source, 1 route, 2 destinations\n")
+        #expect(result.errors == "")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: daemon.directory) == before, "it changes nothing")
+    }
+
+    @Test func checkTellsEveryErrorWithPlaceLineCaretAndHint() throws {
+        let daemon = try TestDaemon(configuration: "")
+        try """
+            sources:
+              apps: { socket: events.sock, mod: "0600" }
+            routes:
+              - where: event == "x"
+                to: [archiv]
+            destinations:
+              archive:
+                file: archive.ndjson
+                batch: { wait: 5 }
+            """.write(toFile: daemon.configurationFile, atomically: true, encoding: .utf8)
+        let result = try Program.penstock(["check", "--config", daemon.configurationFile])
+        #expect(result.status == 1)
+        #expect(result.output == "")
+        let file = daemon.configurationFile
+        #expect(
+            result.errors == """
+                \(file):2:32: error: unknown key "mod" in source "apps"
+                  apps: { socket: events.sock, mod: "0600" }
+                                               ^~~
+                hint: did you mean "mode"?
+                \(file):4:18: error: == is not an operator
+                  - where: event == "x"
+                                 ^~
+                hint: write =
+                \(file):5:10: error: there is no destination "archiv"
+                    to: [archiv]
+                         ^~~~~~
+                hint: did you mean "archive"?
+                \(file):7:3: warning: no route leads to the destination "archive"
+                  archive:
+                  ^~~~~~~
+                hint: add it to the to: of a route
+                \(file):9:20: error: "5" is not a duration
+                    batch: { wait: 5 }
+                                   ^
+                hint: a duration is a whole number and a unit: 200ms 5s 10m 24h 7d
+                \(file) is not valid: 4 errors
+
+                """)
+    }
+
+    @Test func checkHoldsAPluginsSettingsAgainstItsSchema() throws {
+        let daemon = try TestDaemon(
+            configuration: """
+                routes: [ { to: [rows, missing] } ]
+                destinations:
+                  rows: { plugin: sqlite, settings: { path: 12, tabel: events } }
+                  missing: { plugin: nowhere }
+                """)
+        let result = try Program.penstock(["check", "--config", daemon.configurationFile])
+        #expect(result.status == 1)
+        #expect(result.errors.contains("destination \"rows\": "), "\(result.errors)")
+        #expect(result.errors.contains("path") && result.errors.contains("tabel"), "\(result.errors)")
+        #expect(result.errors.contains("destination \"missing\": "), "\(result.errors)")
+        #expect(result.errors.hasSuffix("is not valid: 2 errors\n"), "\(result.errors)")
+    }
+
+    @Test func statusIsForPeopleAndForScripts() throws {
+        let daemon = try TestDaemon(configuration: Self.toFile)
+        let down = try daemon.penstock("status")
+        #expect(down.status == 2)
+        #expect(down.output == "")
+        #expect(down.errors.contains("penstockd is not running: nobody listens at \(daemon.control)"), "\(down.errors)")
+
+        try daemon.start()
+        #expect(try daemon.penstock("send", "--acks", input: events(0..<10) + "nonsense\n").status == 1)
+        try daemon.settle()
+        let json = try daemon.penstock("status", "--json")
+        #expect(json.status == 0, "\(json.errors)")
+        let report = try #require(jsonObject(json.output))
+        #expect(report["health"] as? String == "healthy")
+        func value(_ keys: String...) -> Any? {
+            keys.reduce(report as Any?) { ($0 as? [String: Any])?[$1] }
+        }
+        #expect(value("sources", "apps", "accepted") as? Int == 10)
+        #expect(value("sources", "apps", "refused") as? Int == 1)
+        #expect(value("sources", "apps", "refused_by_reason", "invalid_json") as? Int == 1)
+        let first = try #require(value("journal", "first") as? Int)
+        #expect(value("journal", "next") as? Int == first + 10)
+        #expect(value("journal", "bytes") as? Int ?? 0 > 0)
+        #expect(value("destinations", "archive", "state") as? String == "up")
+        #expect(value("destinations", "archive", "delivered") as? Int == 10)
+        for (key, expected) in [("filtered", 0), ("dead_lettered", 0), ("retries", 0), ("lag_events", 0)] {
+            #expect(value("destinations", "archive", key) as? Int == expected)
+        }
+        #expect(value("destinations", "archive", "lag_seconds") as? Double == 0)
+
+        let text = try daemon.penstock("status")
+        #expect(text.status == 0)
+        #expect(text.output.hasPrefix("healthy: "), "\(text.output)")
+        #expect(text.output.contains("archive") && text.output.contains("invalid_json"), "\(text.output)")
+        #expect(!text.output.contains("\u{1B}"), "no colours into a file")
+
+        daemon.kill9()
+        #expect(try daemon.penstock("status").status == 2)
+    }
+
+    @Test func reloadWithoutADaemonSaysSo() throws {
+        let daemon = try TestDaemon(configuration: Self.toFile)
+        let result = try daemon.penstock("reload")
+        #expect(result.status == 1)
+        #expect(result.errors.contains("penstockd is not running"), "\(result.errors)")
+    }
+
+    @Test func pluginsAreListedAndInspected() throws {
+        let list = try Program.penstock(["plugins", "list", "--directory", TestDaemon.binaries])
+        #expect(list.status == 0, "\(list.errors)")
+        let lines = list.output.split(separator: "\n").map(String.init)
+        #expect(lines.first?.hasPrefix("NAME") == true)
+        #expect(lines.contains { $0.hasPrefix("sqlite ") && $0.hasSuffix("/libsqlite.so") }, "\(list.output)")
+        #expect(lines.contains { $0.hasPrefix("console ") && $0.hasSuffix("/libconsole.so") }, "\(list.output)")
+
+        let inspected = try Program.penstock(["plugins", "inspect", TestDaemon.binaries + "/libsqlite.so"])
+        #expect(inspected.status == 0, "\(inspected.errors)")
+        #expect(inspected.output.contains("name:     sqlite\n"), "\(inspected.output)")
+        #expect(inspected.output.contains("abi:      0"), "\(inspected.output)")
+        #expect(inspected.output.contains("\"path\""), "its settings' schema: \(inspected.output)")
+
+        let none = try Program.penstock(["plugins", "inspect", TestDaemon.binaries + "/penstock"])
+        #expect(none.status != 0)
+        #expect(none.output == "")
+        #expect(none.errors.contains("/penstock"), "\(none.errors)")
+    }
+}

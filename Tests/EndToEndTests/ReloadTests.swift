@@ -1,0 +1,247 @@
+import Control
+import Foundation
+import Platform
+import Testing
+
+/// A new configuration while clients are connected and events flow.
+@Suite struct ReloadTests {
+    /// A client on a thread of its own that sends numbered events until it is told to stop.
+    private final class SteadyClient: @unchecked Sendable {
+        private let client: EventClient
+        private let stopping = Doorbell()
+        private var thread: WorkerThread?
+        /// Of the thread; read after `stop`.
+        private var sent = 0
+        private var failure: (any Error)?
+
+        init(_ daemon: TestDaemon) throws {
+            client = try EventClient(daemon)
+            thread = WorkerThread(name: "client") { [self] in
+                do {
+                    // One after the other, each acknowledged: at any time at most a few are under way.
+                    while !stopping.wait(until: SystemClock().now() + .milliseconds(1)) {
+                        try client.send(events(sent..<sent + 5))
+                        sent += 5
+                        let answer = try client.acknowledgement(of: sent)
+                        if !answer.refusals.isEmpty || answer.lines < sent { throw Failure("\(answer)") }
+                    }
+                } catch {
+                    failure = error
+                }
+            }
+        }
+
+        /// - Returns: how many events were sent, all of them acknowledged.
+        func stop() throws -> Int {
+            stopping.ring()
+            thread?.join()
+            if let failure { throw failure }
+            return sent
+        }
+    }
+
+    private func waitForMore(_ daemon: TestDaemon) throws {
+        let before = try daemon.status().sources["apps"]?.accepted ?? 0
+        try eventually("more events come") { try daemon.status().sources["apps"]?.accepted ?? 0 > before + 50 }
+    }
+
+    @Test func aNewConfigurationServesWhileAClientGoesOnSending() throws {
+        let receiver = try HTTPReceiver()
+        let daemon = try TestDaemon(
+            configuration: """
+                routes:
+                  - { to: [steady, batched, leaving, collector] }
+                  - { name: goes, where: properties.x = 1, to: [steady] }
+                destinations:
+                  steady: { file: steady.ndjson }
+                  batched: { file: batched.ndjson, batch: { events: 10, wait: 5ms } }
+                  leaving: { file: leaving.ndjson }
+                  collector: { http: "\(receiver.url)", format: ndjson, batch: { wait: 0s } }
+                """)
+        try daemon.start()
+        let client = try SteadyClient(daemon)
+        try waitForMore(daemon)
+
+        for round in 0..<4 {
+            // Each round changes `batched` and `collector`, how `steady` is routed, and the sources.
+            try daemon.write(
+                configuration: """
+                    routes:
+                      - { name: changed, transforms: [ { set: { context.round: \(round) } } ], to: [steady] }
+                      - { name: added, to: [batched, collector, arriving] }
+                    destinations:
+                      steady: { file: steady.ndjson }
+                      batched: { file: batched.ndjson, batch: { events: \(20 + round), wait: 5ms } }
+                      arriving: { file: arriving.ndjson }
+                      collector: { http: "\(receiver.url)", format: ndjson, batch: { events: \(50 + round), wait: 0s } }
+                    """,
+                sources: "{ apps: { socket: events.sock, max_connections: \(50 + round) }, more: { socket: more.sock } }")
+            let reload = try daemon.penstock("reload")
+            #expect(reload.status == 0, "\(reload.errors)")
+            try waitForMore(daemon)
+            let other = try EventClient(daemon, socket: daemon.path("more.sock"))
+            try other.send(event(9_000_000 + round) + "\n")
+            #expect(try other.acknowledgement(of: 1).lines == 1)
+        }
+        let sent = try client.stop()
+        try daemon.settle()
+
+        func own(_ name: String) -> [Int] { daemon.lines(name).compactMap(number).filter { $0 < 9_000_000 } }
+        let all = Array(0..<sent)
+        #expect(own("steady.ndjson") == all, "each once, in order")
+        #expect(own("batched.ndjson") == all, "each once, in order, through every change")
+        let leaving = own("leaving.ndjson")
+        #expect(!leaving.isEmpty && leaving == Array(0..<leaving.count), "what came before it was removed")
+        let arriving = own("arriving.ndjson")
+        #expect(arriving == Array((arriving.first ?? 0)..<sent), "from when it appeared, without a gap")
+        #expect(arriving.count < sent)
+        #expect(Set(receiver.events.compactMap(number)).isSuperset(of: all))
+        #expect(daemon.lines("steady.ndjson").last?.contains(#""round":3"#) == true)
+        let status = try daemon.status()
+        #expect(status.sources["more"]?.accepted == 4)
+        #expect(status.destinations.keys.sorted() == ["arriving", "batched", "collector", "steady"])
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func aBadConfigurationIsRefusedWithEveryErrorAndNothingChanges() throws {
+        let good = """
+            routes: [ { to: [archive] } ]
+            destinations: { archive: { file: archive.ndjson } }
+            """
+        let daemon = try TestDaemon(configuration: good)
+        try daemon.start()
+        let client = try EventClient(daemon)
+        try client.send(event(1) + "\n")
+        #expect(try client.acknowledgement(of: 1).lines == 1)
+
+        try daemon.write(
+            configuration: """
+                routes:
+                  - { where: event === "x", to: [archive, archiv] }
+                destinations:
+                  archive: { file: other.ndjson, rotat: { size: 1MiB } }
+                  collector: { http: "ftp://example.org/" }
+                """)
+        let refused = try daemon.penstock("reload")
+        #expect(refused.status == 1)
+        let errors = refused.errors.split(separator: "\n").filter { $0.contains(": error: ") }
+        #expect(errors.count == 4, "\(refused.errors)")
+        #expect(errors.allSatisfy { $0.hasPrefix(daemon.configurationFile + ":") })
+        #expect(refused.errors.contains("did you mean") && refused.errors.contains("archive"))
+        #expect(refused.errors.contains("the one that was running runs on"))
+
+        try client.send(event(2) + "\n")
+        #expect(try client.acknowledgement(of: 2).lines == 2)
+        try daemon.settle()
+        #expect(daemon.lines("archive.ndjson").compactMap(number) == [1, 2])
+        #expect(try daemon.status().destinations.keys.sorted() == ["archive"])
+        #expect(!FileManager.default.fileExists(atPath: daemon.path("other.ndjson")))
+
+        // SIGHUP, too; the log says why.
+        daemon.signal(SIGHUP)
+        try eventually("the log says that it was refused") { daemon.log.components(separatedBy: "was refused").count > 2 }
+        try daemon.write(configuration: good)
+        #expect(try daemon.penstock("reload").status == 0)
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func theErrorsOfApplyingAreAllToldAndNothingChanges() throws {
+        let daemon = try TestDaemon(
+            configuration: """
+                routes: [ { to: [archive] } ]
+                destinations: { archive: { file: archive.ndjson } }
+                """)
+        try daemon.start()
+        try "no socket".write(toFile: daemon.path("file"), atomically: true, encoding: .utf8)
+        try daemon.write(
+            configuration: """
+                routes: [ { to: [archive, rows, other] } ]
+                destinations:
+                  archive: { file: elsewhere.ndjson }
+                  rows: { plugin: sqlite, settings: { pat: rows.db } }
+                  other: { plugin: nothing-of-that-name }
+                """,
+            sources: "{ apps: { socket: events.sock, mode: \"0600\" }, new: { socket: new.sock }, blocked: { socket: file } }")
+        let refused = try daemon.reload()
+        #expect(!refused.applied)
+        #expect(refused.errors.count == 3, "\(refused.errors)")
+        #expect(refused.errors.contains { $0.contains("source \"blocked\"") && $0.contains("is not a socket") })
+        #expect(refused.errors.contains { $0.contains("destination \"rows\"") && $0.contains("path") })
+        #expect(refused.errors.contains { $0.contains("destination \"other\"") && $0.contains("nothing-of-that-name") })
+        #expect(!FileManager.default.fileExists(atPath: daemon.path("new.sock")))
+        #expect(try mode(of: daemon.events) == 0o660, "the socket that serves is as it was")
+
+        let client = try EventClient(daemon)
+        try client.send(event(1) + "\n")
+        #expect(try client.acknowledgement(of: 1).lines == 1)
+        try daemon.settle()
+        #expect(daemon.lines("archive.ndjson").compactMap(number) == [1])
+        #expect(!FileManager.default.fileExists(atPath: daemon.path("elsewhere.ndjson")))
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func theJournalsDirectoryCannotChange() throws {
+        let configuration = """
+            routes: [ { to: [archive] } ]
+            destinations: { archive: { file: archive.ndjson } }
+            """
+        let daemon = try TestDaemon(configuration: configuration)
+        try daemon.start()
+        try daemon.write(configuration: configuration, journal: "{ directory: other-journal }")
+        let refused = try daemon.penstock("reload")
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains("journal.directory cannot change while the daemon runs"), "\(refused.errors)")
+        #expect(!FileManager.default.fileExists(atPath: daemon.path("other-journal")))
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func aSourceMayBeRenamedWithoutItsSocketBeingClosed() throws {
+        let configuration = """
+            routes: [ { to: [archive] } ]
+            destinations: { archive: { file: archive.ndjson } }
+            """
+        let daemon = try TestDaemon(configuration: configuration)
+        try daemon.start()
+        let client = try EventClient(daemon)
+        try client.send(event(1) + "\n")
+        #expect(try client.acknowledgement(of: 1).lines == 1)
+        try daemon.write(configuration: configuration, sources: "{ web: { socket: events.sock } }")
+        let reload = try daemon.reload()
+        #expect(reload.applied, "\(reload.errors)")
+        try client.send(event(2) + "\n")
+        #expect(try client.acknowledgement(of: 2).lines == 2)
+        let later = try EventClient(daemon)
+        try later.send(event(3) + "\n")
+        #expect(try later.acknowledgement(of: 1).lines == 1)
+        try daemon.settle()
+        #expect(daemon.lines("archive.ndjson").compactMap(number) == [1, 2, 3])
+        #expect(try daemon.status().sources["web"]?.accepted == 1)
+        #expect(daemon.terminate() == 0)
+        #expect(!FileManager.default.fileExists(atPath: daemon.events), "the daemon's own socket goes with it")
+    }
+
+    @Test func aRemovedSourceTakesNoNewClientsAndKeepsThoseItHas() throws {
+        let configuration = """
+            routes: [ { to: [archive] } ]
+            destinations: { archive: { file: archive.ndjson } }
+            """
+        let both = "{ apps: { socket: events.sock }, more: { socket: more.sock } }"
+        let daemon = try TestDaemon(configuration: configuration, sources: both)
+        try daemon.start()
+        let client = try EventClient(daemon, socket: daemon.path("more.sock"))
+        try client.send(event(1) + "\n")
+        #expect(try client.acknowledgement(of: 1).lines == 1)
+        try daemon.write(configuration: configuration)
+        #expect(try daemon.reload().applied)
+        #expect(throws: UnixSocketError.self) { try EventClient(daemon, socket: daemon.path("more.sock")) }
+        try client.send(event(2) + "\n")
+        #expect(try client.acknowledgement(of: 2).lines == 2)
+        try daemon.settle()
+        #expect(daemon.lines("archive.ndjson").compactMap(number) == [1, 2])
+        #expect(daemon.terminate() == 0)
+    }
+
+    private func mode(of path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+}

@@ -1,0 +1,105 @@
+import Control
+import Foundation
+import Platform
+import Testing
+import TestSupport
+
+/// SIGTERM: what was sent before it is not lost, and the end comes within its bound.
+@Suite struct StopTests {
+    private static let toFile = """
+        routes: [ { to: [archive] } ]
+        destinations: { archive: { file: archive.ndjson } }
+        """
+
+    @Test(arguments: [1, 20]) func whatWasSentBeforeSIGTERMArrives(clients count: Int) throws {
+        let daemon = try TestDaemon(configuration: Self.toFile)
+        try daemon.start()
+        let clients = try (0..<count).map { _ in try EventClient(daemon, acknowledgements: false) }
+        // As much as the kernel takes at once; it lies in the sockets when the signal comes.
+        for (index, client) in clients.enumerated() { try client.send(events(index * 500..<index * 500 + 500)) }
+        #expect(daemon.terminate() == 0)
+        try daemon.start()
+        try daemon.settle()
+        #expect(daemon.lines("archive.ndjson").compactMap(number).sorted() == Array(0..<count * 500))
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func clientsThatWaitToBeAcceptedAreServedBeforeTheEnd() throws {
+        let daemon = try TestDaemon(configuration: Self.toFile)
+        try daemon.start()
+        // While it stands still the kernel takes connections and their bytes in its name.
+        daemon.signal(SIGSTOP)
+        // Should the kernel take fewer than these at once, the test fails, and does not hang.
+        let connected = Doorbell()
+        let process = daemon.processIdentifier
+        let bound = WorkerThread(name: "bound") {
+            if !connected.wait(until: SystemClock().now() + .seconds(30)) { kill(process, SIGCONT) }
+        }
+        let clients = try (0..<300).map { index in
+            let client = try EventClient(daemon, acknowledgements: false)
+            try client.send(event(index) + "\n")
+            return client
+        }
+        connected.ring()
+        bound.join()
+        daemon.signal(SIGTERM)
+        daemon.signal(SIGCONT)
+        #expect(daemon.terminate() == 0)
+        _ = clients
+        try daemon.start()
+        try daemon.settle()
+        #expect(daemon.lines("archive.ndjson").compactMap(number).sorted() == Array(0..<300))
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func idleClientsAndDeadDestinationsDoNotHoldUpTheEnd() throws {
+        let gone = try HTTPReceiver()
+        gone.server.stop()
+        let daemon = try TestDaemon(
+            configuration: """
+                routes: [ { to: [archive, gone] } ]
+                destinations:
+                  archive: { file: archive.ndjson }
+                  gone: { http: "\(gone.url)", format: ndjson, batch: { wait: 0s }, retry: { initial: 1m, max: 1m } }
+                """)
+        try daemon.start()
+        let idle = try (0..<10).map { _ in try EventClient(daemon, acknowledgements: false) }
+        let client = try EventClient(daemon)
+        try client.send(events(0..<10))
+        #expect(try client.acknowledgement(of: 10).lines == 10)
+        try eventually("it is retrying") { try daemon.status().destinations["gone"]?.state == .retrying }
+        let clock = SystemClock()
+        let before = clock.now()
+        #expect(daemon.terminate() == 0)
+        #expect(clock.now() - before < .seconds(9), "the drain's bound is 10 s, and nothing had to be waited for")
+        _ = idle
+        #expect(!FileManager.default.fileExists(atPath: daemon.events))
+        #expect(!FileManager.default.fileExists(atPath: daemon.control))
+
+        // What the one destination has not got waits in the journal.
+        try daemon.start()
+        #expect(try daemon.status().destinations["gone"]?.lagEvents == 10)
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func aSecondDaemonOnTheSameJournalSaysWhyItDoesNotStart() throws {
+        let daemon = try TestDaemon(configuration: Self.toFile)
+        try daemon.start()
+        let second = try Program.run(TestDaemon.binaries + "/penstockd", ["--config", daemon.configurationFile])
+        #expect(second.status == 1)
+        #expect(second.errors.contains(daemon.path("journal")), "\(second.errors)")
+        #expect(try daemon.status().health == .healthy)
+        let client = try EventClient(daemon)
+        try client.send(event(1) + "\n")
+        #expect(try client.acknowledgement(of: 1).lines == 1)
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func anInvalidConfigurationEndsTheStartWithSysexitsConfig() throws {
+        let daemon = try TestDaemon(configuration: "destinatons: {}")
+        let result = try Program.run(TestDaemon.binaries + "/penstockd", ["--config", daemon.configurationFile])
+        #expect(result.status == 78)
+        #expect(result.errors.contains("destinatons") && result.errors.contains("did you mean"), "\(result.errors)")
+        #expect(!FileManager.default.fileExists(atPath: daemon.path("journal")))
+    }
+}
