@@ -14,6 +14,7 @@ final class SourceListener: Sendable {
     /// A read takes this much at most; small for an idle client, grown for a busy one.
     private static let receiveBuffer = AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 16 << 10, maximum: 256 << 10)
 
+    private let group: any EventLoopGroup
     private let channel: any Channel
 
     init(
@@ -21,6 +22,7 @@ final class SourceListener: Sendable {
         loops: [ObjectIdentifier: LoopState], limits: SourceLimits, admission: Admission,
         statistics: SourceStatistics, clock: any Clock
     ) throws {
+        self.group = group
         channel = try ServerBootstrap(group: group)
             .childChannelOption(.recvAllocator, value: Self.receiveBuffer)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
@@ -53,9 +55,29 @@ final class SourceListener: Sendable {
             .wait()
     }
 
-    /// Closes the listening socket; connections go on.
+    /// Accepts nothing until `resume`; returns when that is so. What comes waits in the socket. Not
+    /// on an event loop.
+    func pause() {
+        // It fails only if the socket is closed.
+        try? channel.setOption(.autoRead, value: false).wait()
+    }
+
+    func resume() {
+        channel.setOption(.autoRead, value: true).whenFailure { _ in }
+    }
+
+    /// Accepts no more, and then closes the listening socket; connections go on. Returns at once.
+    ///
+    /// A connection is set up on its own loop, and NIO drops it if its listener is closed by the
+    /// time that is done, with whatever the client has sent. So there is a turn of every loop
+    /// between the last `accept` and the close. What was not accepted waits in the socket, for
+    /// whoever else holds it.
     func stop() {
-        channel.close(promise: nil)
+        let (group, channel) = (group, channel)
+        channel.setOption(.autoRead, value: false).whenComplete { _ in
+            let turns = group.makeIterator().map { $0.submit {} }
+            EventLoopFuture.andAllComplete(turns, on: channel.eventLoop).whenComplete { _ in channel.close(promise: nil) }
+        }
     }
 }
 
