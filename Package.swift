@@ -102,7 +102,7 @@ let package = Package(
         tests("EventsTests", ["Events"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),
         tests("JournalTests", ["Journal", "Events", "Platform", "Telemetry", "CISAL"], exclude: ["read_journal.py"]),
-        tests("IngestTests", ["Ingest", "Events", "Platform"]),
+        tests("IngestTests", ["Ingest", "Events", "Platform"] + nio),
         tests("RoutingTests", ["Routing", "Events"]),
         tests("DeliveryTests", ["Delivery", "Events", "Platform", "Telemetry"]),
         tests(

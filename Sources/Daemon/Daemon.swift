@@ -138,7 +138,9 @@ package final class Daemon {
 
     private func serve() {
         while true {
-            switch signals.next(until: clock.now() + Self.tick, clock: clock) {
+            let tick = clock.now() + Self.tick
+            // A watchdog of a second or two is due before a whole tick is over.
+            switch signals.next(until: watchdog.next.map { min($0, tick) } ?? tick, clock: clock) {
             case .terminate: return
             case .reload: _ = reload()
             case .wake: for request in work.take() { perform(request) }

@@ -5,20 +5,21 @@ import Telemetry
 struct Watchdog {
     private let service: ServiceManager
     private var heartbeats = Heartbeats()
-    private var next: Instant?
+    /// When it is to be told next; nil: systemd asked for no watchdog.
+    private(set) var next: Instant?
 
     init(service: ServiceManager, clock: any Clock) {
         self.service = service
         next = service.watchdogInterval == nil ? nil : clock.now()
     }
 
-    /// Called once a tick.
+    /// Called once a tick, and at `next`.
     /// - Parameter beats: each thread's heartbeat by its name (see `Heartbeats`).
     mutating func look(at now: Instant, _ beats: () -> [String: UInt64], telemetry: Telemetry) {
         guard let interval = service.watchdogInterval, let due = next, now >= due else { return }
         // Half of systemd's interval, as sd_watchdog_enabled(3) advises.
         next = now + interval / 2
-        let stuck = heartbeats.stuck(beats())
+        let stuck = heartbeats.stuck(beats(), at: now)
         if stuck.isEmpty {
             service.watchdog()
         } else {

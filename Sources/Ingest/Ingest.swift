@@ -34,7 +34,7 @@ package final class Ingest: Sendable {
         self.clock = clock
     }
 
-    /// Serves a source on a listening socket.
+    /// Serves a source on a listening socket, in place of the one that it has. From one thread.
     ///
     /// - Parameters:
     ///   - descriptor: a listening AF_UNIX stream socket; owned by the listener from here on.
@@ -53,14 +53,19 @@ package final class Ingest: Sendable {
                 waiting: waits)
             waiting.withLock { $0.append(waits) }
         }
-        let listener = try SourceListener(
-            source: source, group: group, descriptor: descriptor, loops: doors, limits: limits,
-            admission: admission, statistics: statistics, clock: clock)
-        let old = listeners.withLock { listeners in
-            let old = listeners[source]
-            listeners[source] = listener
-            return old
+        // One at a time accepts from a socket that both may hold; meanwhile connections wait in it.
+        let old = listeners.withLock { $0[source] }
+        old?.pause()
+        let listener: SourceListener
+        do {
+            listener = try SourceListener(
+                source: source, group: group, descriptor: descriptor, loops: doors, limits: limits,
+                admission: admission, statistics: statistics, clock: clock)
+        } catch {
+            old?.resume()
+            throw error
         }
+        listeners.withLock { $0[source] = listener }
         old?.stop()
     }
 

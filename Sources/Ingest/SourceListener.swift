@@ -14,8 +14,8 @@ final class SourceListener: Sendable {
     /// A read takes this much at most; small for an idle client, grown for a busy one.
     private static let receiveBuffer = AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 16 << 10, maximum: 256 << 10)
 
-    private let channel: any Channel
     private let group: any EventLoopGroup
+    private let channel: any Channel
 
     init(
         source: String, group: any EventLoopGroup, descriptor: consuming Platform.FileDescriptor,
@@ -63,16 +63,29 @@ final class SourceListener: Sendable {
         }
     }
 
-    /// Lets nobody in any more and closes the listening socket; connections go on.
+    /// Accepts nothing until `resume`; returns when that is so. What comes waits in the socket. Not
+    /// on an event loop.
+    func pause() {
+        // It fails only if the socket is closed.
+        try? channel.setOption(.autoRead, value: false).wait()
+    }
+
+    func resume() {
+        channel.setOption(.autoRead, value: true).whenFailure { _ in }
+    }
+
+    /// Accepts no more, and then closes the listening socket; connections go on. Returns at once.
     ///
-    /// A client that is accepted and not yet set up would go with it (NIO closes it when it finds
-    /// the listener closed). So accepting ends first; then each event loop takes a turn, in which
-    /// whatever was accepted is set up; then it is closed.
+    /// A connection is set up on its own loop, and NIO drops it if its listener is closed by the
+    /// time that is done, with whatever the client has sent. So there is a turn of every loop
+    /// between the last `accept` and the close. What was not accepted waits in the socket, for
+    /// whoever else holds it.
     func stop() {
-        let (channel, loops) = (channel, Array(group.makeIterator()))
-        channel.setOption(.autoRead, value: false)
-            .flatMap { EventLoopFuture.andAllComplete(loops.map { $0.submit {} }, on: channel.eventLoop) }
-            .whenComplete { _ in channel.close(promise: nil) }
+        let (group, channel) = (group, channel)
+        channel.setOption(.autoRead, value: false).whenComplete { _ in
+            let turns = group.makeIterator().map { $0.submit {} }
+            EventLoopFuture.andAllComplete(turns, on: channel.eventLoop).whenComplete { _ in channel.close(promise: nil) }
+        }
     }
 }
 

@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+
+/// The service as it is installed, under a real systemd: one throw-away guest, booted once, in which
+/// `Tests/Support/service-checks` checks everything. Each of its checks is a test case here.
+@Suite(.serialized)
+struct ServiceTests {
+    @Test(arguments: ServiceChecks.names)
+    func theInstalledService(_ check: String) {
+        let report = ServiceChecks.report
+        let verdict = report.verdicts[check] ?? "not ok: there is no line for it. The guest ended with \(report.end)"
+        #expect(verdict == "ok", "\(report.log(of: check))")
+    }
+
+    @Test func everyCheckIsATestCase() {
+        #expect(Set(ServiceChecks.report.verdicts.keys).subtracting(ServiceChecks.names).sorted() == [])
+    }
+}
+
+/// What the guest's script had to say.
+struct ServiceChecks {
+    static let names = [
+        "starts_and_is_ready",
+        "status_is_a_sentence",
+        "units_hold_no_mistake",
+        "exposure_is_low",
+        "members_may_send",
+        "others_may_not",
+        "status_has_exit_codes",
+        "reload_returns_when_it_serves",
+        "bad_reload_changes_nothing",
+        "reload_turns_no_client_away",
+        "watchdog_restarts_it",
+        "short_watchdog_lets_it_live",
+        "segv_loses_nothing",
+        "killed_again_and_again_in_mid_stream",
+        "invalid_configuration_is_not_tried_again",
+        "invalid_configuration_and_a_client_is_bounded",
+        "failing_start_heals_with_its_clients_waiting",
+        "connection_starts_it",
+        "restarts_lose_no_connection",
+        "lines_wait_in_the_socket",
+        "stop_is_clean_and_loses_nothing",
+        "stop_waits_for_a_hanging_service_within_its_bound",
+        "idle_stop_is_quick",
+        "log_lines_have_priorities",
+        "log_is_quiet",
+        "secrets_reach_the_header_and_nothing_else",
+        "sqlite_works_in_the_sandbox",
+    ]
+
+    /// The guest is run when the first test asks, once for all of them.
+    static let report = run()
+
+    /// `ok`, or `not ok: WHY`, by the check's name.
+    let verdicts: [String: String]
+    /// How the run ended, with what was said on stderr where there are no verdicts.
+    let end: String
+    private let errors: String
+
+    /// What the script showed after a check had failed.
+    func log(of check: String) -> String {
+        let sections = errors.components(separatedBy: "--- ")
+        return sections.first { $0.hasPrefix(check + "\n") } ?? end
+    }
+
+    /// As root, else through sudo; where neither is possible, the guest says so and every test fails.
+    private static func run() -> ServiceChecks {
+        let guest = Repository.root + "/Tests/Support/with-systemd"
+        let script = Repository.root + "/Tests/Support/service-checks"
+        let command = [guest, "--timeout", "480", "--", script, TestDaemon.binaries]
+        do {
+            let needsSudo = geteuid() != 0
+            let mayUseSudo = try needsSudo && Program.run("sudo", ["-n", "true"]).status == 0
+            let result = try Program.run(
+                "env", ["-C", Repository.root] + (mayUseSudo ? ["sudo", "-n"] : []) + command)
+            return ServiceChecks(result)
+        } catch {
+            return ServiceChecks(Program(status: -1, output: "", errors: "\(error)"))
+        }
+    }
+
+    private init(_ result: Program) {
+        var verdicts: [String: String] = [:]
+        for line in result.output.split(separator: "\n") {
+            if line.hasPrefix("ok ") {
+                verdicts[String(line.dropFirst(3))] = "ok"
+            } else if line.hasPrefix("not ok "), let colon = line.firstIndex(of: ":") {
+                verdicts[String(line[..<colon].dropFirst(7))] = "not ok" + line[colon...]
+            }
+        }
+        self.verdicts = verdicts
+        errors = result.errors
+        end = "exit status \(result.status): \(result.errors.suffix(4000))"
+    }
+}

@@ -1,0 +1,89 @@
+import Events
+import Glibc
+import NIOCore
+import NIOPosix
+import Platform
+import Synchronization
+import Testing
+
+@testable import Ingest
+
+struct ListenerTests {
+    /// A journal whose disk takes no time.
+    private final class InstantAppender: EventAppender {
+        private let end = Mutex<UInt64>(0)
+
+        func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> AppendOutcome {
+            let count = UInt64(events.count)
+            return .queued(
+                end: end.withLock {
+                    $0 += count
+                    return $0
+                })
+        }
+
+        var durableEnd: UInt64 { end.withLock { $0 } }
+    }
+
+    /// A reload that changes a source replaces its listener on the same socket, and a restart under
+    /// systemd is the same between two processes: no client that connects meanwhile may be dropped.
+    @Test func aConnectionThatIsMadeWhileItsListenerIsReplacedIsServed() throws {
+        let path = "/tmp/penstock-listener-\(getpid()).sock"
+        let socket = try UnixListener.listen(at: path, mode: 0o600)
+        defer { UnixListener.remove(path) }
+        // More loops than processors, so that a connection's set-up takes its time.
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 4)
+        defer { try? group.syncShutdownGracefully() }
+        let appender = InstantAppender()
+        let ingest = Ingest(group: group, appender: appender, clock: SystemClock())
+        let statistics = SourceStatistics()
+        let limits = SourceLimits(
+            maximumEventSize: 32 << 10, maximumDepth: 64, maximumConnections: 100, maximumUnreadAnswers: 64 << 10)
+
+        let clients = 4
+        let connections = 250
+        let unanswered = Mutex<[String]>([])
+        let running = Atomic<Int>(clients)
+        let threads = (0..<clients).map { client in
+            WorkerThread(name: "client \(client)") {
+                for connection in 0..<connections {
+                    do {
+                        let answer = try Self.sendOne(to: path, id: "\(client)-\(connection)")
+                        if answer != "{\"ack\":1}\n" { unanswered.withLock { $0.append("\(client)-\(connection): \(answer)") } }
+                    } catch {
+                        unanswered.withLock { $0.append("\(client)-\(connection): \(error)") }
+                    }
+                }
+                running.subtract(1, ordering: .relaxed)
+            }
+        }
+        repeat {
+            try ingest.listen(
+                source: "apps", descriptor: .duplicate(of: socket.raw), limits: limits, admission: .everybody,
+                statistics: statistics)
+        } while running.load(ordering: .relaxed) > 0
+        for thread in threads { thread.join() }
+        ingest.stopListening()
+
+        #expect(unanswered.withLock { $0 } == [])
+        #expect(appender.durableEnd == UInt64(clients * connections))
+    }
+
+    /// One connection, one event; what comes back.
+    private static func sendOne(to path: String, id: String) throws -> String {
+        let stream = try UnixStream(connectingTo: path)
+        let text = """
+            {"penstock":{"acks":true}}
+            {"type":"track","event":"E","userId":"u","messageId":"\(id)"}
+
+            """
+        let bytes = Array(text.utf8)
+        var sent = 0
+        while sent < bytes.count {
+            guard try stream.wait(toWrite: true, timeout: .seconds(60)).canWrite else { return "cannot write" }
+            sent += try stream.write(bytes.span.extracting(sent..<bytes.count))
+        }
+        guard try stream.wait(toWrite: false, timeout: .seconds(60)).canRead else { return "no answer in 60 s" }
+        return String(decoding: try stream.read(upTo: 1024), as: UTF8.self)
+    }
+}

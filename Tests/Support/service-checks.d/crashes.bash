@@ -1,0 +1,127 @@
+# Ends that nobody asked for, and starts that fail. Read by service-checks, whose words it uses.
+
+checks+=(
+    watchdog_restarts_it
+    short_watchdog_lets_it_live
+    segv_loses_nothing
+    killed_again_and_again_in_mid_stream
+    invalid_configuration_is_not_tried_again
+    invalid_configuration_and_a_client_is_bounded
+    failing_start_heals_with_its_clients_waiting
+)
+
+watchdog_restarts_it() {
+    override <<'INI'
+[Service]
+WatchdogSec=2s
+INI
+    systemctl restart penstock.service || fail "it does not start"
+    local pid
+    pid=$(property MainPID)
+    send watchdog 500
+    kill -STOP "$pid"
+    eventually 30 restarted "$pid" || fail "30 s after SIGSTOP it is $(property ActiveState)/$(property SubState), process $(property MainPID), restarts $(property NRestarts)"
+    logged 'Watchdog timeout' || fail "it was restarted, but not by the watchdog: $(log)"
+    exactly_once watchdog 500
+    send after 1
+    exactly_once after 1
+}
+restarted() { # PID
+    [ "$(property NRestarts)" -ge 1 ] && [ "$(property ActiveState)" = active ] && [ "$(property MainPID)" != "$1" ]
+}
+
+short_watchdog_lets_it_live() {
+    # Half of it is less than the daemon's own tick, and than the time between two heartbeats of its
+    # threads; reloads disturb its rhythm.
+    override <<'INI'
+[Service]
+WatchdogSec=1500ms
+INI
+    systemctl restart penstock.service || fail "it does not start"
+    local pid end=$((SECONDS + 8))
+    pid=$(property MainPID)
+    while [ "$SECONDS" -lt "$end" ]; do
+        systemctl reload penstock.service || fail "reload failed: $(log)"
+        sleep 0.3
+    done
+    [ "$(property MainPID)/$(property NRestarts)" = "$pid/0" ] || fail "the watchdog ended a daemon that was well"
+}
+
+segv_loses_nothing() {
+    local pid crash
+    send before 2000
+    clients_begin
+    for crash in 1 2 3; do
+        eventually 30 acknowledged_at_least $((crash * 10)) || fail "after crash $((crash - 1)) nothing comes through"
+        pid=$(property MainPID)
+        kill -SEGV "$pid"
+        eventually 30 restarted "$pid" || fail "it is $(property ActiveState)/$(property SubState)"
+    done
+    [ "$(property NRestarts)" = 3 ] || fail "it was restarted $(property NRestarts) times for 3 crashes"
+    clients_end
+    exactly_once before 2000
+}
+
+killed_again_and_again_in_mid_stream() {
+    local life pid
+    for life in 1 2 3; do
+        pid=$(property MainPID)
+        (events "life$life" 20000 | penstock send --acks 2>/dev/null) &
+        eventually 20 some "life$life" || fail "nothing arrives in life $life"
+        kill -KILL "$pid"
+        wait
+        eventually 30 other "$pid" || fail "after kill $life it is $(property ActiveState)/$(property SubState)"
+    done
+    send last 1
+    exactly_once last 1
+    # What is there is there once, and without a gap: a client's events are taken in their order.
+    for life in 1 2 3; do
+        [ -z "$(ids "life$life" | uniq -d)" ] || fail "life $life: $(ids "life$life" | uniq -d | wc -l) events are there twice"
+        [ "$(ids "life$life" | wc -l)" = "$(ids "life$life" | tail -n 1)" ] || fail "life $life: there is a gap"
+    done
+    [ -z "$(grep -v '^{.*}$' "$archive" | head -c 200)" ] || fail "the file holds a torn line"
+}
+some() { [ -n "$(ids "$1" | head -n 1)" ]; }
+other() { [ "$(property ActiveState)" = active ] && [ "$(property MainPID)" != "$1" ]; }
+
+invalid_configuration_is_not_tried_again() {
+    configure <<<'routes: [ { to: [nowhere] } ]'
+    systemctl restart penstock.service 2>/dev/null && fail "it starts with a route to nowhere"
+    [ "$(property ExecMainStatus)" = 78 ] || fail "exit status $(property ExecMainStatus)"
+    # Not "activating/auto-restart".
+    [ "$(property ActiveState)/$(property SubState)" = failed/failed ] || fail "it is $(property ActiveState)/$(property SubState)"
+    [ "$(property NRestarts)" = 0 ] || fail "it was restarted $(property NRestarts) times"
+    eventually 5 logged "$configuration:[0-9]+:[0-9]+: error: " || fail "the log does not say where: $(log)"
+    cp "$scratch/shipped.yaml" "$configuration"
+    systemctl start penstock.service || fail "it does not start with a good configuration"
+}
+
+invalid_configuration_and_a_client_is_bounded() {
+    configure <<<'routes: [ { to: [nowhere] } ]'
+    systemctl stop penstock.service 2>/dev/null
+    # The client's connection starts the service, which cannot serve it, and so on.
+    timeout 90 penstock track Checked --user u1 2>/dev/null && fail "an event was acknowledged by nobody"
+    eventually 90 socket_gave_up || fail "the socket is still $(property ActiveState penstock.socket), the service $(property ActiveState)"
+    cp "$scratch/shipped.yaml" "$configuration"
+    # The socket gave up before the service's own limit was reached, which would refuse this.
+    systemctl start penstock.service || fail "it does not start with a good configuration"
+    send recovered 1
+    exactly_once recovered 1
+}
+socket_gave_up() { [ "$(property ActiveState penstock.socket)" = failed ]; }
+
+failing_start_heals_with_its_clients_waiting() {
+    systemctl stop penstock.service 2>/dev/null
+    # What is no directory cannot hold the journal: exit status 1, at every start.
+    rm -rf "$state/journal"
+    touch "$state/journal"
+    runuser -u member -- penstock track Checked --user u1 -p waited=true &
+    local client=$!
+    eventually 60 tried 5 || fail "it is tried $(property NRestarts) times, $(property ActiveState)/$(property SubState)"
+    logged 'code=exited, status=1/FAILURE' || fail "it fails otherwise: $(log)"
+    [ "$(property ActiveState penstock.socket)" = active ] || fail "the socket is $(property ActiveState penstock.socket)"
+    rm "$state/journal"
+    wait $client || fail "the client was turned away"
+    eventually 15 grep -q '"waited":true' "$archive" || fail "the event is not in the archive"
+}
+tried() { [ "$(property NRestarts)" -ge "$1" ]; }
