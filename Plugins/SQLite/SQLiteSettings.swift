@@ -2,8 +2,8 @@
 struct SQLiteSettings {
     static let schema: StaticString = """
         {"type": "object", "required": ["path"], "additionalProperties": false, "properties": {
-            "path": {"type": "string", "minLength": 1,
-                "description": "absolute path of the database; it and its directories are made if they are missing"},
+            "path": {"type": "string", "minLength": 1, "format": "path",
+                "description": "the database's file; it and its directories are made if they are missing"},
             "table": {"type": "string", "minLength": 1, "maxLength": 64,
                 "description": "the table's name, in letters, digits and '_'; events if unset"},
             "synchronous": {"type": "string", "enum": ["full", "normal"],

@@ -185,7 +185,10 @@ struct ConfigurationBuilder {
                 checkHeaders(located)
             case .plugin:
                 value = .plugin(
-                    .init(plugin: draft.plugin, settingsText: resolve(draft.settings), deadline: draft.deadline))
+                    .init(
+                        plugin: draft.plugin, settingsText: resolve(draft.settings),
+                        directory: absolutePath(".", in: ConfigurationFile.directory(of: located.place(of: "settings").file)),
+                        deadline: draft.deadline))
             }
             let usual = kind.batch(compressed: compressed)
             return .init(

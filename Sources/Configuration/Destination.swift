@@ -76,6 +76,8 @@ extension Configuration {
         package var settingsText: ConcealedText
         /// JSON text of an object, secrets filled in.
         package var settings: String { settingsText.revealed }
+        /// Absolute; of the file that the settings stand in.
+        package var directory = "/"
         /// How long a batch may take before its events count as unsettled.
         package var deadline: Duration = .seconds(30)
     }

@@ -42,14 +42,19 @@ struct DestinationAssembly {
                 deadLetters: deadLetters, runsOnEngine: true)
         case .plugin(let plugin):
             Prepared(
-                destination: try PluginDestination(
-                    PluginDestinationOptions(
-                        destination: destination.name, plugin: plugin.plugin,
-                        directories: configuration.plugins.directories, settings: plugin.settings,
-                        deadline: plugin.deadline, journal: "\(journal.uuid)"),
-                    telemetry: telemetry, clock: clock),
+                destination: try make(plugin, destination.name, configuration.plugins.directories),
                 deadLetters: deadLetters, runsOnEngine: false)
         }
+    }
+
+    private func make(
+        _ plugin: Configuration.Plugin, _ name: String, _ directories: [String]
+    ) throws -> PluginDestination {
+        var options = PluginDestinationOptions(
+            destination: name, plugin: plugin.plugin, directories: directories, settings: plugin.settings,
+            deadline: plugin.deadline, journal: "\(journal.uuid)")
+        options.directory = plugin.directory
+        return try PluginDestination(options, telemetry: telemetry, clock: clock)
     }
 
     private func make(_ file: Configuration.File, _ destination: Configuration.Destination) throws -> FileDestination {

@@ -228,7 +228,8 @@ typedef struct penstock_plugin {
     const char *summary;
     /* JSON Schema of the settings, which the host checks before create; NULL: anything goes.
      * Understood: type, properties, required, additionalProperties (true or false), items, enum,
-     * minimum, maximum, minLength, maxLength, description, title. */
+     * minimum, maximum, minLength, maxLength, description, title; and "format": "path" for a
+     * string of the top level that is a file's path: a relative one is made absolute. */
     const char *settings_schema;
     /* [worker] Makes an instance. settings is a JSON object, NUL-terminated, secrets filled in;
      * it is gone when create returns. No I/O that may take long: that is what connect is for.

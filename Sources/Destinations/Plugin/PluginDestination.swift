@@ -23,6 +23,8 @@ package struct PluginDestinationOptions: Sendable {
     package var directories: [String]
     /// JSON text of an object, secrets filled in.
     package var settings: String
+    /// Absolute; what a relative path in the settings is relative to.
+    package var directory = "/"
     /// How long a batch may take before its events are offered again.
     package var deadline: Duration
     /// How long a plugin may be busy before the batch goes back to the worker, which retries with
@@ -76,7 +78,9 @@ package final class PluginDestination: Destination {
         guard violations.isEmpty else {
             throw PluginError(.settings, violations.joined(separator: "; "))
         }
-        self.options = options
+        var resolved = options
+        resolved.settings = try library.resolvingPaths(inSettings: options.settings, from: options.directory)
+        self.options = resolved
         self.telemetry = telemetry
         self.clock = clock
     }

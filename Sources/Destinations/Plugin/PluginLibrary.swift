@@ -124,6 +124,12 @@ package final class PluginLibrary: Sendable {
         guard let schema else { return [] }
         return try SettingsSchema(schema, of: "\(name) (\(path))").violations(in: settings)
     }
+
+    /// The settings with relative paths made absolute, where the schema says that a setting is a path.
+    package func resolvingPaths(inSettings settings: String, from directory: String) throws(PluginError) -> String {
+        guard let schema else { return settings }
+        return try SettingsSchema(schema, of: "\(name) (\(path))").resolvingPaths(in: settings, from: directory)
+    }
 }
 
 extension PluginFile {

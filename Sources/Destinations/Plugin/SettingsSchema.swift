@@ -8,7 +8,7 @@ struct SettingsSchema {
 
     private static let keywords: Set<String> = [
         "type", "properties", "required", "additionalProperties", "items", "enum", "minimum", "maximum", "minLength",
-        "maxLength", "description", "title", "$schema",
+        "maxLength", "format", "description", "title", "$schema",
     ]
 
     /// - Parameter plugin: for the message.
@@ -36,6 +36,24 @@ struct SettingsSchema {
         var found: [String] = []
         Self.check(value, against: root, at: "settings", &found)
         return found
+    }
+
+    /// The settings with relative paths made absolute: those of a string whose schema says `"format":
+    /// "path"`, at the top level.
+    /// - Parameter directory: absolute; where the settings were written.
+    func resolvingPaths(in settings: String, from directory: String) -> String {
+        guard case .object(let schema) = root, case .object(let properties)? = schema["properties"],
+            case .object(var object)? = try? SettingsValue(json: settings)
+        else { return settings }
+        var isChanged = false
+        for (name, value) in object {
+            guard case .string(let path) = value, !path.isEmpty, !path.hasPrefix("/"),
+                case .object(let property)? = properties[name], property["format"] == .string("path")
+            else { continue }
+            object[name] = .string(directory + "/" + path)
+            isChanged = true
+        }
+        return isChanged ? SettingsValue.object(object).json : settings
     }
 
     private static func unknownKeyword(in schema: SettingsValue) -> String? {

@@ -1,3 +1,4 @@
+import Events
 import FoundationEssentials
 
 /// A JSON value, with booleans and numbers kept apart.
@@ -39,6 +40,21 @@ enum SettingsValue: Decodable, Equatable, Sendable {
         case .string: "string"
         case .array: "array"
         case .object: "object"
+        }
+    }
+
+    /// As JSON; members in the order of their names.
+    var json: String {
+        switch self {
+        case .null, .boolean, .number: return text
+        case .string(let string):
+            var bytes: [UInt8] = []
+            JSONText.appendString(string, to: &bytes)
+            return String(decoding: bytes, as: UTF8.self)
+        case .array(let items): return "[" + items.map(\.json).joined(separator: ",") + "]"
+        case .object(let object):
+            let members = object.sorted { $0.key < $1.key }.map { SettingsValue.string($0).json + ":" + $1.json }
+            return "{" + members.joined(separator: ",") + "}"
         }
     }
 
