@@ -100,7 +100,12 @@ final class NDJSONConnection: ChannelInboundHandler {
     /// Sends what there is to send, unless the client has too much unread already.
     /// - Returns: whether it could.
     private func flushAnswers() -> Bool {
-        guard let context, context.channel.isActive else { return true }
+        guard let context, context.channel.isActive else {
+            // Nobody is there to read them; kept, they would hold up what the client sent before it
+            // went.
+            _ = stream.takeAnswers()
+            return true
+        }
         guard context.channel.isWritable else { return false }
         if let answers = stream.takeAnswers() {
             var buffer = context.channel.allocator.buffer(capacity: answers.count)

@@ -69,6 +69,23 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
+    @Test func oneThatNeverReadsItsAnswersAndGoesHarmsOnlyItself() throws {
+        let daemon = try TestDaemon(configuration: Self.toFile)
+        try daemon.start()
+        var deaf = try (0..<4).map { _ in try EventClient(daemon) }
+        for client in deaf { try client.sendUntilBlocked("x") }
+        deaf = []
+        try eventually("they have gone") { try daemon.status().sources["apps"]?.connections == 0 }
+        #expect(deaf.isEmpty)
+        // Clients on every event loop.
+        let clients = try (0..<8).map { _ in try EventClient(daemon) }
+        for (index, client) in clients.enumerated() {
+            try client.send(event(index) + "\n")
+            #expect(try client.acknowledgement(of: 1).lines == 1)
+        }
+        #expect(daemon.terminate() == 0)
+    }
+
     @Test func asManyAreConnectedAsMayBe() throws {
         let daemon = try TestDaemon(
             configuration: Self.toFile, sources: "{ apps: { socket: events.sock, max_connections: 5 } }")

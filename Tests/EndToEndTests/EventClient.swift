@@ -24,6 +24,16 @@ final class EventClient: @unchecked Sendable {
         }
     }
 
+    /// Sends the line again and again until nobody takes it for a second.
+    func sendUntilBlocked(_ line: String) throws {
+        let bytes = Array(String(repeating: line + "\n", count: 1000).utf8)
+        let clock = SystemClock()
+        var last = clock.now()
+        while clock.now() - last < .seconds(1) {
+            if try stream.write(bytes.span) > 0 { last = clock.now() } else { usleep(5000) }
+        }
+    }
+
     /// Sends nothing more; answers can still be read.
     func finish() {
         stream.finishWriting()

@@ -78,11 +78,16 @@ final class TestDaemon {
     }
 
     /// SIGTERM.
-    /// - Returns: its exit status.
+    /// - Returns: its exit status; -1: it had to be killed.
     func terminate() -> Int32 {
         guard let process else { return -1 }
         process.terminate()
-        process.waitUntilExit()
+        do {
+            try eventually("the daemon ends") { !process.isRunning }
+        } catch {
+            kill9()
+            return -1
+        }
         return process.terminationStatus
     }
 
