@@ -1,5 +1,6 @@
 import Configuration
 import Destinations
+import Journal
 import Platform
 import Telemetry
 
@@ -20,6 +21,11 @@ package enum ConfigurationCheck {
         ).load(file: file)
         var findings = loaded.diagnostics.map { Finding(isError: $0.severity == .error, text: $0.description) }
         guard let configuration = loaded.configuration else { return (findings, nil) }
+        do {
+            try JournalOptions(configuration.journal).validate()
+        } catch {
+            findings.append(Finding(isError: true, text: "\(file): error: \(error)"))
+        }
         for destination in configuration.destinations {
             do {
                 try check(destination, configuration)

@@ -60,6 +60,8 @@ package final class Daemon {
     private var control: ControlServer?
     private var lastSentence = ""
     private var configuration: Configuration
+    /// As the journal was opened.
+    private let startingJournal: Configuration.Journal
     private var watchdog: Watchdog
 
     /// Runs until a signal ends it.
@@ -91,6 +93,7 @@ package final class Daemon {
     ) throws {
         self.options = options
         self.configuration = configuration
+        startingJournal = configuration.journal
         self.signals = signals
         self.telemetry = telemetry
         self.log = log
@@ -193,13 +196,20 @@ package final class Daemon {
         do {
             try apply(Preparation(of: configuration, replacing: self.configuration, assembly: assembly, pipeline: pipeline, sockets: sockets))
             telemetry.emit(Reloaded())
-            return ReloadReport(applied: true, warnings: warnings)
+            return ReloadReport(applied: true, warnings: warnings + needingRestart())
         } catch {
             let errors = (error as? DaemonErrors)?.errors.map(\.description) ?? ["\(error)"]
             for error in errors { log.write(.error, error) }
             telemetry.emit(ReloadRefused())
             return ReloadReport(applied: false, errors: errors, warnings: warnings)
         }
+    }
+
+    /// What the configuration says and the daemon takes at its next start only.
+    private func needingRestart() -> [String] {
+        let journal = configuration.journal
+        return journal.segmentSize == startingJournal.segmentSize && journal.queue == startingJournal.queue
+            ? [] : ["journal.segment_size and journal.queue change with the next start (systemctl restart penstock)"]
     }
 
     /// Goes over to a prepared configuration. What can still fail (the disk, descriptors) comes
@@ -226,6 +236,8 @@ package final class Daemon {
         sockets.hold(next.sources.map { ($0.source.name, $0.socket) }, without: next.removedSources)
         pipeline.stop(next.endingDestinations, by: clock.now() + Self.drain)
         configuration = next.configuration
+        // It was found valid when it was prepared.
+        if next.journalChanged { try journal.configure(JournalOptions(configuration.journal)) }
         for prepared in next.destinations {
             pipeline.add(assembly.start(prepared.prepared, prepared.destination, in: configuration))
         }

@@ -17,6 +17,9 @@ final class DeadLetterFile: DeadLetterSink, Sendable {
         self.journal = journal
     }
 
+    /// Bytes that the destination's dead letters may take.
+    func setLimit(_ bytes: Int) { store.setLimit(bytes) }
+
     func append(_ letters: [Delivery.DeadLetter]) throws {
         try store.append(
             letters.map { letter in

@@ -74,6 +74,7 @@ struct DestinationAssembly {
         _ prepared: Prepared, _ destination: Configuration.Destination, in configuration: Configuration
     ) -> RunningDestination {
         let deadLetters = prepared.deadLetters
+        deadLetters.setLimit(destination.deadLetters)
         let routes = configuration.routes.filter { $0.to.contains(destination.name) }
         let router = DestinationRouter(
             name: destination.name,

@@ -1,6 +1,7 @@
 import Configuration
 import Destinations
 import Ingest
+import Journal
 
 /// What a configuration asks for that can fail, done before anything that runs is touched: sockets
 /// opened, plugins loaded, names resolved. Thrown away, it leaves nothing behind but a socket file
@@ -42,6 +43,11 @@ struct Preparation {
                 DaemonError("journal.directory cannot change while the daemon runs: restart it (systemctl restart penstock)"))
         }
         journalChanged = difference?.journalChanged ?? false
+        do {
+            try JournalOptions(configuration.journal).validate()
+        } catch {
+            errors.append(DaemonError("\(error)"))
+        }
         controlChanged = difference?.controlChanged ?? false
 
         let newSources = Set(difference.map { $0.sources.added + $0.sources.changed } ?? configuration.sources.map(\.name))

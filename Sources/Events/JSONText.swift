@@ -3,6 +3,17 @@ import CSimdjson
 /// The text of JSON strings: decoding, encoding, comparing. *Contents* means a string's bytes
 /// without its quotes, as they stand in an event: UTF-8, with escapes.
 package enum JSONText {
+    /// Whether an event may have a field of this key, at any depth. The quick answer "no" is certain.
+    /// - Parameter key: as JSON, quotes included; no escapes.
+    @inline(__always)
+    package static func mayHaveKey(_ key: Span<UInt8>, in json: Span<UInt8>) -> Bool {
+        unsafe json.withUnsafeBufferPointer { json in
+            unsafe key.withUnsafeBufferPointer { key in
+                unsafe psj_may_contain(json.baseAddress, json.count, key.baseAddress, key.count) != 0
+            }
+        }
+    }
+
     /// Appends the decoded contents to `output`.
     /// - Returns: false if an escape is invalid (an event that was accepted has none such); then
     ///   nothing is appended.

@@ -25,8 +25,14 @@ package final class Ingest: Sendable {
     private let clock: any Clock
     private let listeners = Mutex<[String: SourceListener]>([:])
     /// Of every source, those removed by a reload included, whose connections live on.
-    private let waiting = Mutex<[WaitingConnections]>([])
-    private let statistics = Mutex<[ObjectIdentifier: SourceStatistics]>([:])
+    /// Each lives as long as its listener or one of its connections.
+    private let places = Mutex<[Place]>([])
+
+    /// One source's connections on one event loop.
+    private struct Place {
+        weak var waiting: WaitingConnections?
+        var statistics: SourceStatistics
+    }
 
     package init(group: any EventLoopGroup, appender: any EventAppender, clock: any Clock) {
         self.group = group
@@ -44,14 +50,16 @@ package final class Ingest: Sendable {
         source: String, descriptor: consuming Platform.FileDescriptor, limits: SourceLimits, admission: Admission,
         statistics: SourceStatistics
     ) throws {
-        self.statistics.withLock { $0[ObjectIdentifier(statistics)] = statistics }
         var doors: [ObjectIdentifier: SourceListener.LoopState] = [:]
         for loop in group.makeIterator() {
             let waits = WaitingConnections(loop: loop)
             doors[ObjectIdentifier(loop)] = SourceListener.LoopState(
                 door: SourceDoor(limits: limits, appender: appender, statistics: statistics, clock: clock),
                 waiting: waits)
-            waiting.withLock { $0.append(waits) }
+            places.withLock { places in
+                places.removeAll { $0.waiting == nil }
+                places.append(Place(waiting: waits, statistics: statistics))
+            }
         }
         // One at a time accepts from a socket that both may hold; meanwhile connections wait in it.
         let old = listeners.withLock { $0[source] }
@@ -99,7 +107,7 @@ package final class Ingest: Sendable {
             turnLoops(by: deadline)
             pause.wait(until: min(deadline, clock.now() + .milliseconds(5)))
             let now = settledLines
-            let isBusy = moreToCome() || waiting.withLock { $0.contains(where: \.hasStalled) }
+            let isBusy = moreToCome() || waiting.contains(where: \.hasStalled)
             quietTurns += 1
             if now != last || isBusy {
                 last = now
@@ -123,21 +131,24 @@ package final class Ingest: Sendable {
     }
 
     private var settledLines: UInt64 {
-        statistics.withLock { statistics in
-            statistics.values.reduce(0) { sum, one in
-                let now = one.snapshot()
-                return sum + now.accepted + now.refused
-            }
+        let sources = places.withLock { places in
+            Dictionary(places.map { (ObjectIdentifier($0.statistics), $0.statistics) }, uniquingKeysWith: { one, _ in one })
+        }
+        return sources.values.reduce(0) { sum, one in
+            let now = one.snapshot()
+            return sum + now.accepted + now.refused
         }
     }
 
+    private var waiting: [WaitingConnections] { places.withLock { $0.compactMap(\.waiting) } }
+
     /// The journal committed: acknowledgements can go. Any thread; cheap if nobody waits.
     package func journalCommitted() {
-        waiting.withLock { for waits in $0 { waits.wakeIfDurable() } }
+        for waits in waiting { waits.wakeIfDurable() }
     }
 
     /// The journal has room again after it was busy. Any thread.
     package func journalHasRoom() {
-        waiting.withLock { for waits in $0 { waits.wakeForRoom() } }
+        for waits in waiting { waits.wakeForRoom() }
     }
 }

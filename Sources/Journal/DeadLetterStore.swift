@@ -25,12 +25,12 @@ package final class DeadLetterStore: Sendable {
 
     private let site: JournalSite
     private let path: String
-    private let limit: Int
+    private let limit: Atomic<Int>
     private let state: Mutex<State>
 
     init(_ site: JournalSite, destination: String, limit: Int) throws(JournalError) {
         self.site = site
-        self.limit = limit
+        self.limit = Atomic(limit)
         path = site.path(Self.directory) + "/" + Self.fileName(destination)
         var state = State(seed: ChecksumSeed(uuid: site.uuid, firstPosition: 0))
         do throws(SystemError) {
@@ -100,12 +100,16 @@ package final class DeadLetterStore: Sendable {
         }
     }
 
+    /// Bytes that may be kept from now on; what is there stays.
+    package func setLimit(_ bytes: Int) { limit.store(bytes, ordering: .relaxed) }
+
     /// Adds letters: durable when it returns.
     /// - Throws: `.full`: none was taken, because the bound on bytes is reached; `.io`.
     package func append(_ letters: [DeadLetter]) throws(JournalError) {
         guard !letters.isEmpty else { return }
         try state.withLock { (state) throws(JournalError) in
             let size = letters.reduce(BatchHeader.size) { $0 + $1.encodedSize }
+            let limit = limit.load(ordering: .relaxed)
             guard state.bytes + size <= limit else {
                 throw JournalError(
                     .full,

@@ -279,6 +279,20 @@ package final class Journal: Sendable {
         }
     }
 
+    /// Takes new options at once, but for the size of segments and of the queue: memory and files are laid
+    /// out for those, so they change with the next start.
+    /// - Throws: `.invalidOptions`; then nothing is changed.
+    package func configure(_ options: JournalOptions) throws(JournalError) {
+        try options.validate()
+        var next = options
+        next.segmentSize = site.options.segmentSize
+        next.queueBytes = site.options.queueBytes
+        site.setOptions(next)
+        // Retention or the interval may ask for something now.
+        writerBell.ring()
+        keeperBell.ring()
+    }
+
     // MARK: - Events
 
     /// Copies the events and queues them for the next group commit. Never blocks, never takes a part.

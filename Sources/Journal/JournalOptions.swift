@@ -40,7 +40,8 @@ package struct JournalOptions: Sendable, Equatable {
 
     package init() {}
 
-    func validate() throws(JournalError) {
+    /// Throws `.invalidOptions` for values that a journal cannot work with.
+    package func validate() throws(JournalError) {
         guard (Self.minimumSegmentSize...Self.maximumSegmentSize).contains(segmentSize), segmentSize % 4096 == 0 else {
             throw JournalError(
                 .invalidOptions,

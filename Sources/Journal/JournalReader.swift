@@ -72,8 +72,8 @@ package final class JournalReader {
     private func open() throws(SystemError) -> Bool {
         if file != nil { return true }
         guard let segment = segments.containing(position) else { return false }
-        // Past the page cache: what is read here is read once, and what keeps up is in memory.
-        let file = try site.disk.openDirect(segment.path, .readOnly)
+        // Whoever keeps up reads from memory; whoever lags reads on to the end.
+        let file = try site.disk.openSequential(segment.path)
         seed = site.seed(segment)
         offset = 0
         if position > segment.firstPosition {

@@ -1,14 +1,37 @@
 import Platform
+import Synchronization
 import Telemetry
 
 /// Where a journal lives and what it stands on: given to every part of it.
 struct JournalSite: Sendable {
     let directory: String
     let uuid: JournalUUID
-    let options: JournalOptions
     let disk: any Disk
     let clock: any Clock
     let telemetry: Telemetry
+    private let live: LiveOptions
+
+    init(
+        directory: String, uuid: JournalUUID, options: JournalOptions, disk: any Disk, clock: any Clock,
+        telemetry: Telemetry
+    ) {
+        self.directory = directory
+        self.uuid = uuid
+        self.disk = disk
+        self.clock = clock
+        self.telemetry = telemetry
+        live = LiveOptions(options)
+    }
+
+    /// As they are now: a reload may change them at any time.
+    var options: JournalOptions { live.options.withLock { $0 } }
+
+    func setOptions(_ options: JournalOptions) { live.options.withLock { $0 = options } }
+
+    private final class LiveOptions: Sendable {
+        let options: Mutex<JournalOptions>
+        init(_ options: JournalOptions) { self.options = Mutex(options) }
+    }
 
     func path(_ name: String) -> String { directory + "/" + name }
 

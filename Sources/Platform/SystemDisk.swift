@@ -7,17 +7,21 @@ package struct SystemDisk: Disk {
     package init() {}
 
     package func open(_ path: String, _ mode: DiskOpenMode) throws(SystemError) -> any DiskFile {
-        SystemFile(path: path, try FileDescriptor.open(path, mode.flags), isDirect: false)
+        SystemFile(path: path, try FileDescriptor.open(path, mode.flags), .cached)
     }
 
     package func openDirect(_ path: String, _ mode: DiskOpenMode) throws(SystemError) -> any DiskFile {
         do {
             return SystemFile(
-                path: path, try FileDescriptor.open(path, mode.flags | clinux_o_direct()), isDirect: true)
+                path: path, try FileDescriptor.open(path, mode.flags | clinux_o_direct()), .direct)
         } catch where error.code == EINVAL {
             // The filesystem has no direct input and output.
             return try open(path, mode)
         }
+    }
+
+    package func openSequential(_ path: String) throws(SystemError) -> any DiskFile {
+        SystemFile(path: path, try FileDescriptor.open(path, DiskOpenMode.readOnly.flags), .sequential)
     }
 
     package func list(_ directory: String) throws(SystemError) -> [String] {
@@ -89,22 +93,32 @@ extension DiskOpenMode {
 }
 
 private final class SystemFile: DiskFile {
+    enum Access {
+        case cached
+        case direct
+        case sequential
+    }
+
     /// Bytes that one direct read takes at most.
     private static let directRead = 1 << 20
+    /// Bytes that the disk is asked for ahead of a sequential reader.
+    private static let ahead = 2 << 20
 
     let path: String
     private let descriptor: FileDescriptor
-    private let isDirect: Bool
+    private let access: Access
     /// Where direct reads land, which must be aligned; made when the first one comes.
     private let landing = Mutex<AlignedMemory?>(nil)
+    /// Of a sequential file: what lies before is no longer in memory on our account.
+    private let dropped = Mutex(0)
 
-    init(path: String, _ descriptor: consuming FileDescriptor, isDirect: Bool) {
+    init(path: String, _ descriptor: consuming FileDescriptor, _ access: Access) {
         self.path = path
         self.descriptor = descriptor
-        self.isDirect = isDirect
+        self.access = access
     }
 
-    var blockSize: Int { isDirect ? AlignedMemory.alignment : 1 }
+    var blockSize: Int { access == .direct ? AlignedMemory.alignment : 1 }
 
     func size() throws(SystemError) -> Int {
         var status = Glibc.stat()
@@ -113,7 +127,11 @@ private final class SystemFile: DiskFile {
     }
 
     func read(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) throws(SystemError) -> Int {
-        if isDirect { return try readDirectly(count, at: offset, appendingTo: &bytes) }
+        switch access {
+        case .cached: break
+        case .direct: return try readDirectly(count, at: offset, appendingTo: &bytes)
+        case .sequential: advise(readingAt: offset, count)
+        }
         var done = 0
         var failure: Int32 = 0
         bytes.append(addingCapacity: count) { span in
@@ -131,6 +149,17 @@ private final class SystemFile: DiskFile {
         }
         if failure != 0 { throw SystemError("pread", path, code: failure) }
         return done
+    }
+
+    /// Has what comes next read meanwhile, and lets go of what was read before. Hints only: whatever
+    /// the kernel makes of them, the bytes are the same.
+    private func advise(readingAt offset: Int, _ count: Int) {
+        posix_fadvise(descriptor.raw, offset + count, Self.ahead, POSIX_FADV_WILLNEED)
+        dropped.withLock { dropped in
+            let start = offset & ~(AlignedMemory.alignment - 1)
+            if start > dropped { posix_fadvise(descriptor.raw, dropped, start - dropped, POSIX_FADV_DONTNEED) }
+            dropped = max(dropped, start)
+        }
     }
 
     /// Reads the blocks that the range lies in, and copies the range out of them.

@@ -18,13 +18,13 @@ final class RouteStage {
     private let steps: [Step]
     private var overlay: Overlay
     /// Nothing but constants at the event's top level, always: what to put in place of the closing
-    /// brace of an event that has none of these fields, and the numbers of their paths.
-    private let constantEnd: (text: [UInt8], paths: [Int])?
+    /// brace of an event that has none of these fields, the numbers of their paths, and their keys.
+    private let constantEnd: (text: [UInt8], paths: [Int], keys: [[UInt8]])?
 
     init(_ steps: [RouteChain.Step], _ table: inout PathTable) {
         var tree = EditTree()
         var compiled: [Step] = []
-        var end: (text: [UInt8], paths: [Int])? = ([], [])
+        var end: (text: [UInt8], paths: [Int], keys: [[UInt8]])? = ([], [], [])
         for step in steps {
             switch step {
             case .requirement(let filter):
@@ -45,6 +45,7 @@ final class RouteStage {
                         }
                         end?.text += [UInt8(ascii: ",")] + tree.nodes[node].key + json
                         end?.paths.append(tree.nodes[node].path)
+                        end?.keys.append(tree.nodes[node].key.dropLast())
                     }
                     compiled.append(.set(condition: condition, assignments))
                 }
@@ -79,7 +80,10 @@ final class RouteStage {
     /// The common case, one copy: no edits, or constants that are new to the event.
     private func appendWhole(_ view: borrowing EventView, into output: inout [UInt8]) -> Range<Int>? {
         guard let constantEnd, view.index.messageID.isPresent else { return nil }
-        for path in constantEnd.paths where view.value(path).type != .missing { return nil }
+        // The bytes alone mostly say that a key is new to the event, without a look at its fields.
+        for (path, key) in zip(constantEnd.paths, constantEnd.keys) {
+            if JSONText.mayHaveKey(key.span, in: view.json), view.value(path).type != .missing { return nil }
+        }
         let start = output.count + Int(view.index.messageID.offset)
         if constantEnd.paths.isEmpty {
             output.append(contentsOf: view.json)

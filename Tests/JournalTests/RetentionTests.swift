@@ -63,6 +63,34 @@ import Testing
         #expect(journal.statistics().gapCount == 0)
     }
 
+    @Test func newOptionsTakeEffectWhileItRuns() throws {
+        let rig = try Rig()
+        var options = tight
+        options.whenFull = .block
+        let journal = try rig.open(options)
+        defer { journal.stop() }
+        try journal.declare(destinations: [("behind", 0)])
+        var number = 0
+        func isTaken() -> Bool {
+            number += 1
+            if case .queued = offer(journal, [event(number, size: 450)]) { return true }
+            return false
+        }
+        try eventually("the journal is full") { !isTaken() }
+        options.whenFull = .reject
+        try journal.configure(options)
+        try eventually("clients are told") {
+            if case .refused = offer(journal, [event(0, size: 450)]) { return true }
+            return false
+        }
+        options.whenFull = .dropOldest
+        try journal.configure(options)
+        try eventually("the oldest make room") { isTaken() }
+
+        options.retainSize = 1
+        #expect(throws: JournalError.self) { try journal.configure(options) }
+    }
+
     @Test func aDestinationThatIsBehindMakesClientsWaitOrBeTold() throws {
         for whenFull in [JournalOptions.WhenFull.block, .reject] {
             let rig = try Rig()

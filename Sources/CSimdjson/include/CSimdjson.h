@@ -159,6 +159,10 @@ void psj_paths_destroy(psj_paths *paths);
  * what was validated (then every value is missing). An array may stand for the event. */
 int psj_fetch(psj_parser *parser, const psj_paths *paths, const uint8_t *bytes, size_t length, psj_value *values);
 
+/* 0: the text stands nowhere in the bytes, and no backslash does: so a key that is spelled like it,
+ * quotes included, is not there. 1: it may be. Texts of less than 4 bytes are never ruled out. */
+int psj_may_contain(const uint8_t *bytes, size_t length, const uint8_t *text, size_t text_length);
+
 /* Decodes the contents of a JSON string (escapes and all) to UTF-8. out holds at least `length`
  * bytes. Returns the decoded length, or SIZE_MAX if the escapes are invalid (half of a surrogate
  * pair is). */

@@ -76,4 +76,16 @@ import Testing
         #expect(error?.code == .incompatible)
         #expect(error?.description.contains("patternProperties") == true)
     }
+
+    @Test(arguments: [
+        (#"{"file":"a.db","n":1}"#, #"{"file":"/etc/x/a.db","n":1}"#),
+        (#"{ "file": "/var/a.db" }"#, #"{ "file": "/var/a.db" }"#),
+        (#"{"name":"a.db"}"#, #"{"name":"a.db"}"#),
+        (#"{"file":"q\"ä\\.db"}"#, #"{"file":"/etc/x/q\"ä\\.db"}"#),
+        ("nonsense", "nonsense"),
+    ])
+    func aRelativePathIsMadeAbsoluteWhereTheSchemaSaysThatItIsOne(settings: String, expected: String) throws {
+        let schema = #"{"type":"object","properties":{"file":{"type":"string","format":"path"},"name":{"type":"string"}}}"#
+        #expect(try SettingsSchema(schema, of: "test").resolvingPaths(in: settings, from: "/etc/x") == expected)
+    }
 }
