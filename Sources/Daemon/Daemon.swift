@@ -241,8 +241,13 @@ package final class Daemon {
         for prepared in next.destinations {
             pipeline.add(assembly.start(prepared.prepared, prepared.destination, in: configuration))
         }
-        // Only now do the segments of those that went go free.
-        try journal.declare(destinations: configuration.destinations.map { start(of: $0) })
+        // Only now do the segments of those that went go free. If that cannot be written down, they are
+        // held until the next reload or start: no reason to call this one refused.
+        do {
+            try journal.declare(destinations: configuration.destinations.map { start(of: $0) })
+        } catch {
+            telemetry.emit(SegmentsHeld(detail: "\(error)"))
+        }
     }
 
     /// Where a destination begins if the journal has never seen it.

@@ -32,3 +32,12 @@ struct LimitNotRaised: NamedEvent {
     let level = Level.warning
     var message: String { "the limit of open files stays as it is: \(detail)" }
 }
+
+struct SegmentsHeld: NamedEvent {
+    static let name = "segments_held"
+    let detail: String
+    let level = Level.warning
+    var message: String {
+        "the journal keeps segments for destinations that are gone, until the next reload or start: \(detail)"
+    }
+}

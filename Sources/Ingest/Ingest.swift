@@ -83,12 +83,16 @@ package final class Ingest: Sendable {
         listeners.withLock { $0.removeValue(forKey: source) }?.stop()
     }
 
+    /// The same for all sources; returns when their sockets are closed. Not on an event loop.
     package func stopListening() {
         let all = listeners.withLock { listeners in
             defer { listeners = [:] }
             return Array(listeners.values)
         }
-        for listener in all { listener.stop() }
+        for closed in all.map({ $0.stop() }) {
+            // It fails for nobody: the socket is closed, one way or another.
+            try? closed.wait()
+        }
     }
 
     /// Goes on reading what clients have sent already, until they have been quiet for a moment or

@@ -17,8 +17,16 @@ final class NDJSONConnection: ChannelInboundHandler {
     private var isPaused = false
     private var inputEnded = false
     private var isFinished = false
+    private var isClosing = false
+    private var isGone = false
+    private var onEnd: (() -> Void)?
 
-    init(stream: NDJSONStream, door: SourceDoor, waiting: WaitingConnections, answerLimit: Int) {
+    /// - Parameter onEnd: called once, when the connection is closed and all that it sent is taken.
+    init(
+        stream: NDJSONStream, door: SourceDoor, waiting: WaitingConnections, answerLimit: Int,
+        onEnd: @escaping () -> Void
+    ) {
+        self.onEnd = onEnd
         self.stream = stream
         self.door = door
         self.waiting = waiting
@@ -31,6 +39,8 @@ final class NDJSONConnection: ChannelInboundHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
+        isGone = true
+        if !stream.isStalled { release() }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -55,6 +65,7 @@ final class NDJSONConnection: ChannelInboundHandler {
         // What was read before the client went is still taken: it may have been sent without
         // wish for an answer. If the journal is busy, `waiting` keeps this connection until then.
         inputEnded = true
+        isGone = true
         work()
         context.fireChannelInactive()
     }
@@ -79,6 +90,8 @@ final class NDJSONConnection: ChannelInboundHandler {
 
     private func work() {
         var canAnswer = flushAnswers()
+        // A line that waits for room may be all that there is left to take.
+        if stream.isStalled && pending == nil { pending = ByteBuffer() }
         while canAnswer, let block = pending {
             var block = block
             pending = nil
@@ -116,15 +129,31 @@ final class NDJSONConnection: ChannelInboundHandler {
     }
 
     private func settleReading(canAnswer: Bool) {
-        guard let context, context.channel.isActive else { return }
+        guard let context, context.channel.isActive else {
+            if isGone && !stream.isStalled { release() }
+            return
+        }
         if stream.isRefused || (isFinished && !stream.isStalled && !stream.isWaitingForDisk && canAnswer) {
-            // Closing waits for nothing: what was written before goes out first.
-            context.close(promise: nil)
+            closeAfterAnswers(context)
             return
         }
         let pause = stream.isStalled || !canAnswer
         guard pause != isPaused else { return }
         isPaused = pause
         context.channel.setOption(.autoRead, value: !pause).whenFailure { _ in }
+    }
+
+    /// A close drops what is not written yet, so it comes behind an empty write of its own.
+    private func closeAfterAnswers(_ context: ChannelHandlerContext) {
+        guard !isClosing else { return }
+        isClosing = true
+        let channel = context.channel
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer())).whenComplete { _ in channel.close(promise: nil) }
+    }
+
+    /// The connection counts no more. It did as long as it was open, or kept what was not taken yet.
+    private func release() {
+        onEnd?()
+        onEnd = nil
     }
 }

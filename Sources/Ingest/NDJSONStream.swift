@@ -28,8 +28,10 @@ struct NDJSONStream {
         var refused: [ScannedRefusal]
     }
 
-    /// Events that are scanned at once for a client that gets answers: it bounds what one slice
-    /// of nothing but refusals can answer.
+    /// Bytes that are scanned and offered at once: it bounds what the journal's queue has to take.
+    static let slice = 64 << 10
+    /// The same for a client that gets answers: it bounds what one slice of nothing but refusals
+    /// can answer.
     static let sliceWithAnswers = 32 << 10
     /// White space around an event that does not count towards its size.
     static let whiteSpaceAllowance = 1 << 10
@@ -172,7 +174,7 @@ struct NDJSONStream {
 
     private mutating func scan(_ bytes: Span<UInt8>, at door: SourceDoor, advancing at: inout Int) -> Bool {
         let rest = bytes.extracting(at..<bytes.count)
-        var slice = wantsAnswers ? rest.extracting(first: Self.sliceWithAnswers) : rest
+        var slice = rest.extracting(first: wantsAnswers ? Self.sliceWithAnswers : Self.slice)
         var scan = door.scan(slice)
         if scan.consumed == 0 && slice.count < rest.count {
             slice = rest
@@ -220,8 +222,7 @@ struct NDJSONStream {
                 end = position
             case .refused(let refusal):
                 for event in door.accepted {
-                    door.refused.append(
-                        ScannedRefusal(line: bytes.lineFeeds(before: Int(event.offset)), refusal: refusal))
+                    door.refused.append(ScannedRefusal(line: Int(event.line), refusal: refusal))
                 }
                 door.refused.sort { $0.line < $1.line }
             }
@@ -245,11 +246,5 @@ extension Span<UInt8> {
             at += 1
         }
         return nil
-    }
-
-    fileprivate func lineFeeds(before end: Int) -> Int {
-        var feeds = 0
-        for at in 0..<Swift.min(end, count) where self[at] == UInt8(ascii: "\n") { feeds += 1 }
-        return feeds
     }
 }

@@ -36,10 +36,10 @@ final class SourceListener: Sendable {
                 return PeerIdentity.of(channel).and(groups).flatMapThrowing { peer, groups in
                     let origin = Origin(source: source, uid: peer.uid, gid: peer.gid, pid: peer.pid)
                     let open = statistics.connect()
-                    channel.closeFuture.whenComplete { _ in statistics.disconnect() }
                     if let refusal = admission.refusal(of: origin, groups: groups)
                         ?? limits.refusal(ofConnection: open, to: source)
                     {
+                        statistics.disconnect()
                         statistics.refuse(refusal, at: clock.wallClock())
                         throw ChannelError.ioOnClosedChannel
                     }
@@ -49,7 +49,7 @@ final class SourceListener: Sendable {
                     try channel.pipeline.syncOperations.addHandler(
                         NDJSONConnection(
                             stream: NDJSONStream(origin: origin), door: loop.door, waiting: loop.waiting,
-                            answerLimit: limits.maximumUnreadAnswers))
+                            answerLimit: limits.maximumUnreadAnswers, onEnd: { statistics.disconnect() }))
                 }
             }
             .withBoundSocket(descriptor.release())
@@ -74,18 +74,21 @@ final class SourceListener: Sendable {
         channel.setOption(.autoRead, value: true).whenFailure { _ in }
     }
 
-    /// Accepts no more, and then closes the listening socket; connections go on. Returns at once.
+    /// Accepts no more, and then closes the listening socket; connections go on.
+    /// - Returns: at once; the future, when it is closed.
     ///
     /// A connection is set up on its own loop, and NIO drops it if its listener is closed by the
     /// time that is done, with whatever the client has sent. So there is a turn of every loop
     /// between the last `accept` and the close. What was not accepted waits in the socket, for
     /// whoever else holds it.
-    func stop() {
+    @discardableResult
+    func stop() -> EventLoopFuture<Void> {
         let (group, channel) = (group, channel)
         channel.setOption(.autoRead, value: false).whenComplete { _ in
             let turns = group.makeIterator().map { $0.submit {} }
             EventLoopFuture.andAllComplete(turns, on: channel.eventLoop).whenComplete { _ in channel.close(promise: nil) }
         }
+        return channel.closeFuture
     }
 }
 

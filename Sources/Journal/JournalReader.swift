@@ -1,4 +1,5 @@
 import Events
+import Glibc
 import Platform
 
 /// Reads durable events in order: whole batches, straight into the caller's memory, each checked
@@ -42,14 +43,16 @@ package final class JournalReader {
             while true {
                 guard try open() else { return false }
                 guard let segment, let file else { return false }
+                // The end first: it is never behind the bytes that follow then.
                 let sealed = segment.isSealed
+                let end = segment.endPosition
                 let limit = segment.readableBytes
                 if offset >= limit {
                     guard sealed, let next = following(segment) else { return false }
                     leave(for: next)
                     continue
                 }
-                try fill(&batch, file, limit: limit, maximumBytes: maximumBytes)
+                try fill(&batch, file, limit: limit, end: end, maximumBytes: maximumBytes)
                 batch.next = position
                 if !batch.events.isEmpty { return true }
                 // A batch of a kind that is not ours, or damage.
@@ -121,7 +124,7 @@ package final class JournalReader {
 
     /// Reads a piece of the segment and decodes the whole batches in it.
     private func fill(
-        _ batch: inout EventBatch, _ file: any DiskFile, limit: Int, maximumBytes: Int
+        _ batch: inout EventBatch, _ file: any DiskFile, limit: Int, end: UInt64, maximumBytes: Int
     ) throws(SystemError) {
         let wanted = min(max(maximumBytes, BatchHeader.size), Self.largestRead, limit - offset)
         var got = try take(wanted, file, at: offset, appendingTo: &batch.bytes)
@@ -130,13 +133,13 @@ package final class JournalReader {
             if got - place < BatchHeader.size {
                 // A header that the read has cut off is the next read's first; in the first place
                 // it is one that the file has lost.
-                if place == 0 { try passDamage(file, limit: limit) }
+                if place == 0 { try passDamage(file, limit: limit, end: end) }
                 return
             }
             guard let header = BatchHeader(batch.bytes.span.raw, at: place, seed.at(offset)),
                 header.totalSize <= limit - offset
             else {
-                if batch.events.isEmpty { try passDamage(file, limit: limit) }
+                if batch.events.isEmpty { try passDamage(file, limit: limit, end: end) }
                 return
             }
             let missing = place + header.totalSize - got
@@ -244,12 +247,17 @@ package final class JournalReader {
     // MARK: - Damage
 
     /// Goes on behind bytes that are no batch.
-    private func passDamage(_ file: any DiskFile, limit: Int) throws(SystemError) {
-        guard let segment else { return }
+    private func passDamage(_ file: any DiskFile, limit: Int, end: UInt64) throws(SystemError) {
+        guard segment != nil else { return }
         var walker = SegmentWalker(file, seed: seed, from: offset, limit: limit, verifying: false)
-        var next: (offset: Int, position: UInt64) = (limit, segment.endPosition)
-        if case .hole(_, let found?, _) = try walker.next(), case .batch(let header, _, _) = try walker.next() {
-            next = (found, header.firstPosition)
+        var next: (offset: Int, position: UInt64) = (limit, end)
+        switch try walker.next() {
+        case .hole(_, let found?, _):
+            if case .batch(let header, _, _) = try walker.next() { next = (found, header.firstPosition) }
+        case .batch:
+            // It is whole at a second look: the first one failed, and is made again.
+            throw SystemError("pread", file.path, code: EIO)
+        default: break
         }
         pass(to: next.position, bytes: offset..<next.offset, file)
         offset = next.offset

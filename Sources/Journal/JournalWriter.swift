@@ -23,6 +23,9 @@ final class JournalWriter: @unchecked Sendable {
         var offset: Int { file.offset }
         /// The position after the last event written.
         var end: UInt64
+        /// The same two, of what need not be written again, whatever fails.
+        var committedOffset: Int
+        var committedEnd: UInt64
         var hasUnsynced = false
         var room: Int { segment.capacity - offset }
     }
@@ -59,8 +62,14 @@ final class JournalWriter: @unchecked Sendable {
         self.onDurable = onDurable
         lastSync = site.clock.now()
         self.current = current.map {
-            Current(segment: $0.segment, file: $0.file, seed: site.seed($0.segment), end: $0.segment.endPosition)
+            Self.current($0.segment, $0.file, site)
         }
+    }
+
+    private static func current(_ segment: Segment, _ file: SegmentFile, _ site: JournalSite) -> Current {
+        Current(
+            segment: segment, file: file, seed: site.seed(segment), end: segment.endPosition,
+            committedOffset: file.offset, committedEnd: segment.endPosition)
     }
 
     /// When `step` has to be called again though nobody rings; nil: not by itself.
@@ -80,6 +89,7 @@ final class JournalWriter: @unchecked Sendable {
             return .idle
         }
         // A second attempt, in a fresh segment; whoever calls comes back for a third.
+        var failure: SystemError?
         for _ in 0..<2 {
             do throws(SystemError) {
                 guard try commit(buffer) else { return .stuck }
@@ -96,7 +106,14 @@ final class JournalWriter: @unchecked Sendable {
                 return .wrote
             } catch {
                 retire(error)
+                failure = error
             }
+        }
+        // A fresh segment failed as well: clients are told, rather than made to wait for a disk that
+        // may never answer.
+        if let failure {
+            failing = true
+            queue.close("the journal cannot be written: \(failure); see the daemon's log")
         }
         return .stuck
     }
@@ -133,7 +150,7 @@ final class JournalWriter: @unchecked Sendable {
         if site.options.sync == .always {
             try syncCurrent()
         } else {
-            committed = mark
+            noteCommitted()
             if site.options.sync == .never { publish() }
             if let current { acknowledge(current.end) }
         }
@@ -166,15 +183,25 @@ final class JournalWriter: @unchecked Sendable {
         try current?.file.file.sync()
         current?.hasUnsynced = false
         lastSync = site.clock.now()
-        committed = mark
+        noteCommitted()
         publish()
         if let current { acknowledge(current.end) }
     }
 
+    /// What was written so far is not written again.
+    private func noteCommitted() {
+        committed = mark
+        guard var current else { return }
+        current.committedOffset = current.offset
+        current.committedEnd = current.end
+        self.current = current
+    }
+
+    /// Shows readers what is committed, and nothing that a second attempt may still change in memory.
     private func publish() {
         guard let current else { return }
-        current.segment.publish(readable: current.offset, end: current.end)
-        ends.durable = current.end
+        current.segment.publish(readable: current.committedOffset, end: current.committedEnd)
+        ends.durable = current.committedEnd
     }
 
     private func acknowledge(_ position: UInt64) {
@@ -191,7 +218,7 @@ final class JournalWriter: @unchecked Sendable {
 
     private func begin(at position: UInt64) throws(SystemError) -> Bool {
         guard let (segment, file) = try spare.take(as: position, into: segments) else { return false }
-        current = Current(segment: segment, file: try SegmentFile(file, offset: 0), seed: site.seed(segment), end: position)
+        current = Self.current(segment, try SegmentFile(file, offset: 0), site)
         return true
     }
 
@@ -204,7 +231,7 @@ final class JournalWriter: @unchecked Sendable {
         let place = current.segment.capacity
         try current.file.writeLast(seal.encoded(current.seed, at: place, now: site.clock.wallClock()), at: place)
         if site.options.sync == .never {
-            committed = mark
+            noteCommitted()
             publish()
         } else {
             try syncCurrent()
@@ -226,8 +253,5 @@ final class JournalWriter: @unchecked Sendable {
         current = nil
         mark = committed
         site.telemetry.emit(JournalWriteFailed(detail: detail))
-        guard buffer != nil else { return }
-        failing = true
-        queue.close("the journal cannot be written: \(error); see the daemon's log")
     }
 }

@@ -151,6 +151,15 @@ private final class SystemFile: DiskFile {
         return done
     }
 
+    /// Some filesystems open a file for direct input and output, and then refuse it: on through the
+    /// page cache.
+    /// - Returns: whether it was direct until now.
+    private func giveUpDirect() -> Bool {
+        let flags = fcntl(descriptor.raw, F_GETFL)
+        guard flags >= 0, flags & clinux_o_direct() != 0 else { return false }
+        return fcntl(descriptor.raw, F_SETFL, flags & ~clinux_o_direct()) == 0
+    }
+
     /// Has what comes next read meanwhile, and lets go of what was read before. Hints only: whatever
     /// the kernel makes of them, the bytes are the same.
     private func advise(readingAt offset: Int, _ count: Int) {
@@ -175,7 +184,7 @@ private final class SystemFile: DiskFile {
                 let start = place & ~(AlignedMemory.alignment - 1)
                 let wanted = min(memory.count, (offset + count - start + AlignedMemory.alignment - 1) & ~(AlignedMemory.alignment - 1))
                 let got = unsafe memory.withPointer { unsafe pread(descriptor.raw, $0, wanted, start) }
-                if got < 0 && errno == EINTR { continue }
+                if got < 0 && (errno == EINTR || errno == EINVAL && giveUpDirect()) { continue }
                 if got < 0 { throw SystemError("pread", path) }
                 let usable = min(got - (place - start), count - done)
                 guard usable > 0 else { break }
@@ -194,7 +203,7 @@ private final class SystemFile: DiskFile {
             while done < buffer.count {
                 let put = unsafe pwrite(
                     descriptor.raw, buffer.baseAddress.map { unsafe $0 + done }, buffer.count - done, offset + done)
-                if put < 0 && errno == EINTR { continue }
+                if put < 0 && (errno == EINTR || errno == EINVAL && giveUpDirect()) { continue }
                 if put <= 0 { return put < 0 ? errno : ENOSPC }
                 done += put
             }

@@ -25,6 +25,46 @@ struct ListenerTests {
         var durableEnd: UInt64 { end.withLock { $0 } }
     }
 
+    /// A client's first line, a line cut in two by reads, and a last one without a line feed are kept
+    /// aside while the journal has no room; nothing else of the client's comes that would bring them up.
+    @Test(arguments: [false, true]) func aLineThatWaitedForRoomIsTakenWithoutMoreFromTheClient(endsEarly: Bool) throws {
+        let path = "/tmp/penstock-stalled-\(getpid())-\(endsEarly).sock"
+        let socket = try UnixListener.listen(at: path, mode: 0o600)
+        defer { UnixListener.remove(path) }
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        defer { try? group.syncShutdownGracefully() }
+        let appender = RecordingAppender()
+        appender.state.withLock { $0.isBusy = true }
+        let ingest = Ingest(group: group, appender: appender, clock: SystemClock())
+        let statistics = SourceStatistics()
+        try ingest.listen(
+            source: "apps", descriptor: .duplicate(of: socket.raw),
+            limits: SourceLimits(
+                maximumEventSize: 32 << 10, maximumDepth: 64, maximumConnections: 100, maximumUnreadAnswers: 64 << 10),
+            admission: .everybody, statistics: statistics)
+        let event = #"{"type":"track","event":"E","userId":"u"}"#
+        var client: UnixStream? = try UnixStream(connectingTo: path)
+        let bytes = Array((endsEarly ? event : event + "\n").utf8)
+        #expect(try client?.write(bytes.span) == bytes.count)
+        if endsEarly { client = nil }
+        let pause = Doorbell()
+        func eventually(_ condition: () -> Bool) -> Bool {
+            for _ in 0..<6000 {
+                if condition() { return true }
+                pause.wait(until: SystemClock().now() + .milliseconds(5))
+            }
+            return condition()
+        }
+        #expect(eventually { appender.state.withLock { $0.offers > 0 } }, "the journal was asked and had no room")
+        #expect(statistics.snapshot().connections == 1, "what waits counts, though its client may be gone")
+        appender.state.withLock { $0.isBusy = false }
+        ingest.journalHasRoom()
+        #expect(eventually { appender.events == [event] })
+        client = nil
+        #expect(eventually { statistics.snapshot().connections == 0 })
+        ingest.stopListening()
+    }
+
     /// A reload that changes a source replaces its listener on the same socket, and a restart under
     /// systemd is the same between two processes: no client that connects meanwhile may be dropped.
     @Test func aConnectionThatIsMadeWhileItsListenerIsReplacedIsServed() throws {

@@ -9,6 +9,8 @@ final class RecordingAppender: EventAppender {
         var events: [String] = []
         var durableEnd: UInt64 = 0
         var isBusy = false
+        /// How often events were offered.
+        var offers = 0
         var refusal: Refusal?
     }
 
@@ -24,6 +26,7 @@ final class RecordingAppender: EventAppender {
             texts.append(String(decoding: copy, as: UTF8.self))
         }
         return state.withLock {
+            $0.offers += 1
             if $0.isBusy { return .busy }
             if let refusal = $0.refusal { return .refused(refusal) }
             $0.events += texts
