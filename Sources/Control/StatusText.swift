@@ -44,7 +44,7 @@ package enum StatusText {
         text += sources.render() + "\n"
 
         let journal = report.journal
-        text += "journal: \(journal.state.rawValue), \(size(journal.bytes)) in \(journal.segments) segments, "
+        text += "journal: \(journal.state.rawValue), \(size(journal.bytes)) in \(journal.segments) segment\(journal.segments == 1 ? "" : "s"), "
         text += "positions \(journal.first) to \(journal.next)\(because(journal.lastError))\n"
         if journal.damaged > 0 { text += "journal: \(grouped(journal.damaged)) positions lost to damage\n" }
         text += "\n"

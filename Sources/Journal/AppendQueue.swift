@@ -63,6 +63,7 @@ final class AppendQueue: Sendable {
                         + " \(capacity) bytes at once (journal.queue, journal.segment_size)"))
         }
         let now = clock.wallClock()
+        var isFirst = false
         let outcome = state.withLock { state -> JournalAppend in
             if state.isEnded { return .refused(Refusal(reason: .journalFull, detail: "the daemon is stopping")) }
             if let detail = state.closed { return .refused(Refusal(reason: .journalFull, detail: detail)) }
@@ -79,11 +80,13 @@ final class AppendQueue: Sendable {
                 state.waiting = true
                 return .busy
             }
+            isFirst = state.front.count == 0
             state.front.append(bytes, events, from: origin, position: state.next, receivedAt: now)
             state.next &+= UInt64(events.count)
             return .queued(end: state.next)
         }
-        if case .queued = outcome { bell.ring() }
+        // The writer takes everything there is before it sleeps, so it is woken for the first only.
+        if isFirst { bell.ring() }
         return outcome
     }
 

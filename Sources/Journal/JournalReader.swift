@@ -75,8 +75,8 @@ package final class JournalReader {
     private func open() throws(SystemError) -> Bool {
         if file != nil { return true }
         guard let segment = segments.containing(position) else { return false }
-        // Whoever keeps up reads from memory; whoever lags reads on to the end.
-        let file = try site.disk.openSequential(segment.path)
+        // Past the page cache: whoever keeps up reads from memory, and what lags is read once.
+        let file = try site.disk.openDirect(segment.path, .readOnly)
         seed = site.seed(segment)
         offset = 0
         if position > segment.firstPosition {

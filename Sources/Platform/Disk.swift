@@ -18,14 +18,9 @@ package protocol Disk: Sendable {
     func syncDirectory(_ path: String) throws(SystemError)
     /// Bytes that an unprivileged writer could still take on the filesystem of `path`.
     func freeSpace(_ path: String) throws(SystemError) -> Int
-    /// For reading a file once, from some place to its end: the disk is asked for the next bytes while
-    /// the caller works on the last, and what was read does not stay in memory.
-    func openSequential(_ path: String) throws(SystemError) -> any DiskFile
 }
 
 extension Disk {
-    package func openSequential(_ path: String) throws(SystemError) -> any DiskFile { try open(path, .readOnly) }
-
     package func openDirect(_ path: String, _ mode: DiskOpenMode) throws(SystemError) -> any DiskFile {
         try open(path, mode)
     }

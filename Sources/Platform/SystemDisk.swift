@@ -20,10 +20,6 @@ package struct SystemDisk: Disk {
         }
     }
 
-    package func openSequential(_ path: String) throws(SystemError) -> any DiskFile {
-        SystemFile(path: path, try FileDescriptor.open(path, DiskOpenMode.readOnly.flags), .sequential)
-    }
-
     package func list(_ directory: String) throws(SystemError) -> [String] {
         guard let stream = unsafe opendir(directory) else { throw SystemError("opendir", directory) }
         defer { unsafe closedir(stream) }
@@ -96,21 +92,16 @@ private final class SystemFile: DiskFile {
     enum Access {
         case cached
         case direct
-        case sequential
     }
 
     /// Bytes that one direct read takes at most.
     private static let directRead = 1 << 20
-    /// Bytes that the disk is asked for ahead of a sequential reader.
-    private static let ahead = 2 << 20
 
     let path: String
     private let descriptor: FileDescriptor
     private let access: Access
     /// Where direct reads land, which must be aligned; made when the first one comes.
     private let landing = Mutex<AlignedMemory?>(nil)
-    /// Of a sequential file: what lies before is no longer in memory on our account.
-    private let dropped = Mutex(0)
 
     init(path: String, _ descriptor: consuming FileDescriptor, _ access: Access) {
         self.path = path
@@ -127,11 +118,7 @@ private final class SystemFile: DiskFile {
     }
 
     func read(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) throws(SystemError) -> Int {
-        switch access {
-        case .cached: break
-        case .direct: return try readDirectly(count, at: offset, appendingTo: &bytes)
-        case .sequential: advise(readingAt: offset, count)
-        }
+        if access == .direct { return try readDirectly(count, at: offset, appendingTo: &bytes) }
         var done = 0
         var failure: Int32 = 0
         bytes.append(addingCapacity: count) { span in
@@ -158,17 +145,6 @@ private final class SystemFile: DiskFile {
         let flags = fcntl(descriptor.raw, F_GETFL)
         guard flags >= 0, flags & clinux_o_direct() != 0 else { return false }
         return fcntl(descriptor.raw, F_SETFL, flags & ~clinux_o_direct()) == 0
-    }
-
-    /// Has what comes next read meanwhile, and lets go of what was read before. Hints only: whatever
-    /// the kernel makes of them, the bytes are the same.
-    private func advise(readingAt offset: Int, _ count: Int) {
-        posix_fadvise(descriptor.raw, offset + count, Self.ahead, POSIX_FADV_WILLNEED)
-        dropped.withLock { dropped in
-            let start = offset & ~(AlignedMemory.alignment - 1)
-            if start > dropped { posix_fadvise(descriptor.raw, dropped, start - dropped, POSIX_FADV_DONTNEED) }
-            dropped = max(dropped, start)
-        }
     }
 
     /// Reads the blocks that the range lies in, and copies the range out of them.
