@@ -1,9 +1,11 @@
+import Glibc
 import Platform
 import Synchronization
 import Telemetry
 
 /// The next segment, made before it is needed: a file `spare` full of zeros, on disk down to its
-/// directory entry. A write into it changes no metadata, so that an fdatasync costs one write.
+/// directory entry. A write into it changes no metadata, so that an fdatasync costs one write. When
+/// segments go fast, its place is reserved only, and reads as zeros all the same.
 /// The keeper makes it, the writer takes it.
 final class SpareSegment: Sendable {
     static let name = "spare"
@@ -14,8 +16,11 @@ final class SpareSegment: Sendable {
 
     private let site: JournalSite
     private let state = Mutex(State())
-    /// Held while one is made: the keeper does, and at the end the writer may.
-    private let making = Mutex(())
+    /// Held while one is made: the keeper does, and at the end the writer may. When the last was.
+    private let making = Mutex<Instant?>(nil)
+    /// Segments that go faster than this are not filled with zeros any more: the disk has better things
+    /// to write, and commits are large then, so that what each of them costs more matters little.
+    private static let urgency = Duration.seconds(2)
 
     init(_ site: JournalSite) { self.site = site }
 
@@ -23,11 +28,16 @@ final class SpareSegment: Sendable {
 
     /// Makes one, unless there is one.
     func prepare() throws(SystemError) {
-        try making.withLock { _ throws(SystemError) in try make() }
+        try making.withLock { (last) throws(SystemError) in
+            guard !isReady else { return }
+            let now = site.clock.now()
+            let isUrgent = last.map { now - $0 < Self.urgency } ?? false
+            last = now
+            try make(isUrgent)
+        }
     }
 
-    private func make() throws(SystemError) {
-        guard !isReady else { return }
+    private func make(_ isUrgent: Bool) throws(SystemError) {
         let size = site.options.segmentSize
         let path = site.path(Self.name)
         // It gets this name only once it is whole.
@@ -42,6 +52,10 @@ final class SpareSegment: Sendable {
         let file = try site.disk.openDirect(temporary, .createOrReadWrite)
         do throws(SystemError) {
             try file.truncate(to: 0)
+            if isUrgent, try reserve(file, size) {
+                try publish(temporary, as: path)
+                return
+            }
             let zeros = AlignedMemory(count: min(Self.piece, size))
             var offset = 0
             while offset < size {
@@ -50,13 +64,29 @@ final class SpareSegment: Sendable {
                 if site.options.sync != .never { try file.sync() }
                 offset += count
             }
-            try site.disk.rename(temporary, to: path)
-            try site.disk.syncDirectory(site.directory)
+            try publish(temporary, as: path)
         } catch {
             // Half a file would hold the space that is lacking.
             try? site.disk.remove(temporary)
             throw error
         }
+    }
+
+    /// - Returns: false if the filesystem cannot reserve space without writing it.
+    private func reserve(_ file: any DiskFile, _ size: Int) throws(SystemError) -> Bool {
+        do throws(SystemError) {
+            try file.allocate(size)
+        } catch {
+            guard error.code == EOPNOTSUPP || error.code == EINVAL else { throw error }
+            return false
+        }
+        try file.sync()
+        return true
+    }
+
+    private func publish(_ temporary: String, as path: String) throws(SystemError) {
+        try site.disk.rename(temporary, to: path)
+        try site.disk.syncDirectory(site.directory)
         state.withLock { $0.ready = true }
     }
 

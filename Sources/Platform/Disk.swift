@@ -65,6 +65,9 @@ package protocol DiskFile: AnyObject, Sendable {
     /// success, and a later success says nothing about it either: never retry on this file.
     func sync() throws(SystemError)
     func truncate(to size: Int) throws(SystemError)
+    /// Makes an empty file `size` bytes of zeros long, with their place on the disk reserved but not
+    /// written (posix_fallocate(3)).
+    func allocate(_ size: Int) throws(SystemError)
     /// An advisory lock for as long as the file is open (flock(2)).
     /// - Returns: false if somebody else holds it.
     func tryLock() throws(SystemError) -> Bool
@@ -72,4 +75,5 @@ package protocol DiskFile: AnyObject, Sendable {
 
 extension DiskFile {
     package var blockSize: Int { 1 }
+    package func allocate(_ size: Int) throws(SystemError) { try truncate(to: size) }
 }

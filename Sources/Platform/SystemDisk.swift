@@ -202,6 +202,12 @@ private final class SystemFile: DiskFile {
         }
     }
 
+    func allocate(_ size: Int) throws(SystemError) {
+        var code: Int32
+        repeat { code = posix_fallocate(descriptor.raw, 0, size) } while code == EINTR
+        if code != 0 { throw SystemError("posix_fallocate", path, code: code) }
+    }
+
     func tryLock() throws(SystemError) -> Bool {
         while flock(descriptor.raw, LOCK_EX | LOCK_NB) != 0 {
             if errno == EWOULDBLOCK { return false }
