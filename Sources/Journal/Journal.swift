@@ -26,7 +26,7 @@
 //     manifest                  text: UUID, feature bits, destinations known (Manifest.swift)
 //     cursors                   two slots, written in turn (CursorFile.swift)
 //     00000000000000000000.seg  a segment, named by the position of its first event, 20 digits
-//     spare                     the next segment: zeros only. `*.new`: a file being made
+//     spare                     the next segment, all zeros. `*.new`: a file being made
 //     quarantine/               copies of damaged bytes, SEGMENT-OFFSET-LENGTH
 //     dead-letters/NAME/        batches of kind 2 (DeadLetterStore.swift, DeadLetter.swift)
 //

@@ -2,12 +2,14 @@
 // decided is decided in the daemon's rooms. Results go to stdout, diagnostics to stderr.
 
 import ArgumentParser
+import Daemon
 
 @main
 struct Penstock: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "penstock",
         abstract: "Send analytics events to the Penstock daemon, and manage it.",
+        version: Daemon.version,
         subcommands: [
             Check.self, Status.self, Reload.self, Send.self, Track.self, Identify.self, Page.self, Screen.self,
             Group.self, Alias.self, DeadLettersCommand.self, PluginsCommand.self,
