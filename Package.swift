@@ -99,9 +99,14 @@ let package = Package(
 
         // What several test targets need.
         .target(name: "TestSupport", dependencies: ["Platform"], path: "Tests/Support/TestSupport", swiftSettings: rules),
+        .target(name: "CAllocations", path: "Tests/Support/CAllocations", cSettings: cRules),
+        // `make bench-journal`; its count of allocations is a test of the journal, too.
+        .executableTarget(
+            name: "journal-benchmark", dependencies: ["Journal", "Events", "Platform", "Telemetry", "CAllocations"],
+            path: "Tests/Benchmarks/Journal", swiftSettings: rules),
         tests("EventsTests", ["Events"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),
-        tests("JournalTests", ["Journal", "Events", "Platform", "Telemetry", "CISAL"], exclude: ["read_journal.py"]),
+        tests("JournalTests", ["Journal", "Events", "Platform", "Telemetry", "CISAL", "journal-benchmark"], exclude: ["read_journal.py"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"] + nio),
         tests("RoutingTests", ["Routing", "Events"]),
         tests("DeliveryTests", ["Delivery", "Events", "Platform", "Telemetry"]),
