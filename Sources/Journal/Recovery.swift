@@ -57,7 +57,8 @@ struct Recovery {
         _ position: UInt64, following: UInt64?, _ cursor: UInt64, _ result: inout Result
     ) throws(SystemError) {
         let path = site.path(Segment.name(position))
-        let file = try site.disk.open(path, following == nil ? .readWrite : .readOnly)
+        // Past the page cache: what is read here once would cost more to keep than to read.
+        let file = try site.disk.openDirect(path, following == nil ? .readWrite : .readOnly)
         let size = try file.size()
         let seed = ChecksumSeed(uuid: site.uuid, firstPosition: position)
         // A seal that reaches into the next segment was written to a file that then failed: what lies above
