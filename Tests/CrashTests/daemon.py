@@ -113,11 +113,14 @@ class Daemon:
             raise Failure(f"the daemon ended with status {status} after SIGTERM: {self.log_tail()}")
 
     def end(self):
-        """Whatever state it is in."""
-        if self.process and self.process.poll() is None:
+        """kill -9, whatever state it is in; it may have given up, but not crashed."""
+        if self.process is None:
+            return
+        if self.process.poll() is None:
             self.process.kill()
-        if self.process:
             self.process.wait()
+        elif self.process.returncode < 0 and self.process.returncode != -signal.SIGKILL:
+            raise Failure(f"the daemon crashed with signal {-self.process.returncode}: {self.log_tail()}")
 
     def check_alive(self):
         if self.process.poll() is not None:
@@ -183,5 +186,7 @@ class Daemon:
         return " | ".join(self.log.splitlines()[-5:])
 
     def close(self):
-        self.end()
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
         self.notices.close()

@@ -7,6 +7,8 @@ from trial import spread
 
 SHORT, LONG = 40, 1000
 CLIENTS = 4
+# What is written survives the process, synced or not.
+SYNC = ["always", "always", "20ms", "never"]
 # Small, so that segments end, are removed and files are rotated between two kills.
 JOURNAL = "segment_size: 1MiB, retain: { size: 16MiB }, cursor_interval: 100ms"
 
@@ -18,6 +20,8 @@ def kill9(trial):
     restarts, recoveries, stops = [daemon.start()], 0, 0
     trial.load(daemon, CLIENTS)
     for _ in range(cycles):
+        sync = trial.random.choice(SYNC)
+        daemon.configure(trial.four_destinations(trial.directory), f"{JOURNAL}, sync: {sync}")
         chance = trial.random.random()
         time.sleep(trial.random.uniform(0, 0.25))
         if chance < 0.1:

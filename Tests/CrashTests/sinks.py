@@ -18,7 +18,7 @@ destinations:
 """
 # Batches of this many events, this many at once.
 HTTP_EVENTS, HTTP_IN_FLIGHT = 100, 4
-EXACTLY_ONCE = {"file", "gzip", "sqlite"}
+EXACTLY_ONCE = {"file", "gzip", "sqlite", "again"}
 
 
 class Receiver:
