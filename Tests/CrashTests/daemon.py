@@ -163,7 +163,7 @@ class Daemon:
             raise Failure(f"penstock dead-letters: {answer.stderr.strip()}")
         return [json.loads(line) for line in answer.stdout.splitlines()]
 
-    def settle(self, names=None):
+    def settle(self, names=None, patience=PATIENCE):
         """Waits until the destinations have worked off the journal; as long as there is progress."""
         best, since = None, time.monotonic()
         while True:
@@ -174,8 +174,8 @@ class Daemon:
                 return
             if best is None or lag < best:
                 best, since = lag, time.monotonic()
-            if time.monotonic() - since > PATIENCE:
-                raise Failure(f"{lag} events are not delivered, and none was for {PATIENCE:.0f} s: {destinations}")
+            if time.monotonic() - since > patience:
+                raise Failure(f"{lag} events are not delivered, and none was for {patience:.0f} s: {destinations}")
             time.sleep(0.01)
 
     @property
