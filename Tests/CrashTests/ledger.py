@@ -52,6 +52,8 @@ class Tally:
     def __init__(self):
         self.pages = {}
         self.lines = 0
+        # Bytes behind the last line.
+        self.torn = 0
 
     def add(self, client, number):
         page = self.pages.setdefault(client, bytearray())
@@ -61,7 +63,10 @@ class Tally:
         self.lines += 1
 
     def add_lines(self, text):
-        """Events as NDJSON. Each line has to hold one."""
+        """Events as NDJSON. Each line has to hold one, and each to be whole."""
+        end = text.rfind(b"\n") + 1
+        self.torn += len(text) - end
+        text = text[:end]
         before = self.lines
         for found in ID.finditer(text):
             self.add(int(found[1]), int(found[2]))
@@ -94,6 +99,7 @@ class Verdict:
                     self.unwanted.append(message_id(client, number))
         self.foreign += [f"of client {client}" for client in tally.pages if client not in ledger.pages]
         self.duplicates = tally.duplicates
+        self.torn = tally.torn
 
     def faults(self, name, exactly_once):
         """Sentences; none if all is well."""
@@ -106,6 +112,8 @@ class Verdict:
         say(self.lost, "lost that were acknowledged")
         say(self.unwanted, "delivered that were refused")
         say(self.foreign, "arrived that nobody sent")
+        if self.torn:
+            faults.append(f"{name}: {self.torn} bytes of a line that has no end")
         if exactly_once and self.duplicates:
             faults.append(f"{name}: {self.duplicates} events doubled, where each is to be there once")
         return faults

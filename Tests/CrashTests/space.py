@@ -66,6 +66,13 @@ class Scene:
         eventually("events are taken again", lambda: self.send() == BATCH)
         eventually("the daemon is healthy again", lambda: self.daemon.glance()["health"] == "healthy")
 
+    def delivered(self):
+        """Waits until the file has all that was acknowledged; what is queued in vain, it cannot have."""
+        eventually("everything acknowledged is delivered", lambda: not sinks.Verdict(self.trial.ledger, self.file()).lost)
+
+    def file(self):
+        return sinks.in_files(self.trial.directory, "file.ndjson")
+
     def journal(self):
         return self.daemon.status()["journal"]
 
@@ -109,8 +116,8 @@ def full_tmpfs(trial):
         except OSError:
             pass
         scene.send_until("events are refused", lambda answer: answer != BATCH, 40)
-        scene.expect_journal(["full", "failed"], "full")
-        scene.daemon.settle()
+        scene.expect_journal(["full"], "the journal's filesystem is full")
+        scene.delivered()
         if number % 2:
             # kill -9 and a start while it is full.
             scene.daemon.kill()
@@ -125,7 +132,7 @@ def full_tmpfs(trial):
         scene.taken_again()
     scene.daemon.settle()
     scene.daemon.terminate()
-    scene.judge(file=sinks.in_files(trial.directory, "file.ndjson"))
+    scene.judge(file=scene.file())
     return f"filled {rounds} times, {scene.figures()}, 0 doubled"
 
 
@@ -165,8 +172,8 @@ def read_only(trial):
     with open(trigger, "w") as file:
         file.write("a test's error")
     scene.send_until("events are refused", lambda answer: answer != BATCH, 40)
-    scene.expect_journal(["failed"], "")
-    scene.daemon.settle()
+    scene.expect_journal(["failed"], "Read-only file system")
+    scene.delivered()
     # A start on a filesystem that cannot be written is refused, with a reason.
     scene.daemon.kill()
     said = len(scene.daemon.log)
@@ -183,7 +190,7 @@ def read_only(trial):
     scene.taken_again()
     scene.daemon.settle()
     scene.daemon.terminate()
-    scene.judge(file=sinks.in_files(trial.directory, "file.ndjson"))
+    scene.judge(file=scene.file())
     return f"{scene.figures()}, 0 doubled"
 
 
@@ -221,7 +228,7 @@ def when_full(policy):
         scene.taken_again()
         scene.daemon.settle()
         scene.daemon.terminate()
-        file = sinks.in_files(trial.directory, "file.ndjson")
+        file = scene.file()
         if policy != "drop_oldest":
             duplicates = scene.judge(file=file, http=trial.receiver.tally)
             return f"{scene.figures()}, duplicates http {duplicates['http']}"
@@ -265,5 +272,5 @@ def no_descriptors(trial):
     if report["damaged"] or list(scene.daemon.journal.glob("quarantine/*")):
         raise Failure(f"a lack of descriptors was taken for damage: {report}")
     scene.daemon.terminate()
-    scene.judge(file=sinks.in_files(trial.directory, "file.ndjson"))
+    scene.judge(file=scene.file())
     return f"{rounds} rounds, {scene.figures()}, 0 doubled"
