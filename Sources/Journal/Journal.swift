@@ -368,9 +368,11 @@ package final class Journal: Sendable {
     package func statistics() -> JournalStatistics {
         let all = segments.all
         let (gaps, count) = quarantine.gaps
+        let problem = queue.problem
         return JournalStatistics(
             first: firstPosition, next: queue.next, durable: ends.durable, acknowledged: ends.acknowledged,
             bytes: all.reduce(spare.isReady ? site.options.segmentSize : 0) { $0 + $1.fileSize }, segments: all.count,
-            queuedBytes: queue.queuedBytes, gaps: gaps, gapCount: count, problem: queue.problem)
+            queuedBytes: queue.queuedBytes, gaps: gaps, gapCount: count, problem: problem?.detail,
+            isFull: problem?.isFull ?? false)
     }
 }

@@ -46,7 +46,10 @@ final class JournalWriter: @unchecked Sendable {
     /// The batch to write next; those before `committed` need not be written again.
     private var mark = 0
     private var committed = 0
-    private var failing = false
+    /// Attempts that failed since the last one that did not.
+    private var failures = 0
+    /// While the disk fails: not before this.
+    private var nextAttempt: Instant?
     private var lastSync: Instant
 
     init(
@@ -74,6 +77,7 @@ final class JournalWriter: @unchecked Sendable {
 
     /// When `step` has to be called again though nobody rings; nil: not by itself.
     var deadline: Instant? {
+        if let nextAttempt { return nextAttempt }
         guard case .interval(let interval) = site.options.sync, current?.hasUnsynced == true else { return nil }
         return lastSync + interval
     }
@@ -88,8 +92,9 @@ final class JournalWriter: @unchecked Sendable {
             syncIfDue()
             return .idle
         }
+        if let nextAttempt, site.clock.now() < nextAttempt { return .stuck }
+        nextAttempt = nil
         // A second attempt, in a fresh segment; whoever calls comes back for a third.
-        var failure: SystemError?
         for _ in 0..<2 {
             do throws(SystemError) {
                 guard try commit(buffer) else { return .stuck }
@@ -97,23 +102,22 @@ final class JournalWriter: @unchecked Sendable {
                 self.buffer = nil
                 queue.giveBack(unused())
                 retired.append(buffer)
-                if failing {
-                    failing = false
+                if failures > 1 {
                     queue.close(nil)
                     site.telemetry.emit(JournalWritesAgain())
                 }
+                failures = 0
                 syncIfDue()
                 return .wrote
             } catch {
                 retire(error)
-                failure = error
+                failures += 1
+                guard failures > 1 else { continue }
+                // A fresh segment failed as well, or cannot be begun: clients are told, rather than made
+                // to wait for a disk that may never answer.
+                queue.close("the journal cannot be written: \(error); see the daemon's log")
+                nextAttempt = site.clock.now() + JournalKeeper.retryAfter
             }
-        }
-        // A fresh segment failed as well: clients are told, rather than made to wait for a disk that
-        // may never answer.
-        if let failure {
-            failing = true
-            queue.close("the journal cannot be written: \(failure); see the daemon's log")
         }
         return .stuck
     }
@@ -248,6 +252,7 @@ final class JournalWriter: @unchecked Sendable {
             current.segment.seal()
         }
         current = nil
+        queue.setRoom(0)
         mark = committed
         site.telemetry.emit(JournalWriteFailed(detail: detail))
     }

@@ -45,7 +45,7 @@ final class SpareSegment: Sendable {
             state.withLock { $0.ready = true }
             return
         }
-        guard try site.disk.freeSpace(site.directory) - size >= site.options.reserveBytes else {
+        guard try site.disk.freeSpace(site.directory) - size >= site.options.reserve else {
             throw SystemError.outOfSpace("pwrite", path)
         }
         let temporary = path + ".new"
