@@ -37,6 +37,8 @@ package struct JournalOptions: Sendable, Equatable {
     package var cursorInterval: Duration = .seconds(1)
     /// Bytes of the filesystem that segments leave free, for cursors and dead letters.
     package var reserveBytes = 16 << 20
+    /// For the simulator, which takes one out; taken over when the journal is opened.
+    package var protections = Protections.all
 
     package init() {}
 
