@@ -282,7 +282,10 @@ package final class JournalReader {
 
     private func pass(to next: UInt64, bytes: Range<Int>, _ file: any DiskFile) {
         if next > position {
-            quarantine.report(Gap(positions: position..<next, reason: .damaged, path: file.path, bytes: bytes), file: file)
+            let durable = segment?.durable ?? .max
+            for gap in Gap.missing(position..<next, durable: durable, path: file.path, bytes: bytes) {
+                quarantine.report(gap, file: file)
+            }
             position = next
         }
     }
