@@ -23,17 +23,19 @@ struct SetStep {
             transform = try SetTransform(members)
         } catch {
             for error in error.errors {
-                diagnostics.error(at: Self.place(of: error, in: node), error.fault.message, hint: error.fault.hint)
+                diagnostics.error(at: node.place(of: error), error.fault.message, hint: error.fault.hint)
             }
             return nil
         }
         self.text = text.literal
     }
+}
 
-    /// Follows the error's keys down the tree.
-    private static func place(of error: TransformError, in root: YAMLNode) -> Place {
-        var node = root
-        var keyPlace = root.place
+extension YAMLNode {
+    /// Where something is wrong below this node: follows the error's keys down the tree.
+    func place(of error: TransformError) -> Place {
+        var node = self
+        var keyPlace = place
         for key in error.keys {
             switch node.content {
             case .map(let entries):

@@ -41,7 +41,6 @@ import Testing
         ("file: /d/out\nretry: { initial: 10m }", "retry.initial (10m) is longer than retry.max (5m)"),
         ("file: /d/out\nstart: yesterday", "\"yesterday\" is not now, earliest or a time"),
         ("file: /d/out\nstart: 2026-02-29", "\"2026-02-29\" is not now, earliest or a time"),
-        ("file: /d/out\nmapping: {}", "\"mapping\" is not supported by this version"),
         ("preset: mixpanel", "\"preset\" is not supported by this version"),
         ("file:", "\"file\" has no value"),
         ("file: \"/d/o\\0ut\"", "a control character in \"file\""),
