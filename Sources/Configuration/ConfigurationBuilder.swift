@@ -121,9 +121,15 @@ struct ConfigurationBuilder {
                         hint: nearest.map { "did you mean \(quoted($0))?" } ?? Self.list(names))
                 }
             }
-            return .init(name: route.name, rules: route.draft.rules, to: route.draft.to.map(\.name))
+            return .init(name: route.name, rules: rules(route.draft.rules), to: route.draft.to.map(\.name))
         }
     }
+
+    private func rules(_ draft: RulesDraft) -> Rules {
+        Rules(condition: draft.condition, steps: steps.steps(draft.transforms))
+    }
+
+    private var steps: StepReader { StepReader(isComplete ? secrets : nil, diagnostics) }
 
     private static func list(_ names: Set<String>) -> String {
         names.isEmpty
@@ -196,7 +202,7 @@ struct ConfigurationBuilder {
                 batch: .init(
                     events: draft.batchEvents ?? usual.events, bytes: draft.batchBytes ?? usual.bytes,
                     wait: draft.batchWait ?? usual.wait),
-                inFlight: draft.inFlight ?? kind.inFlight, retry: draft.retry, rules: draft.rules,
+                inFlight: draft.inFlight ?? kind.inFlight, retry: draft.retry, rules: rules(draft.rules),
                 deadLetters: draft.deadLetters, mapping: draft.mapping.map(fill), maximumEventSize: draft.maximumEventSize)
         }
     }

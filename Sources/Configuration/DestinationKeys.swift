@@ -3,7 +3,7 @@ extension Section where Target == DestinationDraft {
     static let common: [Field<DestinationDraft>] = [
         Field("start", \.start, .start, "where a destination begins when it first appears: now, earliest or a time"),
         Field("where", \.rules.condition, .filter, "only events that this filter lets through"),
-        Field("transforms", \.rules.steps, .transforms, "what is changed, after the route's transforms"),
+        Field("transforms", \.rules.transforms, .transforms, "what is changed, after the route's transforms"),
         Field(
             "mapping", \.mapping, .mapping, "what the destination gets in place of the event: values, paths, directives"),
         Field(

@@ -25,7 +25,7 @@ extension Kind where Value == MappingDraft {
                 return MappingDraft(mapping: mapping, secrets: secrets)
             } catch {
                 for error in error.errors {
-                    diagnostics.error(at: node.place(of: error), error.fault.message, hint: error.fault.hint)
+                    diagnostics.error(at: SettingReader.place(of: error, in: node), error.fault.message, hint: error.fault.hint)
                 }
                 return nil
             }

@@ -67,12 +67,15 @@ struct MappingExampleTests {
 func mapped(_ event: String, _ filled: Configuration.FilledMapping) throws -> String? {
     var table = PathTable()
     let program = MappingProgram(
-        filled.mapping, secrets: filled.secret, limit: 1 << 20, journal: [UInt8](repeating: 0, count: 16), &table)
+        MappingSetting(filled.mapping, limit: 1 << 20, secret: filled.secret),
+        journal: [UInt8](repeating: 0, count: 16), &table)
     let bytes = Array(event.utf8)
-    let view = EventView(json: bytes.span, index: EventIndex(kind: .track), fields: EventFields(table))
-    var output = Array("before".utf8)
     let received = try #require(Timestamp.parse("2026-01-31T12:00:05Z"))
-    switch program.write(view, position: 7, receivedAt: received, into: &output) {
+    let view = EventView(
+        json: bytes.span, index: EventIndex(kind: .track), fields: EventFields(table),
+        moment: EventMoment(position: 7, receivedAt: received))
+    var output = Array("before".utf8)
+    switch program.write(view, into: &output) {
     case .written: return String(decoding: output.dropFirst(6), as: UTF8.self)
     case .nothing:
         #expect(output == Array("before".utf8))

@@ -1,8 +1,23 @@
 import Events
 
+/// A mapping and what it needs to run.
+package struct MappingSetting {
+    package var mapping: Mapping
+    /// Gives the value of each of `mapping.secrets`.
+    package var secret: (String) -> String
+    /// Bytes that the output may have.
+    package var limit: Int
+
+    package init(_ mapping: Mapping, limit: Int, secret: @escaping (String) -> String) {
+        self.mapping = mapping
+        self.limit = limit
+        self.secret = secret
+    }
+}
+
 /// A mapping bound to a destination's path table: writes what the destination gets for one event
 /// after the other. One thread.
-package final class MappingProgram {
+final class MappingProgram {
     enum Outcome {
         /// With the place of the message id's contents in the output; empty if it is not there.
         case written(messageID: Range<Int>)
@@ -15,13 +30,12 @@ package final class MappingProgram {
     private let paths: [Int]
     private let run: MappingRun
 
-    /// - Parameters:
-    ///   - secrets: gives the value of each of `mapping.secrets`.
-    ///   - limit: bytes that the output may have.
-    ///   - journal: the 16 bytes that message ids derive from.
-    init(
-        _ mapping: Mapping, secrets: (String) -> String, limit: Int, journal: [UInt8], _ table: inout PathTable
-    ) {
+    let limit: Int
+
+    /// - Parameter journal: the 16 bytes that message ids derive from.
+    init(_ setting: MappingSetting, journal: [UInt8], _ table: inout PathTable) {
+        let mapping = setting.mapping
+        limit = setting.limit
         root = mapping.root
         paths = mapping.scopes[0].map { table.index(of: $0) }
         run = MappingRun(
@@ -32,19 +46,18 @@ package final class MappingProgram {
             },
             secrets: mapping.secrets.map { name in
                 var contents: [UInt8] = []
-                JSONText.appendContents(secrets(name).utf8.span, to: &contents)
+                JSONText.appendContents(setting.secret(name).utf8.span, to: &contents)
                 return contents
             },
-            limit: limit, journal: journal)
+            limit: setting.limit, journal: journal)
     }
 
     /// Appends JSON to `output`, no line feed; nothing, unless the outcome is `.written`.
-    func write(
-        _ view: consuming EventView, position: UInt64, receivedAt: Int64, into output: inout [UInt8]
-    ) -> Outcome {
+    /// - Parameter suffix: of the message id, if one has to be derived.
+    func write(_ view: borrowing EventView, suffix: String = "", into output: inout [UInt8]) -> Outcome {
         let start = output.count
-        run.startEvent(position: position, receivedAt: receivedAt)
-        let isWritten = root.write(MappingScope(view: view, paths: paths, run: run), to: &output)
+        run.startEvent(view.moment, suffix: suffix)
+        let isWritten = root.write(MappingScope(view: copy view, paths: paths, run: run), to: &output)
         guard isWritten, run.allows(output.count - start) else {
             output.removeLast(output.count - start)
             return run.isTooLarge ? .tooLarge : .nothing
@@ -62,8 +75,8 @@ final class MappingRun {
     private let limit: Int
     private let journal: [UInt8]
 
-    private(set) var receivedAt: Int64 = 0
-    private var position: UInt64 = 0
+    private var moment = EventMoment()
+    private var suffix = ""
     /// Something grew past the limit; whatever is written after that is thrown away.
     private(set) var isTooLarge = false
     /// Where the contents of the message id were put, the first time.
@@ -81,9 +94,11 @@ final class MappingRun {
         self.journal = journal
     }
 
-    func startEvent(position: UInt64, receivedAt: Int64) {
-        self.position = position
-        self.receivedAt = receivedAt
+    var receivedAt: Int64 { moment.receivedAt }
+
+    func startEvent(_ moment: EventMoment, suffix: String) {
+        self.moment = moment
+        self.suffix = suffix
         isTooLarge = false
         messageID = nil
     }
@@ -97,7 +112,8 @@ final class MappingRun {
 
     func appendDerivedID(to output: inout [UInt8]) {
         let journal = self.journal
-        MessageID.appendDerived(journal: journal.span, position: position, to: &output)
+        MessageID.appendDerived(journal: journal.span, position: moment.position, to: &output)
+        output.append(contentsOf: suffix.utf8)
     }
 
     func noteMessageID(_ range: Range<Int>) {
