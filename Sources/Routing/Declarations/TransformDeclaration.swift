@@ -58,7 +58,7 @@ package struct TransformDeclaration: Sendable {
 /// Every kind of transform there is.
 package enum TransformCatalogue {
     package static let all: [TransformDeclaration] = [
-        SetTransform.declaration
+        SetTransform.declaration, ScriptTransform.declaration,
     ]
 
     package static func declaration(of name: String) -> TransformDeclaration? { all.first { $0.name == name } }
