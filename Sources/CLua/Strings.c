@@ -32,6 +32,7 @@ static void prepare(matcher *m, lua_State *L, const char *text, size_t length, c
     m->text = text;
     m->text_end = text + length;
     m->pattern_end = pattern + pattern_length;
+    m->level = 0;
     m->steps = 0;
 }
 
@@ -62,15 +63,14 @@ static int find_or_match(lua_State *L, bool is_find) {
         return 1;
     }
     matcher m;
+    prepare(&m, L, text, length, pattern, pattern_length);
     const char *end;
     const char *found;
     if (is_find && lua_toboolean(L, 4)) {
-        m.level = 0;
         found = search_plain(L, text + start, length - start, pattern, pattern_length);
         end = found == NULL ? NULL : found + pattern_length;
     } else {
         bool is_anchored = pattern_length > 0 && *pattern == '^';
-        prepare(&m, L, text, length, pattern, pattern_length);
         found = search(&m, text + start, pattern + is_anchored, is_anchored, &end);
     }
     if (found == NULL) {
