@@ -76,18 +76,21 @@ package final class DestinationRouter {
     ///   - routes: those that lead to it, in order.
     ///   - filter: its own `where`, asked after the route's transforms.
     ///   - transforms: its own, applied last.
+    ///   - host: the name of this machine, for `enrich`.
     ///   - journal: the 16 bytes that identify the journal the events come from; message ids derive from
     ///     them.
     package init(
         name: String, displayName: String? = nil, pipeline: [Transform] = [], routes: [Route],
-        filter: Filter = .always, transforms: [Transform] = [], journal: [UInt8]
+        filter: Filter = .always, transforms: [Transform] = [], host: String = "", journal: [UInt8]
     ) {
         var table = PathTable()
         filters = routes.map { FilterCompiler.compile($0.filter.expression, &table) }
         chains = routes.map {
-            RouteChain(RouteChain.steps($0.transforms, filter, transforms), endsInEdits: true, &table)
+            RouteChain(
+                RouteChain.steps($0.transforms, filter, transforms), endsInEdits: true, host: host, &table)
         }
-        self.pipeline = RouteChain(pipeline.map(RouteChain.Step.init), endsInEdits: false, &table).stages
+        self.pipeline = RouteChain(pipeline.map(RouteChain.Step.init), endsInEdits: false, host: host, &table)
+            .stages
         integrations = Integrations(name: name, displayName: displayName, &table)
         let isStaged = chains.contains { $0.stages.count > 1 }
         let indexer = isStaged || !pipeline.isEmpty ? EventIndexer(&table) : nil
