@@ -20,7 +20,7 @@ def power_cuts(kind):
         cycles = LONG if trial.is_long else SHORT
         volume = Volume(trial, kind)
         output = volume.path / "output"
-        daemon = Daemon(trial.directory, trial.four_destinations(output), JOURNAL, journal="volume/journal")
+        daemon = Daemon(trial.directory, trial.destinations(output), JOURNAL, journal="volume/journal")
         trial.at_end.append(daemon.close)
         output.mkdir()
         restarts, recoveries, by_sqlite = [daemon.start()], 0, 0
@@ -46,10 +46,8 @@ def power_cuts(kind):
                 volume.cut_power(trial.ledger)
             restarts.append(daemon.start())
         trial.stop_load()
-        daemon.settle()
         report = daemon.status()
-        daemon.terminate()
-        duplicates = trial.judge_four(output)
+        duplicates = trial.judge(daemon, output)
         return (
             f"{cycles} cycles ({recoveries} cut again in recovery), {trial.acknowledged:,} events acknowledged, 0 lost,"
             f" {report['journal']['damaged']} positions interrupted, {by_sqlite} times ended by SQLite's mapped index, {duplicates}, ready after {spread(restarts)}")

@@ -66,7 +66,7 @@ class Startups:
         paths = [word for name in sorted(names) for word in ("-P", str(journal / name))]
         self.trace.path.unlink(missing_ok=True)
         said = len(self.daemon.log)
-        self.daemon.spawn("strace", "-f", "--seccomp-bpf", "-o", self.trace.path, "-P", str(journal), *paths, *options)
+        self.daemon.spawn("strace", "-f", "-y", "--seccomp-bpf", "-o", self.trace.path, "-P", str(journal), *paths, *options)
         if self.daemon.await_ready(BOUND):
             # Until what can be delivered is, or it is plain that it cannot.
             self.trial.receiver.refusal = None

@@ -61,7 +61,7 @@ class Tracer:
         self.thread, self.trace, self.options = thread, Trace(path), options
 
     def __enter__(self):
-        command = ["strace", "-o", self.trace.path, "-p", str(self.thread), *self.options]
+        command = ["strace", "-y", "-o", self.trace.path, "-p", str(self.thread), *self.options]
         self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         status = pathlib.Path(f"/proc/{self.thread}/status")
         eventually("strace has taken hold of the thread", lambda: "TracerPid:\t0\n" not in status.read_text())
