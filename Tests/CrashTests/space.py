@@ -102,7 +102,8 @@ def full_tmpfs(trial):
     """16 MiB, filled by the journal and by somebody else, freed, filled again."""
     volume = Volume(trial, "tmpfs", "16M")
     scene = Scene(trial, FILE.format(directory=trial.directory), "segment_size: 1MiB, retain: { size: 1GiB }", "volume/journal")
-    rounds = 10 if trial.is_long else 2
+    # What was delivered is kept for replay, and takes its part of the 16 MiB: no more rounds than that allows.
+    rounds = 4 if trial.is_long else 2
     ballast = volume.path / "ballast"
     for number in range(rounds):
         if number:
