@@ -41,7 +41,9 @@ class Trace:
 
     @property
     def injected(self):
-        return self.text.count("(INJECTED)")
+        """Calls that were made to fail, but for those on the C library's own files."""
+        directory = str(self.path.parent)
+        return sum("(INJECTED)" in line and directory in line for line in self.text.splitlines())
 
     def counts(self):
         """How often each call was made, by the thread that made it most."""

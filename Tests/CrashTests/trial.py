@@ -1,5 +1,6 @@
 """One test's frame: where it works, how long, with which seed, and what it found."""
 
+import contextlib
 import pathlib
 import random
 import statistics
@@ -21,7 +22,7 @@ class Trial:
         self.ledger = Ledger()
         self.receiver = sinks.Receiver()
         self.clients = []
-        # To be called at the end, the last first, whatever happened.
+        # To be called at the end, the last first.
         self.at_end = [self.receiver.close]
 
     def destinations(self, directory):
@@ -80,8 +81,10 @@ class Trial:
         return text
 
     def close(self):
-        for action in reversed(self.at_end):
-            action()
+        """Everything is undone, whatever of it fails."""
+        with contextlib.ExitStack() as stack:
+            for action in self.at_end:
+                stack.callback(action)
 
 
 def spread(seconds):
