@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test torture build bench install install-files clean setup
+.PHONY: help run test torture build bench bench-journal install install-files clean setup
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
@@ -32,7 +32,7 @@ help:
 	@echo 'make test     build and run all tests'
 	@echo 'make torture  crash the release for half an hour: kill -9, power cuts, failing system calls'
 	@echo 'make build    release binaries in $(release)'
-	@echo 'make bench    measure the release'
+	@echo 'make bench    measure the release; make bench-journal: the journal alone'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make clean    remove what was built'
 
@@ -62,6 +62,11 @@ torture: build
 bench: build
 	@echo '==> measuring'
 	@Tests/Benchmarks/run
+	@Tests/Benchmarks/journal
+
+bench-journal: build
+	@echo '==> measuring the journal, beside the machine'"'"'s own limit'
+	@Tests/Benchmarks/journal
 
 # The installed programs find the Swift runtime beside them, whatever is on the machine: the
 # path of the toolchain that built them is replaced.

@@ -162,29 +162,29 @@ final class JournalWriter: @unchecked Sendable {
     }
 
     private func writeWhatFits(_ buffer: CommitBuffer) throws(SystemError) {
-        guard var current else { return }
+        // Its parts, not a copy of it: the file is then changed where it is, its last block with it.
+        guard let (segment, seed, place, room) = current.map({ ($0.segment, $0.seed, $0.offset, $0.room) }) else { return }
         let start = buffer.marks[mark].offset
         var last = mark
-        while last < buffer.marks.count, buffer.marks[last].end - start <= current.room { last += 1 }
+        while last < buffer.marks.count, buffer.marks[last].end - start <= room { last += 1 }
         guard last > mark else { return }
         for index in mark..<last {
             buffer.complete(
-                index, seed: current.seed, offset: current.offset + buffer.marks[index].offset - start,
-                durablePosition: ends.durable)
-            current.segment.note(receivedAt: buffer.marks[index].header.receivedAt)
+                index, seed: seed, offset: place + buffer.marks[index].offset - start, durablePosition: ends.durable)
+            segment.note(receivedAt: buffer.marks[index].header.receivedAt)
         }
         let range = start..<buffer.marks[last - 1].end
-        let place = current.offset
-        try current.file.append(buffer, range)
-        recent.add(buffer, range, segment: current.segment, offset: place)
-        current.end = buffer.marks[last - 1].header.endPosition
-        current.hasUnsynced = true
-        self.current = current
+        try current?.file.append(buffer, range)
+        recent.add(buffer, range, segment: segment, offset: place)
+        current?.end = buffer.marks[last - 1].header.endPosition
+        current?.hasUnsynced = true
         mark = last
+        if !site.protections.contains(.publishAfterSync) { noteCommitted(); publish() }
+        if !site.protections.contains(.acknowledgeAfterSync) { acknowledge(current.end) }
     }
 
-    private func syncCurrent() throws(SystemError) {
-        try current?.file.file.sync()
+    private func syncCurrent(_ protection: Protections = .commitSync) throws(SystemError) {
+        if let current { try site.sync(current.file.file, protection) }
         current?.hasUnsynced = false
         lastSync = site.clock.now()
         noteCommitted()
@@ -195,17 +195,18 @@ final class JournalWriter: @unchecked Sendable {
     /// What was written so far is not written again.
     private func noteCommitted() {
         committed = mark
-        guard var current else { return }
-        current.committedOffset = current.offset
-        current.committedEnd = current.end
-        self.current = current
+        guard let (offset, end) = current.map({ ($0.offset, $0.end) }) else { return }
+        current?.committedOffset = offset
+        current?.committedEnd = end
     }
 
     /// Shows readers what is committed, and nothing that a second attempt may still change in memory.
     private func publish() {
         guard let current else { return }
-        current.segment.publish(readable: current.committedOffset, end: current.committedEnd)
-        ends.durable = current.committedEnd
+        let isCommittedOnly = site.protections.contains(.publishCommittedOnly)
+        let end = isCommittedOnly ? current.committedEnd : current.end
+        current.segment.publish(readable: isCommittedOnly ? current.committedOffset : current.offset, end: end)
+        ends.durable = end
     }
 
     private func acknowledge(_ position: UInt64) {
@@ -238,7 +239,7 @@ final class JournalWriter: @unchecked Sendable {
             noteCommitted()
             publish()
         } else {
-            try syncCurrent()
+            try syncCurrent(.sealSync)
         }
         current.segment.seal()
         self.current = nil
@@ -246,6 +247,7 @@ final class JournalWriter: @unchecked Sendable {
 
     /// Gives a file up that failed.
     private func retire(_ error: SystemError) {
+        if !site.protections.contains(.retireFailedFile) { return }
         var detail = "\(error); the file is given up"
         if let current {
             if site.options.sync != .always, current.hasUnsynced {
