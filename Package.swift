@@ -67,12 +67,13 @@ let package = Package(
         room("Ingest", ["Events", "Platform", "Telemetry"] + nio),
         room("Routing", ["Events"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
+        room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
         room("Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"]),
         room("Configuration", ["Events", "Routing", .product(name: "Yams", package: "Yams")]),
         room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
         room("Daemon", [
             "Telemetry", "Events", "Platform", "Journal", "Ingest", "Routing", "Delivery", "Destinations",
-            "Configuration", "Control",
+            "Configuration", "Control", "Seams",
         ]),
 
         // The programs.
@@ -117,6 +118,9 @@ let package = Package(
             ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
+        .executableTarget(
+            name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
+            path: "Tests/Simulation", swiftSettings: rules),
         tests("EndToEndTests", ["Control", "Platform", "TestSupport", "penstockd", "PenstockCommand"]),
     ],
     cxxLanguageStandard: .cxx17
