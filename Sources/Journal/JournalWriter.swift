@@ -180,7 +180,7 @@ final class JournalWriter: @unchecked Sendable {
         current?.hasUnsynced = true
         mark = last
         if !site.protections.contains(.publishAfterSync) { noteCommitted(); publish() }
-        if !site.protections.contains(.acknowledgeAfterSync) { acknowledge(current.end) }
+        if !site.protections.contains(.acknowledgeAfterSync), let current { acknowledge(current.end) }
     }
 
     private func syncCurrent(_ protection: Protections = .commitSync) throws(SystemError) {
