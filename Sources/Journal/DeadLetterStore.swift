@@ -40,6 +40,8 @@ package final class DeadLetterStore: Sendable {
             for first in try site.disk.list(path).compactMap(Segment.position(ofName:)).sorted() {
                 try Self.load(path + "/" + Segment.name(first), first, site, &state)
             }
+            // One that was made just before a kill may have its name in memory only.
+            if state.file != nil { try site.syncDirectory(path, .deadLetterDirectorySync) }
         } catch {
             throw JournalError("open the dead letters", error)
         }
