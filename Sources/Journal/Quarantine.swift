@@ -60,7 +60,14 @@ final class Quarantine: Sendable {
         try site.disk.makeDirectory(directory, permissions: 0o750)
         let name = file.path.split(separator: "/").last.map(String.init) ?? "segment"
         let path = "\(directory)/\(name)-\(range.lowerBound)-\(range.count)"
-        if try site.disk.status(path) != nil { return path }
+        if try site.disk.status(path) == nil { try write(range, of: file, to: path) }
+        // Also for one that was made just before a kill.
+        try site.syncDirectory(directory, .quarantineDirectorySync)
+        try site.syncDirectory(site.directory, .quarantineEntrySync)
+        return path
+    }
+
+    private func write(_ range: Range<Int>, of file: any DiskFile, to path: String) throws(SystemError) {
         let copy = try site.disk.open(path + ".new", .createOrReadWrite)
         try copy.truncate(to: 0)
         let end = min(range.upperBound, range.lowerBound + Self.copyLimit)
@@ -75,7 +82,5 @@ final class Quarantine: Sendable {
         }
         try site.sync(copy, .quarantineSync)
         try site.disk.rename(path + ".new", to: path)
-        try site.syncDirectory(directory, .quarantineDirectorySync)
-        return path
     }
 }
