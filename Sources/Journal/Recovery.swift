@@ -18,6 +18,8 @@ struct Recovery {
     /// What reading a segment from its first byte found.
     private struct Scan {
         var validLength = 0
+        /// Below, all was durable when the last whole batch was written, which says so.
+        var unsyncedFrom = 0
         var end: UInt64
         var earliest: Int64 = .max
         var latest: Int64 = .min
@@ -62,7 +64,9 @@ struct Recovery {
         let seed = site.seed(position)
         // A seal that reaches into the next segment was written to a file that then failed: what lies above
         // was written again there, and may not be whole here.
-        if let seal = try Seal.read(file, fileSize: size, seed), 
+        // The last segment's was written just before the end, perhaps, and may be in memory only.
+        let kept = try Seal.read(file, fileSize: size, seed)
+        if let seal = kept, following != nil || !site.protections.contains(.rewriteTail), 
             seal.endPosition <= following ?? .max || !site.protections.contains(.sealBelowNextSegment)
         {
             result.segments.append(
@@ -84,6 +88,7 @@ struct Recovery {
             return
         }
         // What kill -9 left in the page cache must be on disk before anybody hears of it.
+        try rewriteTail(scan, file)
         try site.sync(file, .recoverySync)
         if let torn = scan.tail {
             site.telemetry.emit(JournalTornTail(path: path, length: scan.validLength))
@@ -98,7 +103,7 @@ struct Recovery {
             }
         }
         result.segments.append(segment)
-        if scan.tail != nil && site.protections.contains(.sealTornTail) || cursor > scan.end || size != site.options.segmentSize {
+        if kept != nil || scan.tail != nil && site.protections.contains(.sealTornTail) || cursor > scan.end || size != site.options.segmentSize {
             segment.seal()
             seal(segment, scan)
         } else {
@@ -106,6 +111,20 @@ struct Recovery {
                 segment, try SegmentFile(try site.disk.openDirect(path, .readWrite), offset: scan.validLength))
         }
         finish(end: scan.end, nil, cursor, path, tail, nil, &result)
+    }
+
+    /// Writes once more what may be in memory only: a sync that failed before the kill has made the kernel call
+    /// lost pages clean, and no later sync would write them.
+    private func rewriteTail(_ scan: Scan, _ file: any DiskFile) throws(SystemError) {
+        var offset = scan.unsyncedFrom
+        var piece: [UInt8] = []
+        while offset < scan.validLength, site.protections.contains(.rewriteTail) {
+            piece.removeAll(keepingCapacity: true)
+            let got = try file.read(min(1 << 20, scan.validLength - offset), at: offset, appendingTo: &piece)
+            if got == 0 { break }
+            try file.write(piece.span, at: offset)
+            offset += got
+        }
     }
 
     /// Compares where a segment ends with where the next one begins, or the cursors stand.
@@ -124,6 +143,8 @@ struct Recovery {
     ) throws(SystemError) -> Scan {
         var scan = Scan(end: position)
         var bad: Int?
+        /// Batches from the one on that holds the durable end: as many as one commit had, or one interval.
+        var unsynced: [(position: UInt64, offset: Int)] = []
         var walker = SegmentWalker(file, seed: seed, limit: limit, verifying: true)
         walk: while true {
             switch try walker.next() {
@@ -146,6 +167,10 @@ struct Recovery {
                             bytes: start..<offset), file: file)
                 }
                 bad = nil
+                unsynced.append((header.firstPosition, offset))
+                if let index = unsynced.lastIndex(where: { $0.position <= header.durablePosition }) {
+                    unsynced.removeFirst(index)
+                }
                 scan.validLength = offset + header.totalSize
                 scan.end = header.endPosition
                 scan.earliest = min(scan.earliest, header.receivedAt)
@@ -154,6 +179,7 @@ struct Recovery {
                 if used > offset || next != nil { bad = bad ?? offset }
             }
         }
+        scan.unsyncedFrom = unsynced.first?.offset ?? 0
         if let bad { scan.tail = bad..<max(limit, bad) }
         return scan
     }
