@@ -49,8 +49,10 @@ extension World {
     }
 
     private func noteWritten(_ life: Life, _ before: (durable: UInt64, acknowledged: UInt64)) {
-        guard disk.segmentFailures > 0, before.acknowledged > before.durable else { return }
-        ledger.mark(before.durable..<before.acknowledged, .volatile)
+        guard disk.segmentFailures > 0 else { return }
+        let after = max(life.journal.acknowledgedEnd, life.journal.durableEnd)
+        let end = options.sync == .always ? before.acknowledged : after
+        if end > before.durable { ledger.mark(before.durable..<end, .volatile) }
     }
 
     private func send() {
@@ -65,7 +67,8 @@ extension World {
     }
 
     func hear() {
-        guard let journal else { return }
+        guard let journal, !disk.isDead else { return }
+        notePublished()
         for client in clients {
             for event in client.hear(durableEnd: journal.acknowledgedEnd, trace) { acknowledged(event) }
         }
@@ -77,7 +80,7 @@ extension World {
             return trace.violated("event \(event) was acknowledged, and has no position")
         }
         if position >= journal.durableEnd {
-            if journalAcknowledgesDurable { trace.violated("event \(event) was acknowledged at \(position), durable is \(journal.durableEnd)") }
+            if position >= acknowledgedAsWritten { trace.violated("event \(event) was acknowledged at \(position), durable is \(journal.durableEnd)") }
             ledger.mark(position..<position + 1, [.acknowledged, .volatile])
         } else {
             ledger.mark(position..<position + 1, .acknowledged)

@@ -22,6 +22,7 @@ extension World {
         quietly {
             let found = readEverything(journal)
             published = journal.durableEnd
+            acknowledgedAsWritten = published
             gapsSeen = 0
             for index in ledger.positions.indices {
                 let position = UInt64(index)

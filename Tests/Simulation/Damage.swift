@@ -6,7 +6,7 @@ extension World {
         guard isDamaging, damageLeft > 0, let life else { return }
         _ = life
         let files = disk.files(below: "", nil).filter { $0.path.hasPrefix(World.directory + "/") }
-        let segments = files.filter { $0.path.hasSuffix(".seg") }
+        let segments = files.filter { World.isSegment($0.path) }
         let others = files.filter { file in
             ["/cursors", "/manifest", "/spare"].contains { file.path.hasSuffix($0) } || file.path.contains("/dead-letters/")
         }
@@ -48,7 +48,7 @@ extension World {
     private func misdirected(
         _ inode: Inode, _ path: String, _ segments: [(path: String, inode: Inode)]
     ) -> (bytes: [UInt8], offset: Int)? {
-        guard path.hasSuffix(".seg") else { return nil }
+        guard World.isSegment(path) else { return nil }
         var sources = segments.map(\.inode.durable) + disk.graveyard.map(\.bytes)
         sources.removeAll { $0.count < 2 * Inode.sector }
         guard !sources.isEmpty else { return nil }
@@ -65,7 +65,9 @@ extension World {
 
     private func noteDamage(_ path: String, _ inode: Inode, _ bytes: [UInt8], _ offset: Int) {
         trace.note("damage", offset, "\(bytes.count) bytes of \(path)")
-        if path.hasSuffix(".seg") {
+        if path.contains("/dead-letters/") {
+            damagedLetters.formUnion(path.split(separator: "/").dropLast().suffix(1).map(String.init))
+        } else if path.hasSuffix(".seg") {
             segmentMaps[inode.number, default: []].append(SegmentMap(inode.current))
             let changed = bytes.indices.filter { bytes[$0] != inode.current[offset + $0] || bytes[$0] != inode.durable[offset + $0] }
             guard let first = changed.first, let last = changed.last else { return }
@@ -76,8 +78,6 @@ extension World {
             damagedCursors = true
         } else if path.hasSuffix("/manifest") {
             if damagedManifest == nil { damagedManifest = (inode.number, inode.current) }
-        } else if let name = path.split(separator: "/").dropLast().last {
-            damagedLetters.insert(String(name))
         }
     }
 }

@@ -47,7 +47,8 @@ final class Directory {
         pending = []
     }
 
-    /// Brings some of the changes to the platter and forgets the rest: at a crash, or when a sync fails.
+    /// Brings some of the changes to the platter and forgets the rest: at a crash. (A sync that fails brings none,
+    /// and forgets none: a filesystem's log keeps changes of names until it can write them, or stops.)
     /// - Parameter inOrder: as a filesystem with a log of its own does: what comes first is there first.
     /// - Returns: how many were forgotten.
     func persistSome(_ random: inout Generator, inOrder: Bool) -> Int {

@@ -21,6 +21,7 @@ extension World {
         let end = journal.durableEnd
         if end < published { trace.violated("readers saw up to \(published), and may see up to \(end) now") }
         if journal.acknowledgedEnd > journal.statistics().next { trace.violated("more is acknowledged than was taken") }
+        if options.sync != .always { acknowledgedAsWritten = max(acknowledgedAsWritten, journal.acknowledgedEnd) }
         guard end > published else { return }
         ledger.mark(published..<end, options.sync == .never ? [.published, .volatile] : .published)
         published = end
@@ -47,7 +48,8 @@ extension World {
 
     private func noteRemoved(_ gap: Gap) {
         guard let outside = outsides.first(where: { gap.path.hasSuffix(" " + $0.name) }) else { return }
-        if !outside.wasAway && !damagedCursors {
+        let isAnybodys = gap.positions.contains { ledger[$0].event != nil && !ledger[$0].marks.contains(.told) }
+        if isAnybodys && !outside.wasAway && !damagedCursors {
             trace.violated("\(outside.name) was configured all the time, and lost \(gap.positions)")
         }
         for position in gap.positions where outside[position] == .none { outside[position] = .dropped }
@@ -133,7 +135,7 @@ extension World {
         let name = String(path.split(separator: "/").last ?? "")
         let later = disk.files().compactMap { file in
             let other = String(file.path.split(separator: "/").last ?? "")
-            return other.hasSuffix(".seg") && other > name ? UInt64(other.dropLast(4)) : nil
+            return World.isSegment(file.path) && other > name ? UInt64(other.dropLast(4)) : nil
         }
         let following = later.min() ?? .max
         for batch in SegmentMap(inode.current).batches {
@@ -141,7 +143,9 @@ extension World {
             guard !positions.isEmpty else { continue }
             for name in configured {
                 let cursor = journal.cursor(of: name)?.position ?? 0
-                if cursor < positions.upperBound { trace.violated("\(path) is removed, and \(name) is at \(cursor)") }
+                if positions.contains(where: { $0 >= cursor && ledger[$0].isPromised }) {
+                    trace.violated("\(path) is removed, and \(name) is at \(cursor)")
+                }
             }
             ledger.mark(positions, .removed)
         }

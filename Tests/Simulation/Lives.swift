@@ -5,9 +5,6 @@ import Seams
 
 // Starting, dying, and coming back.
 extension World {
-    /// Whether what is acknowledged is on disk, and nothing less.
-    var journalAcknowledgesDurable: Bool { options.sync == .always }
-
     func begin() {
         disk.prepare("/var/lib/penstock")
         if random.percent(15) { earlierJournal() }

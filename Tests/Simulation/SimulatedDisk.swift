@@ -217,10 +217,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     func syncDirectory(_ path: String) throws(SystemError) {
         try call("fsync", path)
         let directory = try directory(path, "fsync")
-        do throws(SystemError) { try faults.check(.directorySyncError, "fsync", path) } catch {
-            _ = directory.persistSome(&random, inOrder: keepsEntryOrder)
-            throw error
-        }
+        try faults.check(.directorySyncError, "fsync", path)
         directory.sync()
     }
 

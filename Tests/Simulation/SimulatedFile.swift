@@ -20,7 +20,7 @@ final class SimulatedFile: DiskFile, @unchecked Sendable {
         self.path = path
         self.blockSize = blockSize
         self.isWritable = isWritable
-        isSegment = path.hasSuffix(".seg")
+        isSegment = World.isSegment(path)
         life = disk.life
     }
 

@@ -32,6 +32,8 @@ final class World {
 
     static let directory = "/var/lib/penstock/journal"
 
+    static func isSegment(_ path: String) -> Bool { path.hasSuffix(".seg") && !path.contains("/dead-letters/") }
+
     let seed: UInt64
     let trace: Trace
     let disk: SimulatedDisk
@@ -50,6 +52,8 @@ final class World {
     var counts = [Int](repeating: 0, count: Count.allCases.count)
     /// The published end that was seen last.
     var published: UInt64 = 0
+    /// Below, something may have been acknowledged that is not on disk.
+    var acknowledgedAsWritten: UInt64 = 0
     var gapsSeen = 0
     /// Damage to what is not a segment: what it may excuse.
     var damagedCursors = false
