@@ -30,8 +30,10 @@ final class CursorTable: Sendable {
     init(_ site: JournalSite, manifest: Manifest, file: CursorFile, cursors: [String: JournalCursor]) {
         self.site = site
         let all = cursors.merging(manifest.starts.mapValues { JournalCursor(position: $0) }) { known, _ in known }
-        var table = Table(cursors: all, durable: cursors.mapValues(\.position), starts: manifest.starts)
-        if all != cursors { table.version = 1 }
+        // What the file holds may be in the page cache only, where a kill has left it: nothing counts as
+        // durable before it was written once more.
+        var table = Table(cursors: all, durable: [:], starts: manifest.starts)
+        if !all.isEmpty { table.version = 1 }
         self.table = Mutex(table)
         files = Mutex(Files(cursors: file, manifest: manifest))
     }

@@ -74,8 +74,13 @@ final class JournalWriter: @unchecked Sendable {
 
     /// When `step` has to be called again though nobody rings; nil: not by itself.
     var deadline: Instant? {
-        guard case .interval(let interval) = site.options.sync, current?.hasUnsynced == true else { return nil }
-        return lastSync + interval
+        guard current?.hasUnsynced == true else { return nil }
+        return switch site.options.sync {
+        case .interval(let interval): lastSync + interval
+        // What an interval that is no more has left.
+        case .always: lastSync
+        case .never: nil
+        }
     }
 
     func step() -> Outcome {
@@ -214,6 +219,7 @@ final class JournalWriter: @unchecked Sendable {
     }
 
     private func syncIfDue() {
+        if site.options.sync == .never, let current, ends.durable < current.committedEnd { publish() }
         guard let deadline, site.clock.now() >= deadline else { return }
         do throws(SystemError) { try syncCurrent() } catch { retire(error) }
     }
