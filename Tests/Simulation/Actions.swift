@@ -8,7 +8,7 @@ import Seams
 extension World {
     /// One thing happens.
     func act() {
-        if random.oneIn(12) { disk.dieAfter = random.below(random.pick([3, 10, 40])) }
+        if random.oneIn(deathRate) { disk.dieAfter = random.below(random.pick([3, 10, 40])) }
         guard let life else {
             trace.note("start")
             start(faulty: true)
@@ -29,7 +29,7 @@ extension World {
         case 90..<92: weather()
         case 92..<94: commit(life)
         case 94..<95: stop()
-        case 95..<97: die()
+        case 95..<97: if random.oneIn(deathRate / 5) { die() }
         case 97..<99: damageSomething()
         default: newClient()
         }

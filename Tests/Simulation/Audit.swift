@@ -27,7 +27,8 @@ extension World {
             for index in ledger.positions.indices {
                 let position = UInt64(index)
                 if position < published, found[index] {
-                    ledger.positions[index].marks.formUnion(.published)
+                    let isNew = !ledger.positions[index].marks.contains(.published)
+                    ledger.positions[index].marks.formUnion(isNew && options.sync == .never ? [.published, .volatile] : .published)
                     ledger.positions[index].marks.remove(.removed)
                     if wasPowerCut { ledger.positions[index].marks.remove(.volatile) }
                 } else {
@@ -164,7 +165,11 @@ extension World {
     private var isDrained: Bool {
         guard let journal, clients.allSatisfy(\.isDone) else { return false }
         let end = journal.statistics().next
-        return journal.durableEnd == end && configured.allSatisfy { journal.cursor(of: $0)?.position == end }
+        // What is missing at the end is passed over once something comes behind it.
+        return journal.durableEnd == end
+            && configured.allSatisfy { name in
+                ((journal.cursor(of: name)?.position ?? 0)..<max(end, journal.cursor(of: name)?.position ?? 0)).allSatisfy { ledger[$0].event == nil }
+            }
     }
 
     private var undrained: String {

@@ -11,6 +11,8 @@ final class Client {
     let asksForAnswers: Bool
     private var stream: NDJSONStream
     private var outgoing: [UInt8] = []
+    /// What has arrived and is not taken.
+    private var arrived: [UInt8] = []
     private var lines: [Line] = []
     private var refused: Set<Int> = []
     private var acknowledged = 0
@@ -24,7 +26,7 @@ final class Client {
 
     /// Whether everything was taken and, where it asks, answered.
     var isDone: Bool {
-        outgoing.isEmpty && !stream.isStalled && (!asksForAnswers || acknowledged == lines.count)
+        outgoing.isEmpty && arrived.isEmpty && !stream.isStalled && (!asksForAnswers || acknowledged == lines.count)
     }
 
     func add(event: Int, _ ledger: Ledger) {
@@ -39,9 +41,9 @@ final class Client {
 
     /// Sends the next piece.
     func send(_ count: Int, at door: SourceDoor) {
-        let piece = Array(outgoing.prefix(count))
-        let taken = stream.take(piece.span, at: door, answerLimit: 1 << 20)
-        outgoing.removeFirst(taken)
+        arrived += outgoing.prefix(count)
+        outgoing.removeFirst(min(count, outgoing.count))
+        arrived.removeFirst(stream.take(arrived.span, at: door, answerLimit: 1 << 20))
     }
 
     /// Reads the answers.

@@ -25,7 +25,8 @@ extension World {
         _ inode: Inode, _ path: String, _ segments: [(path: String, inode: Inode)]
     ) -> (bytes: [UInt8], offset: Int)? {
         let size = inode.durable.count
-        guard size > 0, inode.current.count == size else { return nil }
+        // At rest: on the platter, and not on its way.
+        guard size > 0, !inode.isDirty, inode.current.count == size else { return nil }
         switch random.below(4) {
         case 0, 1:
             // Where something lies, mostly.
@@ -77,7 +78,7 @@ extension World {
         } else if path.hasSuffix("/cursors") {
             damagedCursors = true
         } else if path.hasSuffix("/manifest") {
-            if damagedManifest == nil { damagedManifest = (inode.number, inode.current) }
+            if damagedManifest?.inode != inode.number { damagedManifest = (inode.number, inode.current) }
         }
     }
 }

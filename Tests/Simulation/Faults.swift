@@ -26,7 +26,7 @@ final class Faults {
 
     init(_ random: Generator) {
         self.random = random
-        let base = self.random.pick([0, 0, 20, 60, 200])
+        let base = self.random.pick([0, 0, 5, 10, 20, 50])
         guard base > 0 else { return }
         for kind in Self.ofCalls where self.random.percent(40) { rates[kind.rawValue] = base * self.random.within(1...4) }
         // What each write meets would leave nothing standing.

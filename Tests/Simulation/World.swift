@@ -61,6 +61,8 @@ final class World {
     var damagedInodes: Set<Int> = []
     var segmentMaps: [Int: [SegmentMap]] = [:]
     let isDamaging: Bool
+    /// It dies once in so many steps.
+    let deathRate: Int
     var damageLeft = 4
     /// Copies in quarantine that the journal has told of, and how long each is.
     var copies: [(path: String, count: Int)] = []
@@ -87,6 +89,7 @@ final class World {
         options.protections = protections
         for name in ["archive", "mixpanel", "warehouse"] { outsides.append(Outside(name: name, &random)) }
         configured = Array(["archive", "mixpanel", "warehouse"].prefix(random.within(1...3)))
+        deathRate = random.pick([8, 20, 50, 150])
         isDamaging = random.percent(40)
         hasBeenUnsynced = options.sync == .never
         let appender = SimulatedAppender(self)
