@@ -255,8 +255,10 @@ final class JournalWriter: @unchecked Sendable {
         if !site.protections.contains(.retireFailedFile) { return }
         var detail = "\(error); the file is given up"
         if let current {
-            if site.options.sync != .always, current.hasUnsynced {
-                detail += "; positions \(ends.durable) to \(current.end) (exclusive), acknowledged as written, may not be on disk"
+            // Not by the mode: it may have changed since.
+            if ends.durable < current.committedEnd {
+                detail += "; positions \(ends.durable) to \(current.committedEnd) (exclusive), acknowledged as written,"
+                    + " may not be on disk"
                 publish()
             }
             current.segment.seal()
