@@ -139,17 +139,13 @@ extension World {
             let other = String(file.path.split(separator: "/").last ?? "")
             return World.isSegment(file.path) && other > name ? UInt64(other.dropLast(4)) : nil
         }
-        let following = later.min() ?? .max
-        for batch in SegmentMap(inode.current).batches {
-            let positions = batch.positions.clamped(to: 0..<following)
-            guard !positions.isEmpty else { continue }
-            for name in configured {
-                let cursor = journal.cursor(of: name)?.position ?? 0
-                if positions.contains(where: { $0 >= cursor && ledger[$0].isPromised }) {
-                    trace.violated("\(path) is removed, and \(name) is at \(cursor)")
-                }
+        guard let first = UInt64(name.dropLast(4)), let following = later.min(), first < following else { return }
+        for name in configured {
+            let cursor = max(first, journal.cursor(of: name)?.position ?? 0)
+            if cursor < following, (cursor..<following).contains(where: { ledger[$0].isPromised }) {
+                trace.violated("\(path) is removed, and \(name) is at \(cursor)")
             }
-            ledger.mark(positions, .removed)
         }
+        ledger.mark(first..<following, .removed)
     }
 }
