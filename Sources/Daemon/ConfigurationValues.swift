@@ -90,7 +90,7 @@ extension HTTPOptions {
 extension StatusReport.Journal {
     init(_ statistics: JournalStatistics) {
         self.init(
-            state: statistics.problem == nil ? .ok : .failed, first: statistics.first, next: statistics.next,
+            state: statistics.problem == nil ? .ok : statistics.isFull ? .full : .failed, first: statistics.first, next: statistics.next,
             bytes: UInt64(statistics.bytes), segments: statistics.segments,
             damaged: statistics.gaps.reduce(0) { $0 + UInt64($1.positions.count) }, lastError: statistics.problem)
     }
