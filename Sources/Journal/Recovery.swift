@@ -136,7 +136,7 @@ struct Recovery {
             site.telemetry.emit(JournalTornTail(path: path, length: scan.validLength))
             if scan.validLength == 0 {
                 // The next segment gets the same name and takes the place of this one.
-                setAside(file, torn)
+                setAside(file, torn, isOnly: result.segments.isEmpty)
                 return
             }
         }
@@ -183,12 +183,14 @@ struct Recovery {
     }
 
     /// Keeps what is in a segment of which nothing is whole.
-    private func setAside(_ file: any DiskFile, _ torn: Range<Int>) {
+    private func setAside(_ file: any DiskFile, _ torn: Range<Int>, isOnly: Bool) {
         do throws(SystemError) {
             do throws(SystemError) {
                 try quarantine.copy(torn, of: file)
             } catch {
-                // No room for a copy; the file itself needs none.
+                // No room for a copy; the file itself needs none. But a journal that has cursors and no segment
+                // would be refused at the next start.
+                if isOnly { throw error }
                 try quarantine.move(file.path)
             }
         } catch {
