@@ -17,7 +17,7 @@ package struct ConfigurationDifference: Sendable, Equatable {
     /// is no difference: it only counts when a destination first appears.
     package var destinations: Names
     /// Destinations in both whose events are chosen or changed differently now: their own filter
-    /// and transforms, or the routes that lead to them. May overlap with `destinations.changed`.
+    /// and transforms, the routes that lead to them, or the pipeline. May overlap with `destinations.changed`.
     package var rerouted: [String]
     /// Reload has to refuse this one.
     package var journalDirectoryChanged: Bool
@@ -37,7 +37,7 @@ package struct ConfigurationDifference: Sendable, Equatable {
         let before = Dictionary(old.destinations.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         rerouted = new.destinations.filter { destination in
             guard let earlier = before[destination.name] else { return false }
-            return earlier.rules != destination.rules
+            return earlier.rules != destination.rules || old.pipeline != new.pipeline
                 || Self.ways(to: destination.name, in: old) != Self.ways(to: destination.name, in: new)
         }.map(\.name)
         journalDirectoryChanged = old.journal.directory != new.journal.directory

@@ -77,9 +77,9 @@ struct DestinationAssembly {
         deadLetters.setLimit(destination.deadLetters)
         let routes = configuration.routes.filter { $0.to.contains(destination.name) }
         let router = DestinationRouter(
-            name: destination.name,
+            name: destination.name, pipeline: configuration.pipeline.map(\.transform),
             routes: routes.map { DestinationRouter.Route(name: $0.name, filter: $0.filter, transforms: $0.transforms) },
-            filter: destination.filter, transforms: destination.transforms,
+            filter: destination.filter, transforms: destination.transforms, host: HostName.current,
             journal: journal.uuid.bytes)
         let setting = DeliveryWorker.Setting(
             name: destination.name, policy: DeliveryPolicy(destination, cursorInterval: configuration.journal.cursorInterval),
