@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test build bench install install-files clean setup
+.PHONY: help run test build bench bench-routing fuzz install install-files clean setup
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
@@ -30,7 +30,8 @@ help:
 	@echo 'make run      build, start, send real events, show what arrives where'
 	@echo 'make test     build and run all tests'
 	@echo 'make build    release binaries in $(release)'
-	@echo 'make bench    measure the release'
+	@echo 'make bench    measure the release; make bench-routing: filters and transforms alone'
+	@echo 'make fuzz     filters and transforms that nobody would write, ROUNDS=20000 of them'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make clean    remove what was built'
 
@@ -54,6 +55,16 @@ build: setup
 bench: build
 	@echo '==> measuring'
 	@Tests/Benchmarks/run
+	@$(release)/routing-benchmark
+
+# Longer than the tests do it: filters and transforms that nobody would write.
+fuzz: setup
+	@swift build --build-tests
+	@FUZZ_ROUNDS=$(or $(ROUNDS),20000) swift test --skip-build --disable-xctest --filter RoutingTests
+
+bench-routing: setup
+	@swift build -c release --product routing-benchmark
+	@$(release)/routing-benchmark
 
 # The installed programs find the Swift runtime beside them, whatever is on the machine: the
 # path of the toolchain that built them is replaced.

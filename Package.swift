@@ -102,6 +102,11 @@ let package = Package(
 
         // What several test targets need.
         .target(name: "TestSupport", dependencies: ["Platform"], path: "Tests/Support/TestSupport", swiftSettings: rules),
+        // `make bench-routing`.
+        .target(name: "AllocationCounter", path: "Tests/Benchmarks/AllocationCounter", publicHeadersPath: "include", cSettings: cRules),
+        .executableTarget(
+            name: "routing-benchmark", dependencies: ["Routing", "Configuration", "Events", "AllocationCounter"],
+            path: "Tests/Benchmarks/Routing", swiftSettings: rules),
         tests("EventsTests", ["Events"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),
         tests("JournalTests", ["Journal", "Events", "Platform", "Telemetry", "CISAL"], exclude: ["read_journal.py"]),
