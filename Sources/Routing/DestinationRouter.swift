@@ -61,6 +61,10 @@ package final class DestinationRouter {
 
     private let filters: [FilterProgram]
     private let chains: [RouteChain]
+    /// Whether any event is written more than once on its way.
+    private let isStaged: Bool
+    /// If not: what is behind each route.
+    private let stages: [EditStage]
     private let integrations: Integrations
     private let fields: EventFields
     private let journal: [UInt8]
@@ -92,12 +96,14 @@ package final class DestinationRouter {
         self.pipeline = RouteChain(pipeline.map(RouteChain.Step.init), endsInEdits: false, host: host, &table)
             .stages
         integrations = Integrations(name: name, displayName: displayName, &table)
-        let isStaged = chains.contains { $0.stages.count > 1 }
-        let indexer = isStaged || !pipeline.isEmpty ? EventIndexer(&table) : nil
+        let isChained = chains.contains { $0.stages.count > 1 }
+        isStaged = isChained || !pipeline.isEmpty
+        stages = isStaged ? [] : chains.compactMap(\.last)
+        let indexer = isStaged ? EventIndexer(&table) : nil
         fields = EventFields(table)
         self.journal = journal
         if let indexer, !pipeline.isEmpty { pipelineRunner = StageRunner(fields, indexer) }
-        if let indexer, isStaged { runner = StageRunner(fields, indexer) }
+        if let indexer, isChained { runner = StageRunner(fields, indexer) }
     }
 
     /// Decides about one event, and appends what the destination is to get to `output`: JSON, no
@@ -108,6 +114,7 @@ package final class DestinationRouter {
         let view = EventView(
             json: batch.json(of: event), index: event.index, fields: fields,
             moment: EventMoment(position: event.position, receivedAt: event.receivedAt))
+        if !isStaged { return routeAtOnce(view, into: &output) }
         var parts = Parts(output)
         if pipeline.isEmpty {
             decide(view, into: &output, &parts)
@@ -127,6 +134,33 @@ package final class DestinationRouter {
             }
         }
         return parts.verdict(&output)
+    }
+
+    /// The common case: one event stays one, and is written once.
+    @inline(__always)
+    private func routeAtOnce(_ view: borrowing EventView, into output: inout [UInt8]) -> Verdict {
+        var taken: EditStage?
+        for i in filters.indices where filters[i].matches(view) {
+            taken = stages[i]
+            break
+        }
+        if fields.isUnreadable { return .rejected(reason: StageRunner.unreadable) }
+        guard let taken else { return .filtered(reason: "no_route") }
+        if view.index.flags.contains(.hasIntegrations), !integrations.allow(view) {
+            return .filtered(reason: "integrations")
+        }
+        let start = output.count
+        let outcome = taken.apply(
+            view, messageID: MessageID.derived(journal: journal, position: view.moment.position), into: &output)
+        if fields.isUnreadable {
+            output.removeLast(output.count - start)
+            return .rejected(reason: StageRunner.unreadable)
+        }
+        switch outcome {
+        case .written(let messageID): return .routed(messageID: messageID)
+        case .dropped(let name): return .filtered(reason: name)
+        case .rejected(let reason): return .rejected(reason: reason)
+        }
     }
 
     /// The first route that takes it, and what is behind that.
