@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test build bench bench-routing fuzz install install-files clean setup
+.PHONY: help run test torture fuzz build bench bench-journal bench-routing install install-files clean setup
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
@@ -22,16 +22,19 @@ plugins := libsqlite.so libconsole.so
 # linker, git for dependencies), then one library a line of Package.swift's system targets.
 packages := git ca-certificates binutils g++ libc6-dev pkg-config patchelf \
 	libsystemd-dev libcurl4-openssl-dev libsimdjson-dev zlib1g-dev libzstd-dev libisal-dev libsqlite3-dev \
-	libssl-dev libre2-dev
+	libssl-dev libre2-dev liblua5.4-dev
 # To test and to show: HTTP servers and clients, what the plugin wrote, a systemd of the tests' own.
 packages += python3 curl openssl sqlite3 tzdata systemd dbus libnss-systemd util-linux mount bsdutils
+# To crash it: filesystems whose power is cut, system calls that fail.
+packages += xfsprogs e2fsprogs strace
 
 help:
 	@echo 'make run      build, start, send real events, show what arrives where'
 	@echo 'make test     build and run all tests'
+	@echo 'make torture  crash the release for half an hour: kill -9, power cuts, failing system calls'
 	@echo 'make build    release binaries in $(release)'
-	@echo 'make bench    measure the release; make bench-routing: filters and transforms alone'
 	@echo 'make fuzz     filters and transforms that nobody would write, ROUNDS=20000 of them'
+	@echo 'make bench    measure the release; make bench-journal, make bench-routing: a part alone'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make clean    remove what was built'
 
@@ -46,25 +49,36 @@ test: setup
 	@swift build --build-tests
 	@echo '==> testing'
 	@swift test --skip-build --disable-xctest
+	@echo '==> crashing it'
+	@Tests/CrashTests/run --short
 
 build: setup
 	@echo '==> building (release)'
 	@swift build -c release
 	@echo '==> built: $(release)/penstockd, $(release)/penstock'
 
+torture: build
+	@echo '==> crashing it, at length'
+	@PENSTOCK_BINARIES=$(release) Tests/CrashTests/run --long
+
 bench: build
 	@echo '==> measuring'
 	@Tests/Benchmarks/run
+	@Tests/Benchmarks/journal
+	@$(release)/routing-benchmark
+
+bench-journal: build
+	@echo '==> measuring the journal, beside the machine'"'"'s own limit'
+	@Tests/Benchmarks/journal
+
+bench-routing: setup
+	@swift build -c release --product routing-benchmark
 	@$(release)/routing-benchmark
 
 # Longer than the tests do it: filters and transforms that nobody would write.
 fuzz: setup
 	@swift build --build-tests
 	@FUZZ_ROUNDS=$(or $(ROUNDS),20000) swift test --skip-build --disable-xctest --filter RoutingTests
-
-bench-routing: setup
-	@swift build -c release --product routing-benchmark
-	@$(release)/routing-benchmark
 
 # The installed programs find the Swift runtime beside them, whatever is on the machine: the
 # path of the toolchain that built them is replaced.

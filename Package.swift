@@ -50,6 +50,8 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .systemLibrary(name: "CISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
+        .systemLibrary(name: "CLuaLibrary", pkgConfig: "lua5.4", providers: [.apt(["liblua5.4-dev"])]),
+        .target(name: "CLua", dependencies: ["CLuaLibrary"], cSettings: cRules),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -68,14 +70,15 @@ let package = Package(
         room("Platform", ["Telemetry", "CSystemd", "CLinux"]),
         room("Journal", ["Events", "Platform", "Telemetry", "CISAL"]),
         room("Ingest", ["Events", "Platform", "Telemetry"] + nio),
-        room("Routing", ["Events", "CCrypto", "CRE2"]),
+        room("Routing", ["Events", "CCrypto", "CLua", "CRE2"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
+        room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
         room("Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"]),
         room("Configuration", ["Events", "Routing", .product(name: "Yams", package: "Yams")]),
         room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
         room("Daemon", [
             "Telemetry", "Events", "Platform", "Journal", "Ingest", "Routing", "Delivery", "Destinations",
-            "Configuration", "Control",
+            "Configuration", "Control", "Seams",
         ]),
 
         // The programs.
@@ -87,7 +90,7 @@ let package = Package(
         .executableTarget(
             name: "PenstockCommand",
             dependencies: [
-                "Daemon", "Control", "Destinations", "Events", "Platform",
+                "Daemon", "Control", "Destinations", "Events", "Journal", "Platform",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
@@ -100,16 +103,28 @@ let package = Package(
             name: "ConsolePlugin", dependencies: ["CPenstockPlugin"], path: "Plugins/Console", publicHeadersPath: ".",
             cSettings: cRules),
 
+        // Damages a journal in every way there is, and looks at what becomes of it: `make torture`.
+        .executableTarget(
+            name: "damage", dependencies: ["Journal", "Events", "Platform", "Telemetry"], path: "Tests/CrashTests/Damage",
+            swiftSettings: rules),
+
         // What several test targets need.
         .target(name: "TestSupport", dependencies: ["Platform"], path: "Tests/Support/TestSupport", swiftSettings: rules),
-        // `make bench-routing`.
-        .target(name: "AllocationCounter", path: "Tests/Benchmarks/AllocationCounter", publicHeadersPath: "include", cSettings: cRules),
+        .target(name: "CAllocations", path: "Tests/Support/CAllocations", cSettings: cRules),
+        // `make bench-journal`; its count of allocations is a test of the journal, too.
         .executableTarget(
-            name: "routing-benchmark", dependencies: ["Routing", "Configuration", "Events", "AllocationCounter"],
+            name: "journal-benchmark", dependencies: ["Journal", "Events", "Platform", "Telemetry", "CAllocations"],
+            path: "Tests/Benchmarks/Journal", swiftSettings: rules),
+        // `make bench-routing`.
+        .executableTarget(
+            name: "routing-benchmark", dependencies: ["Routing", "Configuration", "Events", "CAllocations"],
             path: "Tests/Benchmarks/Routing", swiftSettings: rules),
         tests("EventsTests", ["Events"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),
-        tests("JournalTests", ["Journal", "Events", "Platform", "Telemetry", "CISAL"], exclude: ["read_journal.py"]),
+        tests(
+            "JournalTests",
+            ["Journal", "Events", "Platform", "Telemetry", "CISAL", "damage", "journal-benchmark"],
+            exclude: ["read_journal.py"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"] + nio),
         tests("RoutingTests", ["Routing", "Configuration", "Events"]),
         tests("DeliveryTests", ["Delivery", "Events", "Platform", "Telemetry"]),
@@ -120,6 +135,9 @@ let package = Package(
             ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
+        .executableTarget(
+            name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
+            path: "Tests/Simulation", swiftSettings: rules),
         tests("EndToEndTests", ["Control", "Platform", "TestSupport", "penstockd", "PenstockCommand"]),
     ],
     cxxLanguageStandard: .cxx17

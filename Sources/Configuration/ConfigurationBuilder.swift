@@ -212,7 +212,7 @@ struct ConfigurationBuilder {
                     events: draft.batchEvents ?? usual.events, bytes: draft.batchBytes ?? usual.bytes,
                     wait: draft.batchWait ?? usual.wait),
                 inFlight: draft.inFlight ?? kind.inFlight, retry: draft.retry, rules: rules(draft.rules),
-                deadLetters: draft.deadLetters)
+                deadLetters: draft.deadLetters, mapping: draft.mapping.map(fill), maximumEventSize: draft.maximumEventSize)
         }
     }
 
@@ -227,6 +227,11 @@ struct ConfigurationBuilder {
     /// Where secrets are kept may stand in the file that could not be read.
     private func resolve(_ template: SecretTemplate, singleLine: Bool = false) -> ConcealedText {
         isComplete ? secrets.resolve(template, singleLine: singleLine) : ConcealedText(pieces: [])
+    }
+
+    private func fill(_ draft: MappingDraft) -> Configuration.FilledMapping {
+        let filled = resolve(SecretTemplate(pieces: draft.secrets))
+        return .init(mapping: draft.mapping, secrets: filled.pieces.compactMap { if case .secret(let secret) = $0 { secret } else { nil } })
     }
 
     private func checkHeaders(_ located: Located<DestinationDraft>) {

@@ -13,6 +13,8 @@ struct DestinationDraft: Sendable {
     var retry = Configuration.Destination.Retry()
     var rules = RulesDraft()
     var deadLetters: Int = 1 << 30
+    var mapping: MappingDraft?
+    var maximumEventSize: Int = 1 << 20
 
     var rotateSize: Int?
     var rotateEvery: Duration?

@@ -5,6 +5,11 @@ extension Section where Target == DestinationDraft {
         Field("where", \.rules.condition, .filter, "only events that this filter lets through"),
         Field("transforms", \.rules.transforms, .transforms, "what is changed, after the route's transforms"),
         Field(
+            "mapping", \.mapping, .mapping, "what the destination gets in place of the event: values, paths, directives"),
+        Field(
+            "max_event_size", \.maximumEventSize, .size((1 << 10)...(64 << 20)),
+            "bytes that an event may have after its mapping"),
+        Field(
             "batch",
             keys: Section([
                 Field(
@@ -35,7 +40,6 @@ extension Section where Target == DestinationDraft {
             keys: Section([
                 Field("size", \.deadLetters, .size((64 << 10)...(1 << 50)), "bytes that refused events may take")
             ]), "events that the destination refused for good"),
-        .unsupported("mapping", "another shape of the events"),
         Field("session", \.rules.session, .step("session"), "what becomes of sessions, before transforms"),
         Field("timed", \.rules.timed, .step("timed"), "what becomes of timed events, before transforms"),
         .unsupported("order", "delivery in order by user"),

@@ -4,6 +4,7 @@ import Destinations
 import Journal
 import Platform
 import Routing
+import Seams
 import Telemetry
 
 /// Builds what serves a destination, from its configuration: first what can fail, then, once all
@@ -59,9 +60,10 @@ struct DestinationAssembly {
 
     private func make(_ file: Configuration.File, _ destination: Configuration.Destination) throws -> FileDestination {
         let name = destination.name
-        let cursors = JournalCursors(journal: journal, kind: destination.kind)
+        let cursors = JournalCursors(journal: journal, owner: destination.kind.owner)
         return try FileDestination(
             name: name, options: FileDestinationOptions(file), disk: SystemDisk(), clock: clock, telemetry: telemetry,
+            syncer: FileSyncer(name: name),
             commit: { cursor in
                 cursors.advance(name, to: cursor)
                 try cursors.commit()
@@ -79,11 +81,15 @@ struct DestinationAssembly {
         let router = DestinationRouter(
             name: destination.name, pipeline: configuration.pipeline.map(\.transform),
             routes: routes.map { DestinationRouter.Route(name: $0.name, filter: $0.filter, transforms: $0.transforms) },
-            filter: destination.filter, transforms: destination.transforms, host: HostName.current,
+            filter: destination.filter, transforms: destination.transforms,
+            mapping: destination.mapping.map {
+                MappingSetting($0.mapping, limit: destination.maximumEventSize, secret: $0.secret)
+            },
+            host: HostName.current,
             journal: journal.uuid.bytes)
         let setting = DeliveryWorker.Setting(
             name: destination.name, policy: DeliveryPolicy(destination, cursorInterval: configuration.journal.cursorInterval),
-            log: JournalLog(journal: journal), cursors: JournalCursors(journal: journal, kind: destination.kind), clock: clock,
+            log: JournalLog(journal: journal), cursors: JournalCursors(journal: journal, owner: destination.kind.owner), clock: clock,
             telemetry: telemetry)
         func worker(wake: @escaping @Sendable () -> Void) -> DeliveryWorker {
             DeliveryWorker(

@@ -16,7 +16,11 @@
 //
 // The segments are written past the page cache, in whole blocks, where the filesystem can do that
 // (SegmentFile): an event is written once and, by a destination that keeps up, read from memory
-// (RecentCommits), so pages would cost more than the disk does. One that lags reads from the disk.
+// (RecentCommits), so pages would cost more than the disk does: to read a gigabyte through an empty page
+// cache was measured to cost ten times the CPU time of reading past it. So one that lags reads past it, too,
+// but takes what is there already. That is done in sealed segments only: the kernel drops a page that is
+// written past, yet one that is read at that moment may stay. What looks damaged in the page cache is read
+// again from the disk before anybody hears of it.
 //
 // # The files, format version 1
 //
@@ -88,6 +92,7 @@
 // them. Where the last segment holds only zeros behind its last batch, it is written on.
 
 import Events
+import Glibc
 import Platform
 import Synchronization
 import Telemetry
@@ -105,6 +110,8 @@ package final class Journal: Sendable {
         /// What the writer begins with.
         var current: (segment: Segment, file: SegmentFile)?
         var running: Running?
+        /// Of a journal whose owner does the steps.
+        var stepped: JournalWriter?
         var isStopped = false
     }
 
@@ -124,15 +131,16 @@ package final class Journal: Sendable {
     private let stopping = Atomic(false)
 
     private init(
-        _ site: JournalSite, lock: any DiskFile, found: Recovery.Result, cursors: CursorTable, quarantine: Quarantine
+        _ site: JournalSite, lock: any DiskFile, found: Recovery.Result, cursors: CursorTable, quarantine: Quarantine,
+        ends: JournalEnds
     ) {
         self.site = site
         self.cursors = cursors
         self.quarantine = quarantine
         uuid = site.uuid
         segments = SegmentList(found.segments)
-        spare = SpareSegment(site)
-        ends = JournalEnds(found.next)
+        spare = SpareSegment(site, quarantine)
+        self.ends = ends
         recent = RecentCommits(bytes: site.options.queueBytes)
         writerBell = Doorbell()
         let room = found.current.map { $0.segment.capacity - $0.file.offset } ?? 0
@@ -160,42 +168,69 @@ package final class Journal: Sendable {
             throw JournalError(
                 .locked, "journal: \(directory) is in use by another process: stop that one first (systemctl stop penstock)")
         }
-        let known = try Manifest.read(in: directory, disk)
-        let manifest = if let known { known } else { try make(in: directory, names, disk, generator) }
+        let known = try Manifest.read(in: directory, disk, options.protections)
+        var generator = generator
         let site = JournalSite(
-            directory: directory, uuid: manifest.uuid, options: options, disk: disk, clock: clock, telemetry: telemetry)
+            directory: directory, uuid: known?.uuid ?? JournalUUID(using: &generator), options: options, disk: disk,
+            clock: clock, telemetry: telemetry)
+        let manifest = if let known { known } else { try make(site, names) }
         var file = CursorFile(site)
-        let kept = try journal("read the cursors") { () throws(SystemError) in try file.load() }
-        for (name, start) in manifest.starts.sorted(by: { $0.key < $1.key }) where kept?[name] == nil {
-            telemetry.emit(JournalCursorLost(destination: name, start: start))
+        let contents = try journal("read the cursors") { () throws(SystemError) in try file.load() }
+        let kept = contents?.latest
+        if let contents, contents.hasDamagedSlot {
+            telemetry.emit(JournalCursorSlotDamaged(path: site.path(CursorFile.name), isOtherWhole: kept != nil))
         }
-        let cursors = CursorTable(site, manifest: manifest, file: file, cursors: kept ?? [:])
         let quarantine = Quarantine(site)
-        let found = try Recovery(site: site, quarantine: quarantine).run(names, above: cursors.positions.values.max() ?? 0)
-        let opened = Journal(site, lock: lock, found: found, cursors: cursors, quarantine: quarantine)
+        let existed =
+            site.protections.contains(.nextAboveCursors)
+            ? max(kept?.durableEnd ?? 0, kept?.cursors.values.map(\.position).max() ?? 0, manifest.starts.values.max() ?? 0)
+            : 0
+        let recovery = Recovery(site: site, quarantine: quarantine, known: existed)
+        // Torn in its very first write, a journal holds nothing whole either.
+        let segmentCount = names.count { Segment.position(ofName: $0) != nil }
+        if kept == nil, contents != nil || segmentCount > 1 { try recovery.refuseForeign(names) }
+        let found = try recovery.run(names)
+        let ends = JournalEnds(found.next)
+        let cursors = CursorTable(
+            site, manifest: manifest, file: file, kept: kept ?? CursorFile.Slot(),
+            first: found.segments.first?.firstPosition ?? found.next, ends: ends)
+        let opened = Journal(site, lock: lock, found: found, cursors: cursors, quarantine: quarantine, ends: ends)
         telemetry.emit(
             JournalRecovered(
                 directory: directory, segments: found.segments.count, first: opened.firstPosition, next: found.next))
         return opened
     }
 
-    private static func make(
-        in directory: String, _ names: [String], _ disk: any Disk, _ generator: any RandomNumberGenerator
-    ) throws(JournalError) -> Manifest {
+    private static func make(_ site: JournalSite, _ names: [String]) throws(JournalError) -> Manifest {
         if let stray = names.sorted().first(where: {
             Segment.position(ofName: $0) != nil || $0 == CursorFile.name || $0 == DeadLetterStore.directory
         }) {
             throw JournalError(
                 .inconsistent,
-                "journal: \(directory) has \(stray), but no manifest: restore the file `\(Manifest.name)`, or move the"
+                "journal: \(site.directory) has \(stray), but no manifest: restore the file `\(Manifest.name)`, or move the"
                     + " directory away to start an empty journal")
         }
-        var generator = generator
-        let manifest = Manifest(uuid: JournalUUID(using: &generator))
+        let manifest = Manifest(uuid: site.uuid)
         try journal("write the manifest") { () throws(SystemError) in
-            try JournalSite.replace(Manifest.name, in: directory, with: manifest.encoded, disk)
+            // A directory is there after a power cut only once the one above it was synced; a manifest says
+            // that this was done.
+            var above = site.directory[...]
+            while let slash = above.lastIndex(of: "/") {
+                above = above[..<slash]
+                try syncAbove(above.isEmpty ? "/" : String(above), site)
+            }
+            try site.replace(Manifest.name, with: manifest.encoded, .manifestSync, .manifestDirectorySync)
         }
         return manifest
+    }
+
+    private static func syncAbove(_ path: String, _ site: JournalSite) throws(SystemError) {
+        do throws(SystemError) {
+            try site.syncDirectory(path, .parentDirectorySync)
+        } catch {
+            // One that may not be read, or is no place of files, was there before.
+            guard [EACCES, EINVAL, EROFS].contains(error.code) else { throw error }
+        }
     }
 
     // MARK: - Life
@@ -208,16 +243,33 @@ package final class Journal: Sendable {
         onDurable: @escaping @Sendable (UInt64) -> Void = { _ in }, onSpace: @escaping @Sendable () -> Void = {}
     ) {
         hands.withLock { hands in
-            precondition(hands.running == nil && !hands.isStopped, "a journal is started once")
-            let writer = JournalWriter(
-                site, queue: queue, segments: segments, spare: spare, ends: ends, recent: recent,
-                current: hands.current, onDurable: onDurable)
-            hands.current = nil
-            let keeper = JournalKeeper(site, queue: queue, segments: segments, spare: spare, cursors: cursors)
+            let (writer, keeper) = begin(&hands, onDurable)
             hands.running = Running(
                 writer: WorkerThread(name: "journal-writer") { self.write(writer, onSpace) },
                 keeper: WorkerThread(name: "journal-keeper") { self.keep(keeper, onSpace) })
         }
+    }
+
+    /// The same, without threads: the owner does the steps.
+    package func startStepped(
+        onDurable: @escaping @Sendable (UInt64) -> Void = { _ in }, onSpace: @escaping @Sendable () -> Void = {}
+    ) -> JournalSteps {
+        hands.withLock { hands in
+            let (writer, keeper) = begin(&hands, onDurable)
+            hands.stepped = writer
+            return JournalSteps(self, writer, keeper, onSpace: onSpace)
+        }
+    }
+
+    private func begin(
+        _ hands: inout Hands, _ onDurable: @escaping @Sendable (UInt64) -> Void
+    ) -> (JournalWriter, JournalKeeper) {
+        precondition(hands.running == nil && hands.stepped == nil && !hands.isStopped, "a journal is started once")
+        let writer = JournalWriter(
+            site, queue: queue, segments: segments, spare: spare, ends: ends, recent: recent, current: hands.current,
+            onDurable: onDurable)
+        hands.current = nil
+        return (writer, JournalKeeper(site, queue: queue, segments: segments, spare: spare, cursors: cursors))
     }
 
     /// Writes and syncs what is queued, commits the cursors, and gives up the lock. Returns when that is
@@ -225,14 +277,15 @@ package final class Journal: Sendable {
     package func stop() {
         queue.end()
         stopping.store(true, ordering: .releasing)
-        let running = hands.withLock { hands in
+        let (running, stepped) = hands.withLock { hands in
             hands.isStopped = true
-            return exchange(&hands.running, with: nil)
+            return (exchange(&hands.running, with: nil), exchange(&hands.stepped, with: nil))
         }
         writerBell.ring()
         running?.writer.join()
         keeperBell.ring()
         running?.keeper.join()
+        if let stepped { write(stepped, {}) }
         do throws(SystemError) { try cursors.commit() } catch {
             site.telemetry.emit(JournalCursorCommitFailed(detail: "\(error)"))
         }
@@ -248,8 +301,7 @@ package final class Journal: Sendable {
         while true {
             ends.beat()
             let last = stopping.load(ordering: .acquiring)
-            let outcome = writer.step()
-            if queue.spaceToTell() { onSpace() }
+            let outcome = step(writer, onSpace)
             if outcome == .wrote {
                 // The keeper makes the next segment while this one fills.
                 if !spare.isReady { keeperBell.ring() }
@@ -272,11 +324,21 @@ package final class Journal: Sendable {
 
     private func keep(_ keeper: JournalKeeper, _ onSpace: @Sendable () -> Void) {
         while !stopping.load(ordering: .acquiring) {
-            let (newSpare, next) = keeper.step()
-            if newSpare { writerBell.ring() }
-            if queue.spaceToTell() { onSpace() }
-            keeperBell.wait(until: next)
+            keeperBell.wait(until: step(keeper, onSpace))
         }
+    }
+
+    func step(_ writer: JournalWriter, _ onSpace: @Sendable () -> Void) -> JournalWriter.Outcome {
+        let outcome = writer.step()
+        if queue.spaceToTell() { onSpace() }
+        return outcome
+    }
+
+    func step(_ keeper: JournalKeeper, _ onSpace: @Sendable () -> Void) -> Instant {
+        let (newSpare, next) = keeper.step()
+        if newSpare { writerBell.ring() }
+        if queue.spaceToTell() { onSpace() }
+        return next
     }
 
     /// Takes new options at once, but for the size of segments and of the queue: memory and files are laid
@@ -333,12 +395,13 @@ package final class Journal: Sendable {
 
     // MARK: - Cursors
 
-    /// Makes destinations known with the position at which each starts, durably, before its first
-    /// delivery, and takes these for all that are configured: only they hold segments. What is known
+    /// Makes destinations known with the position at which each starts, at most the durable end, durably,
+    /// before its first delivery, and takes these for all that are configured: only they hold segments. What is known
     /// already keeps its cursor.
     package func declare(destinations: [(name: String, start: UInt64)]) throws(JournalError) {
-        let first = firstPosition
-        try cursors.declare(destinations.map { ($0.name, max($0.start, first)) })
+        // What is queued may never be on disk: a cursor above everything would say that the end is missing.
+        let (first, end) = (firstPosition, durableEnd)
+        try cursors.declare(destinations.map { ($0.name, max(min($0.start, end), first)) })
         for (name, position) in cursors.configured(below: first) {
             quarantine.report(
                 Gap(positions: position..<first, reason: .removed, path: "the segments below the cursor of \(name)", bytes: 0..<0),
@@ -361,16 +424,18 @@ package final class Journal: Sendable {
     /// The dead letters of one destination, beside the segments.
     /// - Parameter limit: bytes that they may take.
     package func deadLetters(of destination: String, limit: Int) throws(JournalError) -> DeadLetterStore {
-        try DeadLetterStore(site, destination: destination, limit: limit)
+        try DeadLetterStore(site, quarantine, destination: destination, limit: limit)
     }
 
     /// What `penstock status` shows.
     package func statistics() -> JournalStatistics {
         let all = segments.all
         let (gaps, count) = quarantine.gaps
+        let problem = queue.problem
         return JournalStatistics(
             first: firstPosition, next: queue.next, durable: ends.durable, acknowledged: ends.acknowledged,
             bytes: all.reduce(spare.isReady ? site.options.segmentSize : 0) { $0 + $1.fileSize }, segments: all.count,
-            queuedBytes: queue.queuedBytes, gaps: gaps, gapCount: count, problem: queue.problem)
+            queuedBytes: queue.queuedBytes, gaps: gaps, gapCount: count, problem: problem?.detail,
+            isFull: problem?.isFull ?? false)
     }
 }

@@ -25,7 +25,7 @@ package struct JournalOptions: Sendable, Equatable {
     package static let maximumSegmentSize = 1 << 30
 
     package var sync: Sync = .always
-    /// Bytes a segment file has.
+    /// Bytes a segment file has. A start after a crash reads one segment, the last.
     package var segmentSize = 64 << 20
     /// Bytes that may wait for the next group commit. As many again may be on their way to the disk,
     /// and as many are kept behind that for destinations that keep up.
@@ -37,6 +37,10 @@ package struct JournalOptions: Sendable, Equatable {
     package var cursorInterval: Duration = .seconds(1)
     /// Bytes of the filesystem that segments leave free, for cursors and dead letters.
     package var reserveBytes = 16 << 20
+    /// The same, on a filesystem that is small: whoever has one has small segments.
+    var reserve: Int { min(reserveBytes, 2 * segmentSize) }
+    /// For the simulator, which takes one out; taken over when the journal is opened.
+    package var protections = Protections.all
 
     package init() {}
 

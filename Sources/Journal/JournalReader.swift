@@ -17,7 +17,10 @@ package final class JournalReader {
     package private(set) var position: UInt64
 
     private var segment: Segment?
+    /// Past the page cache: whoever keeps up reads from memory, and what is read once costs less so.
     private var file: (any DiskFile)?
+    /// The same, for what others have left in the page cache: of a sealed segment only.
+    private var cached: (any DiskFile)?
     private var seed: ChecksumSeed
     /// Of the next batch in the segment.
     private var offset = 0
@@ -29,7 +32,7 @@ package final class JournalReader {
         self.quarantine = quarantine
         self.recent = recent
         self.position = position
-        seed = ChecksumSeed(uuid: site.uuid, firstPosition: 0)
+        seed = site.seed(0)
     }
 
     /// Replaces the batch's contents with the next events: at most about `maximumBytes` of them,
@@ -63,6 +66,7 @@ package final class JournalReader {
             if let first = batch.events.first { position = first.position }
             self.segment = nil
             file = nil
+            cached = nil
             batch.removeAll()
             batch.next = position
             throw JournalError("read a segment", error)
@@ -75,7 +79,7 @@ package final class JournalReader {
     private func open() throws(SystemError) -> Bool {
         if file != nil { return true }
         guard let segment = segments.containing(position) else { return false }
-        // Past the page cache: whoever keeps up reads from memory, and what lags is read once.
+        cached = segment.isSealed ? try site.disk.open(segment.path, .readOnly) : nil
         let file = try site.disk.openDirect(segment.path, .readOnly)
         seed = site.seed(segment)
         offset = 0
@@ -103,6 +107,7 @@ package final class JournalReader {
         position = max(position, next.firstPosition)
         segment = nil
         file = nil
+        cached = nil
     }
 
     /// The offset of the batch that holds the position; payloads are passed over.
@@ -110,11 +115,16 @@ package final class JournalReader {
         let limit = segment.readableBytes
         if position >= segment.endPosition { return limit }
         var walker = SegmentWalker(file, seed: seed, limit: limit, verifying: false)
+        // Where the position lies in a hole, reading begins with that: so it is told.
+        var hole: Int?
         while true {
             switch try walker.next() {
-            case .batch(let header, let offset, _) where header.endPosition > position: return offset
-            case .batch: continue
-            case .hole(let offset, let next, _): if next == nil { return offset }
+            case .batch(let header, let offset, _) where header.endPosition > position:
+                return header.firstPosition > position ? hole ?? offset : offset
+            case .batch: hole = nil
+            case .hole(let offset, let next, _):
+                hole = hole ?? offset
+                if next == nil { return offset }
             case .end: return limit
             }
         }
@@ -133,13 +143,13 @@ package final class JournalReader {
             if got - place < BatchHeader.size {
                 // A header that the read has cut off is the next read's first; in the first place
                 // it is one that the file has lost.
-                if place == 0 { try passDamage(file, limit: limit, end: end) }
+                if place == 0, !looksAgain() { try passDamage(file, limit: limit, end: end) }
                 return
             }
             guard let header = BatchHeader(batch.bytes.span.raw, at: place, seed.at(offset)),
                 header.totalSize <= limit - offset
             else {
-                if batch.events.isEmpty { try passDamage(file, limit: limit, end: end) }
+                if batch.events.isEmpty, !looksAgain() { try passDamage(file, limit: limit, end: end) }
                 return
             }
             let missing = place + header.totalSize - got
@@ -150,7 +160,7 @@ package final class JournalReader {
             guard header.payloadIsIntact(in: batch.bytes.span.raw, headerAt: place, seed.at(offset)),
                 decode(header, at: place, into: &batch)
             else {
-                if batch.events.isEmpty { passBatch(header, file) }
+                if batch.events.isEmpty, !looksAgain() { passBatch(header, file) }
                 return
             }
             offset += header.totalSize
@@ -169,8 +179,13 @@ package final class JournalReader {
             let got = recent.read(count, segment: segment, at: offset, appendingTo: &bytes)
             if got > 0 { return got }
         }
-        return try file.read(count, at: offset, appendingTo: &bytes)
+        let got = cached?.readCached(count, at: offset, appendingTo: &bytes) ?? 0
+        return got + (got < count ? try file.read(count - got, at: offset + got, appendingTo: &bytes) : 0)
     }
+
+    /// What looks damaged in the page cache may not be so on the disk.
+    /// - Returns: whether to read the same place again, and from the disk.
+    private func looksAgain() -> Bool { exchange(&cached, with: nil) != nil }
 
     /// - Returns: false if the payload does not make sense, though it is what was written.
     private func decode(_ header: BatchHeader, at start: Int, into batch: inout EventBatch) -> Bool {
@@ -271,7 +286,10 @@ package final class JournalReader {
 
     private func pass(to next: UInt64, bytes: Range<Int>, _ file: any DiskFile) {
         if next > position {
-            quarantine.report(Gap(positions: position..<next, reason: .damaged, path: file.path, bytes: bytes), file: file)
+            let durable = segment?.durable ?? .max
+            for gap in Gap.missing(position..<next, durable: durable, path: file.path, bytes: bytes) {
+                quarantine.report(gap, file: file)
+            }
             position = next
         }
     }

@@ -12,7 +12,9 @@ struct SegmentWalker {
         case end
     }
 
-    private static let windowSize = 1 << 20
+    /// Bytes that one read takes: as many as a disk takes as one request, or, where payloads are passed
+    /// over, about as many as a batch has.
+    private var windowSize: Int { verifying ? 4 << 20 : 256 << 10 }
 
     let file: any DiskFile
     let seed: ChecksumSeed
@@ -47,6 +49,13 @@ struct SegmentWalker {
         let (next, used) = try search(from: hole)
         offset = next ?? limit
         return .hole(offset: hole, next: next, used: used)
+    }
+
+    /// The payload of the batch that `next` gave last, if it was verified.
+    @_lifetime(borrow self)
+    func payload(of header: BatchHeader, at offset: Int) -> RawSpan {
+        let start = offset - windowStart + BatchHeader.size
+        return window.span.raw.extracting(start..<start + Int(header.payloadLength))
     }
 
     private mutating func header(at place: Int) throws(SystemError) -> BatchHeader? {
@@ -103,7 +112,7 @@ struct SegmentWalker {
         if place >= windowStart && place + count <= windowStart + window.count { return true }
         window.removeAll(keepingCapacity: true)
         windowStart = place
-        let wanted = min(max(count, Self.windowSize), max(limit - place, count))
+        let wanted = min(max(count, windowSize), max(limit - place, count))
         return try file.read(wanted, at: place, appendingTo: &window) >= count
     }
 }

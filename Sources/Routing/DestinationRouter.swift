@@ -42,14 +42,14 @@ package final class DestinationRouter {
 
     package enum Verdict: Sendable, Equatable {
         /// Appended to the output. The contents of its message id lie at this place in the output,
-        /// escapes and all; empty if a transform made it something other than a string.
+        /// escapes and all; empty if it is not there, or no string any more.
         case routed(messageID: Range<Int>)
         /// Transforms made several events of it: appended with line feeds between them.
         case split([Part])
-        /// Not for this destination: `no_route`, `integrations`, `where` (the destination's own), or
-        /// the name of the transform that dropped it.
+        /// Not for this destination: `no_route`, `integrations`, `where` (the destination's own), the
+        /// name of the transform that dropped it, or `mapping`, which came to nothing.
         case filtered(reason: String)
-        /// For this destination, but a transform cannot do its work on it.
+        /// For this destination, but a transform or the mapping cannot do its work on it.
         case rejected(reason: String)
     }
 
@@ -61,12 +61,13 @@ package final class DestinationRouter {
 
     private let filters: [FilterProgram]
     private let chains: [RouteChain]
-    /// Whether any event is written more than once on its way.
-    private let isStaged: Bool
-    /// If not: what is behind each route.
+    /// No event is written more than once on its way, and none is mapped.
+    private let writesAtOnce: Bool
+    /// If so: what is behind each route.
     private let stages: [EditStage]
     private let integrations: Integrations
     private let fields: EventFields
+    private let mapping: MappingProgram?
     private let journal: [UInt8]
     private let pipeline: [RouteChain.Stage]
     /// For the pipeline, and for what is behind the route; nil: nothing there needs one.
@@ -79,27 +80,31 @@ package final class DestinationRouter {
     ///   - pipeline: applied to every event before its route is looked for.
     ///   - routes: those that lead to it, in order.
     ///   - filter: its own `where`, asked after the route's transforms.
-    ///   - transforms: its own, applied last.
+    ///   - transforms: its own, applied after that.
+    ///   - mapping: what it gets in place of the event; nil: the event.
     ///   - host: the name of this machine, for `enrich`.
     ///   - journal: the 16 bytes that identify the journal the events come from; message ids derive from
     ///     them.
     package init(
         name: String, displayName: String? = nil, pipeline: [Transform] = [], routes: [Route],
-        filter: Filter = .always, transforms: [Transform] = [], host: String = "", journal: [UInt8]
+        filter: Filter = .always, transforms: [Transform] = [], mapping: MappingSetting? = nil, host: String = "",
+        journal: [UInt8]
     ) {
         var table = PathTable()
         filters = routes.map { FilterCompiler.compile($0.filter.expression, &table) }
         chains = routes.map {
             RouteChain(
-                RouteChain.steps($0.transforms, filter, transforms), endsInEdits: true, host: host, &table)
+                RouteChain.steps($0.transforms, filter, transforms), endsInEdits: mapping == nil, host: host, &table)
         }
         self.pipeline = RouteChain(pipeline.map(RouteChain.Step.init), endsInEdits: false, host: host, &table)
             .stages
         integrations = Integrations(name: name, displayName: displayName, &table)
-        let isChained = chains.contains { $0.stages.count > 1 }
-        isStaged = isChained || !pipeline.isEmpty
-        stages = isStaged ? [] : chains.compactMap(\.last)
+        self.mapping = mapping.map { MappingProgram($0, journal: journal, &table) }
+        let isChained = chains.contains { $0.stages.count > (mapping == nil ? 1 : 0) }
+        let isStaged = isChained || !pipeline.isEmpty
         let indexer = isStaged ? EventIndexer(&table) : nil
+        writesAtOnce = !isStaged && mapping == nil
+        stages = writesAtOnce ? chains.compactMap(\.last) : []
         fields = EventFields(table)
         self.journal = journal
         if let indexer, !pipeline.isEmpty { pipelineRunner = StageRunner(fields, indexer) }
@@ -114,7 +119,7 @@ package final class DestinationRouter {
         let view = EventView(
             json: batch.json(of: event), index: event.index, fields: fields,
             moment: EventMoment(position: event.position, receivedAt: event.receivedAt))
-        if !isStaged { return routeAtOnce(view, into: &output) }
+        if writesAtOnce { return routeAtOnce(view, into: &output) }
         var parts = Parts(output)
         if pipeline.isEmpty {
             decide(view, into: &output, &parts)
@@ -173,13 +178,18 @@ package final class DestinationRouter {
         if fields.isUnreadable { return parts.reject(StageRunner.unreadable) }
         guard let taken else { return parts.filter("no_route") }
         if view.index.flags.contains(.hasIntegrations), !integrations.allow(view) { return parts.filter("integrations") }
-        let chain = chains[taken]
-        guard let last = chain.last, chain.stages.count > 1, var runner = runner.take() else {
-            if let last = chain.last { write(view, last, into: &output, &parts) }
-            return
+        var stages = chains[taken].stages[...]
+        let end: End
+        if let mapping {
+            end = .mapping(mapping)
+        } else if case .edits(let last)? = stages.popLast() {
+            end = .edits(last)
+        } else {
+            preconditionFailure("without a mapping, what is behind a route ends in edits")
         }
+        guard !stages.isEmpty, var runner = runner.take() else { return write(view, end, into: &output, &parts) }
         defer { self.runner = runner }
-        switch runner.run(chain.stages.dropLast(), view) {
+        switch runner.run(stages, view) {
         case .done: break
         case .dropped(let name): return parts.filter(name)
         case .rejected(let reason): return parts.reject(reason)
@@ -187,26 +197,39 @@ package final class DestinationRouter {
         for k in 0..<runner.texts.count {
             fields.startEvent()
             let json = runner.texts.bytes.span.extracting(runner.texts.range(of: k))
-            write(runner.view(json, view), last, into: &output, &parts)
+            write(runner.view(json, view), end, into: &output, &parts)
         }
     }
 
-    private func write(
-        _ view: borrowing EventView, _ stage: EditStage, into output: inout [UInt8], _ parts: inout Parts
-    ) {
+    /// What writes the destination's bytes: the last edits themselves, or the mapping behind them all.
+    private enum End {
+        case edits(EditStage)
+        case mapping(MappingProgram)
+    }
+
+    private func write(_ view: borrowing EventView, _ end: End, into output: inout [UInt8], _ parts: inout Parts) {
         parts.begin(&output)
         let start = output.count
         // The second and later events that one became get ids of their own.
-        let outcome = stage.apply(
-            view,
-            messageID: MessageID.derived(journal: journal, position: view.moment.position) + parts.suffix,
-            into: &output)
-        if fields.isUnreadable { return parts.reject(StageRunner.unreadable) }
-        switch outcome {
-        case .written(let messageID): parts.finish(start..<output.count, messageID)
-        case .dropped(let name): parts.filter(name)
-        case .rejected(let reason): parts.reject(reason)
+        switch end {
+        case .edits(let stage):
+            let outcome = stage.apply(
+                view,
+                messageID: MessageID.derived(journal: journal, position: view.moment.position) + parts.suffix,
+                into: &output)
+            switch outcome {
+            case .written(let messageID): parts.finish(start..<output.count, messageID)
+            case .dropped(let name): parts.filter(name)
+            case .rejected(let reason): parts.reject(reason)
+            }
+        case .mapping(let program):
+            switch program.write(view, suffix: parts.suffix, into: &output) {
+            case .written(let messageID): parts.finish(start..<output.count, messageID)
+            case .nothing: parts.filter("mapping")
+            case .tooLarge: parts.reject("mapping: what it makes of the event has more than \(program.limit) bytes (max_event_size)")
+            }
         }
+        if fields.isUnreadable { parts.reject(StageRunner.unreadable) }
     }
 }
 

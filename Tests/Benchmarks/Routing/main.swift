@@ -4,7 +4,7 @@
 // allocations an event, once everything has grown to its size. The events are those of `make bench`: tracks of about 640
 // bytes. What a destination takes is written out, copy included.
 
-import AllocationCounter
+import CAllocations
 import Glibc
 
 struct Measurement {
@@ -29,9 +29,9 @@ for measurement in measurements where chosen.isEmpty || chosen.contains(where: m
         times.append(processorTime() - start)
     }
     let median = times.sorted()[times.count / 2] / Double(SampleEvents.count)
-    let before = allocation_count()
+    let before = callocations_of_this_thread()
     measurement.run()
-    let allocations = Double(allocation_count() - before) / Double(SampleEvents.count)
+    let allocations = Double(callocations_of_this_thread() - before) / Double(SampleEvents.count)
     print(
         measurement.name.padded(46), "\(Int(median.rounded()))".right(9),
         (measurement.limit.map { "\($0)" } ?? "-").right(7), "\((allocations * 100).rounded() / 100)".right(12))
