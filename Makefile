@@ -7,7 +7,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test torture simulate simulate-mutations build-simulator build bench bench-journal install install-files clean setup
+.PHONY: help run test torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing install
+.PHONY: install-files clean setup
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
@@ -39,7 +40,8 @@ help:
 	@echo 'make simulate SEEDS=$(SEEDS) FIRST=$(FIRST)'
 	@echo '              the journal in one thread, on a disk that tears, forgets and lies'
 	@echo 'make build    release binaries in $(release)'
-	@echo 'make bench    measure the release; make bench-journal: the journal alone'
+	@echo 'make fuzz     filters and transforms that nobody would write, ROUNDS=20000 of them'
+	@echo 'make bench    measure the release; make bench-journal, make bench-routing: a part alone'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make clean    remove what was built'
 
@@ -86,10 +88,20 @@ bench: build
 	@echo '==> measuring'
 	@Tests/Benchmarks/run
 	@Tests/Benchmarks/journal
+	@$(release)/routing-benchmark
 
 bench-journal: build
 	@echo '==> measuring the journal, beside the machine'"'"'s own limit'
 	@Tests/Benchmarks/journal
+
+bench-routing: setup
+	@swift build -c release --product routing-benchmark
+	@$(release)/routing-benchmark
+
+# Longer than the tests do it: filters and transforms that nobody would write.
+fuzz: setup
+	@swift build --build-tests
+	@FUZZ_ROUNDS=$(or $(ROUNDS),20000) swift test --skip-build --disable-xctest --filter RoutingTests
 
 # The installed programs find the Swift runtime beside them, whatever is on the machine: the
 # path of the toolchain that built them is replaced.
