@@ -104,6 +104,15 @@ import Testing
         #expect(try rows("SELECT position FROM events") == [["5"], ["6"], ["7"]])
     }
 
+    @Test func severalEventsOfOnePositionAreRowsOfTheirOwn() throws {
+        let stage = try open()
+        var batch = PluginStage.batch([5, 5, 6].map { ($0, .track, PluginStage.event($0)) })
+        batch.events[1].part = 1
+        #expect(stage.outcomes(stage.offer(batch), count: 3) == [.delivered, .delivered, .delivered])
+        _ = stage.offer(batch)
+        #expect(try rows("SELECT position, part FROM events ORDER BY 1, 2") == [["5", "0"], ["5", "1"], ["6", "0"]])
+    }
+
     @Test func anEventThatSQLiteRefusesIsRejectedAloneAndHoldsThePositionBack() throws {
         let stage = try open()
         _ = stage.offer([9])
