@@ -22,8 +22,8 @@ plugins := libsqlite.so libconsole.so
 # linker, git for dependencies), then one library a line of Package.swift's system targets.
 packages := git ca-certificates binutils g++ libc6-dev pkg-config patchelf \
 	libsystemd-dev libcurl4-openssl-dev libsimdjson-dev zlib1g-dev libzstd-dev libisal-dev libsqlite3-dev
-# To test and to show: HTTP servers and clients, what the plugin wrote, a systemd of the tests' own.
-packages += python3 curl openssl sqlite3 tzdata systemd dbus libnss-systemd util-linux mount bsdutils
+# To test and to show: HTTP servers (nginx is run on free ports; its own service is not needed) and clients, what the plugin wrote, a systemd of the tests' own.
+packages += python3 nginx-light curl openssl sqlite3 tzdata systemd dbus libnss-systemd util-linux mount bsdutils
 
 help:
 	@echo 'make run      build, start, send real events, show what arrives where'

@@ -112,6 +112,7 @@ let package = Package(
             ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
+        tests("DaemonTests", ["Configuration", "Daemon", "Delivery", "Destinations"]),
         tests("EndToEndTests", ["Control", "Platform", "TestSupport", "penstockd", "PenstockCommand"]),
     ],
     cxxLanguageStandard: .cxx17

@@ -25,6 +25,8 @@ package indirect enum FieldShape: Sendable {
     /// Names of the user's, each with a value of this type.
     case map(of: FieldShape)
     case list(of: FieldShape)
+    /// One of several.
+    case either([FieldShape])
     case anything
     /// Of a key that this version refuses.
     case unsupported
