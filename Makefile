@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test build bench install install-files clean setup
+.PHONY: help run test build bench bench-journal install install-files clean setup
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
@@ -29,7 +29,7 @@ help:
 	@echo 'make run      build, start, send real events, show what arrives where'
 	@echo 'make test     build and run all tests'
 	@echo 'make build    release binaries in $(release)'
-	@echo 'make bench    measure the release'
+	@echo 'make bench    measure the release; make bench-journal: the journal alone'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make clean    remove what was built'
 
@@ -53,6 +53,11 @@ build: setup
 bench: build
 	@echo '==> measuring'
 	@Tests/Benchmarks/run
+	@Tests/Benchmarks/journal
+
+bench-journal: build
+	@echo '==> measuring the journal, beside the machine'"'"'s own limit'
+	@Tests/Benchmarks/journal
 
 # The installed programs find the Swift runtime beside them, whatever is on the machine: the
 # path of the toolchain that built them is replaced.

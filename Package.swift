@@ -67,12 +67,13 @@ let package = Package(
         room("Ingest", ["Events", "Platform", "Telemetry"] + nio),
         room("Routing", ["Events"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
+        room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
         room("Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"]),
         room("Configuration", ["Events", "Routing", .product(name: "Yams", package: "Yams")]),
         room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
         room("Daemon", [
             "Telemetry", "Events", "Platform", "Journal", "Ingest", "Routing", "Delivery", "Destinations",
-            "Configuration", "Control",
+            "Configuration", "Control", "Seams",
         ]),
 
         // The programs.
@@ -99,9 +100,14 @@ let package = Package(
 
         // What several test targets need.
         .target(name: "TestSupport", dependencies: ["Platform"], path: "Tests/Support/TestSupport", swiftSettings: rules),
+        .target(name: "CAllocations", path: "Tests/Support/CAllocations", cSettings: cRules),
+        // `make bench-journal`; its count of allocations is a test of the journal, too.
+        .executableTarget(
+            name: "journal-benchmark", dependencies: ["Journal", "Events", "Platform", "Telemetry", "CAllocations"],
+            path: "Tests/Benchmarks/Journal", swiftSettings: rules),
         tests("EventsTests", ["Events"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),
-        tests("JournalTests", ["Journal", "Events", "Platform", "Telemetry", "CISAL"], exclude: ["read_journal.py"]),
+        tests("JournalTests", ["Journal", "Events", "Platform", "Telemetry", "CISAL", "journal-benchmark"], exclude: ["read_journal.py"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"] + nio),
         tests("RoutingTests", ["Routing", "Events"]),
         tests("DeliveryTests", ["Delivery", "Events", "Platform", "Telemetry"]),
@@ -113,6 +119,9 @@ let package = Package(
         tests("ConfigurationTests", ["Configuration", "Events", "Routing"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
         tests("DaemonTests", ["Configuration", "Daemon", "Delivery", "Destinations"]),
+        .executableTarget(
+            name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
+            path: "Tests/Simulation", swiftSettings: rules),
         tests("EndToEndTests", ["Control", "Platform", "TestSupport", "penstockd", "PenstockCommand"]),
     ],
     cxxLanguageStandard: .cxx17

@@ -70,7 +70,7 @@ extension FileDestinationOptions {
 extension StatusReport.Journal {
     init(_ statistics: JournalStatistics) {
         self.init(
-            state: statistics.problem == nil ? .ok : .failed, first: statistics.first, next: statistics.next,
+            state: statistics.problem == nil ? .ok : statistics.isFull ? .full : .failed, first: statistics.first, next: statistics.next,
             bytes: UInt64(statistics.bytes), segments: statistics.segments,
             damaged: statistics.gaps.reduce(0) { $0 + UInt64($1.positions.count) }, lastError: statistics.problem)
     }
@@ -81,5 +81,16 @@ extension LogSink {
     func write(_ diagnostic: Diagnostic) {
         let level: Level = diagnostic.severity == .error ? .error : .warning
         for line in diagnostic.description.split(separator: "\n") { write(level, String(line)) }
+    }
+}
+
+extension Configuration.Destination.Kind {
+    /// Who writes the state that is kept with a cursor.
+    var owner: String {
+        switch self {
+        case .file: "file"
+        case .http: "http"
+        case .plugin(let plugin): "plugin \(plugin.plugin)"
+        }
     }
 }

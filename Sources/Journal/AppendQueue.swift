@@ -10,7 +10,7 @@ final class AppendQueue: Sendable {
         /// Clients wait.
         case busy
         /// Clients are told.
-        case refused(String)
+        case refused(String, isFull: Bool)
     }
 
     private struct State {
@@ -72,7 +72,7 @@ final class AppendQueue: Sendable {
                 case .busy:
                     state.waiting = true
                     return .busy
-                case .refused(let detail):
+                case .refused(let detail, _):
                     return .refused(Refusal(reason: .journalFull, detail: detail))
                 }
             }
@@ -132,8 +132,13 @@ final class AppendQueue: Sendable {
     /// Whether somebody was told to wait, and may now try again. Says so once.
     func spaceToTell() -> Bool {
         state.withLock { state in
-            guard state.waiting, state.front.count <= capacity / 2, state.closed == nil else { return false }
-            if state.shortage != nil, state.room - state.front.count < capacity / 2 { return false }
+            guard state.waiting else { return false }
+            switch (state.closed, state.shortage) {
+            case (nil, nil): if state.front.count > capacity / 2 { return false }
+            case (nil, .busy): if min(state.room - state.front.count, capacity - state.front.count) < capacity / 2 { return false }
+            // Whoever waits is told now, like those that come.
+            case (nil, .refused), (_?, _): break
+            }
             state.waiting = false
             return true
         }
@@ -141,13 +146,14 @@ final class AppendQueue: Sendable {
 
     var next: UInt64 { state.withLock { $0.next } }
     var queuedBytes: Int { state.withLock { $0.front.count } }
-    var problem: String? {
+    /// Why nothing is taken, now or once the current segment is full, and whether that is for lack of room.
+    var problem: (detail: String, isFull: Bool)? {
         state.withLock { state in
-            if let closed = state.closed { return closed }
+            if let closed = state.closed { return (closed, false) }
             switch state.shortage {
             case nil: return nil
-            case .busy: return "the journal is full: destinations are behind (journal.retain, journal.when_full)"
-            case .refused(let detail): return detail
+            case .busy: return ("the journal is full: destinations are behind (journal.retain, journal.when_full)", true)
+            case .refused(let detail, let isFull): return (detail, isFull)
             }
         }
     }

@@ -48,15 +48,16 @@ final class JournalKeeper: @unchecked Sendable {
         guard hasRoom else {
             tell("retain's size is reached, and destinations still need the oldest segment")
             let text = "the journal is full: a destination is behind (journal.retain)"
-            queue.setShortage(site.options.whenFull == .reject ? .refused(text) : .busy)
+            queue.setShortage(site.options.whenFull == .reject ? .refused(text, isFull: true) : .busy)
             return (false, min(nextCommit, now + Self.retryAfter))
         }
         do throws(SystemError) {
             try spare.prepare()
         } catch {
             tell("\(error)")
-            let text = error.isOutOfSpace ? "the journal's filesystem is full" : "the journal cannot be written: \(error)"
-            queue.setShortage(.refused(text))
+            let isFull = error.isOutOfSpace
+            let text = isFull ? "the journal's filesystem is full" : "the journal cannot be written: \(error)"
+            queue.setShortage(.refused(text, isFull: isFull))
             return (false, min(nextCommit, now + Self.retryAfter))
         }
         lastProblem = nil

@@ -17,7 +17,11 @@ package final class JournalReader {
     package private(set) var position: UInt64
 
     private var segment: Segment?
+    /// Past the page cache: whoever keeps up reads from memory, and what is read once costs less so.
     private var file: (any DiskFile)?
+    /// The same, for what others have left in the page cache: of a sealed segment only. While one is
+    /// written, past the page cache, a page that somebody reads at that moment may be an old one.
+    private var cached: (any DiskFile)?
     private var seed: ChecksumSeed
     /// Of the next batch in the segment.
     private var offset = 0
@@ -29,7 +33,7 @@ package final class JournalReader {
         self.quarantine = quarantine
         self.recent = recent
         self.position = position
-        seed = ChecksumSeed(uuid: site.uuid, firstPosition: 0)
+        seed = site.seed(0)
     }
 
     /// Replaces the batch's contents with the next events: at most about `maximumBytes` of them,
@@ -63,6 +67,7 @@ package final class JournalReader {
             if let first = batch.events.first { position = first.position }
             self.segment = nil
             file = nil
+            cached = nil
             batch.removeAll()
             batch.next = position
             throw JournalError("read a segment", error)
@@ -75,7 +80,7 @@ package final class JournalReader {
     private func open() throws(SystemError) -> Bool {
         if file != nil { return true }
         guard let segment = segments.containing(position) else { return false }
-        // Past the page cache: whoever keeps up reads from memory, and what lags is read once.
+        cached = segment.isSealed ? try site.disk.open(segment.path, .readOnly) : nil
         let file = try site.disk.openDirect(segment.path, .readOnly)
         seed = site.seed(segment)
         offset = 0
@@ -103,6 +108,7 @@ package final class JournalReader {
         position = max(position, next.firstPosition)
         segment = nil
         file = nil
+        cached = nil
     }
 
     /// The offset of the batch that holds the position; payloads are passed over.
@@ -133,13 +139,13 @@ package final class JournalReader {
             if got - place < BatchHeader.size {
                 // A header that the read has cut off is the next read's first; in the first place
                 // it is one that the file has lost.
-                if place == 0 { try passDamage(file, limit: limit, end: end) }
+                if place == 0, !looksAgain() { try passDamage(file, limit: limit, end: end) }
                 return
             }
             guard let header = BatchHeader(batch.bytes.span.raw, at: place, seed.at(offset)),
                 header.totalSize <= limit - offset
             else {
-                if batch.events.isEmpty { try passDamage(file, limit: limit, end: end) }
+                if batch.events.isEmpty, !looksAgain() { try passDamage(file, limit: limit, end: end) }
                 return
             }
             let missing = place + header.totalSize - got
@@ -150,7 +156,7 @@ package final class JournalReader {
             guard header.payloadIsIntact(in: batch.bytes.span.raw, headerAt: place, seed.at(offset)),
                 decode(header, at: place, into: &batch)
             else {
-                if batch.events.isEmpty { passBatch(header, file) }
+                if batch.events.isEmpty, !looksAgain() { passBatch(header, file) }
                 return
             }
             offset += header.totalSize
@@ -169,8 +175,13 @@ package final class JournalReader {
             let got = recent.read(count, segment: segment, at: offset, appendingTo: &bytes)
             if got > 0 { return got }
         }
-        return try file.read(count, at: offset, appendingTo: &bytes)
+        let got = cached?.readCached(count, at: offset, appendingTo: &bytes) ?? 0
+        return got + (got < count ? try file.read(count - got, at: offset + got, appendingTo: &bytes) : 0)
     }
+
+    /// What looks damaged in the page cache may not be so on the disk.
+    /// - Returns: whether to read the same place again, and from the disk.
+    private func looksAgain() -> Bool { exchange(&cached, with: nil) != nil }
 
     /// - Returns: false if the payload does not make sense, though it is what was written.
     private func decode(_ header: BatchHeader, at start: Int, into batch: inout EventBatch) -> Bool {

@@ -16,4 +16,6 @@ package struct JournalStatistics: Sendable, Equatable {
     package var gapCount: Int
     /// Why events are not taken, now or once the current segment is full; nil: they are.
     package var problem: String?
+    /// The problem is a lack of room: below `retain`'s size, or on the filesystem.
+    package var isFull: Bool
 }

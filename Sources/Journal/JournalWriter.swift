@@ -46,7 +46,10 @@ final class JournalWriter: @unchecked Sendable {
     /// The batch to write next; those before `committed` need not be written again.
     private var mark = 0
     private var committed = 0
-    private var failing = false
+    /// Attempts that failed since the last one that did not.
+    private var failures = 0
+    /// While the disk fails: not before this.
+    private var nextAttempt: Instant?
     private var lastSync: Instant
 
     init(
@@ -74,6 +77,7 @@ final class JournalWriter: @unchecked Sendable {
 
     /// When `step` has to be called again though nobody rings; nil: not by itself.
     var deadline: Instant? {
+        if let nextAttempt { return nextAttempt }
         guard case .interval(let interval) = site.options.sync, current?.hasUnsynced == true else { return nil }
         return lastSync + interval
     }
@@ -88,8 +92,9 @@ final class JournalWriter: @unchecked Sendable {
             syncIfDue()
             return .idle
         }
+        if let nextAttempt, site.clock.now() < nextAttempt { return .stuck }
+        nextAttempt = nil
         // A second attempt, in a fresh segment; whoever calls comes back for a third.
-        var failure: SystemError?
         for _ in 0..<2 {
             do throws(SystemError) {
                 guard try commit(buffer) else { return .stuck }
@@ -97,23 +102,22 @@ final class JournalWriter: @unchecked Sendable {
                 self.buffer = nil
                 queue.giveBack(unused())
                 retired.append(buffer)
-                if failing {
-                    failing = false
+                if failures > 1 {
                     queue.close(nil)
                     site.telemetry.emit(JournalWritesAgain())
                 }
+                failures = 0
                 syncIfDue()
                 return .wrote
             } catch {
                 retire(error)
-                failure = error
+                failures += 1
+                guard failures > 1 else { continue }
+                // A fresh segment failed as well, or cannot be begun: clients are told, rather than made
+                // to wait for a disk that may never answer.
+                queue.close("the journal cannot be written: \(error); see the daemon's log")
+                nextAttempt = site.clock.now() + JournalKeeper.retryAfter
             }
-        }
-        // A fresh segment failed as well: clients are told, rather than made to wait for a disk that
-        // may never answer.
-        if let failure {
-            failing = true
-            queue.close("the journal cannot be written: \(failure); see the daemon's log")
         }
         return .stuck
     }
@@ -158,29 +162,29 @@ final class JournalWriter: @unchecked Sendable {
     }
 
     private func writeWhatFits(_ buffer: CommitBuffer) throws(SystemError) {
-        guard var current else { return }
+        // Its parts, not a copy of it: the file is then changed where it is, its last block with it.
+        guard let (segment, seed, place, room) = current.map({ ($0.segment, $0.seed, $0.offset, $0.room) }) else { return }
         let start = buffer.marks[mark].offset
         var last = mark
-        while last < buffer.marks.count, buffer.marks[last].end - start <= current.room { last += 1 }
+        while last < buffer.marks.count, buffer.marks[last].end - start <= room { last += 1 }
         guard last > mark else { return }
         for index in mark..<last {
             buffer.complete(
-                index, seed: current.seed, offset: current.offset + buffer.marks[index].offset - start,
-                durablePosition: ends.durable)
-            current.segment.note(receivedAt: buffer.marks[index].header.receivedAt)
+                index, seed: seed, offset: place + buffer.marks[index].offset - start, durablePosition: ends.durable)
+            segment.note(receivedAt: buffer.marks[index].header.receivedAt)
         }
         let range = start..<buffer.marks[last - 1].end
-        let place = current.offset
-        try current.file.append(buffer, range)
-        recent.add(buffer, range, segment: current.segment, offset: place)
-        current.end = buffer.marks[last - 1].header.endPosition
-        current.hasUnsynced = true
-        self.current = current
+        try current?.file.append(buffer, range)
+        recent.add(buffer, range, segment: segment, offset: place)
+        current?.end = buffer.marks[last - 1].header.endPosition
+        current?.hasUnsynced = true
         mark = last
+        if !site.protections.contains(.publishAfterSync) { noteCommitted(); publish() }
+        if !site.protections.contains(.acknowledgeAfterSync) { acknowledge(current.end) }
     }
 
-    private func syncCurrent() throws(SystemError) {
-        try current?.file.file.sync()
+    private func syncCurrent(_ protection: Protections = .commitSync) throws(SystemError) {
+        if let current { try site.sync(current.file.file, protection) }
         current?.hasUnsynced = false
         lastSync = site.clock.now()
         noteCommitted()
@@ -191,17 +195,18 @@ final class JournalWriter: @unchecked Sendable {
     /// What was written so far is not written again.
     private func noteCommitted() {
         committed = mark
-        guard var current else { return }
-        current.committedOffset = current.offset
-        current.committedEnd = current.end
-        self.current = current
+        guard let (offset, end) = current.map({ ($0.offset, $0.end) }) else { return }
+        current?.committedOffset = offset
+        current?.committedEnd = end
     }
 
     /// Shows readers what is committed, and nothing that a second attempt may still change in memory.
     private func publish() {
         guard let current else { return }
-        current.segment.publish(readable: current.committedOffset, end: current.committedEnd)
-        ends.durable = current.committedEnd
+        let isCommittedOnly = site.protections.contains(.publishCommittedOnly)
+        let end = isCommittedOnly ? current.committedEnd : current.end
+        current.segment.publish(readable: isCommittedOnly ? current.committedOffset : current.offset, end: end)
+        ends.durable = end
     }
 
     private func acknowledge(_ position: UInt64) {
@@ -234,7 +239,7 @@ final class JournalWriter: @unchecked Sendable {
             noteCommitted()
             publish()
         } else {
-            try syncCurrent()
+            try syncCurrent(.sealSync)
         }
         current.segment.seal()
         self.current = nil
@@ -242,6 +247,7 @@ final class JournalWriter: @unchecked Sendable {
 
     /// Gives a file up that failed.
     private func retire(_ error: SystemError) {
+        if !site.protections.contains(.retireFailedFile) { return }
         var detail = "\(error); the file is given up"
         if let current {
             if site.options.sync != .always, current.hasUnsynced {
@@ -251,6 +257,7 @@ final class JournalWriter: @unchecked Sendable {
             current.segment.seal()
         }
         current = nil
+        queue.setRoom(0)
         mark = committed
         site.telemetry.emit(JournalWriteFailed(detail: detail))
     }

@@ -18,12 +18,20 @@ final class RecentCommits: Sendable {
         var offset: Int
         var count: Int
         var memory: Memory
+        /// Bytes that it takes.
+        var cost: Int {
+            if case .copy(let bytes) = memory { bytes.capacity } else { count }
+        }
     }
 
     private struct State {
         /// Oldest first.
         var pieces: [Piece] = []
+        /// That the pieces take in memory.
         var bytes = 0
+        /// Memory of the piece that went last, for the next copy: a steady stream of commits takes
+        /// nothing from the heap.
+        var unused: [UInt8] = []
     }
 
     /// Bytes up to which a commit is copied.
@@ -46,16 +54,21 @@ final class RecentCommits: Sendable {
     func add(_ buffer: CommitBuffer, _ range: Range<Int>, segment: Segment, offset: Int) {
         var memory = Memory.buffer(buffer, start: range.lowerBound)
         if range.count <= Self.smallCommit {
-            var copy: [UInt8] = []
+            var copy = state.withLock { exchange(&$0.unused, with: []) }
+            // What is much too large would be missing elsewhere.
+            if copy.capacity > 4 * max(range.count, 4096) { copy = [] }
+            copy.removeAll(keepingCapacity: true)
             buffer.withBytes(range) { copy.append(contentsOf: $0) }
             memory = .copy(copy)
         }
         let piece = Piece(segment: segment, offset: offset, count: range.count, memory: memory)
         state.withLock { state in
             state.pieces.append(piece)
-            state.bytes += piece.count
+            state.bytes += piece.cost
             while state.pieces.count > 1, state.bytes > byteLimit || state.pieces.count > Self.pieceLimit {
-                state.bytes -= state.pieces.removeFirst().count
+                let oldest = state.pieces.removeFirst()
+                state.bytes -= oldest.cost
+                if case .copy(let bytes) = oldest.memory { state.unused = bytes }
             }
         }
     }

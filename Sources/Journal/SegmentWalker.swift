@@ -12,7 +12,9 @@ struct SegmentWalker {
         case end
     }
 
-    private static let windowSize = 1 << 20
+    /// Bytes that one read takes: as many as a disk takes as one request, or, where payloads are passed
+    /// over, about as many as a batch has.
+    private var windowSize: Int { verifying ? 4 << 20 : 256 << 10 }
 
     let file: any DiskFile
     let seed: ChecksumSeed
@@ -103,7 +105,7 @@ struct SegmentWalker {
         if place >= windowStart && place + count <= windowStart + window.count { return true }
         window.removeAll(keepingCapacity: true)
         windowStart = place
-        let wanted = min(max(count, Self.windowSize), max(limit - place, count))
+        let wanted = min(max(count, windowSize), max(limit - place, count))
         return try file.read(wanted, at: place, appendingTo: &window) >= count
     }
 }

@@ -94,8 +94,8 @@ private final class SystemFile: DiskFile {
         case direct
     }
 
-    /// Bytes that one direct read takes at most.
-    private static let directRead = 1 << 20
+    /// Bytes that one direct read takes at most; memory for it comes as it is used.
+    private static let directRead = 4 << 20
 
     let path: String
     private let descriptor: FileDescriptor
@@ -135,6 +135,25 @@ private final class SystemFile: DiskFile {
             }
         }
         if failure != 0 { throw SystemError("pread", path, code: failure) }
+        return done
+    }
+
+    func readCached(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) -> Int {
+        guard access == .cached else { return 0 }
+        var done = 0
+        bytes.append(addingCapacity: count) { span in
+            unsafe span.withUnsafeMutableBufferPointer { buffer, initialized in
+                guard let start = buffer.baseAddress else { return }
+                while done < count {
+                    let got = unsafe clinux_read_cached(descriptor.raw, start + initialized, count - done, offset + done)
+                    if got < 0 && errno == EINTR { continue }
+                    // An error, too, is for the read that waits to report.
+                    if got <= 0 { break }
+                    done += got
+                    initialized += got
+                }
+            }
+        }
         return done
     }
 

@@ -110,6 +110,27 @@ import Testing
         #expect(try readAll(journal).map(\.json) == (0..<3).map { event($0) })
     }
 
+    /// Not even a segment can be begun: as on a filesystem that has become read-only.
+    @Test(arguments: [("rename", "spare"), ("fsync", "/journal"), ("open", "00000000000000000000.seg")])
+    func aSegmentThatCannotBeBegunIsToldToClients(call: String, path: String) throws {
+        let disk = MemoryDisk()
+        let rig = Rig(disk)
+        let journal = try rig.open()
+        defer { journal.stop() }
+        try eventually { disk.contents("/journal/spare") != nil }
+        disk.fail(call, path, code: EROFS, times: .max)
+        #expect(offer(journal, [event(0)]) == .queued(end: 1))
+        try eventually { journal.statistics().problem != nil }
+        #expect(!journal.statistics().isFull)
+        guard case .refused = offer(journal, [event(1)]) else {
+            Issue.record("taken though nothing can be written")
+            return
+        }
+        disk.heal()
+        try eventually { journal.durableEnd == 1 && journal.statistics().problem == nil }
+        try append(journal, [event(1)])
+    }
+
     @Test func aFullDiskIsRefusedBeforeTheWriteAndForgottenWhenItIsNot() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
@@ -130,6 +151,7 @@ import Testing
         }
         #expect(refusal?.reason == .journalFull)
         #expect(refusal?.detail == "the journal's filesystem is full")
+        #expect(journal.statistics().isFull)
         #expect(taken > 150 && taken < 240)
         try eventually("what was taken is durable") { journal.durableEnd == UInt64(taken) }
         #expect(try readAll(journal).count == taken)

@@ -16,4 +16,8 @@ int clinux_unix_stream_socket(void);
 /* O_DIRECT (open(2)), whose value differs between architectures. */
 int clinux_o_direct(void);
 
+/* pread(2) of what is in the page cache only, from the first byte on: preadv2(2) with RWF_NOWAIT.
+ * EAGAIN: the first byte is not there. */
+ssize_t clinux_read_cached(int file, void *bytes, size_t count, off_t offset);
+
 #endif

@@ -1,0 +1,179 @@
+"""System calls that fail: one at a time, once or from then on, in the threads that write the journal."""
+
+import os
+import signal
+
+import sinks
+from client import Connection
+from daemon import Daemon, Failure, eventually
+from ledger import ACKNOWLEDGED, Ledger
+from tracer import CALLS, Trace, Tracer, check_strace, words
+from trial import Skipped
+
+ERRORS = {"EIO": "Input/output error", "ENOSPC": "No space left on device", "EINTR": None}
+# A short run takes this many cases by lot.
+SHORT = 16
+# Each call's first ones, up to this one.
+DEPTH = 8
+# Events of 8 KiB, sixteen at a time: a segment of 1 MiB takes eight batches.
+PADDING, BATCH, BATCHES = 8000, 16, 20
+# As many as it takes until the oldest segment goes.
+UNLINK_BATCHES = 160
+
+DESTINATIONS = """
+routes: [ {{ to: [{names}] }} ]
+destinations:
+  file: {{ file: {directory}/file.ndjson, rotate: {{ size: 1MiB }}, retry: {{ initial: 5ms, max: 50ms }} }}
+"""
+AGAIN = """
+  again: {{ file: {directory}/again.ndjson, start: earliest }}
+"""
+JOURNAL = "segment_size: 1MiB, retain: {{ size: {retain} }}, cursor_interval: 20ms"
+THREADS = ["journal-writer", "journal-keeper", "to-file"]
+
+
+class Case:
+    """One call of one thread that fails."""
+
+    def __init__(self, thread, call, error=None, nth=1, for_ever=False):
+        self.thread, self.call, self.error, self.nth, self.for_ever = thread, call, error, nth, for_ever
+        self.batches = UNLINK_BATCHES if call == "unlink" and thread == "journal-keeper" else BATCHES
+        self.keeps_all = self.batches == BATCHES
+
+    def __str__(self):
+        return f"{self.thread} {self.call} {self.error} {'from' if self.for_ever else 'at'} call {self.nth}"
+
+    def words(self):
+        return words(self.call, self.error, f"{self.nth}{'+' if self.for_ever else ''}")
+
+    def run(self, directory, patience=30):
+        """Returns the trace, and events acknowledged."""
+        self.directory = directory
+        self.ledger = Ledger()
+        options = JOURNAL.format(retain="64MiB" if self.keeps_all else "16MiB")
+        daemon = Daemon(directory, DESTINATIONS.format(names="file", directory=directory), options)
+        try:
+            daemon.start()
+            self.connection = Connection(daemon.events, self.ledger, 0, PADDING)
+            self.send(1, patience)
+            daemon.settle()
+            said = len(daemon.log)
+            with Tracer(daemon.threads()[self.thread], directory / "trace", self.words()) as trace:
+                self.load(trace, 1 if self.for_ever else patience)
+                daemon.check_alive()
+                if self.error and trace.injected:
+                    self.check_told(daemon, said)
+            if self.error:
+                self.check_recovers(daemon, patience)
+            daemon.settle()
+            daemon.kill()
+            daemon.configure(
+                (DESTINATIONS + AGAIN).format(names="file, again", directory=directory), options)
+            daemon.start()
+            daemon.settle()
+            daemon.terminate()
+            self.judge()
+            return trace, self.ledger.count(ACKNOWLEDGED)
+        finally:
+            self.connection.close()
+            daemon.close()
+
+    def send(self, count, patience):
+        self.connection.send(count)
+        return self.connection.drain(patience)
+
+    def load(self, trace, patience):
+        """Until all is sent, or an answer does not come. Counts what was promised in vain."""
+        for _ in range(self.batches):
+            fails = self.for_ever and trace.injected > 0
+            before = self.ledger.count(ACKNOWLEDGED)
+            answered = self.send(BATCH, patience)
+            promised = self.ledger.count(ACKNOWLEDGED) - before
+            if fails and promised and self.thread == "journal-writer":
+                raise Failure(f"{promised} events were acknowledged while no {self.call} of the writer's succeeded")
+            if not answered:
+                if not self.for_ever:
+                    raise Failure(f"{self.connection.outstanding} events were not answered after one failure")
+                return
+
+    def check_told(self, daemon, said):
+        """An operator must hear of it."""
+        text = ERRORS[self.error]
+        if text is None:
+            return
+        eventually(f"the log says: {text}", lambda: text in daemon.log[said:], 5)
+        if not self.for_ever:
+            return
+        if self.thread == "journal-writer":
+            report = daemon.status()
+            journal = report["journal"]
+            if journal["state"] != "failed" or text not in journal["last_error"] or report["health"] != "degraded":
+                raise Failure(f"the journal cannot be written, and its status is {journal}")
+        elif self.thread == "to-file":
+            # It is opened again and again, which looks well for a moment.
+            eventually(
+                "the destination's status says what is wrong",
+                lambda: (file := daemon.glance()["destinations"]["file"])["state"] != "up" and text in file["last_error"])
+
+    def check_recovers(self, daemon, patience):
+        """Without faults everything is answered, and new events are taken."""
+        if not self.connection.drain(patience):
+            raise Failure(f"{self.connection.outstanding} events are not answered though nothing fails any more")
+
+        def taken():
+            before = self.ledger.count(ACKNOWLEDGED)
+            return self.send(BATCH, patience) and self.ledger.count(ACKNOWLEDGED) == before + BATCH
+
+        eventually("events are taken again", taken, patience)
+        eventually("the daemon is healthy again", lambda: daemon.glance()["health"] == "healthy", patience)
+
+    def judge(self):
+        tallies = {"file": sinks.in_files(self.directory, "file.ndjson")}
+        if self.keeps_all:
+            tallies["again"] = sinks.in_files(self.directory, "again.ndjson")
+        faults, _ = sinks.judge(self.ledger, tallies)
+        if faults:
+            raise Failure("; ".join(faults))
+
+
+def failing_calls(trial):
+    check_strace()
+    number = 0
+
+    def run(case):
+        nonlocal number
+        number += 1
+        directory = trial.directory / str(number)
+        directory.mkdir()
+        try:
+            return case.run(directory)
+        except Failure as failure:
+            raise Failure(f"{case}: {failure}") from None
+
+    cases = []
+    for thread in THREADS:
+        # What a run without faults calls, and how often.
+        trace, _ = run(Case(thread, None))
+        counts = trace.counts()
+        if thread == "journal-keeper":
+            counts["unlink"] = 1
+        cases += [
+            Case(thread, call, error, nth, for_ever)
+            for call, count in sorted(counts.items())
+            for error in ERRORS
+            for for_ever in (False, True)
+            for nth in range(1, min(count, DEPTH) + 1)
+        ]
+    if not trial.is_long:
+        cases = trial.random.sample(cases, min(SHORT, len(cases)))
+    failures, injected, acknowledged = [], 0, 0
+    for case in cases:
+        try:
+            trace, events = run(case)
+            injected += trace.injected > 0
+            acknowledged += events
+        except Failure as failure:
+            failures.append(str(failure))
+    if failures:
+        raise Failure(f"{len(failures)} of {len(cases)} cases:\n    " + "\n    ".join(failures))
+    return f"{len(cases)} cases, {injected} of them hit, {acknowledged:,} events acknowledged, 0 lost, 0 doubled"

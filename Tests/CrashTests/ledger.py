@@ -1,0 +1,119 @@
+"""What clients were told about each event, and what arrived: the oracle.
+
+An event's id is `cNNN-NNNNNNNN`: its client's number, and its own. A client never sends an id twice,
+so an id that arrives twice was doubled by the daemon.
+"""
+
+import re
+import threading
+
+UNKNOWN, ACKNOWLEDGED, REFUSED = range(3)
+ID = re.compile(rb'"messageId":"c(\d{3})-(\d{8})"')
+
+
+def message_id(client, number):
+    return f"c{client:03}-{number:08}"
+
+
+class Ledger:
+    """What clients were told. Each client touches its own page only."""
+
+    def __init__(self):
+        self.pages = {}
+        # Answers that contradict earlier ones.
+        self.lies = []
+        self.reasons = {}
+        self._lock = threading.Lock()
+
+    def page(self, client):
+        with self._lock:
+            return self.pages.setdefault(client, bytearray())
+
+    def refused(self, client, number, answer):
+        page = self.pages[client]
+        with self._lock:
+            self.reasons[answer["reason"]] = self.reasons.get(answer["reason"], 0) + 1
+            if page[number] != UNKNOWN:
+                self.lies.append(f"{message_id(client, number)} was refused after it had been acknowledged")
+        page[number] = REFUSED
+
+    def acknowledged(self, client, first, last):
+        """Numbers `first` up to and without `last`, but for those that were refused."""
+        page = self.pages[client]
+        page[first:last] = page[first:last].replace(bytes([UNKNOWN]), bytes([ACKNOWLEDGED]))
+
+    def count(self, state):
+        return sum(page.count(state) for page in self.pages.values())
+
+
+class Tally:
+    """How often each event arrived at one destination."""
+
+    def __init__(self):
+        self.pages = {}
+        self.lines = 0
+        # Bytes behind the last line.
+        self.torn = 0
+
+    def add(self, client, number):
+        page = self.pages.setdefault(client, bytearray())
+        if number >= len(page):
+            page.extend(bytes(number + 1 - len(page) + 4096))
+        page[number] = min(page[number] + 1, 255)
+        self.lines += 1
+
+    def add_lines(self, text):
+        """Events as NDJSON. Each line has to hold one, and each to be whole."""
+        end = text.rfind(b"\n") + 1
+        self.torn += len(text) - end
+        text = text[:end]
+        before = self.lines
+        for found in ID.finditer(text):
+            self.add(int(found[1]), int(found[2]))
+        if self.lines - before != text.count(b"\n"):
+            raise ValueError(f"{self.lines - before} events in {text.count(10)} lines")
+
+    def times(self, client, number):
+        page = self.pages.get(client, b"")
+        return page[number] if number < len(page) else 0
+
+    @property
+    def duplicates(self):
+        return sum(max(0, times - 1) for page in self.pages.values() for times in page if times > 1)
+
+
+class Verdict:
+    """One destination's tally, held against the ledger."""
+
+    def __init__(self, ledger, tally):
+        self.lost, self.unwanted, self.foreign = [], [], []
+        for client, page in ledger.pages.items():
+            got = tally.pages.get(client, bytearray())
+            got = got + bytes(max(0, len(page) - len(got)))
+            if got.rstrip(b"\0") and len(got.rstrip(b"\0")) > len(page):
+                self.foreign.append(message_id(client, len(page)))
+            for number, (told, times) in enumerate(zip(page, got)):
+                if told == ACKNOWLEDGED and not times:
+                    self.lost.append(message_id(client, number))
+                elif told == REFUSED and times:
+                    self.unwanted.append(message_id(client, number))
+        self.foreign += [f"of client {client}" for client in tally.pages if client not in ledger.pages]
+        self.duplicates = tally.duplicates
+        self.torn = tally.torn
+
+    def faults(self, name, exactly_once):
+        """Sentences; none if all is well."""
+        faults = []
+
+        def say(ids, what):
+            if ids:
+                faults.append(f"{name}: {len(ids)} events {what}: {ids[0]} to {ids[-1]}")
+
+        say(self.lost, "lost that were acknowledged")
+        say(self.unwanted, "delivered that were refused")
+        say(self.foreign, "arrived that nobody sent")
+        if self.torn:
+            faults.append(f"{name}: {self.torn} bytes of a line that has no end")
+        if exactly_once and self.duplicates:
+            faults.append(f"{name}: {self.duplicates} events doubled, where each is to be there once")
+        return faults

@@ -1,0 +1,108 @@
+"""Where events arrive: an HTTP service, and what files and a database hold in the end."""
+
+import gzip
+import http.server
+import sqlite3
+import threading
+
+from ledger import ID, Tally, Verdict, message_id
+
+# Each destination gets every event.
+FOUR_DESTINATIONS = """
+routes: [ {{ to: [file, gzip, http, sqlite] }} ]
+destinations:
+  file: {{ file: {directory}/file.ndjson, rotate: {{ size: 512KiB }} }}
+  gzip: {{ file: {directory}/gzip.ndjson.gz, batch: {{ wait: 20ms }} }}
+  http: {{ http: "{url}", format: ndjson, batch: {{ events: {events}, wait: 5ms }}, in_flight: {in_flight}, retry: {{ initial: 5ms, max: 100ms }}, headers: {{ Life: "LIFE" }} }}
+  sqlite: {{ plugin: sqlite, settings: {{ path: {directory}/sqlite.db, synchronous: full }}, batch: {{ events: 200, wait: 5ms }} }}
+"""
+# Batches of this many events, this many at once.
+HTTP_EVENTS, HTTP_IN_FLIGHT = 100, 4
+EXACTLY_ONCE = {"file", "gzip", "sqlite", "again"}
+
+
+class Receiver:
+    """Takes what is posted to it, and knows in which life of the daemon each event was sent."""
+
+    def __init__(self):
+        self.tally = Tally()
+        # Answer with this instead of 200.
+        self.refusal = None
+        self._lives = {}
+        self.repeated_in_one_life = []
+        self.repeated = {}
+        self._lock = threading.Lock()
+        receiver = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                if receiver.refusal is None:
+                    receiver.take(body, self.headers["Life"])
+                self.send_response(receiver.refusal or 200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_):
+                # A client that was killed.
+                pass
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def take(self, body, life):
+        with self._lock:
+            for found in ID.finditer(body):
+                client, number = int(found[1]), int(found[2])
+                if self.tally.times(client, number):
+                    self.repeated[life] = self.repeated.get(life, 0) + 1
+                    if self._lives.get((client, number)) == life:
+                        self.repeated_in_one_life.append(message_id(client, number))
+                self._lives[client, number] = life
+                self.tally.add(client, number)
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def in_files(directory, name):
+    """What a file destination wrote, rotated files included."""
+    tally = Tally()
+    stem, _, extension = name.partition(".")
+    for path in sorted(directory.glob(f"{stem}.*{extension}")):
+        data = path.read_bytes()
+        tally.add_lines(gzip.decompress(data) if path.suffix == ".gz" else data)
+    return tally
+
+
+def in_sqlite(path):
+    tally = Tally()
+    database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    try:
+        for (identifier,) in database.execute("SELECT message_id FROM events"):
+            tally.add(int(identifier[1:4]), int(identifier[5:]))
+    finally:
+        database.close()
+    return tally
+
+
+def judge(ledger, tallies):
+    """Returns the faults, and duplicates by destination."""
+    faults = list(ledger.lies)
+    duplicates = {}
+    for name, tally in tallies.items():
+        verdict = Verdict(ledger, tally)
+        faults += verdict.faults(name, exactly_once=name in EXACTLY_ONCE)
+        duplicates[name] = verdict.duplicates
+    return faults, duplicates

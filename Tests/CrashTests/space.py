@@ -1,0 +1,276 @@
+"""Filesystems that are full, or may not be written; a journal that may not grow; no descriptors left."""
+
+import os
+import re
+import resource
+
+import sinks
+from client import Connection
+from daemon import PATIENCE, Daemon, Failure, eventually
+from ledger import ACKNOWLEDGED, REFUSED
+from trial import Skipped
+from volume import Volume
+
+# Sixteen events of 8 KiB: a segment of 1 MiB takes eight batches.
+PADDING, BATCH = 8000, 16
+# How long a client that is held up waits before it believes that, in seconds.
+HELD_UP = 2
+
+FILE = """
+routes: [ {{ to: [file] }} ]
+destinations:
+  file: {{ file: {directory}/file.ndjson, retry: {{ initial: 5ms, max: 50ms }} }}
+"""
+FILE_AND_HTTP = """
+routes: [ {{ to: [file, http] }} ]
+destinations:
+  file: {{ file: {directory}/file.ndjson }}
+  http: {{ http: "{url}", format: ndjson, batch: {{ wait: 5ms }}, retry: {{ initial: 5ms, max: 50ms }}, headers: {{ Life: "LIFE" }} }}
+"""
+
+
+class Scene:
+    """A daemon, and one client that sends a batch at a time."""
+
+    def __init__(self, trial, destinations, options, journal="journal"):
+        self.trial = trial
+        self.daemon = Daemon(trial.directory, destinations, options, journal)
+        trial.at_end.append(self.daemon.close)
+        self.daemon.start()
+        self.connect()
+
+    def connect(self):
+        self.connection = Connection(self.daemon.events, self.trial.ledger, len(self.trial.ledger.pages), PADDING)
+        self.trial.at_end.append(self.connection.close)
+
+    def send(self, patience=PATIENCE):
+        """One batch. Returns how many of it were acknowledged, or None while no answer comes."""
+        before = self.trial.acknowledged
+        self.connection.send(BATCH)
+        if not self.connection.drain(patience):
+            return None
+        return self.trial.acknowledged - before
+
+    def send_until(self, what, is_enough, bound):
+        """Sends batches until one's answer says enough; at most `bound` of them."""
+        for _ in range(bound):
+            answer = self.send(HELD_UP)
+            if is_enough(answer):
+                return
+        raise Failure(f"{bound} batches were sent, and still not: {what}")
+
+    def taken_again(self):
+        """Everything is answered, and new events are taken."""
+        if not self.connection.drain(PATIENCE):
+            raise Failure(f"{self.connection.outstanding} events are not answered though there is room")
+        eventually("events are taken again", lambda: self.send() == BATCH)
+        eventually("the daemon is healthy again", lambda: self.daemon.glance()["health"] == "healthy")
+
+    def delivered(self):
+        """Waits until the file has all that was acknowledged; what is queued in vain, it cannot have."""
+        eventually("everything acknowledged is delivered", lambda: not sinks.Verdict(self.trial.ledger, self.file()).lost)
+
+    def file(self):
+        return sinks.in_files(self.trial.directory, "file.ndjson")
+
+    def journal(self):
+        return self.daemon.status()["journal"]
+
+    def expect_journal(self, states, text):
+        journal = eventually(
+            f"the journal's state is {' or '.join(states)}",
+            lambda: (report := self.daemon.glance()["journal"])["state"] in states and report)
+        if text not in (journal.get("last_error") or ""):
+            raise Failure(f"the status says nothing of “{text}”: {journal}")
+        if self.daemon.status()["health"] != "degraded":
+            raise Failure("the status is healthy with a journal that takes no events")
+
+    def judge(self, **tallies):
+        faults, duplicates = sinks.judge(self.trial.ledger, tallies)
+        if faults:
+            raise Failure("; ".join(faults))
+        return duplicates
+
+    def figures(self):
+        ledger = self.trial.ledger
+        return (
+            f"{ledger.count(ACKNOWLEDGED):,} events acknowledged, {ledger.count(REFUSED):,} refused"
+            f" ({', '.join(ledger.reasons) or 'none'}), 0 lost")
+
+
+def full_tmpfs(trial):
+    """16 MiB, filled by the journal and by somebody else, freed, filled again."""
+    volume = Volume(trial, "tmpfs", "16M")
+    scene = Scene(trial, FILE.format(directory=trial.directory), "segment_size: 1MiB, retain: { size: 1GiB }", "volume/journal")
+    rounds = 10 if trial.is_long else 2
+    ballast = volume.path / "ballast"
+    for number in range(rounds):
+        if number:
+            with open(ballast, "wb") as file:
+                file.write(bytes(1 << 20))
+        # To the last byte: nothing is left for anybody.
+        try:
+            with open(ballast, "ab", buffering=0) as file:
+                while file.write(bytes(4096)):
+                    pass
+        except OSError:
+            pass
+        scene.send_until("events are refused", lambda answer: answer != BATCH, 40)
+        scene.expect_journal(["full"], "the journal's filesystem is full")
+        scene.delivered()
+        if number % 2:
+            # kill -9 and a start while it is full.
+            scene.daemon.kill()
+            scene.connection.close()
+            ballast_size = ballast.stat().st_size
+            scene.daemon.start()
+            scene.connect()
+            scene.send()
+            if ballast.stat().st_size != ballast_size:
+                raise Failure("somebody else's file was changed")
+        ballast.unlink()
+        scene.taken_again()
+    scene.daemon.settle()
+    scene.daemon.terminate()
+    scene.judge(file=scene.file())
+    return f"filled {rounds} times, {scene.figures()}, 0 doubled"
+
+
+def full_destination(trial):
+    """The file destination's filesystem is full; the journal's is not."""
+    volume = Volume(trial, "tmpfs", "4M")
+    scene = Scene(trial, FILE.format(directory=volume.path), "segment_size: 1MiB, cursor_interval: 50ms")
+    for _ in range(64):
+        if scene.send() != BATCH:
+            raise Failure("events were not taken because a destination's filesystem is full")
+    state = eventually(
+        "the destination says what it lacks",
+        lambda: (file := scene.daemon.status()["destinations"]["file"])["state"] != "up" and file)
+    if "No space left" not in state["last_error"]:
+        raise Failure(f"the status does not say what is wrong: {state}")
+    scene.daemon.kill()
+    scene.daemon.start()
+    volume.remount("size=64M")
+    scene.connection.close()
+    scene.connect()
+    scene.taken_again()
+    scene.daemon.settle()
+    scene.daemon.terminate()
+    scene.judge(file=sinks.in_files(volume.path, "file.ndjson"))
+    return f"{scene.figures()}, 0 doubled"
+
+
+def read_only(trial):
+    """An error that makes the kernel mount the filesystem read-only, while the daemon writes to it."""
+    volume = Volume(trial, "ext4", "200M", "errors=remount-ro")
+    scene = Scene(trial, FILE.format(directory=trial.directory), "segment_size: 1MiB", "volume/journal")
+    if scene.send() != BATCH:
+        raise Failure("events were not taken")
+    trigger = f"/sys/fs/ext4/{volume.loop_device}/trigger_fs_error"
+    if not os.path.exists(trigger):
+        raise Skipped(f"needs {trigger}")
+    with open(trigger, "w") as file:
+        file.write("a test's error")
+    scene.send_until("events are refused", lambda answer: answer != BATCH, 40)
+    scene.expect_journal(["failed"], "Read-only file system")
+    scene.delivered()
+    # A start on a filesystem that cannot be written is refused, with a reason.
+    scene.daemon.kill()
+    said = len(scene.daemon.log)
+    scene.daemon.spawn()
+    if scene.daemon.await_ready():
+        raise Failure("it serves, with a journal that cannot be written")
+    if scene.daemon.process.returncode != 1 or "ead-only file system" not in scene.daemon.log[said:]:
+        raise Failure(f"it ended with status {scene.daemon.process.returncode} and said: {scene.daemon.log[said:]}")
+    volume.unmount()
+    volume.mount()
+    scene.connection.close()
+    scene.daemon.start()
+    scene.connect()
+    scene.taken_again()
+    scene.daemon.settle()
+    scene.daemon.terminate()
+    scene.judge(file=scene.file())
+    return f"{scene.figures()}, 0 doubled"
+
+
+def when_full(policy):
+    """A journal of 16 MiB, and a destination that answers 503 until much more was sent."""
+
+    def test(trial):
+        trial.receiver.refusal = 503
+        destinations = FILE_AND_HTTP.format(directory=trial.directory, url=trial.receiver.url)
+        options = f"segment_size: 1MiB, retain: {{ size: 16MiB }}, cursor_interval: 50ms, when_full: {policy}"
+        scene = Scene(trial, destinations, options)
+        if policy == "drop_oldest":
+            for _ in range(200):
+                if scene.send() != BATCH:
+                    raise Failure("events were held up or refused, where the oldest were to be dropped")
+        elif policy == "block":
+            scene.send_until("the client is held up", lambda answer: answer is None, 200)
+            scene.expect_journal(["full"], "journal.retain")
+            if trial.ledger.count(REFUSED):
+                raise Failure("events were refused, where the client was to wait")
+        else:
+            scene.send_until("events are refused", lambda answer: answer == 0, 200)
+            scene.expect_journal(["full"], "journal.retain")
+            if set(trial.ledger.reasons) != {"journal_full"}:
+                raise Failure(f"events were refused as {trial.ledger.reasons}")
+        if (taken := scene.journal()["bytes"]) > 16 << 20:
+            raise Failure(f"the journal takes {taken} bytes, where retain allows 16 MiB")
+        scene.daemon.settle(["file"])
+        # A full journal is no reason not to start.
+        scene.daemon.kill()
+        scene.connection.close()
+        scene.daemon.start()
+        trial.receiver.refusal = None
+        scene.connect()
+        scene.taken_again()
+        scene.daemon.settle()
+        scene.daemon.terminate()
+        file = scene.file()
+        if policy != "drop_oldest":
+            duplicates = scene.judge(file=file, http=trial.receiver.tally)
+            return f"{scene.figures()}, duplicates http {duplicates['http']}"
+        scene.judge(file=file)
+        missing = len(sinks.Verdict(trial.ledger, trial.receiver.tally).lost)
+        counted = dropped(scene.daemon.log)
+        # What was under way when its segment went may have arrived, too.
+        if not missing or missing > counted:
+            raise Failure(f"http: {missing} events are missing, and {counted} were said to be dropped")
+        return f"{scene.figures()} at the file; the destination that was stuck lost {missing}, and {counted} were told"
+
+    return test
+
+
+def dropped(log):
+    """Events that the log says a destination lost."""
+    return sum(int(last) - int(first) for first, last in re.findall(r"loses positions (\d+) to (\d+)", log))
+
+
+def no_descriptors(trial):
+    """The limit of open files falls to what is open, and rises again."""
+    scene = Scene(trial, FILE.format(directory=trial.directory), "segment_size: 1MiB, cursor_interval: 50ms")
+    rounds = 10 if trial.is_long else 2
+    for _ in range(rounds):
+        pid = scene.daemon.process.pid
+        before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        said = len(scene.daemon.log)
+        used = len(os.listdir(f"/proc/{pid}/fd"))
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (used, before[1]))
+        scene.send_until("events are refused or held up", lambda answer: answer != BATCH, 60)
+        eventually("the log says it", lambda: "Too many open files" in scene.daemon.log[said:], 5)
+        scene.daemon.check_alive()
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        scene.taken_again()
+        scene.connection.close()
+        scene.connect()
+        if scene.send() != BATCH:
+            raise Failure("a new client is not served")
+    scene.daemon.settle()
+    report = scene.journal()
+    if report["damaged"] or list(scene.daemon.journal.glob("quarantine/*")):
+        raise Failure(f"a lack of descriptors was taken for damage: {report}")
+    scene.daemon.terminate()
+    scene.judge(file=scene.file())
+    return f"{rounds} rounds, {scene.figures()}, 0 doubled"

@@ -1,0 +1,72 @@
+"""strace, which makes chosen system calls of chosen threads fail without carrying them out."""
+
+import collections
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+
+from daemon import eventually
+from trial import Skipped
+
+# By the name of the call in this code: what strace knows it by (architectures differ).
+CALLS = {
+    "pwrite64": "pwrite64", "pread64": "pread64", "fdatasync": "fdatasync", "fsync": "fsync", "openat": "openat",
+    "rename": "/^rename(at|at2)?$", "unlink": "/^unlink(at)?$", "fallocate": "fallocate", "ftruncate": "ftruncate",
+}
+
+
+def check_strace():
+    if not shutil.which("strace") or subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True).returncode:
+        raise Skipped("needs strace and the right to use it")
+
+
+def words(call=None, error=None, when=None):
+    """What strace is told: to watch all calls, or to make one fail."""
+    if error is None:
+        return ["-e", "trace=" + ",".join(CALLS.values())]
+    return ["-e", f"trace={CALLS[call]}", "-e", f"inject={CALLS[call]}:error={error}:when={when}"]
+
+
+class Trace:
+    """What strace wrote."""
+
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+
+    @property
+    def text(self):
+        return self.path.read_text(errors="replace") if self.path.exists() else ""
+
+    @property
+    def injected(self):
+        return self.text.count("(INJECTED)")
+
+    def counts(self):
+        """How often each call was made, by the thread that made it most."""
+        by_thread = collections.Counter(re.findall(r"^(\d+ +)?(\w+)\(", self.text, re.MULTILINE))
+        counts = {}
+        for (_, name), count in by_thread.items():
+            call = next((call for call in CALLS if name.startswith(call)), None)
+            if call:
+                counts[call] = max(counts.get(call, 0), count)
+        return counts
+
+
+class Tracer:
+    """strace on one thread of a process that runs. A context: leaving it lets the thread go."""
+
+    def __init__(self, thread, path, options):
+        self.thread, self.trace, self.options = thread, Trace(path), options
+
+    def __enter__(self):
+        command = ["strace", "-o", self.trace.path, "-p", str(self.thread), *self.options]
+        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        status = pathlib.Path(f"/proc/{self.thread}/status")
+        eventually("strace has taken hold of the thread", lambda: "TracerPid:\t0\n" not in status.read_text())
+        return self.trace
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait()

@@ -1,0 +1,78 @@
+"""One test's frame: where it works, how long, with which seed, and what it found."""
+
+import pathlib
+import random
+import statistics
+
+import sinks
+from client import Client
+from daemon import Failure
+from ledger import ACKNOWLEDGED, Ledger
+
+
+class Skipped(Exception):
+    """The machine cannot do this, and that is no fault of the daemon's."""
+
+
+class Trial:
+    def __init__(self, name, directory, is_long, seed):
+        self.name, self.directory, self.is_long, self.seed = name, pathlib.Path(directory), is_long, seed
+        self.random = random.Random(f"{seed} {name}")
+        self.ledger = Ledger()
+        self.receiver = sinks.Receiver()
+        self.clients = []
+        # To be called at the end, the last first, whatever happened.
+        self.at_end = [self.receiver.close]
+
+    def four_destinations(self, directory):
+        """Every kind of destination."""
+        return sinks.FOUR_DESTINATIONS.format(
+            directory=directory, url=self.receiver.url, events=sinks.HTTP_EVENTS, in_flight=sinks.HTTP_IN_FLIGHT)
+
+    def load(self, daemon, clients):
+        """Clients that send from now on."""
+        self.clients = [Client(daemon.events, self.ledger, number, self.seed) for number in range(clients)]
+        for client in self.clients:
+            client.start()
+        self.at_end.append(lambda: [client.ended.set() for client in self.clients])
+
+    def stop_load(self):
+        for client in self.clients:
+            client.stop()
+
+    @property
+    def acknowledged(self):
+        return self.ledger.count(ACKNOWLEDGED)
+
+    def judge_four(self, directory):
+        """Compares all that arrived with all that was promised. Returns duplicates, in words."""
+        tallies = {
+            "file": sinks.in_files(directory, "file.ndjson"),
+            "gzip": sinks.in_files(directory, "gzip.ndjson.gz"),
+            "http": self.receiver.tally,
+            "sqlite": sinks.in_sqlite(directory / "sqlite.db"),
+        }
+        faults, duplicates = sinks.judge(self.ledger, tallies)
+        if self.receiver.repeated_in_one_life:
+            faults.append(
+                f"http: {len(self.receiver.repeated_in_one_life)} events were sent twice by one process, though the"
+                f" service had answered 200: {self.receiver.repeated_in_one_life[0]}")
+        # What is in the journal goes to all.
+        sizes = {name: tally.lines - duplicates[name] for name, tally in tallies.items()}
+        if len(set(sizes.values())) > 1:
+            faults.append(f"the destinations differ in how many events they have: {sizes}")
+        if faults:
+            raise Failure("; ".join(faults))
+        text = ", ".join(f"{name} {count}" for name, count in duplicates.items())
+        most = max(self.receiver.repeated.values(), default=0)
+        return f"duplicates {text} (at most {most} after one crash)"
+
+    def close(self):
+        for action in reversed(self.at_end):
+            action()
+
+
+def spread(seconds):
+    """Smallest, median and largest, in milliseconds."""
+    low, middle, high = (1000 * value for value in (min(seconds), statistics.median(seconds), max(seconds)))
+    return f"{low:.0f}/{middle:.0f}/{high:.0f} ms"
