@@ -50,12 +50,17 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .systemLibrary(name: "CISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
+        .systemLibrary(name: "CLuaLibrary", pkgConfig: "lua5.4", providers: [.apt(["liblua5.4-dev"])]),
+        .target(name: "CLua", dependencies: ["CLuaLibrary"], cSettings: cRules),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CCurl", dependencies: ["CCurlLibrary"], cSettings: cRules),
         // Debian's libsimdjson-dev; its pkg-config file carries a -D that SwiftPM refuses.
         .target(
             name: "CSimdjson", cxxSettings: cxxRules, linkerSettings: [.linkedLibrary("simdjson")]),
+        // Debian's libre2-dev, the same; a regular expression of a user's takes a time linear in the text.
+        .target(name: "CRE2", cxxSettings: cxxRules, linkerSettings: [.linkedLibrary("re2")]),
         .target(name: "CLinux", cSettings: cRules),
         .target(name: "CPenstockPlugin", cSettings: cRules),
 
@@ -65,7 +70,7 @@ let package = Package(
         room("Platform", ["Telemetry", "CSystemd", "CLinux"]),
         room("Journal", ["Events", "Platform", "Telemetry", "CISAL"]),
         room("Ingest", ["Events", "Platform", "Telemetry"] + nio),
-        room("Routing", ["Events"]),
+        room("Routing", ["Events", "CCrypto", "CLua", "CRE2"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
         room("Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"]),
@@ -85,7 +90,7 @@ let package = Package(
         .executableTarget(
             name: "PenstockCommand",
             dependencies: [
-                "Daemon", "Control", "Destinations", "Events", "Platform",
+                "Daemon", "Control", "Destinations", "Events", "Journal", "Platform",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
@@ -98,6 +103,11 @@ let package = Package(
             name: "ConsolePlugin", dependencies: ["CPenstockPlugin"], path: "Plugins/Console", publicHeadersPath: ".",
             cSettings: cRules),
 
+        // Damages a journal in every way there is, and looks at what becomes of it: `make torture`.
+        .executableTarget(
+            name: "damage", dependencies: ["Journal", "Events", "Platform", "Telemetry"], path: "Tests/CrashTests/Damage",
+            swiftSettings: rules),
+
         // What several test targets need.
         .target(name: "TestSupport", dependencies: ["Platform"], path: "Tests/Support/TestSupport", swiftSettings: rules),
         .target(name: "CAllocations", path: "Tests/Support/CAllocations", cSettings: cRules),
@@ -107,9 +117,12 @@ let package = Package(
             path: "Tests/Benchmarks/Journal", swiftSettings: rules),
         tests("EventsTests", ["Events"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),
-        tests("JournalTests", ["Journal", "Events", "Platform", "Telemetry", "CISAL", "journal-benchmark"], exclude: ["read_journal.py"]),
+        tests(
+            "JournalTests",
+            ["Journal", "Events", "Platform", "Telemetry", "CISAL", "damage", "journal-benchmark"],
+            exclude: ["read_journal.py"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"] + nio),
-        tests("RoutingTests", ["Routing", "Events"]),
+        tests("RoutingTests", ["Routing", "Configuration", "Events"]),
         tests("DeliveryTests", ["Delivery", "Events", "Platform", "Telemetry"]),
         tests(
             "DestinationsTests",

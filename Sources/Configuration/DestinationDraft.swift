@@ -10,8 +10,10 @@ struct DestinationDraft: Sendable {
     var inFlight: ClosedRange<Int>?
     var rateLimit = Configuration.Destination.RateLimit()
     var retry = Configuration.Destination.Retry()
-    var rules = Rules()
+    var rules = RulesDraft()
     var deadLetters: Int = 1 << 30
+    var mapping: MappingDraft?
+    var maximumEventSize: Int = 1 << 20
 
     var rotateSize: Int?
     var rotateEvery: Duration?

@@ -37,6 +37,12 @@ struct ListCursor {
         }
     }
 
+    /// Behind a key of an object.
+    mutating func skipColon(in bytes: Span<UInt8>) {
+        while position < end, JSONMembers.isSpace(bytes[position]) { position += 1 }
+        if position < end, bytes[position] == UInt8(ascii: ":") { position += 1 }
+    }
+
     private static func isBetweenItems(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: ",") || byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
     }
