@@ -28,8 +28,9 @@ plugins := libsqlite.so libconsole.so
 packages := git ca-certificates binutils g++ libc6-dev pkg-config patchelf \
 	libsystemd-dev libcurl4-openssl-dev libsimdjson-dev zlib1g-dev libzstd-dev libisal-dev libsqlite3-dev \
 	libssl-dev libre2-dev liblua5.4-dev
-# To test and to show: HTTP servers and clients, what the plugin wrote, a systemd of the tests' own.
-packages += python3 curl openssl sqlite3 tzdata systemd dbus libnss-systemd util-linux mount bsdutils
+# To test and to show: HTTP servers (nginx runs on free ports, its own service is not
+# needed) and clients, what the plugin wrote, a systemd of the tests' own.
+packages += python3 nginx-light curl openssl sqlite3 tzdata systemd dbus libnss-systemd util-linux mount bsdutils
 # To crash it: filesystems whose power is cut, system calls that fail.
 packages += xfsprogs e2fsprogs strace
 
