@@ -32,8 +32,13 @@ struct ScrubbedSlice {
             lines.append(event.line)
         }
         var problems: [ScannedRefusal] = []
-        _ = scanner.scan(self.bytes.span, accepted: &self.accepted, refused: &problems)
-        for i in self.accepted.indices { self.accepted[i].line = lines[Int(self.accepted[i].line)] }
+        var kept: [ScannedEvent] = []
+        _ = scanner.scan(self.bytes.span, accepted: &kept, refused: &problems)
+        for index in kept.indices {
+            let line = lines[Int(kept[index].line)]
+            kept[index].line = line
+        }
+        self.accepted = kept
         for problem in problems { refuse(lines[Int(problem.line)], problem.refusal) }
     }
 

@@ -11,9 +11,20 @@ final class EditStage {
         case rejected(reason: String)
     }
 
-    private enum Step {
-        case requirement(FilterProgram)
-        case edit(name: String, condition: FilterProgram, any EventEditor)
+    /// A class, so that going through the steps copies nothing.
+    private final class Step {
+        /// Of a filter that stands for itself: `where`.
+        let name: String
+        /// Nil: every event is taken.
+        let condition: FilterProgram?
+        /// Nil: what the condition does not take is dropped.
+        let editor: (any EventEditor)?
+
+        init(_ name: String, _ condition: FilterProgram, _ editor: (any EventEditor)?) {
+            self.name = name
+            self.condition = condition.isAlways ? nil : condition
+            self.editor = editor
+        }
     }
 
     private let steps: [Step]
@@ -29,7 +40,7 @@ final class EditStage {
         for step in steps {
             switch step {
             case .requirement(let filter):
-                compiled.append(.requirement(FilterCompiler.compile(filter.expression, &binding.table)))
+                compiled.append(Step("where", FilterCompiler.compile(filter.expression, &binding.table), nil))
                 constants = nil
             case .edit(let transform, let definition):
                 let condition = FilterCompiler.compile(transform.condition.expression, &binding.table)
@@ -40,7 +51,7 @@ final class EditStage {
                 } else {
                     constants = nil
                 }
-                compiled.append(.edit(name: transform.name, condition: condition, editor))
+                compiled.append(Step(transform.name, condition, editor))
             case .rewrite: preconditionFailure("a rewriting transform is a stage of its own")
             }
         }
@@ -65,16 +76,16 @@ final class EditStage {
 
         overlay.startEvent()
         for step in steps {
-            switch step {
-            case .requirement(let filter):
-                if !filter.matches(view) { return .dropped(by: "where") }
-            case .edit(let name, let condition, let editor):
-                guard condition.matches(view) else { continue }
-                switch editor.edit(view, &overlay) {
-                case .keep: continue
-                case .drop: return .dropped(by: name)
-                case .reject(let reason): return .rejected(reason: "\(name): \(reason)")
-                }
+            let isTaken = step.condition?.matches(view) ?? true
+            guard let editor = step.editor else {
+                if isTaken { continue }
+                return .dropped(by: step.name)
+            }
+            guard isTaken else { continue }
+            switch editor.edit(view, &overlay) {
+            case .keep: continue
+            case .drop: return .dropped(by: step.name)
+            case .reject(let reason): return .rejected(reason: "\(step.name): \(reason)")
             }
         }
         // What is removed or hidden must not stay behind under the same name.
