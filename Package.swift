@@ -135,6 +135,7 @@ let package = Package(
             ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
+        tests("DaemonTests", ["Configuration", "Daemon", "Delivery", "Destinations"]),
         .executableTarget(
             name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),
