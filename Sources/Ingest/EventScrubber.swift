@@ -31,14 +31,11 @@ struct ScrubbedSlice {
             self.bytes.append(0x0A)
             lines.append(event.line)
         }
+        var passed: [ScannedEvent] = []
         var problems: [ScannedRefusal] = []
-        var kept: [ScannedEvent] = []
-        _ = scanner.scan(self.bytes.span, accepted: &kept, refused: &problems)
-        for index in kept.indices {
-            let line = lines[Int(kept[index].line)]
-            kept[index].line = line
-        }
-        self.accepted = kept
+        _ = scanner.scan(self.bytes.span, accepted: &passed, refused: &problems)
+        for i in passed.indices { passed[i].line = lines[Int(passed[i].line)] }
+        self.accepted = passed
         for problem in problems { refuse(lines[Int(problem.line)], problem.refusal) }
     }
 

@@ -178,12 +178,14 @@ package final class DestinationRouter {
         if fields.isUnreadable { return parts.reject(StageRunner.unreadable) }
         guard let taken else { return parts.filter("no_route") }
         if view.index.flags.contains(.hasIntegrations), !integrations.allow(view) { return parts.filter("integrations") }
-        var stages = chains[taken].stages[...]
+        let chain = chains[taken]
+        var stages = chain.stages[...]
         let end: End
         if let mapping {
             end = .mapping(mapping)
-        } else if case .edits(let last)? = stages.popLast() {
+        } else if let last = chain.last {
             end = .edits(last)
+            stages = chain.stages.dropLast()
         } else {
             preconditionFailure("without a mapping, what is behind a route ends in edits")
         }

@@ -49,9 +49,9 @@ import Testing
         #expect(keys("sources", "apps", "refused_by_reason") == ["invalid_json", "too_large"])
         #expect(keys("journal") == ["state", "first", "next", "bytes", "segments", "damaged"])
         #expect(keys("destinations", "mixpanel") == [
-            "state", "since", "state_seconds", "position", "delivered", "filtered", "dead_lettered", "retries", "events_per_second", "lag_events",
+            "state", "since", "state_seconds", "position", "delivered", "filtered",
+            "filtered_by_reason", "dead_lettered", "retries", "events_per_second", "lag_events",
             "lag_seconds", "last_error", "last_error_time", "last_answer", "next_attempt_seconds",
-            "filtered_by_reason",
         ])
         #expect(json["health"] as? String == "degraded")
         #expect(((json["recent_refusals"] as? [[String: Any]])?.first?["messageId"]) as? String == "m")

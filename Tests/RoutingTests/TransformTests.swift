@@ -1,4 +1,6 @@
+import Configuration
 import Events
+import Foundation
 import Routing
 import Testing
 
@@ -128,9 +130,34 @@ struct TransformTests {
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         #expect(try transformed(track(#""a":"abc","b":"\u0061bc","c":null"#), "- hash: [a, b, c]") == track(#""a":"\#(abc)","b":"\#(abc)","c":null"#))
         // printf '%s' 1.50 | sha256sum
-        let number = "0af5c2aeef7af8d9a1a9b2ffb2bbed6ed6c3c0a0f8f7e37b1d0fbd5ea5a4bdfb"
-        let hashed = try transformed(track(#""a":1.50"#), "- hash: { paths: [a] }")
-        #expect(hashed != track(#""a":1.50"#) && hashed.count == track(#""a":"\#(number)""#).count)
+        let number = "1a60b208ff491c3e2d21cdd5abb003e51e97b072efec59098863da45021de6a9"
+        #expect(try transformed(track(#""a":1.50"#), "- hash: { paths: [a] }") == track(#""a":"\#(number)""#))
+    }
+
+    @Test("With a key, hash is HMAC; another secret in the same file is another configuration")
+    func keyedHash() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "penstock-\(UUID())")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let file = directory.appending(path: "pii")
+        func load(_ secret: String) throws -> Configuration {
+            try Data(secret.utf8).write(to: file)
+            return try configuration("- hash: { paths: [a], key: !secret pii }", secrets: directory.path)
+        }
+        let first = try load("pepper\n")
+        let router = DestinationRouter(
+            name: "out", routes: [.init(filter: .always, transforms: first.routes[0].transforms)],
+            journal: [UInt8](repeating: 1, count: 16))
+        // printf '%s' abc | openssl dgst -sha256 -hmac pepper
+        let expected = "95ac8d48c4886bae06029b433c46c419019bf03a65a842069d84b7755b1d08c4"
+        // Twice: the key stays.
+        for _ in 0..<2 { #expect(outcome(of: router, track(#""a":"abc""#)) == track(#""a":"\#(expected)""#)) }
+        #expect(ConfigurationDifference(from: first, to: try load("pepper")).isEmpty)
+        #expect(ConfigurationDifference(from: first, to: try load("salt")).rerouted == ["out"])
+        #expect(!"\(first)".contains("pepper"))
+        var dumped = ""
+        dump(first, to: &dumped)
+        #expect(!dumped.contains("pepper"))
     }
 
     @Test("flatten lifts the members of nested objects")
