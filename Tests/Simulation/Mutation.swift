@@ -26,7 +26,9 @@ struct Mutation {
         Mutation("seal-sync", .sealSync),
         Mutation("spare-sync", .spareSync),
         Mutation("recovery-sync", .recoverySync),
-        Mutation("recovery-seal-sync", .recoverySealSync),
+        Mutation(
+            "recovery-seal-sync", .recoverySealSync,
+            .harmless("a segment whose seal did not arrive is read again, and nothing is written behind it meanwhile")),
         Mutation("manifest-sync", .manifestSync),
         Mutation("cursor-sync", .cursorSync),
         Mutation("cursor-file-sync", .cursorFileSync),
@@ -35,10 +37,16 @@ struct Mutation {
         Mutation("parent-directory-sync", .parentDirectorySync),
         Mutation("manifest-directory-sync", .manifestDirectorySync),
         Mutation("cursor-directory-sync", .cursorDirectorySync),
-        Mutation("spare-directory-sync", .spareDirectorySync),
+        Mutation(
+            "spare-directory-sync", .spareDirectorySync,
+            .harmless("the segment's own name is synced when it is taken; this one is there so that that is quick")),
         Mutation("segment-directory-sync", .segmentDirectorySync),
-        Mutation("recovery-directory-sync", .recoveryDirectorySync),
-        Mutation("removal-directory-sync", .removalDirectorySync),
+        Mutation(
+            "recovery-directory-sync", .recoveryDirectorySync,
+            .harmless("the dead letters are opened before anything is taken, and sync the same directory")),
+        Mutation(
+            "removal-directory-sync", .removalDirectorySync,
+            .harmless("segments that come back are below every cursor that is on disk, and are removed again")),
         Mutation("dead-letter-directory-sync", .deadLetterDirectorySync),
         Mutation("dead-letters-directory-sync", .deadLettersDirectorySync),
         Mutation("dead-letters-entry-sync", .deadLettersEntrySync),
