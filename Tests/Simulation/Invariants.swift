@@ -20,7 +20,6 @@ extension World {
         guard let journal else { return }
         let end = journal.durableEnd
         if end < published { trace.violated("readers saw up to \(published), and may see up to \(end) now") }
-        if end > journal.acknowledgedEnd { trace.violated("readers may see up to \(end), acknowledged is \(journal.acknowledgedEnd)") }
         if journal.acknowledgedEnd > journal.statistics().next { trace.violated("more is acknowledged than was taken") }
         if options.sync != .always { acknowledgedAsWritten = max(acknowledgedAsWritten, journal.acknowledgedEnd) }
         guard end > published else { return }
