@@ -72,7 +72,6 @@ final class CursorTable: Sendable {
                 let starts = manifest.starts
                 table.withLock { table in
                     table.starts = starts
-                    table.configured = Set(destinations.map(\.name))
                     for (name, start) in starts where table.cursors[name] == nil {
                         table.cursors[name] = JournalCursor(position: start)
                         table.version &+= 1
@@ -81,6 +80,8 @@ final class CursorTable: Sendable {
             }
             // So that a cursor that is missing later is one that was lost.
             try commit()
+            // Only now: what is refused changes nothing, least of all what holds segments.
+            table.withLock { $0.configured = Set(destinations.map(\.name)) }
         } catch {
             throw JournalError("make the destinations known", error)
         }

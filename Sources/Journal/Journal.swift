@@ -92,7 +92,6 @@
 // them. Where the last segment holds only zeros behind its last batch, it is written on.
 
 import Events
-import Glibc
 import Platform
 import Synchronization
 import Telemetry
@@ -119,7 +118,7 @@ package final class Journal: Sendable {
 
     private let site: JournalSite
     private let queue: AppendQueue
-    private let segments: SegmentList
+    let segments: SegmentList
     private let spare: SpareSegment
     private let cursors: CursorTable
     private let quarantine: Quarantine
@@ -173,7 +172,7 @@ package final class Journal: Sendable {
         let site = JournalSite(
             directory: directory, uuid: known?.uuid ?? JournalUUID(using: &generator), options: options, disk: disk,
             clock: clock, telemetry: telemetry)
-        let manifest = if let known { known } else { try make(site, names) }
+        let manifest = if let known { known } else { try site.makeManifest(besides: names) }
         var file = CursorFile(site)
         let contents = try journal("read the cursors") { () throws(SystemError) in try file.load() }
         let kept = contents?.latest
@@ -199,38 +198,6 @@ package final class Journal: Sendable {
             JournalRecovered(
                 directory: directory, segments: found.segments.count, first: opened.firstPosition, next: found.next))
         return opened
-    }
-
-    private static func make(_ site: JournalSite, _ names: [String]) throws(JournalError) -> Manifest {
-        if let stray = names.sorted().first(where: {
-            Segment.position(ofName: $0) != nil || $0 == CursorFile.name || $0 == DeadLetterStore.directory
-        }) {
-            throw JournalError(
-                .inconsistent,
-                "journal: \(site.directory) has \(stray), but no manifest: restore the file `\(Manifest.name)`, or move the"
-                    + " directory away to start an empty journal")
-        }
-        let manifest = Manifest(uuid: site.uuid)
-        try journal("write the manifest") { () throws(SystemError) in
-            // A directory is there after a power cut only once the one above it was synced; a manifest says
-            // that this was done.
-            var above = site.directory[...]
-            while let slash = above.lastIndex(of: "/") {
-                above = above[..<slash]
-                try syncAbove(above.isEmpty ? "/" : String(above), site)
-            }
-            try site.replace(Manifest.name, with: manifest.encoded, .manifestSync, .manifestDirectorySync)
-        }
-        return manifest
-    }
-
-    private static func syncAbove(_ path: String, _ site: JournalSite) throws(SystemError) {
-        do throws(SystemError) {
-            try site.syncDirectory(path, .parentDirectorySync)
-        } catch {
-            // One that may not be read, or is no place of files, was there before.
-            guard [EACCES, EINVAL, EROFS].contains(error.code) else { throw error }
-        }
     }
 
     // MARK: - Life
@@ -376,21 +343,6 @@ package final class Journal: Sendable {
     /// A reader that starts at `position`, or at the first event kept if that is later.
     package func makeReader(from position: UInt64) -> JournalReader {
         JournalReader(site, segments, quarantine, recent, from: position)
-    }
-
-    /// The first event kept that was received at or after a time, in nanoseconds since 1970-01-01
-    /// UTC; the durable end if there is none. Reads up to one segment.
-    package func position(at time: Int64) throws(JournalError) -> UInt64 {
-        for segment in segments.all {
-            let (latest, overflow) = segment.receiveTimes.latest.addingReportingOverflow(RecordLayout.maximumDelay * 1_000_000)
-            guard overflow || latest >= time else { continue }
-            let reader = makeReader(from: segment.firstPosition)
-            var batch = EventBatch()
-            while reader.position < segment.endPosition, try reader.read(into: &batch, maximumBytes: 1 << 20) {
-                if let event = batch.events.first(where: { $0.receivedAt >= time }) { return event.position }
-            }
-        }
-        return durableEnd
     }
 
     // MARK: - Cursors

@@ -144,7 +144,8 @@ extension World {
     private func reload() {
         guard let life else { return }
         count(.reloads)
-        let next = outsides.map(\.name).filter { _ in random.percent(70) }
+        var next = outsides.map(\.name).filter { _ in random.percent(70) }
+        if next.isEmpty { next = [outsides[0].name] }
         do {
             try declare(life.journal, configured + next)
             World.change(&options, &random)
@@ -157,7 +158,7 @@ extension World {
         for one in running { end(one) }
         guard !disk.isDead else { return }
         let before = configured
-        configured = next.isEmpty ? [outsides[0].name] : next
+        configured = next
         for name in before where !configured.contains(name) { outside(name)?.wasAway = true }
         startDestinations()
         if !disk.isDead { try? declare(life.journal, configured) }

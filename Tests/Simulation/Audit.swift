@@ -150,6 +150,8 @@ extension World {
     private func drainStep() {
         guard let life else { return start(faulty: false) }
         clock.advance(.seconds(7))
+        // What a reload could not write down is written with the next one.
+        try? declare(life.journal, configured)
         if let door { for client in clients { client.send(1 << 20, at: door) } }
         life.steps.keep()
         write(life)

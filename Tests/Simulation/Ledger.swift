@@ -1,3 +1,5 @@
+import Glibc
+
 /// What is true, as far as the world's outside knows: what was sent, which position it was given, what was
 /// promised about it, and what became of it at each destination. It shares nothing with the code under
 /// test.
@@ -54,7 +56,7 @@ struct Ledger {
     func number(of json: some RandomAccessCollection<UInt8>) -> Int? {
         let digits = json.dropFirst(Self.head.count).prefix(8)
         guard let number = Int(String(decoding: digits, as: UTF8.self)), events.indices.contains(number),
-            events[number].elementsEqual(json)
+            Self.areEqual(events[number], json)
         else { return nil }
         return number
     }
@@ -63,6 +65,16 @@ struct Ledger {
 
     subscript(position: UInt64) -> Position {
         position < UInt64(positions.count) ? positions[Int(position)] : Position()
+    }
+
+    private static func areEqual(_ a: [UInt8], _ b: some RandomAccessCollection<UInt8>) -> Bool {
+        guard a.count == b.count else { return false }
+        return unsafe a.withUnsafeBytes { a in
+            b.withContiguousStorageIfAvailable { b in
+                guard let first = a.baseAddress, let second = b.baseAddress else { return true }
+                return unsafe memcmp(first, second, a.count) == 0
+            } ?? false
+        }
     }
 
     mutating func mark(_ range: Range<UInt64>, _ marks: Marks) {

@@ -88,7 +88,7 @@ final class World {
         options = World.options(&random)
         options.protections = protections
         for name in ["archive", "mixpanel", "warehouse"] { outsides.append(Outside(name: name, &random)) }
-        configured = Array(["archive", "mixpanel", "warehouse"].prefix(random.within(1...3)))
+        configured = Array(["archive", "mixpanel", "warehouse"].prefix(random.within(0...3)))
         deathRate = random.pick([8, 20, 50, 150])
         isDamaging = random.percent(40)
         hasBeenUnsynced = options.sync == .never
