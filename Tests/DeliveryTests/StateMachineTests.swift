@@ -108,7 +108,7 @@ struct InFlightWindowTests {
                 }
             }
             let result = window.settle(
-                id, .each(outcomes), now: Instant(nanoseconds: 0), giveUpAfter: nil, reuse: { _ in reused += 1 })
+                id, .each(outcomes), now: Instant(nanoseconds: 0), reuse: { _ in reused += 1 })
             var delivered = 0
             for (event, outcome) in zip(batch.events, outcomes) where outcome == .delivered {
                 #expect(unsettled.remove(event.position) != nil)
@@ -123,7 +123,7 @@ struct InFlightWindowTests {
             while let offer = window.offerFirst(round: 0) { onOffer.append((offer.id, offer.batch)) }
             for (id, batch) in onOffer {
                 for event in batch.events { #expect(unsettled.remove(event.position) != nil) }
-                _ = window.settle(id, .all(.delivered), now: Instant(nanoseconds: 0), giveUpAfter: nil, reuse: { _ in })
+                _ = window.settle(id, .all(.delivered), now: Instant(nanoseconds: 0), reuse: { _ in })
             }
             onOffer = []
         }
@@ -148,7 +148,7 @@ struct InFlightWindowTests {
         let id = window.offerFirst(round: 0)?.id ?? .max
         _ = window.settle(
             id, atOnce ? .all(.delivered) : .each([.delivered, .rejected(reason: "x")]), now: Instant(nanoseconds: 0),
-            giveUpAfter: nil, reuse: { builder.recycle(&$0) })
+            reuse: { builder.recycle(&$0) })
         // What is next but one to be filled: the spare one.
         builder.batch.events.append(
             OutboundEvent(position: 9, receivedAt: 0, kind: .track, payload: 0..<1, messageID: 0..<0))
@@ -191,8 +191,8 @@ struct InFlightWindowTests {
         window.add(batch)
         _ = window.offerFirst(round: 0)
         let now = Instant(nanoseconds: 0)
-        #expect(window.settle(offer.id, .all(.delivered), now: now, giveUpAfter: nil, reuse: { _ in }) == nil)
-        #expect(window.settle(offer.id + 1, .all(.delivered), now: now, giveUpAfter: nil, reuse: { _ in }) != nil)
-        #expect(window.settle(offer.id + 1, .all(.delivered), now: now, giveUpAfter: nil, reuse: { _ in }) == nil)
+        #expect(window.settle(offer.id, .all(.delivered), now: now, reuse: { _ in }) == nil)
+        #expect(window.settle(offer.id + 1, .all(.delivered), now: now, reuse: { _ in }) != nil)
+        #expect(window.settle(offer.id + 1, .all(.delivered), now: now, reuse: { _ in }) == nil)
     }
 }
