@@ -1,4 +1,4 @@
-// `make bench-routing`: what routing an event costs beyond reading it from the journal.
+// `make bench-routing`: what routing and mapping an event cost beyond reading it from the journal.
 //
 // One line a measurement: nanoseconds of processor time an event (the median of the rounds) and
 // allocations an event, once everything has grown to its size. The events are those of `make bench`: tracks of about 640
@@ -14,7 +14,7 @@ struct Measurement {
     var run: () -> Void
 }
 
-let measurements = RoutingMeasurements.all
+let measurements = RoutingMeasurements.all + MappingMeasurements.all
 let chosen = CommandLine.arguments.dropFirst()
 
 print("MEASUREMENT".padded(46), "NS/EVENT".right(9), "LIMIT".right(7), "ALLOCATIONS".right(12))
