@@ -75,7 +75,10 @@ final class HTTPDelivery {
     private func settle() {
         guard let claim = claim.take() else { return }
         let rest = halted ?? .retry(reason: "not sent")
-        if format == .single {
+        if format == .single, let halted, settlements.allSatisfy({ $0 == nil || $0?.outcome(at: 0) == halted }) {
+            // Nobody was let in: that is about the service, not about each event.
+            claim.settle(.all(halted))
+        } else if format == .single {
             claim.settle(.each(settlements.map { ($0?.outcome(at: 0) ?? rest).ofSingleEvent }))
         } else {
             claim.settle((settlements.first ?? nil) ?? .all(rest))
