@@ -92,10 +92,11 @@ extension DeliveryWorker {
     }
 
     private func nextBatch(_ now: Instant) -> OutboundBatch? {
-        guard lanes != nil else { return intake?.builder.take(partial: isPartialDue(now)) }
+        let partial = isPartialDue(now)
+        guard lanes != nil else { return intake?.builder.take(partial: partial) }
         if let due = lanes?.takeDue(
             now, maximumEvents: setting.policy.batchEvents, maximumBytes: setting.policy.batchBytes) { return due }
-        while lanes?.hasRoom(now) == true, var batch = intake?.builder.take(partial: isPartialDue(now)) {
+        while lanes?.hasRoom(now) == true, var batch = intake?.builder.take(partial: partial) {
             let ready = lanes?.admit(batch, now)
             intake?.builder.recycle(&batch)
             if let ready, !ready.events.isEmpty { return ready }
@@ -277,7 +278,8 @@ extension DeliveryWorker {
             intake?.unrouted?.receivedAt,
         ].compactMap { $0 }.min()
         var attempt: Instant?
-        if case .open(let until) = breaker.state { attempt = until }
+        // What was given up is not tried again, though the service may still be down.
+        if case .open(let until) = breaker.state, unsettled != nil { attempt = until }
         attempt = troubleUntil ?? desk.retryAt ?? attempt
         let time = setting.clock.wallClock()
 

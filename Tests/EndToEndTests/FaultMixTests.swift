@@ -69,13 +69,18 @@ import Testing
                     http: "https://localhost:\(secure.port)/"
                     tls: { ca_file: "\(tls)/cert.pem" }
                     retry: { initial: 5ms, max: 50ms, give_up_after: 1s }
-                  plain: { http: "https://127.0.0.1:\(receiver.server.port)/", retry: { initial: 5ms, max: 50ms, attempts: 2 }, batch: { events: 20 } }
+                  plain:
+                    http: "https://127.0.0.1:\(receiver.server.port)/"
+                    connect_timeout: 200ms
+                    batch: { events: 4 }
+                    in_flight: 8
+                    retry: { initial: 5ms, max: 10ms, attempts: 2 }
                 """)
         try daemon.start()
         let client = try EventClient(daemon)
-        let all = Set(0..<60)
-        try client.send(events(0..<60))
-        #expect(try client.acknowledgement(of: 60).lines == 60)
+        let all = Set(0..<40)
+        try client.send(events(0..<40))
+        #expect(try client.acknowledgement(of: 40).lines == 40)
         try daemon.settle()
 
         var taken: [Int] = []
