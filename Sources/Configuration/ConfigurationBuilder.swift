@@ -211,6 +211,11 @@ struct ConfigurationBuilder {
                     at: located.place(of: "rate_limit.burst"), "a burst without events_per_second",
                     hint: "add events_per_second, or remove it")
             }
+            if draft.rateLimit.per == .user, draft.order != .user {
+                diagnostics.error(
+                    at: located.place(of: "rate_limit.per"), "a rate for each user lets other users' events pass",
+                    hint: kind == .http ? "add order: user" : "only an HTTP destination keeps users apart")
+            }
             let usual = kind.batch(compressed: compressed)
             return .init(
                 name: located.name, kind: value, start: draft.start,
@@ -218,7 +223,8 @@ struct ConfigurationBuilder {
                     events: draft.batchEvents ?? usual.events, bytes: draft.batchBytes ?? usual.bytes,
                     wait: draft.batchWait ?? usual.wait),
                 inFlight: draft.inFlight ?? kind.inFlight,
-                rateLimit: draft.rateLimit == .init() ? nil : draft.rateLimit, retry: draft.retry, rules: rules(draft.rules),
+                rateLimit: draft.rateLimit == .init() ? nil : draft.rateLimit,
+                order: draft.order, retry: draft.retry, rules: rules(draft.rules),
                 deadLetters: draft.deadLetters, mapping: draft.mapping.map(fill), maximumEventSize: draft.maximumEventSize)
         }
     }

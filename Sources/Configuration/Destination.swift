@@ -29,7 +29,10 @@ extension Configuration {
             package var requestsPerSecond: Int?
             /// Events that may go at once after a pause; nil: those of a second.
             package var burst: Int?
+            package enum Per: String, Sendable, CaseIterable { case destination, user }
+            package var per = Per.destination
         }
+        package enum Order: String, Sendable, CaseIterable { case destination, user }
         package var name: String
         package var kind: Kind
         package var start: Start = .now
@@ -37,6 +40,7 @@ extension Configuration {
         /// Batches under way at once: as many as the lower bound at first, then as many as it bears.
         package var inFlight: ClosedRange<Int>
         package var rateLimit: RateLimit?
+        package var order: Order
         package var retry: Retry
         package var rules: Rules
         /// Bytes that its dead letters may take.

@@ -9,6 +9,7 @@ struct DestinationDraft: Sendable {
     var batchWait: Duration?
     var inFlight: ClosedRange<Int>?
     var rateLimit = Configuration.Destination.RateLimit()
+    var order = Configuration.Destination.Order.destination
     var retry = Configuration.Destination.Retry()
     var rules = RulesDraft()
     var deadLetters: Int = 1 << 30

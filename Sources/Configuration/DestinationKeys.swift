@@ -37,6 +37,7 @@ extension Section where Target == DestinationDraft {
                 Field(
                     "burst", \.rateLimit.burst, .integer(1...100_000_000), default: "events_per_second",
                     "events that may be sent at once after a pause"),
+                Field("per", \.rateLimit.per, .choice, "whose events are counted: the destination's, or each user's"),
             ]), "how fast the destination may be served"),
         Field(
             "retry",
@@ -59,7 +60,6 @@ extension Section where Target == DestinationDraft {
             ]), "events that the destination refused for good"),
         Field("session", \.rules.session, .step("session"), "what becomes of sessions, before transforms"),
         Field("timed", \.rules.timed, .step("timed"), "what becomes of timed events, before transforms"),
-        .unsupported("order", "delivery in order by user"),
         .unsupported("preset", "services that Penstock knows"),
         .unsupported("token", "presets"),
         .unsupported("url", "presets"),

@@ -38,6 +38,9 @@ extension Section where Target == DestinationDraft {
                     "the name that the service's certificate has to be for"),
             ]), "how the service proves who it is, and Penstock who it is"),
         Field(
+            "order", \.order, .choice,
+            "what waits for an event that is tried again: what is newer for the destination, or for its user"),
+        Field(
             "proxy", \.http.proxy, .proxy, default: "none",
             "URL of a proxy: http, https, socks5, or socks5h, which also resolves names"),
         Field(

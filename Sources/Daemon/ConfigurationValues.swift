@@ -47,8 +47,10 @@ extension DeliveryPolicy {
             batchWait: destination.batch.wait, inFlight: destination.inFlight.upperBound,
             retryInitial: destination.retry.initial, retryMaximum: destination.retry.max,
             giveUpAfter: destination.retry.giveUpAfter, attempts: destination.retry.attempts,
+            order: destination.order == .user ? .user : .destination,
             rateLimit: destination.rateLimit.map {
-                RateLimit(eventsPerSecond: $0.eventsPerSecond, requestsPerSecond: $0.requestsPerSecond, burst: $0.burst)
+                RateLimit(eventsPerSecond: $0.eventsPerSecond, requestsPerSecond: $0.requestsPerSecond, burst: $0.burst,
+                    isPerUser: $0.per == .user)
             }, checkpointInterval: cursorInterval)
     }
 }

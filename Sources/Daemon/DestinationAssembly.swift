@@ -93,7 +93,7 @@ struct DestinationAssembly {
             telemetry: telemetry)
         func worker(wake: @escaping @Sendable () -> Void) -> DeliveryWorker {
             DeliveryWorker(
-                setting, router: RoutedEvents(router), destination: prepared.destination, deadLetters: deadLetters,
+                setting, router: RoutedEvents(router, marksUsers: destination.order == .user), destination: prepared.destination, deadLetters: deadLetters,
                 random: SystemRandomNumberGenerator(), wake: wake)
         }
         if prepared.runsOnEngine {

@@ -21,6 +21,7 @@ extension DeliveryWorker {
                 builder: BatchBuilder(
                     maximumEvents: min(policy.batchEvents, limits.maximumBatchEvents, paced),
                     maximumBytes: min(policy.batchBytes, limits.maximumBatchBytes), spare: min(policy.inFlight, 64)))
+            lanes = policy.order == .user ? UserLanes(policy) : nil
             checkpointed = position
             unsavedSince = nil
             // The backoff starts anew only with a checkpoint that holds: a destination that opens
@@ -39,6 +40,7 @@ extension DeliveryWorker {
         failed(what, error, now)
         destination.close()
         window = InFlightWindow(after: window)
+        lanes = nil
         rateUntil = nil
         breaker = Breaker(initial: setting.policy.retryInitial, maximum: setting.policy.retryMaximum)
         desk.removeAll()
@@ -72,8 +74,7 @@ extension DeliveryWorker {
     func offer(_ now: Instant) -> Bool {
         guard desk.isEmpty, breaker.mayOffer(now), rateUntil.map({ now >= $0 }) ?? true else { return false }
         if !window.hasWaiting {
-            let partial = isPartialDue(now)
-            guard window.count < inFlight, let batch = intake?.builder.take(partial: partial) else { return false }
+            guard window.count < inFlight, let batch = nextBatch(now) else { return false }
             window.add(batch)
         }
         rateUntil = nil
@@ -88,6 +89,19 @@ extension DeliveryWorker {
         let (inbox, id) = (inbox, next.id)
         destination.deliver(next.batch, DeliveryClaim { inbox.put(id, $0) })
         return true
+    }
+
+    private func nextBatch(_ now: Instant) -> OutboundBatch? {
+        let partial = isPartialDue(now)
+        guard lanes != nil else { return intake?.builder.take(partial: partial) }
+        if let due = lanes?.takeDue(
+            now, maximumEvents: setting.policy.batchEvents, maximumBytes: setting.policy.batchBytes) { return due }
+        while lanes?.hasRoom(now) == true, var batch = intake?.builder.take(partial: partial) {
+            let ready = lanes?.admit(batch, now)
+            intake?.builder.recycle(&batch)
+            if let ready, !ready.events.isEmpty { return ready }
+        }
+        return nil
     }
 
     /// Batches that may be on offer, or wait to be offered again, at the same time.
@@ -106,7 +120,7 @@ extension DeliveryWorker {
     func apply(_ id: UInt64, _ settlement: DeliveryClaim.Settlement, _ now: Instant) {
         guard
             let result = window.settle(
-                id, settlement, now: now,
+                id, settlement, now: now, failingSince: lanes == nil ? nil : { self.lanes?.failingSince($0) },
                 bound: .init(giveUpAfter: setting.policy.giveUpAfter, attempts: setting.policy.attempts),
                 reuse: { intake?.builder.recycle(&$0) })
         else { return }
@@ -115,6 +129,13 @@ extension DeliveryWorker {
                 $0.delivered += UInt64(result.delivered)
                 $0.positionDelivered = max($0.positionDelivered, result.deliveredPosition &+ 1)
             }
+        }
+        for user in result.settledUsers { lanes?.settled(user, now) }
+        if !result.parked.events.isEmpty {
+            lanes?.park(result.parked, after: result.parkedAfter, now, using: &random)
+            ledger.update { $0.retries += 1 }
+            note(result.parkedReason ?? "", result.answer ?? "")
+            if unsavedSince == nil { unsavedSince = now }
         }
         if let first = result.refused.first {
             let time = setting.clock.wallClock()
@@ -166,6 +187,7 @@ extension DeliveryWorker {
         var position = intake?.position ?? checkpointed
         if let event = intake?.builder.first { position = min(position, event.position) }
         if let event = window.first { position = min(position, event.position) }
+        if let event = lanes?.outlook(setting.clock.now()).first { position = min(position, event.position) }
         if let letter = desk.first { position = min(position, letter.position) }
         return position
     }
@@ -209,6 +231,7 @@ extension DeliveryWorker {
         if desk.isEmpty || intake == nil { consider(troubleUntil) }
         guard let intake else { return due }
         if let unsavedSince { consider(unsavedSince + setting.policy.checkpointInterval) }
+        if desk.isEmpty, breaker.state == .closed, window.count < inFlight { consider(lanes?.outlook(now).due) }
         if !desk.isEmpty {
             consider(desk.retryAt)
         } else if let rateUntil, breaker.mayOffer(rateUntil) {
@@ -251,11 +274,12 @@ extension DeliveryWorker {
         let state = self.state
         let settled = settledPosition
         let unsettled = [
-            window.first?.receivedAt, intake?.builder.first?.receivedAt, desk.first?.receivedAt,
+            window.first?.receivedAt, lanes?.outlook(now).first?.receivedAt, intake?.builder.first?.receivedAt, desk.first?.receivedAt,
             intake?.unrouted?.receivedAt,
         ].compactMap { $0 }.min()
         var attempt: Instant?
-        if case .open(let until) = breaker.state { attempt = until }
+        // What was given up is not tried again, though the service may still be down.
+        if case .open(let until) = breaker.state, unsettled != nil { attempt = until }
         attempt = troubleUntil ?? desk.retryAt ?? attempt
         let time = setting.clock.wallClock()
 

@@ -63,6 +63,8 @@ package final class DeliveryWorker: @unchecked Sendable {
     var desk: DeadLetterDesk
     /// nil while the destination is not open.
     var intake: Intake?
+    /// nil: the destination's order is kept, not each user's.
+    var lanes: UserLanes?
     /// nil: no rate limit.
     var gate: RateGate?
     /// While the rate limit holds back what could go: until when.

@@ -14,6 +14,8 @@ package struct OutboundEvent: Sendable {
     /// How often it was refused with "retry": what a bound of attempts counts. Neither being part of
     /// a batch that was too large nor a refused credential says anything about the event.
     package var refusals: UInt32 = 0
+    /// Whose it is: a hash of the user's id, or the anonymous one. Set where `order: user` asks for it.
+    package var user: UInt64 = 0
     /// Where its rendered JSON lies in the batch's payload. No line feed in it or counted with it.
     package var payload: Range<Int>
     /// Where the contents of its message id lie in the payload, escapes and all; empty if it has

@@ -8,16 +8,27 @@ package struct RateLimit: Sendable, Equatable {
     package var requestsPerSecond: Int?
     /// Events that may go at once after a pause; nil: those of a second. Requests: those of a second.
     package var burst: Int?
+    /// The events are each user's, not the destination's; only with `order: user`.
+    package var isPerUser: Bool
 
-    package init(eventsPerSecond: Int? = nil, requestsPerSecond: Int? = nil, burst: Int? = nil) {
+    package init(
+        eventsPerSecond: Int? = nil, requestsPerSecond: Int? = nil, burst: Int? = nil, isPerUser: Bool = false
+    ) {
+        self.isPerUser = isPerUser
         self.eventsPerSecond = eventsPerSecond
         self.requestsPerSecond = requestsPerSecond
         self.burst = burst
     }
 
+    /// Of a user of whom nothing is known; nil: users are not limited.
+    func userBucket(_ now: Instant) -> TokenBucket? {
+        guard isPerUser else { return nil }
+        return eventsPerSecond.map { TokenBucket(perSecond: $0, burst: burst ?? $0, now: now) }
+    }
+
     /// Events that one batch may have, so that it is never more than may go at once.
     func maximumBatch(eventsPerRequest: Int) -> Int {
-        let byEvents = eventsPerSecond.map { max(1, burst ?? $0) } ?? .max
+        let byEvents = isPerUser ? .max : eventsPerSecond.map { max(1, burst ?? $0) } ?? .max
         let byRequests = requestsPerSecond.map { max(1, $0).multipliedReportingOverflow(by: eventsPerRequest) }
         return min(byEvents, byRequests.map { $0.overflow ? .max : $0.partialValue } ?? .max)
     }
@@ -30,7 +41,8 @@ struct RateGate: Sendable {
     private let eventsPerRequest: Int
 
     init(_ limit: RateLimit, eventsPerRequest: Int, now: Instant) {
-        events = limit.eventsPerSecond.map { TokenBucket(perSecond: $0, burst: limit.burst ?? $0, now: now) }
+        events =
+            limit.isPerUser ? nil : limit.eventsPerSecond.map { TokenBucket(perSecond: $0, burst: limit.burst ?? $0, now: now) }
         requests = limit.requestsPerSecond.map { TokenBucket(perSecond: $0, burst: $0, now: now) }
         self.eventsPerRequest = max(1, eventsPerRequest)
     }

@@ -63,6 +63,24 @@ import Testing
         ("http: http://h/\nin_flight: { minimum: 0 }", "\"minimum\" has to be from 1 to 1024"),
         ("http: http://h/\nin_flight: [1, 2]", "\"in_flight\" has to be a whole number, not a list"),
         ("file: /d/out\nin_flight: { maximum: 2 }", "only an HTTP destination finds out how many batches it bears"),
+        (
+            "http: http://h/\nrate_limit: { events_per_second: 5, per: user }",
+            "a rate for each user lets other users' events pass"
+        ),
+        ("http: http://h/\nanswers: { status: 200 }", "\"answers\" has to be a list, not a map"),
+        ("http: http://h/\nanswers: [ { status: 200 } ]", "a rule that does not say what an answer means"),
+        ("http: http://h/\nanswers: [ { status: 6xx, then: retry } ]", "\"6xx\" is not an HTTP status"),
+        ("http: http://h/\nanswers: [ { status: 500-400, then: retry } ]", "\"500-400\" is not an HTTP status"),
+        ("http: http://h/\nanswers: [ { then: drop } ]", "\"then\" has to be one of delivered, retry, rejected, split, hold"),
+        ("http: http://h/\nanswers: [ { then: retry, events: { list: a } } ]", "\"then\" beside \"events\""),
+        ("http: http://h/\nanswers: [ { events: { index: a } } ]", "\"events\" needs \"list\""),
+        ("http: http://h/\nanswers: [ { events: { list: a..b } } ]", "\"a..b\" is not a path"),
+        (
+            "http: http://h/\nanswers: [ { events: { list: a, code: b, outcomes: { delivered: 409, retry: 409 } } } ]",
+            "a code that has two outcomes"
+        ),
+        ("http: http://h/\nanswers: [ { events: { list: a, code: b, outcomes: { ok: 409 } } } ]", "\"ok\" is no outcome"),
+        ("http: http://h/\nanswers: [ { events: { list: a, outcomes: { retry: 409 } } } ]", "outcomes without \"code\""),
         ("http: http://h/\nrate_limit: { burst: 5 }", "a burst without events_per_second"),
         ("http: http://h/\nrate_limit: { events_per_second: 0 }", "\"events_per_second\" has to be from 1 to 100000000"),
         ("file: /d/out\ntls: { key: k }", "\"tls\" belongs to an HTTP destination; this is a file destination"),

@@ -34,7 +34,9 @@ import Testing
             proxy: socks5h://user:word@proxy.example:1080
             no_proxy: [.internal, 10.0.0.0/8]
             in_flight: { minimum: 2, maximum: 16 }
-            rate_limit: { events_per_second: 30, requests_per_second: 2, burst: 100 }
+            rate_limit: { events_per_second: 30, requests_per_second: 2, burst: 100, per: user }
+            order: user
+            retry: { attempts: 7 }
             """)
         #expect(http.compression == .zstd && http.maximumAnswer == 1 << 20 && http.maximumRedirects == 3)
         #expect(
@@ -44,7 +46,8 @@ import Testing
                     minimumVersion: .v1_3, serverName: "api.example"))
         #expect(http.proxy == "socks5h://user:word@proxy.example:1080" && http.proxyExceptions == [".internal", "10.0.0.0/8"])
         #expect(destination.inFlight == 2...16)
-        #expect(destination.rateLimit == .init(eventsPerSecond: 30, requestsPerSecond: 2, burst: 100))
+        #expect(destination.rateLimit == .init(eventsPerSecond: 30, requestsPerSecond: 2, burst: 100, per: .user))
+        #expect(destination.order == .user && destination.retry.attempts == 7)
     }
 
     @Test func `what is left out is the documented default`() throws {

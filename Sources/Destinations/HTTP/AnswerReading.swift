@@ -107,7 +107,7 @@ struct AnswerReading {
         let others =
             strangers
             ? Outcome.retry(reason: "HTTP \(answer.status) names events that were not sent", answer: excerpt(nil))
-            : outcome(items.others, rule, about: nil)
+            : otherOutcome(items.others)
         return outcomes.map { $0 ?? others }
     }
 
@@ -149,6 +149,12 @@ struct AnswerReading {
         case .split: return .tooLarge(reason: reason, answer: excerpt(item))
         case .hold: return .hold(reason: reason + HTTPAnswer.credentialHint, answer: excerpt(item))
         }
+    }
+
+    /// Of events that the answer does not name: what it says about waiting is not meant for them.
+    private func otherOutcome(_ verdict: AnswerRule.Verdict) -> Outcome {
+        verdict == .retry
+            ? .retry(reason: "HTTP \(answer.status)", answer: excerpt(nil)) : outcome(verdict, AnswerRule(), about: nil)
     }
 
     private func wait(_ rule: AnswerRule, _ item: AnswerJSON?) -> Duration? {

@@ -75,7 +75,10 @@ final class HTTPDelivery {
     private func settle() {
         guard let claim = claim.take() else { return }
         let rest = halted ?? .retry(reason: "not sent")
-        if format == .single {
+        if format == .single, let halted, settlements.allSatisfy({ $0?.outcome(at: 0).isLike(halted) ?? true }) {
+            // Nobody was let in: that is about the service, not about each event.
+            claim.settle(.all(halted))
+        } else if format == .single {
             claim.settle(.each(settlements.map { ($0?.outcome(at: 0) ?? rest).ofSingleEvent }))
         } else {
             claim.settle((settlements.first ?? nil) ?? .all(rest))
@@ -94,6 +97,14 @@ extension DeliveryClaim.Settlement {
 }
 
 extension Outcome {
+    /// Both ask to try again, or both to wait for a person.
+    fileprivate func isLike(_ other: Outcome) -> Bool {
+        switch (self, other) {
+        case (.retry, .retry), (.hold, .hold): true
+        default: false
+        }
+    }
+
     /// A request with one event cannot be halved.
     fileprivate var ofSingleEvent: Outcome {
         if case .tooLarge(let reason, let answer) = self { .rejected(reason: reason, answer: answer) } else { self }

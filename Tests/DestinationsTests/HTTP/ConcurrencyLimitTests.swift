@@ -5,6 +5,13 @@ import Testing
 
 /// Against a model of a service that takes so many requests at once, and lets the others wait.
 @Suite struct ConcurrencyLimitTests {
+    /// Time goes on from one run to the next.
+    private final class Timer {
+        var now = Instant(nanoseconds: 0)
+    }
+
+    private let timer = Timer()
+
     /// Sends for a while with all the places there are.
     /// - Parameters:
     ///   - capacity: requests that the service works on at once.
@@ -14,17 +21,16 @@ import Testing
         _ limit: inout ConcurrencyLimit, capacity: Int, answer: Duration = .milliseconds(50), rounds: Int,
         places: Int = .max, fails: (Int) -> Bool = { _ in false }
     ) -> [Int] {
-        var now = Instant(nanoseconds: 0)
-        return (0..<rounds).map { _ in
+        (0..<rounds).map { _ in
             let underWay = min(limit.current, places)
             let waves = (underWay + capacity - 1) / capacity
             let latency = answer * waves
-            now = now + latency
+            timer.now = timer.now + latency
             for left in (1...underWay).reversed() {
-                limit.ended(now, after: latency, underWay: left, failed: fails(underWay))
+                limit.ended(timer.now, after: latency, underWay: left, failed: fails(underWay))
             }
             // The last of a round trip may only complete it a moment later.
-            now = now + .milliseconds(1)
+            timer.now = timer.now + .milliseconds(1)
             return limit.current
         }
     }

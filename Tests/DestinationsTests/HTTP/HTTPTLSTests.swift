@@ -1,5 +1,6 @@
 import Delivery
 import Destinations
+import TestSupport
 import Testing
 
 /// Against `openssl s_server`, of Debian's package `openssl`.
