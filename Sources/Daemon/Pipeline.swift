@@ -46,6 +46,8 @@ final class Pipeline: Sendable {
 
     private func add(_ destination: RunningDestination) {
         state.withLock { $0.running[destination.worker.name] = destination }
+        // It may have looked for events already, and a commit that came since could not ring for it.
+        destination.ring()
     }
 
     /// Ends these destinations, all at once; what is in flight may settle until the deadline.
