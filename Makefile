@@ -7,11 +7,16 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test torture build bench bench-journal install install-files clean setup
+.PHONY: help run test torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing install
+.PHONY: install-files clean setup
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 DESTDIR ?=
+
+# How many seeds `make simulate` runs, from which on.
+SEEDS ?= 20000
+FIRST ?= 1
 
 release := .build/release
 # What `install-files` installs: the tests install a debug build into a throw-away system.
@@ -33,8 +38,11 @@ help:
 	@echo 'make run      build, start, send real events, show what arrives where'
 	@echo 'make test     build and run all tests'
 	@echo 'make torture  crash the release for half an hour: kill -9, power cuts, failing system calls'
+	@echo 'make simulate SEEDS=$(SEEDS) FIRST=$(FIRST)'
+	@echo '              the journal in one thread, on a disk that tears, forgets and lies'
 	@echo 'make build    release binaries in $(release)'
-	@echo 'make bench    measure the release; make bench-journal: the journal alone'
+	@echo 'make fuzz     filters and transforms that nobody would write, ROUNDS=20000 of them'
+	@echo 'make bench    measure the release; make bench-journal, make bench-routing: a part alone'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make clean    remove what was built'
 
@@ -49,8 +57,24 @@ test: setup
 	@swift build --build-tests
 	@echo '==> testing'
 	@swift test --skip-build --disable-xctest
+	@$(MAKE) --no-print-directory build-simulator
+	@echo '==> simulating: 20,000 seeds, or as many as three minutes hold'
+	@$(release)/simulate --seeds 20000 --seconds 180
+	@echo '==> taking out one protection at a time'
+	@$(release)/simulate --mutations --seeds 10000
 	@echo '==> crashing it'
 	@Tests/CrashTests/run --short
+
+simulate: build-simulator
+	@$(release)/simulate --first $(FIRST) --seeds $(SEEDS)
+
+# Each protection of the journal is taken out, and some seed has to notice.
+simulate-mutations: build-simulator
+	@$(release)/simulate --mutations --seeds 10000
+
+build-simulator: setup
+	@echo '==> building the simulator (release)'
+	@swift build -c release --product simulate
 
 build: setup
 	@echo '==> building (release)'
@@ -65,10 +89,20 @@ bench: build
 	@echo '==> measuring'
 	@Tests/Benchmarks/run
 	@Tests/Benchmarks/journal
+	@$(release)/routing-benchmark
 
 bench-journal: build
 	@echo '==> measuring the journal, beside the machine'"'"'s own limit'
 	@Tests/Benchmarks/journal
+
+bench-routing: setup
+	@swift build -c release --product routing-benchmark
+	@$(release)/routing-benchmark
+
+# Longer than the tests do it: filters and transforms that nobody would write.
+fuzz: setup
+	@swift build --build-tests
+	@FUZZ_ROUNDS=$(or $(ROUNDS),20000) swift test --skip-build --disable-xctest --filter RoutingTests
 
 # The installed programs find the Swift runtime beside them, whatever is on the machine: the
 # path of the toolchain that built them is replaced.

@@ -43,9 +43,10 @@ final class CursorTable: Sendable {
             cursors[name] = JournalCursor(position: position)
             site.telemetry.emit(JournalCursorLost(destination: name, start: position))
         }
-        var table = Table(
-            cursors: cursors, durable: kept.cursors.mapValues(\.position), starts: manifest.starts, keptEnd: kept.durableEnd)
-        if cursors != kept.cursors { table.version = 1 }
+        // What the file holds may be in the page cache only, where a kill has left it: nothing counts as
+        // durable before it was written once more.
+        var table = Table(cursors: cursors, durable: [:], starts: manifest.starts, keptEnd: kept.durableEnd)
+        if !cursors.isEmpty { table.version = 1 }
         self.table = Mutex(table)
         files = Mutex(Files(cursors: file, manifest: manifest))
     }
@@ -71,7 +72,6 @@ final class CursorTable: Sendable {
                 let starts = manifest.starts
                 table.withLock { table in
                     table.starts = starts
-                    table.configured = Set(destinations.map(\.name))
                     for (name, start) in starts where table.cursors[name] == nil {
                         table.cursors[name] = JournalCursor(position: start)
                         table.version &+= 1
@@ -80,6 +80,8 @@ final class CursorTable: Sendable {
             }
             // So that a cursor that is missing later is one that was lost.
             try commit()
+            // Only now: what is refused changes nothing, least of all what holds segments.
+            table.withLock { $0.configured = Set(destinations.map(\.name)) }
         } catch {
             throw JournalError("make the destinations known", error)
         }

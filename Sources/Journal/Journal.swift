@@ -118,7 +118,7 @@ package final class Journal: Sendable {
 
     private let site: JournalSite
     private let queue: AppendQueue
-    private let segments: SegmentList
+    let segments: SegmentList
     private let spare: SpareSegment
     private let cursors: CursorTable
     private let quarantine: Quarantine
@@ -172,7 +172,7 @@ package final class Journal: Sendable {
         let site = JournalSite(
             directory: directory, uuid: known?.uuid ?? JournalUUID(using: &generator), options: options, disk: disk,
             clock: clock, telemetry: telemetry)
-        let manifest = if let known { known } else { try make(site, names) }
+        let manifest = if let known { known } else { try site.makeManifest(besides: names) }
         var file = CursorFile(site)
         let contents = try journal("read the cursors") { () throws(SystemError) in try file.load() }
         let kept = contents?.latest
@@ -198,22 +198,6 @@ package final class Journal: Sendable {
             JournalRecovered(
                 directory: directory, segments: found.segments.count, first: opened.firstPosition, next: found.next))
         return opened
-    }
-
-    private static func make(_ site: JournalSite, _ names: [String]) throws(JournalError) -> Manifest {
-        if let stray = names.sorted().first(where: {
-            Segment.position(ofName: $0) != nil || $0 == CursorFile.name || $0 == DeadLetterStore.directory
-        }) {
-            throw JournalError(
-                .inconsistent,
-                "journal: \(site.directory) has \(stray), but no manifest: restore the file `\(Manifest.name)`, or move the"
-                    + " directory away to start an empty journal")
-        }
-        let manifest = Manifest(uuid: site.uuid)
-        try journal("write the manifest") { () throws(SystemError) in
-            try site.replace(Manifest.name, with: manifest.encoded, .manifestSync, .manifestDirectorySync)
-        }
-        return manifest
     }
 
     // MARK: - Life
@@ -361,29 +345,15 @@ package final class Journal: Sendable {
         JournalReader(site, segments, quarantine, recent, from: position)
     }
 
-    /// The first event kept that was received at or after a time, in nanoseconds since 1970-01-01
-    /// UTC; the durable end if there is none. Reads up to one segment.
-    package func position(at time: Int64) throws(JournalError) -> UInt64 {
-        for segment in segments.all {
-            let (latest, overflow) = segment.receiveTimes.latest.addingReportingOverflow(RecordLayout.maximumDelay * 1_000_000)
-            guard overflow || latest >= time else { continue }
-            let reader = makeReader(from: segment.firstPosition)
-            var batch = EventBatch()
-            while reader.position < segment.endPosition, try reader.read(into: &batch, maximumBytes: 1 << 20) {
-                if let event = batch.events.first(where: { $0.receivedAt >= time }) { return event.position }
-            }
-        }
-        return durableEnd
-    }
-
     // MARK: - Cursors
 
-    /// Makes destinations known with the position at which each starts, durably, before its first
-    /// delivery, and takes these for all that are configured: only they hold segments. What is known
+    /// Makes destinations known with the position at which each starts, at most the durable end, durably,
+    /// before its first delivery, and takes these for all that are configured: only they hold segments. What is known
     /// already keeps its cursor.
     package func declare(destinations: [(name: String, start: UInt64)]) throws(JournalError) {
-        let first = firstPosition
-        try cursors.declare(destinations.map { ($0.name, max($0.start, first)) })
+        // What is queued may never be on disk: a cursor above everything would say that the end is missing.
+        let (first, end) = (firstPosition, durableEnd)
+        try cursors.declare(destinations.map { ($0.name, max(min($0.start, end), first)) })
         for (name, position) in cursors.configured(below: first) {
             quarantine.report(
                 Gap(positions: position..<first, reason: .removed, path: "the segments below the cursor of \(name)", bytes: 0..<0),

@@ -70,7 +70,7 @@ package struct Protections: OptionSet, BitwiseCopyable, Sendable, Hashable {
     package static let commitBeforeRemoval = Protections(bit: 27)
     /// Two slots, in turn.
     package static let alternateSlots = Protections(bit: 28)
-    /// A known destination's cursor that is lost is told, and its start taken.
+    /// Damaged bytes are copied before anything can remove them.
     package static let quarantineCopy = Protections(bit: 29)
     /// No position below a cursor is given again.
     package static let nextAboveCursors = Protections(bit: 30)
@@ -80,7 +80,7 @@ package struct Protections: OptionSet, BitwiseCopyable, Sendable, Hashable {
     package static let batchesBelowNextSegment = Protections(bit: 32)
     /// A torn tail is sealed off.
     package static let sealTornTail = Protections(bit: 33)
-    /// A batch that recovery found on the disk is written once more, lest it was in memory only.
+    /// What recovery found at the end, and may be in memory only, is written once more.
     package static let rewriteTail = Protections(bit: 34)
 
     // Checks.

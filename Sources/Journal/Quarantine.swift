@@ -27,8 +27,9 @@ final class Quarantine: Sendable {
     func report(_ gap: Gap, file: (any DiskFile)?) {
         let new = state.withLock { state in
             let isKnown = state.gaps.contains {
-                $0.path == gap.path && $0.bytes.lowerBound == gap.bytes.lowerBound
-                    && $0.positions.lowerBound == gap.positions.lowerBound
+                // One that has grown since is told again.
+                $0.path == gap.path && $0.positions.lowerBound <= gap.positions.lowerBound
+                    && $0.positions.upperBound >= gap.positions.upperBound
             }
             if isKnown { return false }
             state.count += 1
@@ -59,7 +60,14 @@ final class Quarantine: Sendable {
     func copy(_ range: Range<Int>, of file: any DiskFile) throws(SystemError) -> String {
         let directory = try makeDirectory()
         let path = Self.path(of: range, of: file.path, in: site.directory)
-        if try site.disk.status(path) != nil { return path }
+        if try site.disk.status(path) == nil { try write(range, of: file, to: path) }
+        // Also for one that was made just before a kill.
+        try site.syncDirectory(directory, .quarantineDirectorySync)
+        try site.syncDirectory(site.directory, .quarantineEntrySync)
+        return path
+    }
+
+    private func write(_ range: Range<Int>, of file: any DiskFile, to path: String) throws(SystemError) {
         let copy = try site.disk.open(path + ".new", .createOrReadWrite)
         try copy.truncate(to: 0)
         let end = min(range.upperBound, range.lowerBound + Self.copyLimit)
@@ -74,9 +82,6 @@ final class Quarantine: Sendable {
         }
         try site.sync(copy, .quarantineSync)
         try site.disk.rename(path + ".new", to: path)
-        try site.syncDirectory(directory, .quarantineDirectorySync)
-        try site.syncDirectory(site.directory, .quarantineEntrySync)
-        return path
     }
 
     /// Moves a file of which nothing can be used.

@@ -107,6 +107,10 @@ struct Recovery {
         let size = try file.size()
         let seed = site.seed(position)
         if let seal = try Seal.read(file, fileSize: size, seed) {
+            // It was written just before the end, perhaps, and may be in memory only, with what it seals.
+            let scan = try SegmentScan(file, seed, first: position, limit: seal.validLength, following: nil)
+            try rewrite(scan.unsyncedFrom..<size, of: file)
+            try site.sync(file, .recoverySync)
             result.segments.append(sealed(position, path, size, seal))
             result.next = max(seal.endPosition, known)
             if seal.endPosition < known {
@@ -117,6 +121,7 @@ struct Recovery {
         }
         let scan = try SegmentScan(file, seed, first: position, limit: size, following: nil)
         // What kill -9 left in the page cache must be on disk before anybody hears of it.
+        try rewrite(scan.unsyncedFrom..<scan.validLength, of: file)
         try site.sync(file, .recoverySync)
         let durable = max(known, scan.durable)
         let gaps = scan.gaps(in: path, durable: durable) + scan.missingEnd(in: path, upTo: durable, fileSize: size)
@@ -131,7 +136,7 @@ struct Recovery {
             site.telemetry.emit(JournalTornTail(path: path, length: scan.validLength))
             if scan.validLength == 0 {
                 // The next segment gets the same name and takes the place of this one.
-                setAside(file, torn)
+                setAside(file, torn, isOnly: result.segments.isEmpty)
                 return
             }
         }
@@ -151,6 +156,26 @@ struct Recovery {
         }
     }
 
+    /// Writes once more what may be in memory only: a sync that failed before the kill has made the kernel call
+    /// lost pages clean, and no later sync would write them. Whole blocks, with the bytes that they have.
+    private func rewrite(_ range: Range<Int>, of file: any DiskFile) throws(SystemError) {
+        guard site.protections.contains(.rewriteTail), !range.isEmpty else { return }
+        var offset = range.lowerBound / AlignedMemory.alignment * AlignedMemory.alignment
+        var piece: [UInt8] = []
+        while offset < range.upperBound {
+            piece.removeAll(keepingCapacity: true)
+            let wanted = min(1 << 20, (range.upperBound - offset + AlignedMemory.alignment - 1) / AlignedMemory.alignment * AlignedMemory.alignment)
+            let got = try file.read(wanted, at: offset, appendingTo: &piece)
+            // In a file that was cut off, what is left of its last block is no journal's.
+            let whole = got / AlignedMemory.alignment * AlignedMemory.alignment
+            if whole == 0 { return }
+            let memory = AlignedMemory(count: whole)
+            memory.write(piece.span.extracting(first: whole), at: 0)
+            try file.write(memory.bytes, at: offset)
+            offset += whole
+        }
+    }
+
     private func sealed(_ position: UInt64, _ path: String, _ size: Int, _ seal: Seal) -> Segment {
         Segment(
             firstPosition: position, path: path, fileSize: size, readable: seal.validLength, end: seal.endPosition,
@@ -158,12 +183,14 @@ struct Recovery {
     }
 
     /// Keeps what is in a segment of which nothing is whole.
-    private func setAside(_ file: any DiskFile, _ torn: Range<Int>) {
+    private func setAside(_ file: any DiskFile, _ torn: Range<Int>, isOnly: Bool) {
         do throws(SystemError) {
             do throws(SystemError) {
                 try quarantine.copy(torn, of: file)
             } catch {
-                // No room for a copy; the file itself needs none.
+                // No room for a copy; the file itself needs none. But a journal that has cursors and no segment
+                // would be refused at the next start.
+                if isOnly { throw error }
                 try quarantine.move(file.path)
             }
         } catch {

@@ -22,6 +22,9 @@ struct SegmentScan {
     private(set) var earliest: Int64 = .max
     private(set) var latest: Int64 = .min
     private(set) var batches = 0
+    /// From here on, batches may have been written and not synced: the last ones say that all below was durable.
+    var unsyncedFrom: Int { unsynced.first?.offset ?? 0 }
+    private var unsynced: [(position: UInt64, offset: Int)] = []
     /// Positions that the whole batches take.
     private(set) var events: UInt64 = 0
     private(set) var holes: [Hole] = []
@@ -69,6 +72,8 @@ struct SegmentScan {
                     positions: end..<header.firstPosition, bytes: (bad?.lowerBound ?? offset)..<offset, after: lastTime,
                     before: header.receivedAt))
         }
+        unsynced.append((header.firstPosition, offset))
+        if let index = unsynced.lastIndex(where: { $0.position <= header.durablePosition }) { unsynced.removeFirst(index) }
         validLength = offset + header.totalSize
         end = header.endPosition
         earliest = min(earliest, header.receivedAt)

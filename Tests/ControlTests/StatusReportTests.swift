@@ -49,12 +49,21 @@ import Testing
         #expect(keys("sources", "apps", "refused_by_reason") == ["invalid_json", "too_large"])
         #expect(keys("journal") == ["state", "first", "next", "bytes", "segments", "damaged"])
         #expect(keys("destinations", "mixpanel") == [
-            "state", "since", "state_seconds", "position", "delivered", "filtered", "dead_lettered", "retries", "events_per_second", "lag_events",
+            "state", "since", "state_seconds", "position", "delivered", "filtered",
+            "filtered_by_reason", "dead_lettered", "retries", "events_per_second", "lag_events",
             "lag_seconds", "last_error", "last_error_time", "last_answer", "next_attempt_seconds",
         ])
         #expect(json["health"] as? String == "degraded")
         #expect(((json["recent_refusals"] as? [[String: Any]])?.first?["messageId"]) as? String == "m")
         #expect(try JSONDecoder().decode(StatusReport.self, from: JSONEncoder().encode(report)) == report)
+    }
+
+    @Test func `what transforms dropped is told by reason, and where only routes decided nothing is`() {
+        var destination = Self.destination()
+        destination.filteredByReason = ["no_route": 5]
+        #expect(!StatusText.render(Self.report(["archive": destination])).contains("no_route"))
+        destination.filteredByReason = ["no_route": 5, "sample": 12_000, "dedupe": 5]
+        #expect(StatusText.render(Self.report(["archive": destination])).contains("sample 12,000, dedupe 5, no_route 5"))
     }
 
     @Test(arguments: [

@@ -158,6 +158,26 @@ struct InFlightWindowTests {
         #expect(builder.batch.payload.isEmpty)
     }
 
+    @Test("keeps the events of one position in one batch, and within its bounds as long as they are")
+    func keepsPositionsTogether() {
+        var builder = BatchBuilder(maximumEvents: 4, maximumBytes: 1 << 20, spare: 1)
+        var batches: [[UInt64]] = []
+        for (position, count) in [3, 2, 1, 1, 6, 1, 4, 3].enumerated() {
+            for part in 0..<count {
+                let start = builder.batch.payload.count
+                builder.batch.payload += [UInt8(part), 10]
+                builder.batch.events.append(
+                    OutboundEvent(
+                        position: UInt64(position), part: UInt32(part), receivedAt: 0, kind: .track,
+                        payload: start..<start + 1, messageID: 0..<0))
+            }
+            builder.count(Instant(nanoseconds: 0))
+            while let batch = builder.take(partial: false) { batches.append(batch.events.map(\.position)) }
+        }
+        while let batch = builder.take(partial: true) { batches.append(batch.events.map(\.position)) }
+        #expect(batches == [[0, 0, 0], [1, 1, 2, 3], [4, 4, 4, 4, 4, 4], [5], [6, 6, 6, 6], [7, 7, 7]])
+    }
+
     @Test("takes no outcome twice, and none from before it was emptied")
     func unknownOffers() throws {
         var window = InFlightWindow()
