@@ -135,7 +135,9 @@ let package = Package(
             ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
-        tests("DaemonTests", ["Configuration", "Daemon", "Delivery", "Destinations"]),
+        tests(
+            "DaemonTests",
+            ["Configuration", "Daemon", "Delivery", "Destinations", "Events", "Journal", "Platform", "Seams", "Telemetry"]),
         .executableTarget(
             name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),

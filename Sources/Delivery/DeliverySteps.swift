@@ -231,7 +231,8 @@ extension DeliveryWorker {
         if desk.isEmpty || intake == nil { consider(troubleUntil) }
         guard let intake else { return due }
         if let unsavedSince { consider(unsavedSince + setting.policy.checkpointInterval) }
-        if desk.isEmpty, breaker.state == .closed, window.count < inFlight { consider(lanes?.outlook(now).due) }
+        let mayTake = window.count < inFlight && !intake.builder.isEmpty && lanes?.hasRoom(now) ?? true
+        let lane = window.count < inFlight ? lanes?.outlook(now).due : nil
         if !desk.isEmpty {
             consider(desk.retryAt)
         } else if let rateUntil, breaker.mayOffer(rateUntil) {
@@ -239,11 +240,13 @@ extension DeliveryWorker {
         } else if case .open(let until) = breaker.state {
             if window.hasWaiting {
                 consider(until)
-            } else if window.count < inFlight, !intake.builder.isEmpty {
-                consider(max(until, batchDue(now)))
+            } else {
+                if mayTake { consider(max(until, batchDue(now))) }
+                if let lane { consider(max(until, lane)) }
             }
-        } else if breaker.state == .closed, window.count < inFlight, !intake.builder.isEmpty {
-            consider(batchDue(now))
+        } else if breaker.state == .closed {
+            if mayTake { consider(batchDue(now)) }
+            consider(lane)
         }
         return due
     }

@@ -6,11 +6,11 @@
 //   destination's `checkpoint()` has made durable what it was given.
 // - Batches are offered in journal order. Once one must be offered again, nothing newer is
 //   offered until it got through: what a failure can put out of order, or a crash repeat, is what
-//   was in flight.
+//   was in flight. With `order: user` that goes for each user's events instead (UserLanes).
 // - A batch is offered only when each event below it is settled or in flight, and dead letters are
-//   durable. So a destination that takes one batch at a time may record the position of a batch's
+//   durable (but for what waits in a user's lane). So a destination that takes one batch at a time may record the position of a batch's
 //   first event as settled before it writes the batch.
-// - Memory: (in flight + 2) batches and one read of the journal.
+// - Memory: (in flight + 2) batches and one read of the journal; 16 batches more with `order: user`.
 // - No outcome is "done": a claim that is dropped, an outcome that is missing, means "again".
 //
 // It never drops an event, never waits inside a turn (destinations that block have a thread of

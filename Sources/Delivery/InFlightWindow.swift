@@ -80,8 +80,7 @@ struct InFlightWindow {
     /// The oldest event that is not settled.
     var first: OutboundEvent? {
         // In journal order, unless users' events go their own ways.
-        let oldest = entries.min { $0.first.position < $1.first.position }
-        return oldest?.first
+        entries.lazy.map(\.first).min { $0.position < $1.position }
     }
 
     /// Adds a batch of at least one event; it waits to be offered.

@@ -118,4 +118,23 @@ struct UserOrderTests {
         #expect(bench.worker.status.delivered == 19)
         #expect(bench.cursors.position == 20)
     }
+
+    @Test("costs no turns while everything that may be read waits for its user")
+    func roomIsFull() {
+        let bench = bench(1, policy())
+        bench.destination.answer = { batch in .each(batch.events.map { _ in .retry(reason: "throttled", after: .seconds(15)) }) }
+        bench.log.append(1000)
+        let start = bench.clock.now()
+        var turns = 0
+        while bench.clock.now() - start < .seconds(60), turns < 10_000, let next = bench.turn() {
+            turns += 1
+            bench.clock.advance(max(.zero, next - bench.clock.now()))
+        }
+        #expect(turns < 500)
+        #expect(bench.cursors.position == 0)
+        bench.destination.answer = { _ in .all(.delivered) }
+        bench.run(for: .seconds(120))
+        #expect(bench.worker.status.delivered == 1000)
+        #expect(bench.cursors.position == 1000)
+    }
 }
