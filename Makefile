@@ -21,7 +21,8 @@ plugins := libsqlite.so libconsole.so
 # To build: the compiler's own needs (libc6-dev, g++ for the C++ headers, binutils for the
 # linker, git for dependencies), then one library a line of Package.swift's system targets.
 packages := git ca-certificates binutils g++ libc6-dev pkg-config patchelf \
-	libsystemd-dev libcurl4-openssl-dev libsimdjson-dev zlib1g-dev libzstd-dev libisal-dev libsqlite3-dev
+	libsystemd-dev libcurl4-openssl-dev libsimdjson-dev zlib1g-dev libzstd-dev libisal-dev libsqlite3-dev \
+	libssl-dev libre2-dev liblua5.4-dev
 # To test and to show: HTTP servers and clients, what the plugin wrote, a systemd of the tests' own.
 packages += python3 curl openssl sqlite3 tzdata systemd dbus libnss-systemd util-linux mount bsdutils
 

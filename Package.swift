@@ -50,12 +50,17 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .systemLibrary(name: "CISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
+        .systemLibrary(name: "CLuaLibrary", pkgConfig: "lua5.4", providers: [.apt(["liblua5.4-dev"])]),
+        .target(name: "CLua", dependencies: ["CLuaLibrary"], cSettings: cRules),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CCurl", dependencies: ["CCurlLibrary"], cSettings: cRules),
         // Debian's libsimdjson-dev; its pkg-config file carries a -D that SwiftPM refuses.
         .target(
             name: "CSimdjson", cxxSettings: cxxRules, linkerSettings: [.linkedLibrary("simdjson")]),
+        // Debian's libre2-dev, the same; a regular expression of a user's takes a time linear in the text.
+        .target(name: "CRE2", cxxSettings: cxxRules, linkerSettings: [.linkedLibrary("re2")]),
         .target(name: "CLinux", cSettings: cRules),
         .target(name: "CPenstockPlugin", cSettings: cRules),
 
@@ -65,7 +70,7 @@ let package = Package(
         room("Platform", ["Telemetry", "CSystemd", "CLinux"]),
         room("Journal", ["Events", "Platform", "Telemetry", "CISAL"]),
         room("Ingest", ["Events", "Platform", "Telemetry"] + nio),
-        room("Routing", ["Events"]),
+        room("Routing", ["Events", "CCrypto", "CLua", "CRE2"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"]),
         room("Configuration", ["Events", "Routing", .product(name: "Yams", package: "Yams")]),
@@ -108,7 +113,7 @@ let package = Package(
         tests("PlatformTests", ["Platform", "Telemetry"]),
         tests("JournalTests", ["Journal", "Events", "Platform", "Telemetry", "CISAL", "journal-benchmark"], exclude: ["read_journal.py"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"] + nio),
-        tests("RoutingTests", ["Routing", "Events"]),
+        tests("RoutingTests", ["Routing", "Configuration", "Events"]),
         tests("DeliveryTests", ["Delivery", "Events", "Platform", "Telemetry"]),
         tests(
             "DestinationsTests",

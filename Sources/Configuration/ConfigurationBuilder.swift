@@ -121,9 +121,15 @@ struct ConfigurationBuilder {
                         hint: nearest.map { "did you mean \(quoted($0))?" } ?? Self.list(names))
                 }
             }
-            return .init(name: route.name, rules: route.draft.rules, to: route.draft.to.map(\.name))
+            return .init(name: route.name, rules: rules(route.draft.rules), to: route.draft.to.map(\.name))
         }
     }
+
+    private func rules(_ draft: RulesDraft) -> Rules {
+        Rules(condition: draft.condition, steps: steps.steps(draft.transforms))
+    }
+
+    private var steps: StepReader { StepReader(isComplete ? secrets : nil, diagnostics) }
 
     private static func list(_ names: Set<String>) -> String {
         names.isEmpty
@@ -196,8 +202,8 @@ struct ConfigurationBuilder {
                 batch: .init(
                     events: draft.batchEvents ?? usual.events, bytes: draft.batchBytes ?? usual.bytes,
                     wait: draft.batchWait ?? usual.wait),
-                inFlight: draft.inFlight ?? kind.inFlight, retry: draft.retry, rules: draft.rules,
-                deadLetters: draft.deadLetters)
+                inFlight: draft.inFlight ?? kind.inFlight, retry: draft.retry, rules: rules(draft.rules),
+                deadLetters: draft.deadLetters, mapping: draft.mapping.map(fill), maximumEventSize: draft.maximumEventSize)
         }
     }
 
@@ -212,6 +218,11 @@ struct ConfigurationBuilder {
     /// Where secrets are kept may stand in the file that could not be read.
     private func resolve(_ template: SecretTemplate, singleLine: Bool = false) -> ConcealedText {
         isComplete ? secrets.resolve(template, singleLine: singleLine) : ConcealedText(pieces: [])
+    }
+
+    private func fill(_ draft: MappingDraft) -> Configuration.FilledMapping {
+        let filled = resolve(SecretTemplate(pieces: draft.secrets))
+        return .init(mapping: draft.mapping, secrets: filled.pieces.compactMap { if case .secret(let secret) = $0 { secret } else { nil } })
     }
 
     private func checkHeaders(_ located: Located<DestinationDraft>) {

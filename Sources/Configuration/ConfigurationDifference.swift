@@ -16,8 +16,8 @@ package struct ConfigurationDifference: Sendable, Equatable {
     /// `changed` are those that need a new worker: where to, how much at once, how to retry. `start`
     /// is no difference: it only counts when a destination first appears.
     package var destinations: Names
-    /// Destinations in both whose events are chosen or changed differently now: their own filter
-    /// and transforms, or the routes that lead to them. May overlap with `destinations.changed`.
+    /// Destinations in both whose events are chosen or changed differently now: their own filter,
+    /// transforms and mapping, or the routes that lead to them. May overlap with `destinations.changed`.
     package var rerouted: [String]
     /// Reload has to refuse this one.
     package var journalDirectoryChanged: Bool
@@ -32,12 +32,15 @@ package struct ConfigurationDifference: Sendable, Equatable {
             var a = a
             a.start = b.start
             a.rules = b.rules
+            a.mapping = b.mapping
+            a.maximumEventSize = b.maximumEventSize
             return a == b
         }
         let before = Dictionary(old.destinations.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         rerouted = new.destinations.filter { destination in
             guard let earlier = before[destination.name] else { return false }
-            return earlier.rules != destination.rules
+            return earlier.rules != destination.rules || earlier.mapping != destination.mapping
+                || earlier.maximumEventSize != destination.maximumEventSize
                 || Self.ways(to: destination.name, in: old) != Self.ways(to: destination.name, in: new)
         }.map(\.name)
         journalDirectoryChanged = old.journal.directory != new.journal.directory

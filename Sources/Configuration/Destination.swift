@@ -32,9 +32,22 @@ extension Configuration {
         package var rules: Rules
         /// Bytes that its dead letters may take.
         package var deadLetters: Int = 1 << 30
+        /// nil: it gets the events as they are.
+        package var mapping: FilledMapping?
+        /// Bytes that an event may have after its mapping.
+        package var maximumEventSize: Int = 1 << 20
 
         package var filter: Filter { rules.filter }
         package var transforms: [Transform] { rules.transforms }
+    }
+
+    /// A mapping and the secrets that it names.
+    package struct FilledMapping: Sendable, Equatable {
+        package var mapping: Routing.Mapping
+        var secrets: [Secret]
+
+        /// The value of one of the mapping's secrets: for whoever runs it.
+        package func secret(_ name: String) -> String { secrets.first { $0.name == name }?.value ?? "" }
     }
 
     package struct File: Sendable, Equatable {

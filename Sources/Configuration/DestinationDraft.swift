@@ -11,8 +11,10 @@ struct DestinationDraft: Sendable {
     var batchWait: Duration?
     var inFlight: Int?
     var retry = Configuration.Destination.Retry()
-    var rules = Rules()
+    var rules = RulesDraft()
     var deadLetters: Int = 1 << 30
+    var mapping: MappingDraft?
+    var maximumEventSize: Int = 1 << 20
 
     var rotateSize: Int?
     var rotateEvery: Duration?

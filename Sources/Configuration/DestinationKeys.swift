@@ -3,7 +3,12 @@ extension Section where Target == DestinationDraft {
     static let common: [Field<DestinationDraft>] = [
         Field("start", \.start, .start, "where a destination begins when it first appears: now, earliest or a time"),
         Field("where", \.rules.condition, .filter, "only events that this filter lets through"),
-        Field("transforms", \.rules.steps, .transforms, "what is changed, after the route's transforms"),
+        Field("transforms", \.rules.transforms, .transforms, "what is changed, after the route's transforms"),
+        Field(
+            "mapping", \.mapping, .mapping, "what the destination gets in place of the event: values, paths, directives"),
+        Field(
+            "max_event_size", \.maximumEventSize, .size((1 << 10)...(64 << 20)),
+            "bytes that an event may have after its mapping"),
         Field(
             "batch",
             keys: Section([
@@ -35,7 +40,6 @@ extension Section where Target == DestinationDraft {
             keys: Section([
                 Field("size", \.deadLetters, .size((64 << 10)...(1 << 50)), "bytes that refused events may take")
             ]), "events that the destination refused for good"),
-        .unsupported("mapping", "another shape of the events"),
         .unsupported("timed", "timed events"),
         .unsupported("session", "sessions"),
         .unsupported("order", "delivery in order by user"),

@@ -15,7 +15,9 @@ package struct FieldDescription: Sendable {
 package indirect enum FieldShape: Sendable {
     /// What kind of text: "a path", "a filter".
     case text(String)
+    case flag
     case integer(ClosedRange<Int>)
+    case number(ClosedRange<Double>)
     case size(ClosedRange<Int>)
     case duration(ClosedRange<Duration>)
     /// A file's permission bits in octal.
@@ -25,6 +27,8 @@ package indirect enum FieldShape: Sendable {
     /// Names of the user's, each with a value of this type.
     case map(of: FieldShape)
     case list(of: FieldShape)
+    /// One of Routing's `TransformCatalogue`.
+    case transform
     case anything
     /// Of a key that this version refuses.
     case unsupported

@@ -57,11 +57,19 @@ enum JSONRendering {
     private static func text(_ scalar: YAMLScalar) -> String? {
         if scalar.isNull { return "null" }
         if let boolean = scalar.boolean { return boolean ? "true" : "false" }
-        guard scalar.isPlain else { return string(scalar.text) }
-        let bare = scalar.text.hasPrefix("-") || scalar.text.hasPrefix("+") ? scalar.text.dropFirst() : scalar.text[...]
-        if [".inf", ".Inf", ".INF"].contains(bare) || [".nan", ".NaN", ".NAN"].contains(scalar.text) { return nil }
-        return number(scalar.text) ?? string(scalar.text)
+        if isBeyondJSON(scalar) { return nil }
+        return number(scalar) ?? string(scalar.text)
     }
+
+    /// A number of YAML's that JSON cannot say.
+    static func isBeyondJSON(_ scalar: YAMLScalar) -> Bool {
+        let bare = scalar.text.hasPrefix("-") || scalar.text.hasPrefix("+") ? scalar.text.dropFirst() : scalar.text[...]
+        return scalar.isPlain
+            && ([".inf", ".Inf", ".INF"].contains(bare) || [".nan", ".NaN", ".NAN"].contains(scalar.text))
+    }
+
+    /// As `number(_:)` of text; nil if it stands in quotes.
+    static func number(_ scalar: YAMLScalar) -> String? { scalar.isPlain ? number(scalar.text) : nil }
 
     /// The number as JSON writes it, digits kept; nil if the text is no number.
     static func number(_ text: String) -> String? {

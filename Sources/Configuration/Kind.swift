@@ -99,14 +99,47 @@ extension Kind where Value: Comparable {
     }
 }
 
+extension Kind where Value == Double {
+    /// A fraction, or a share in percent: `0.1`, `10%`.
+    static func number(_ bounds: ClosedRange<Double>) -> Kind {
+        bounded(
+            "a number", .number(bounds), bounds, hint: "a number is written 0.5, or 50%", show: { "\($0)" },
+            convert: { text in
+                let isShare = text.hasSuffix("%")
+                guard let number = JSONRendering.number(isShare ? String(text.dropLast()) : text).flatMap(Double.init)
+                else { return nil }
+                return isShare ? number / 100 : number
+            })
+    }
+}
+
+extension Kind where Value == Bool {
+    static var flag: Kind {
+        Kind(.flag, show: { "\($0)" }) { node, key, diagnostics in
+            if let value = node.scalar?.boolean { return value }
+            diagnostics.error(at: node.place, "\(quoted(key)) has to be true or false")
+            return nil
+        }
+    }
+}
+
 extension Kind where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
     /// One of the type's cases.
     static var choice: Kind {
-        let names = Value.allCases.map(\.rawValue)
+        let word = Kind<String>.word(of: Value.allCases.map(\.rawValue))
+        return Kind(word.type, show: \.rawValue) { node, key, diagnostics in
+            word.read(node, key, diagnostics).flatMap(Value.init(rawValue:))
+        }
+    }
+}
+
+extension Kind where Value == String {
+    /// One of these.
+    static func word(of names: [String]) -> Kind {
         let list = names.joined(separator: ", ")
-        return Kind(.choice(names), show: \.rawValue) { node, key, diagnostics in
+        return Kind(.choice(names), show: { $0 }) { node, key, diagnostics in
             guard let text = plainText(node, key, "one of \(list)", diagnostics) else { return nil }
-            if let value = Value(rawValue: text) { return value }
+            if names.contains(text) { return text }
             let nearest = NearestName.find(text, among: names).map { "did you mean \(quoted($0))?" }
             diagnostics.error(at: node.place, "\(quoted(key)) has to be one of \(list)", hint: nearest)
             return nil

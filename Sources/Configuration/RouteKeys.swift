@@ -6,7 +6,7 @@ struct RouteDraft: Sendable {
     }
 
     var name: String?
-    var rules = Rules()
+    var rules = RulesDraft()
     var to: [Target] = []
 }
 
@@ -15,7 +15,7 @@ extension Section where Target == RouteDraft {
     static let route = Section([
         Field("name", \.name, .word("text"), default: "route N", "what it is called in explanations"),
         Field("where", \.rules.condition, .filter, "only events that this filter lets through"),
-        Field("transforms", \.rules.steps, .transforms, "what is changed for these destinations"),
+        Field("transforms", \.rules.transforms, .transforms, "what is changed for these destinations"),
         Field("to", \.to, .list(.target, "destinations"), required: true, "names of destinations"),
     ])
 }

@@ -15,10 +15,12 @@ package struct Rules: Sendable, Equatable {
 
     package struct Step: Sendable, Equatable {
         package var transform: Transform
-        /// As JSON, for showing.
+        /// As JSON, for showing: secrets by their names.
         package var text: String
+        /// Their values may change while the text stays.
+        var secrets: [Secret] = []
 
-        package static func == (a: Step, b: Step) -> Bool { a.text == b.text }
+        package static func == (a: Step, b: Step) -> Bool { a.text == b.text && a.secrets == b.secrets }
     }
 
     package var condition = Condition.always
@@ -26,4 +28,11 @@ package struct Rules: Sendable, Equatable {
 
     package var filter: Filter { condition.filter }
     package var transforms: [Transform] { steps.map(\.transform) }
+}
+
+/// Rules while they are read: transforms may need secrets, which are read when everything else is
+/// known.
+struct RulesDraft: Sendable {
+    var condition = Rules.Condition.always
+    var transforms: [YAMLNode] = []
 }

@@ -73,6 +73,16 @@ struct SecretTemplate: Sendable {
         }
     }
 
+    /// For showing: secrets by their names.
+    var shown: String {
+        pieces.reduce(into: "") { text, piece in
+            switch piece {
+            case .literal(let literal): text += literal
+            case .secret(let name, _, _): text += "\"<secret \(name)>\""
+            }
+        }
+    }
+
     /// Names become file names below a directory: no slash, no leading dot.
     static func isName(_ name: String) -> Bool {
         !name.isEmpty && name.utf8.count <= 255 && !name.hasPrefix(".")

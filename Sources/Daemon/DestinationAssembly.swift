@@ -78,8 +78,11 @@ struct DestinationAssembly {
         let routes = configuration.routes.filter { $0.to.contains(destination.name) }
         let router = DestinationRouter(
             name: destination.name,
-            routes: routes.map { DestinationRouter.Route(filter: $0.filter, transforms: $0.transforms) },
+            routes: routes.map { DestinationRouter.Route(name: $0.name, filter: $0.filter, transforms: $0.transforms) },
             filter: destination.filter, transforms: destination.transforms,
+            mapping: destination.mapping.map {
+                MappingSetting($0.mapping, limit: destination.maximumEventSize, secret: $0.secret)
+            },
             journal: journal.uuid.bytes)
         let setting = DeliveryWorker.Setting(
             name: destination.name, policy: DeliveryPolicy(destination, cursorInterval: configuration.journal.cursorInterval),

@@ -22,6 +22,15 @@ final class RoutedEvents: EventRouter {
                     position: event.position, receivedAt: event.receivedAt, kind: event.index.kind,
                     payload: start..<end, messageID: messageID))
             return .routed
+        case .split(let parts):
+            output.payload.append(UInt8(ascii: "\n"))
+            for part in parts {
+                output.events.append(
+                    OutboundEvent(
+                        position: event.position, receivedAt: event.receivedAt, kind: event.index.kind,
+                        payload: part.json, messageID: part.messageID))
+            }
+            return .routed
         case .filtered(let reason): return .filtered(reason: reason)
         case .rejected(let reason): return .rejected(reason: reason)
         }

@@ -8,6 +8,17 @@
 // - Deciding about an event takes a time bounded by its size and the configuration's, and the
 //   common ways allocate nothing.
 //
+// How a transform comes to be (`Transforms/`): it is one struct in one file, which
+// - declares itself: `static let declaration`, made with `TransformDeclaration.keys` or `.value` from
+//   `Setting`s, each a name, a key path, a `SettingType` (path, filter, template, secret, script,
+//   duration, choice, lists and maps of them …) and a sentence. Whoever reads configurations
+//   interprets that: it hands in `SettingValue`s that fit the declared `SettingShape`s, and gets a
+//   `Transform` or the `TransformErrors` of `check()`, each at the keys that lead to the fault;
+// - is an `EditingTransform`, which says what it reads and writes and puts edits into the event's
+//   `Overlay` (set, remove, rename), or a `RewritingTransform`, which appends none, one or several
+//   events. Either may drop the event, counted under its name, or reject it to the dead letters;
+// - stands in `TransformCatalogue.all`. Nothing else knows it.
+//
 // It never does input or output, knows no clock, no destination and no journal, and keeps nothing
 // of an event after it has answered.
 import Events
@@ -16,11 +27,14 @@ import Events
 /// takes it, and what the destination gets. One thread.
 package final class DestinationRouter {
     /// A route that names the destination.
-    package struct Route: Sendable, Equatable {
+    package struct Route: Sendable {
+        /// As in the configuration, for explanations.
+        package var name: String
         package var filter: Filter
         package var transforms: [Transform]
 
-        package init(filter: Filter, transforms: [Transform]) {
+        package init(name: String = "", filter: Filter, transforms: [Transform]) {
+            self.name = name
             self.filter = filter
             self.transforms = transforms
         }
@@ -28,138 +42,191 @@ package final class DestinationRouter {
 
     package enum Verdict: Sendable, Equatable {
         /// Appended to the output. The contents of its message id lie at this place in the output,
-        /// escapes and all; empty if a transform made it something other than a string.
+        /// escapes and all; empty if it is not there, or no string any more.
         case routed(messageID: Range<Int>)
-        /// Not for this destination: `no_route`, `integrations` or `where` (the destination's own).
+        /// Transforms made several events of it: appended with line feeds between them.
+        case split([Part])
+        /// Not for this destination: `no_route`, `integrations`, `where` (the destination's own), the
+        /// name of the transform that dropped it, or `mapping`, which came to nothing.
         case filtered(reason: String)
-        /// For this destination, but a transform cannot do its work on it.
+        /// For this destination, but a transform or the mapping cannot do its work on it.
         case rejected(reason: String)
+    }
+
+    /// One of several events: where it and the contents of its message id lie in the output.
+    package struct Part: Sendable, Equatable {
+        package var json: Range<Int>
+        package var messageID: Range<Int>
     }
 
     private let filters: [FilterProgram]
     private let chains: [RouteChain]
     private let integrations: Integrations
     private let fields: EventFields
-    /// Numbers of the indexed fields' paths; only asked for between stages.
-    private let indexedPaths: [Int]
+    private let mapping: MappingProgram?
     private let journal: [UInt8]
-    /// The event between stages.
-    private var draft: [UInt8] = []
-    private var nextDraft: [UInt8] = []
+    private let pipeline: [RouteChain.Stage]
+    /// For the pipeline, and for what is behind the route; nil: nothing there needs one.
+    private var pipelineRunner: StageRunner?
+    private var runner: StageRunner?
 
     /// - Parameters:
     ///   - name: the destination's, as in the configuration.
     ///   - displayName: its preset's, which `integrations` may use as well.
+    ///   - pipeline: applied to every event before its route is looked for.
     ///   - routes: those that lead to it, in order.
     ///   - filter: its own `where`, asked after the route's transforms.
-    ///   - transforms: its own, applied last.
+    ///   - transforms: its own, applied after that.
+    ///   - mapping: what it gets in place of the event; nil: the event.
     ///   - journal: the 16 bytes that identify the journal the events come from; message ids derive from
     ///     them.
     package init(
-        name: String, displayName: String? = nil, routes: [Route], filter: Filter = .always,
-        transforms: [Transform] = [], journal: [UInt8]
+        name: String, displayName: String? = nil, pipeline: [Transform] = [], routes: [Route],
+        filter: Filter = .always, transforms: [Transform] = [], mapping: MappingSetting? = nil, journal: [UInt8]
     ) {
         var table = PathTable()
         filters = routes.map { FilterCompiler.compile($0.filter.expression, &table) }
-        chains = routes.map { RouteChain($0.transforms, filter, transforms, &table) }
+        chains = routes.map {
+            RouteChain(RouteChain.steps($0.transforms, filter, transforms), endsInEdits: mapping == nil, &table)
+        }
+        self.pipeline = RouteChain(pipeline.map(RouteChain.Step.init), endsInEdits: false, &table).stages
         integrations = Integrations(name: name, displayName: displayName, &table)
-        indexedPaths =
-            chains.contains { $0.stages.count > 1 } ? IndexedField.allCases.map { table.index(of: $0.path) } : []
+        self.mapping = mapping.map { MappingProgram($0, journal: journal, &table) }
+        let isStaged = chains.contains { $0.stages.count > (mapping == nil ? 1 : 0) }
+        let indexer = isStaged || !pipeline.isEmpty ? EventIndexer(&table) : nil
         fields = EventFields(table)
         self.journal = journal
+        if let indexer, !pipeline.isEmpty { pipelineRunner = StageRunner(fields, indexer) }
+        if let indexer, isStaged { runner = StageRunner(fields, indexer) }
     }
 
     /// Decides about one event, and appends what the destination is to get to `output`: JSON, no
-    /// line feed. Nothing is appended unless the verdict is `.routed`.
+    /// line feed at the end. Nothing is appended unless the verdict is `.routed` or `.split`.
     package func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout [UInt8]) -> Verdict {
         fields.startEvent()
-        let view = EventView(json: batch.json(of: event), index: event.index, fields: fields)
-        guard event.length >= 2 else { return .rejected(reason: Self.unreadable) }
+        guard event.length >= 2 else { return .rejected(reason: StageRunner.unreadable) }
+        let view = EventView(
+            json: batch.json(of: event), index: event.index, fields: fields,
+            moment: EventMoment(position: event.position, receivedAt: event.receivedAt))
+        var parts = Parts(output)
+        if pipeline.isEmpty {
+            decide(view, into: &output, &parts)
+        } else {
+            var runner = pipelineRunner.take()
+            defer { pipelineRunner = runner.take() }
+            switch runner?.run(pipeline[...], view) {
+            case .done?, nil: break
+            case .dropped(let name)?: return .filtered(reason: name)
+            case .rejected(let reason)?: return .rejected(reason: reason)
+            }
+            guard let runner else { return .rejected(reason: StageRunner.unreadable) }
+            for k in 0..<runner.texts.count {
+                fields.startEvent()
+                let json = runner.texts.bytes.span.extracting(runner.texts.range(of: k))
+                decide(runner.view(json, view), into: &output, &parts)
+            }
+        }
+        return parts.verdict(&output)
+    }
+
+    /// The first route that takes it, and what is behind that.
+    private func decide(_ view: borrowing EventView, into output: inout [UInt8], _ parts: inout Parts) {
         var taken: Int?
         for i in filters.indices where filters[i].matches(view) {
             taken = i
             break
         }
-        guard !fields.isUnreadable else { return .rejected(reason: Self.unreadable) }
-        guard let taken else { return .filtered(reason: "no_route") }
-        if event.index.flags.contains(.hasIntegrations), !integrations.allow(view) {
-            return .filtered(reason: "integrations")
-        }
-        return apply(chains[taken].stages, view, event.position, into: &output)
-    }
-
-    private static let unreadable = "the event's bytes are not the JSON that was accepted"
-
-    private func apply(
-        _ stages: [RouteStage], _ view: borrowing EventView, _ position: UInt64, into output: inout [UInt8]
-    ) -> Verdict {
-        let start = output.count
-        var outcome: RouteStage.Outcome
-        if stages.count == 1 {
-            outcome = stages[0].apply(
-                view, messageID: MessageID.derived(journal: journal, position: position), into: &output)
+        if fields.isUnreadable { return parts.reject(StageRunner.unreadable) }
+        guard let taken else { return parts.filter("no_route") }
+        if view.index.flags.contains(.hasIntegrations), !integrations.allow(view) { return parts.filter("integrations") }
+        var stages = chains[taken].stages[...]
+        let end: End
+        if let mapping {
+            end = .mapping(mapping)
+        } else if case .edits(let last)? = stages.popLast() {
+            end = .edits(last)
         } else {
-            outcome = applyInTurn(stages, view, position, into: &output)
+            preconditionFailure("without a mapping, what is behind a route ends in edits")
         }
-        if fields.isUnreadable {
-            output.removeLast(output.count - start)
-            return .rejected(reason: Self.unreadable)
+        guard !stages.isEmpty, var runner = runner.take() else { return write(view, end, into: &output, &parts) }
+        defer { self.runner = runner }
+        switch runner.run(stages, view) {
+        case .done: break
+        case .dropped(let name): return parts.filter(name)
+        case .rejected(let reason): return parts.reject(reason)
         }
-        switch outcome {
-        case .written(let messageID): return .routed(messageID: messageID)
-        case .unwanted: return .filtered(reason: "where")
-        case .failed(let error): return .rejected(reason: error.description)
+        for k in 0..<runner.texts.count {
+            fields.startEvent()
+            let json = runner.texts.bytes.span.extracting(runner.texts.range(of: k))
+            write(runner.view(json, view), end, into: &output, &parts)
         }
     }
 
-    /// Each stage reads what the one before has written.
-    private func applyInTurn(
-        _ stages: [RouteStage], _ view: borrowing EventView, _ position: UInt64, into output: inout [UInt8]
-    ) -> RouteStage.Outcome {
-        // Out of the class and back, so that nothing else can reach them meanwhile.
-        var current: [UInt8] = []
-        var next: [UInt8] = []
-        swap(&current, &draft)
-        swap(&next, &nextDraft)
-        defer {
-            swap(&current, &draft)
-            swap(&next, &nextDraft)
-        }
-        current.removeAll(keepingCapacity: true)
-        var outcome = stages[0].apply(view, messageID: nil, into: &current)
-        for i in 1..<stages.count {
-            guard case .written = outcome, !fields.isUnreadable else { return outcome }
-            fields.startEvent()
-            if i == stages.count - 1 {
-                outcome = apply(
-                    stages[i], current.span, view.index.kind,
-                    MessageID.derived(journal: journal, position: position), into: &output)
-            } else {
-                next.removeAll(keepingCapacity: true)
-                outcome = apply(stages[i], current.span, view.index.kind, nil, into: &next)
-                swap(&current, &next)
+    /// What writes the destination's bytes: the last edits themselves, or the mapping behind them all.
+    private enum End {
+        case edits(EditStage)
+        case mapping(MappingProgram)
+    }
+
+    private func write(_ view: borrowing EventView, _ end: End, into output: inout [UInt8], _ parts: inout Parts) {
+        parts.begin(&output)
+        let start = output.count
+        // The second and later events that one became get ids of their own.
+        switch end {
+        case .edits(let stage):
+            let outcome = stage.apply(
+                view,
+                messageID: MessageID.derived(journal: journal, position: view.moment.position) + parts.suffix,
+                into: &output)
+            switch outcome {
+            case .written(let messageID): parts.finish(start..<output.count, messageID)
+            case .dropped(let name): parts.filter(name)
+            case .rejected(let reason): parts.reject(reason)
+            }
+        case .mapping(let program):
+            switch program.write(view, suffix: parts.suffix, into: &output) {
+            case .written(let messageID): parts.finish(start..<output.count, messageID)
+            case .nothing: parts.filter("mapping")
+            case .tooLarge: parts.reject("mapping: what it makes of the event has more than \(program.limit) bytes (max_event_size)")
             }
         }
-        return outcome
+        if fields.isUnreadable { parts.reject(StageRunner.unreadable) }
+    }
+}
+
+/// What has come of one event so far. In the common case, one event of one, it allocates nothing.
+private struct Parts {
+    private let start: Int
+    private var first: DestinationRouter.Part?
+    private var others: [DestinationRouter.Part] = []
+    private var filtered: String?
+    private var rejected: String?
+
+    init(_ output: [UInt8]) { start = output.count }
+
+    var suffix: String { first == nil ? "" : ":\(others.count + 1)" }
+
+    /// Another event is about to be appended.
+    mutating func begin(_ output: inout [UInt8]) {
+        guard let first else { return }
+        let end = others.last?.json.upperBound ?? first.json.upperBound
+        if output.count == end { output.append(UInt8(ascii: "\n")) }
     }
 
-    /// A stage behind the first one.
-    private func apply(
-        _ stage: RouteStage, _ json: Span<UInt8>, _ kind: EventKind, _ messageID: @autoclosure () -> String?,
-        into output: inout [UInt8]
-    ) -> RouteStage.Outcome {
-        let view = EventView(json: json, index: index(of: json, kind), fields: fields)
-        return stage.apply(view, messageID: messageID(), into: &output)
+    mutating func finish(_ json: Range<Int>, _ messageID: Range<Int>) {
+        let part = DestinationRouter.Part(json: json, messageID: messageID)
+        if first == nil { first = part } else { others.append(part) }
     }
 
-    /// The index of an event that was edited.
-    private func index(of json: Span<UInt8>, _ kind: EventKind) -> EventIndex {
-        var index = EventIndex(kind: kind)
-        for (field, path) in zip(IndexedField.allCases, indexedPaths) {
-            let value = fields.value(path, in: json)
-            guard value.type == .string || value.type == .escapedString else { continue }
-            field.set(value.slice, escaped: value.type == .escapedString, in: &index)
-        }
-        return index
+    mutating func filter(_ reason: String) { filtered = filtered ?? reason }
+    mutating func reject(_ reason: String) { rejected = rejected ?? reason }
+
+    /// One event that is rejected takes the others, which came of the same, with it.
+    func verdict(_ output: inout [UInt8]) -> DestinationRouter.Verdict {
+        let end = rejected == nil ? (others.last ?? first)?.json.upperBound ?? start : start
+        if output.count > end { output.removeLast(output.count - end) }
+        if let rejected { return .rejected(reason: rejected) }
+        guard let first else { return .filtered(reason: filtered ?? "no_route") }
+        return others.isEmpty ? .routed(messageID: first.messageID) : .split([first] + others)
     }
 }

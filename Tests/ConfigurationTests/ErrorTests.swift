@@ -41,7 +41,6 @@ import Testing
         ("file: /d/out\nretry: { initial: 10m }", "retry.initial (10m) is longer than retry.max (5m)"),
         ("file: /d/out\nstart: yesterday", "\"yesterday\" is not now, earliest or a time"),
         ("file: /d/out\nstart: 2026-02-29", "\"2026-02-29\" is not now, earliest or a time"),
-        ("file: /d/out\nmapping: {}", "\"mapping\" is not supported by this version"),
         ("preset: mixpanel", "\"preset\" is not supported by this version"),
         ("file:", "\"file\" has no value"),
         ("file: \"/d/o\\0ut\"", "a control character in \"file\""),
@@ -88,10 +87,10 @@ import Testing
         ("where:", "\"where\" has no value"),
         ("where: [a]", "\"where\" has to be a filter, not a list"),
         ("transforms: { set: { a: 1 } }", "\"transforms\" has to be a list of transforms, not a map"),
-        ("transforms: [ drop: [a] ]", "the transform \"drop\" is not supported by this version"),
+        ("transforms: [ lua: x ]", "unknown transform \"lua\""),
         ("transforms: [ sett: { a: 1 } ]", "unknown transform \"sett\""),
         ("transforms: [ { where: true } ]", "a transform without a name"),
-        ("transforms: [ { set: 5 } ]", "\"set\" has to be a map of paths and values, not a single value"),
+        ("transforms: [ { set: 5 } ]", "\"set\" has to be a map of paths of fields, each with a value, not a single value"),
         ("transforms: [ { set: { a: !secret x } } ]", "a secret is not allowed here"),
     ])
     func `a route's mistakes`(_ lines: String, _ message: String) {

@@ -7,6 +7,7 @@ private let journal: [UInt8] = (0..<16).map { UInt8($0) }
 /// What became of an event.
 private enum Result: Equatable {
     case routed(String, messageID: String)
+    case split([[String]])
     case filtered(String)
     case rejected(String)
 }
@@ -29,6 +30,8 @@ private func route(
         switch verdict {
         case .routed(let place):
             results.append(.routed(text, messageID: String(decoding: output[place], as: UTF8.self)))
+        case .split(let parts):
+            results.append(.split(parts.map { [$0.json, $0.messageID].map { String(decoding: output[$0], as: UTF8.self) } }))
         case .filtered(let reason):
             #expect(text.isEmpty)
             results.append(.filtered(reason))
@@ -42,7 +45,18 @@ private func route(
 }
 
 private func set(_ members: (String, JSONValue)..., where condition: Filter = .always) throws -> Transform {
-    Transform(.set(try SetTransform(members.map { JSONValue.Member($0.0, $0.1) })), where: condition)
+    try transform("set", members.map { ($0.0, $0.1) }, where: condition)
+}
+
+/// A transform as the configuration would make it of a map.
+private func transform(
+    _ name: String, _ members: [(String, JSONValue)], where condition: Filter = .always
+) throws -> Transform {
+    let entries = try members.map { key, value in
+        SettingValue.MapEntry(
+            key: key, path: try FieldPath(parsing: key), value: .template(try ValueTemplate(value, keys: [])))
+    }
+    return try #require(TransformCatalogue.declaration(of: name)).transform(.map(entries), where: condition)
 }
 
 private func everything(_ transforms: Transform...) -> [DestinationRouter.Route] {
@@ -295,35 +309,37 @@ struct SetTests {
     }
 
     @Test("Whatever is wrong is told at once, each at its key")
-    func errors() throws {
-        let errors = try #require(throws: TransformErrors.self) {
-            try SetTransform([
-                .init("type", .string("page")), .init("a..b", .integer(1)), .init("c", .string("{{ event }")),
-                .init("d", .list([.integer(1), .string("$.x y")])), .init("e", .object([.init("$path", .string("x"))])),
-                .init("f", .double(.infinity)), .init("g.h", .null), .init("g", .null), .init("messageId.x", .null),
-            ])
-        }
-        func row(_ keys: [String], _ isKey: Bool, _ column: Int, _ length: Int, _ message: String) -> String {
-            "\(keys.joined(separator: "/")) \(isKey) \(column)+\(length) \(message)"
-        }
+    func errors() {
         #expect(
-            errors.errors.map { row($0.keys, $0.isKey, $0.fault.column, $0.fault.length, $0.fault.message) } == [
-                row(["type"], true, 0, 4, "the kind of an event cannot be changed"),
-                row(["a..b"], true, 2, 1, "a field name was expected here, found ."),
-                row(["c"], false, 0, 10, "}} was expected behind this path"),
-                row(["d", "1"], false, 3, 1, "a space was not expected here"),
-                row(["e", "$path"], true, 0, 5, "$path is not known here"),
-                row(["f"], false, 0, 0, "JSON has no number inf"),
-                row(["g"], true, 0, 1, "g and g.h overlap"),
-                row(["messageId.x"], true, 0, 11, "messageId is a string; nothing can be set inside it"),
-            ])
+            messages(
+                """
+                - set:
+                    type: page
+                    a..b: 1
+                    c: "{{ event }"
+                    d: [1, $.x y]
+                    e: { $path: x }
+                    f: .inf
+                    g.h: null
+                    g: null
+                    messageId.x: null
+                """) == [
+                    "9:11 the kind of an event cannot be changed",
+                    "10:11 a field name was expected here, found .",
+                    "11:15 }} was expected behind this path",
+                    "12:21 a space was not expected here",
+                    "13:16 $path is not known here",
+                    "14:14 \".inf\" has no value in JSON",
+                    "16:11 g and g.h overlap",
+                    "17:11 messageId is a string; nothing can be set inside it",
+                ])
     }
 
     @Test("A value nested without end is refused")
     func deep() throws {
         var value = JSONValue.integer(1)
         for _ in 0..<40 { value = .list([value]) }
-        let errors = try #require(throws: TransformErrors.self) { try SetTransform([.init("a", value)]) }
-        #expect(errors.errors.first?.fault.message == "this value is nested deeper than 32 levels")
+        let error = try #require(throws: TransformError.self) { try ValueTemplate(value, keys: []) }
+        #expect(error.fault.message == "this value is nested deeper than 32 levels")
     }
 }

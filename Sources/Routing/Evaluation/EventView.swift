@@ -6,13 +6,15 @@ struct EventView: ~Escapable {
     let json: Span<UInt8>
     let index: EventIndex
     let fields: EventFields
+    let moment: EventMoment
 
     @_lifetime(copy json)
     @inline(__always)
-    init(json: Span<UInt8>, index: EventIndex, fields: EventFields) {
+    init(json: Span<UInt8>, index: EventIndex, fields: EventFields, moment: EventMoment = EventMoment()) {
         self.json = json
         self.index = index
         self.fields = fields
+        self.moment = moment
     }
 
     @inline(__always)
@@ -22,6 +24,14 @@ struct EventView: ~Escapable {
     @_lifetime(copy self)
     @inline(__always)
     func bytes(_ slice: Slice) -> Span<UInt8> { json.extracting(slice.range) }
+}
+
+/// Where and when an event came in: the same each time it is read.
+struct EventMoment: BitwiseCopyable, Sendable {
+    /// In the journal.
+    var position: UInt64 = 0
+    /// Nanoseconds since 1970-01-01 UTC.
+    var receivedAt: Int64 = 0
 }
 
 /// The fields whose place the event's index knows, so that nothing has to be read for them.

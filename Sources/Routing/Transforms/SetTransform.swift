@@ -4,58 +4,40 @@ import Events
 /// value. One that is there is replaced where it stands; one that is missing is added at the end
 /// of its object, and so are objects on the way to it (`null` counts as missing there). A field
 /// inside something that is no object, or an item that a list does not have, rejects the event.
-package struct SetTransform: Sendable, Equatable {
-    struct Assignment: Sendable, Equatable {
-        var path: FieldPath
-        var value: ValueTemplate
-    }
+struct SetTransform: EditingTransform {
+    static let declaration = TransformDeclaration.value(
+        "set", SetTransform(), \.assignments, .paths(to: .template),
+        example: #"set: { properties.plan: pro, context.page: "{{ properties.url }}" }"#,
+        "gives fields a value: a literal, a field ($.path) or a text with fields in it")
 
-    let assignments: [Assignment]
+    var assignments: [PathSetting<ValueTemplate>] = []
 
-    /// - Parameter members: paths (as in filters) and their values, in the order written. What a
-    ///   value may be: `ValueTemplate`.
-    package init(_ members: [JSONValue.Member]) throws(TransformErrors) {
-        var assignments: [Assignment] = []
-        var errors: [TransformError] = []
-        if members.isEmpty {
-            let fault = FilterError(0..<0, "set has nothing to set", hint: "write set: { field: value }")
-            errors.append(TransformError(keys: [], isKey: false, fault: fault))
-        }
-        for member in members {
-            var path: FieldPath?
-            do {
-                let parsed = try FieldPath(parsing: member.name)
-                try Self.check(parsed, member.name, assignments)
-                path = parsed
-            } catch {
-                errors.append(TransformError(keys: [member.name], isKey: true, fault: error))
-            }
-            do {
-                let value = try ValueTemplate(member.value, keys: [member.name])
-                if let path { assignments.append(Assignment(path: path, value: value)) }
-            } catch {
-                errors.append(error)
-            }
-        }
-        guard errors.isEmpty else { throw TransformErrors(errors: errors) }
-        self.assignments = assignments
-    }
-
-    private static func check(_ path: FieldPath, _ text: String, _ others: [Assignment]) throws(FilterError) {
-        let whole = 0..<text.utf8.count
-        if path.segments[0] == "type" {
-            throw FilterError(whole, "the kind of an event cannot be changed")
-        }
-        if path.segments[0] == "messageId", path.segments.count > 1 {
-            throw FilterError(whole, "messageId is a string; nothing can be set inside it")
-        }
-        if let other = others.first(where: { $0.path.overlaps(path) }) {
-            throw FilterError(
-                whole, other.path == path ? "\(path) is set twice" : "\(path) and \(other.path) overlap",
-                hint: "set one of the two in a transform of its own; transforms apply in order")
-        }
-    }
+    func check() -> [TransformError] { PathRules.errors(writing: assignments.map { ($0.key, $0.path) }, verb: "set") }
 
     var writes: [FieldPath] { assignments.map(\.path) }
     var reads: [FieldPath] { assignments.flatMap { $0.value.paths } }
+
+    func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
+        let bound = assignments.map { (node: binding.node($0.path), value: ValueWriter($0.value, &binding.table)) }
+        let constants: [ConstantMember] = assignments.compactMap {
+            guard case .constant(let json) = $0.value, $0.path.segments.count == 1 else { return nil }
+            return binding.constantMember($0.path, json)
+        }
+        return Editor(bound, constants: constants.count == bound.count ? constants : nil)
+    }
+
+    private final class Editor: EventEditor {
+        let assignments: [(node: Int, value: ValueWriter)]
+        let constantMembers: [ConstantMember]?
+
+        init(_ assignments: [(node: Int, value: ValueWriter)], constants: [ConstantMember]?) {
+            self.assignments = assignments
+            constantMembers = constants
+        }
+
+        func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
+            for (node, value) in assignments { overlay.set(node, value, view) }
+            return .keep
+        }
+    }
 }

@@ -1,36 +1,89 @@
 import Events
 
 /// One entry of a `transforms:` list, found valid. Immutable; any thread.
-///
-/// A new kind of transform is a type in a file of its own and a case here. It says what it reads
-/// and writes, and gives a step that puts its edits into the overlay.
-package struct Transform: Sendable, Equatable {
-    package enum Operation: Sendable, Equatable {
-        case set(SetTransform)
-    }
-
-    package var operation: Operation
+package struct Transform: Sendable {
+    /// What its drops and errors are counted and reported under.
+    package let name: String
+    let definition: any TransformDefinition
     /// Its own `where:`; events that it does not take pass unchanged.
     package var condition: Filter
 
-    package init(_ operation: Operation, where condition: Filter = .always) {
-        self.operation = operation
+    init(name: String, definition: any TransformDefinition, condition: Filter = .always) {
+        self.name = name
+        self.definition = definition
         self.condition = condition
     }
+}
 
-    /// Every path whose value decides about the outcome.
-    var reads: [FieldPath] {
-        switch operation {
-        case .set(let set): condition.expression.paths + set.reads
-        }
-    }
+/// A kind of transform: a struct with what was configured. It also conforms to one of the two
+/// protocols below, and stands in `TransformCatalogue`.
+protocol TransformDefinition: Sendable {
+    static var declaration: TransformDeclaration { get }
+    /// What is wrong that the types of its settings cannot say.
+    func check() -> [TransformError]
+}
 
-    /// Every path that it may change.
-    var writes: [FieldPath] {
-        switch operation {
-        case .set(let set): set.writes
-        }
-    }
+extension TransformDefinition {
+    func check() -> [TransformError] { [] }
+}
+
+/// One that changes fields it can name beforehand, or only decides whether the event goes on. Those
+/// that do not touch each other's fields share one reading and one writing of the event.
+protocol EditingTransform: TransformDefinition {
+    /// Every path whose value it looks at.
+    var reads: [FieldPath] { get }
+    /// Every path that it may set, remove or rename.
+    var writes: [FieldPath] { get }
+    func makeEditor(_ binding: inout StageBinding) -> any EventEditor
+}
+
+/// One that may change anything, or make several events of one.
+protocol RewritingTransform: TransformDefinition {
+    func makeRewriter(_ table: inout PathTable) -> any EventRewriter
+}
+
+/// An editing transform at work, in one stage of one destination. One thread. What it keeps from
+/// event to event is bounded, and answers alike when a position of the journal is read again.
+protocol EventEditor: AnyObject {
+    func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome
+    /// If all it ever does is to set these members of the event itself.
+    var constantMembers: [ConstantMember]? { get }
+}
+
+extension EventEditor {
+    var constantMembers: [ConstantMember]? { nil }
+}
+
+/// A member of the event itself whose value is known beforehand.
+struct ConstantMember {
+    /// Of its value, in the path table.
+    var path: Int
+    /// As a JSON string, and the colon.
+    var key: [UInt8]
+    var json: [UInt8]
+}
+
+/// A rewriting transform at work. One thread; state as an editor's.
+protocol EventRewriter: AnyObject {
+    /// Appends the events that it makes of this one, none, one or several, to `output`. One that is
+    /// left as it is costs no copy: `.unchanged`.
+    func rewrite(_ view: borrowing EventView, into output: inout EventTexts) -> RewriteOutcome
+}
+
+enum TransformOutcome: Equatable {
+    case keep
+    /// Counted under the transform's name.
+    case drop
+    /// To the dead letters, with this reason; the transform's name is put before it.
+    case reject(String)
+}
+
+enum RewriteOutcome: Equatable {
+    case unchanged
+    /// What was appended goes on; if it is nothing, the event is dropped.
+    case rewritten
+    /// As `TransformOutcome.reject`.
+    case reject(String)
 }
 
 /// What is wrong with a transform, and at which of its keys.
@@ -46,6 +99,12 @@ package struct TransformError: Error, Sendable, Equatable {
         self.keys = keys
         self.isKey = isKey
         self.fault = fault
+    }
+
+    /// Of a whole key or value.
+    init(_ keys: [String], isKey: Bool = false, _ message: String, hint: String? = nil) {
+        let length = isKey ? keys.last?.utf8.count ?? 0 : 0
+        self.init(keys: keys, isKey: isKey, fault: FilterError(0..<length, message, hint: hint))
     }
 }
 

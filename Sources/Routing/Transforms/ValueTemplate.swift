@@ -8,7 +8,7 @@ import Events
 ///   null leaves nothing, numbers and booleans are spelled out, lists and objects are their JSON;
 /// - lists and objects of all these; members that come to nothing vanish;
 /// - `{ $literal: … }`: the value as it stands, also where it looks like one of the above.
-indirect enum ValueTemplate: Sendable, Equatable {
+package indirect enum ValueTemplate: Sendable, Equatable {
     /// JSON text.
     case constant([UInt8])
     case field(FieldPath)
@@ -16,13 +16,13 @@ indirect enum ValueTemplate: Sendable, Equatable {
     case list([ValueTemplate])
     case object([Member])
 
-    enum Piece: Sendable, Equatable {
+    package enum Piece: Sendable, Equatable {
         /// Contents of a JSON string, escapes and all.
         case literal([UInt8])
         case field(FieldPath)
     }
 
-    struct Member: Sendable, Equatable {
+    package struct Member: Sendable, Equatable {
         /// The name as a JSON string, and the colon.
         var key: [UInt8]
         var value: ValueTemplate
@@ -32,7 +32,7 @@ indirect enum ValueTemplate: Sendable, Equatable {
     static let maximumDepth = 32
 
     /// - Parameter keys: where the value stands, for errors.
-    init(_ value: JSONValue, keys: [String]) throws(TransformError) {
+    package init(_ value: JSONValue, keys: [String]) throws(TransformError) {
         func fail(_ fault: FilterError) -> TransformError { TransformError(keys: keys, isKey: false, fault: fault) }
         guard keys.count <= Self.maximumDepth else {
             throw fail(FilterError(0..<0, "this value is nested deeper than \(Self.maximumDepth) levels"))

@@ -1,0 +1,65 @@
+/// A kind of transform, said once: what it is called, what may be written for it, what it is for.
+/// Reading it from a configuration, checking it, documenting it and a JSON Schema all come from
+/// here; nothing else knows one transform from another.
+package struct TransformDeclaration: Sendable {
+    package let name: String
+    /// One line.
+    package let summary: String
+    /// As it may stand in a `transforms:` list.
+    package let example: String
+    package let shape: SettingShape
+    let make: @Sendable (SettingValue) -> any TransformDefinition
+
+    /// The transform that a value of `shape` asks for.
+    /// - Throws: what the shape cannot say, at the keys of the value.
+    package func transform(_ value: SettingValue, where condition: Filter = .always) throws(TransformErrors) -> Transform {
+        let definition = make(value)
+        let errors = definition.check()
+        guard errors.isEmpty else { throw TransformErrors(errors: errors) }
+        return Transform(name: name, definition: definition, condition: condition)
+    }
+
+    /// A transform with keys: `hash: { paths: [userId], key: !secret pii }`.
+    /// - Parameters:
+    ///   - prototype: has the defaults.
+    ///   - shorthand: the key that a value stands for which is no map: `hash: [userId]`.
+    static func keys<Definition: TransformDefinition>(
+        _ name: String, _ prototype: Definition, shorthand: String? = nil, _ settings: [Setting<Definition>],
+        example: String, _ summary: String
+    ) -> TransformDeclaration {
+        TransformDeclaration(
+            name: name, summary: summary, example: example,
+            shape: .record(settings.map { $0.describe(prototype) }, shorthand: shorthand),
+            make: { value in
+                var definition = prototype
+                guard case .record(let values) = value else { return definition }
+                for setting in settings {
+                    if let value = values[setting.name] { setting.assign(value, &definition) }
+                }
+                return definition
+            })
+    }
+
+    /// A transform that is all one value: `rename: { properties.revenue: amount }`.
+    static func value<Definition: TransformDefinition, Value>(
+        _ name: String, _ prototype: Definition, _ path: any WritableKeyPath<Definition, Value> & Sendable,
+        _ type: SettingType<Value>, example: String, _ summary: String
+    ) -> TransformDeclaration {
+        TransformDeclaration(
+            name: name, summary: summary, example: example, shape: type.shape,
+            make: { value in
+                var definition = prototype
+                if let value = type.decode(value) { definition[keyPath: path] = value }
+                return definition
+            })
+    }
+}
+
+/// Every kind of transform there is.
+package enum TransformCatalogue {
+    package static let all: [TransformDeclaration] = [
+        SetTransform.declaration
+    ]
+
+    package static func declaration(of name: String) -> TransformDeclaration? { all.first { $0.name == name } }
+}

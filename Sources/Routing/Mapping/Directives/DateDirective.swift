@@ -1,0 +1,75 @@
+import Events
+
+extension Directive {
+    static let date = Directive(
+        "$date",
+        .arguments(
+            [
+                Argument("value", .value, required: true, "a time as RFC 3339 writes it"),
+                Argument(
+                    "format", .choice(DateNode.Format.allCases.map(\.rawValue)), default: "rfc3339",
+                    "how it is to be written; epoch_… is a whole number"),
+            ], shorthand: "value"), "a time in another form; nothing if it is none"
+    ) { arguments throws(DirectiveFault) in
+        DateNode(
+            value: try arguments.required("value"),
+            format: arguments.text("format").flatMap(DateNode.Format.init(rawValue:)) ?? .rfc3339)
+    }
+}
+
+private struct DateNode: MappingNode {
+    enum Format: String, CaseIterable, Sendable {
+        case rfc3339, date, epoch_seconds, epoch_milliseconds, epoch_microseconds, epoch_nanoseconds
+    }
+
+    let value: any MappingNode
+    let format: Format
+
+    func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool {
+        guard let time = scope.time(value) else { return isNull(scope, &output) }
+        switch format {
+        case .rfc3339: append(time, count: .max, to: &output)
+        case .date: append(time, count: 10, to: &output)
+        case .epoch_seconds: append(time, per: 1_000_000_000, to: &output)
+        case .epoch_milliseconds: append(time, per: 1_000_000, to: &output)
+        case .epoch_microseconds: append(time, per: 1_000, to: &output)
+        case .epoch_nanoseconds: append(time, per: 1, to: &output)
+        }
+        return true
+    }
+
+    private func isNull(_ scope: borrowing MappingScope, _ output: inout [UInt8]) -> Bool {
+        var text = scope.run.takeBuffer()
+        defer { scope.run.giveBack(&text) }
+        guard scope.read(value, into: &text) == .null else { return false }
+        output.append(contentsOf: text.span)
+        return true
+    }
+
+    private func append(_ time: Int64, count: Int, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\""))
+        let start = output.count
+        Timestamp.append(time, to: &output)
+        if output.count - start > count { output.removeLast(output.count - start - count) }
+        output.append(UInt8(ascii: "\""))
+    }
+
+    /// Rounded down, so that times before 1970 are in order as well.
+    private func append(_ time: Int64, per unit: Int64, to output: inout [UInt8]) {
+        let (quotient, remainder) = time.quotientAndRemainder(dividingBy: unit)
+        output.appendDecimal(remainder < 0 ? quotient - 1 : quotient)
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func appendDecimal(_ value: Int64) {
+        if value < 0 { append(UInt8(ascii: "-")) }
+        let start = count
+        var rest = value.magnitude
+        repeat {
+            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
+        } while rest > 0
+        self[start...].reverse()
+    }
+}

@@ -1,0 +1,78 @@
+import Events
+
+extension Directive {
+    static let flatten = Directive(
+        "$flatten",
+        .arguments(
+            [
+                Argument("value", .value, required: true, "the object; anything else stays as it is"),
+                Argument("separator", .text, default: "\".\"", "what stands between the names"),
+                Argument("omitArrays", .flag, default: "false", "lists stay as they are; else items get their numbers as names"),
+            ], shorthand: "value"), "an object without objects in it: names joined"
+    ) { arguments throws(DirectiveFault) in
+        var separator: [UInt8] = []
+        JSONText.appendContents((arguments.text("separator") ?? ".").utf8.span, to: &separator)
+        return FlattenNode(
+            value: try arguments.required("value"), separator: separator,
+            keepsLists: arguments.flag("omitArrays") ?? false)
+    }
+}
+
+private struct FlattenNode: MappingNode {
+    /// What lies deeper stays as it is.
+    static let maximumDepth = 128
+
+    let value: any MappingNode
+    let separator: [UInt8]
+    let keepsLists: Bool
+
+    func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool {
+        var json = scope.run.takeBuffer()
+        defer { scope.run.giveBack(&json) }
+        let type = scope.readJSON(value, into: &json)
+        guard type == .object || type == .array && !keepsLists else {
+            output.append(contentsOf: json.span)
+            return type != .missing
+        }
+        var members = scope.run.takeMembers()
+        var name = scope.run.takeBuffer()
+        defer {
+            scope.run.giveBack(&members)
+            scope.run.giveBack(&name)
+        }
+        flatten(FieldValue(of: json.span), of: json.span, depth: 0, name: &name, into: &members, scope.run)
+        members.write(to: &output)
+        return true
+    }
+
+    private func flatten(
+        _ value: FieldValue, of json: Span<UInt8>, depth: Int, name: inout [UInt8], into members: inout MemberList,
+        _ run: MappingRun
+    ) {
+        guard let range = value.json, run.allows(members.bytes.count) else { return }
+        let isOpened = value.type == .object || value.type == .array && !keepsLists
+        var cursor = ListCursor(range)
+        var count = 0
+        if isOpened, depth < Self.maximumDepth {
+            let length = name.count
+            while true {
+                var item: FieldValue?
+                if depth > 0 { name.append(contentsOf: separator.span) }
+                if value.type == .object {
+                    let member = cursor.nextMember(in: json)
+                    if let member { MemberList.appendName(member.name, of: json, to: &name) }
+                    item = member?.value
+                } else {
+                    item = cursor.next(in: json)
+                    name.append(contentsOf: "\(count)".utf8)
+                }
+                if let item { flatten(item, of: json, depth: depth + 1, name: &name, into: &members, run) }
+                name.removeLast(name.count - length)
+                guard item != nil else { break }
+                count += 1
+            }
+        }
+        // Empty ones are kept, so that nothing gets lost.
+        if count == 0, depth > 0 { members.add(name, json.extracting(range)) }
+    }
+}

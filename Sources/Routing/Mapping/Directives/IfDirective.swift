@@ -1,0 +1,56 @@
+import Events
+
+extension Directive {
+    static let `if` = Directive(
+        "$if",
+        .arguments([
+            Argument("exists", .value, "the condition: this value is there, and is not null"),
+            Argument("blank", .value, "the condition: this value is missing, null or empty text"),
+            Argument("then", .value, "the value if the condition holds; without it: nothing"),
+            Argument("else", .value, "the value if it does not; without it: nothing"),
+        ]), "one of two values"
+    ) { arguments throws(DirectiveFault) in
+        let (exists, blank) = (arguments.value("exists"), arguments.value("blank"))
+        guard let condition = exists ?? blank, exists == nil || blank == nil else {
+            throw DirectiveFault(
+                message: exists == nil ? "$if needs a condition" : "$if has two conditions",
+                hint: "give it one of exists and blank")
+        }
+        let (then, otherwise) = (arguments.value("then"), arguments.value("else"))
+        guard then != nil || otherwise != nil else {
+            throw DirectiveFault(message: "$if has no value to give", hint: "add then:, else: or both")
+        }
+        return IfNode(condition: condition, isBlank: exists == nil, then: then, otherwise: otherwise)
+    }
+}
+
+private struct IfNode: MappingNode {
+    let condition: any MappingNode
+    /// The condition is `blank`, not `exists`.
+    let isBlank: Bool
+    let then: (any MappingNode)?
+    let otherwise: (any MappingNode)?
+
+    func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool {
+        (holds(scope) ? then : otherwise)?.write(scope, to: &output) ?? false
+    }
+
+    private func holds(_ scope: borrowing MappingScope) -> Bool {
+        if case .path(let path) = condition.field {
+            let value = scope.value(path)
+            return holds(value.type, isEmpty: value.slice.length == 0)
+        }
+        var text = scope.run.takeBuffer()
+        defer { scope.run.giveBack(&text) }
+        let type = scope.read(condition, into: &text)
+        return holds(type, isEmpty: text.isEmpty)
+    }
+
+    private func holds(_ type: FieldType, isEmpty: Bool) -> Bool {
+        switch type {
+        case .missing, .null: isBlank
+        case .string, .escapedString: isBlank ? isEmpty : true
+        default: !isBlank
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import Events
+
+extension Directive {
+    static let json = Directive(
+        "$json",
+        .arguments([
+            Argument("mode", .choice(["encode", "decode"]), required: true, "encode: a value to text; decode: text to a value"),
+            Argument("value", .value, required: true, "the value; to decode, anything but text stays as it is"),
+        ]), "a value as JSON text, or the value that such a text has; nothing for text that is not JSON"
+    ) { arguments throws(DirectiveFault) in
+        let value = try arguments.required("value")
+        return arguments.text("mode") == "decode" ? JSONDecodeNode(value: value) : JSONEncodeNode(value: value)
+    }
+}
+
+private struct JSONEncodeNode: MappingNode {
+    let value: any MappingNode
+
+    func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool {
+        var json = scope.run.takeBuffer()
+        defer { scope.run.giveBack(&json) }
+        guard scope.readJSON(value, into: &json) != .missing else { return false }
+        let start = output.count
+        JSONText.appendString(json.span, to: &output)
+        // The encoding of an encoding may be twice as long, and so on.
+        return scope.run.allows(output.count - start)
+    }
+}
+
+private struct JSONDecodeNode: MappingNode {
+    let value: any MappingNode
+
+    func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool {
+        var text = scope.run.takeBuffer()
+        defer { scope.run.giveBack(&text) }
+        switch scope.read(value, into: &text) {
+        case .missing: return false
+        case .string, .escapedString: return JSONCompactor.append(text.span, to: &output)
+        default:
+            output.append(contentsOf: text.span)
+            return true
+        }
+    }
+}

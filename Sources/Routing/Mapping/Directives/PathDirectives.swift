@@ -1,0 +1,26 @@
+// Directives that say what a value is to be taken for. Without them, text is taken for a path if it
+// begins with `$.`, and for a template if it holds `{{`.
+
+extension Directive {
+    static let path = Directive("$path", taking: .text, "the value at a path; $ alone is all of it") {
+        value, keys, compiler in
+        text(value, "$path", keys, compiler).flatMap { compiler.path($0, at: keys) }
+    }
+
+    static let template = Directive("$template", taking: .text, "text with {{ path }} filled in") {
+        value, keys, compiler in
+        text(value, "$template", keys, compiler).flatMap { compiler.template($0, at: keys) }
+    }
+
+    static let literal = Directive("$literal", taking: .literal, "the value as it stands") { value, keys, compiler in
+        compiler.literal(value, at: keys)
+    }
+
+    private static func text(
+        _ value: MappingValue, _ name: String, _ keys: [String], _ compiler: MappingCompiler
+    ) -> String? {
+        if case .string(let text) = value { return text }
+        compiler.fail("\(name) takes text, not \(value.kind)", at: keys)
+        return nil
+    }
+}

@@ -1,0 +1,203 @@
+import Events
+
+/// Understands a mapping: text and structure here, directives by their declarations. Goes on after
+/// an error, so that all are found. One thread, one mapping.
+final class MappingCompiler {
+    /// Objects, lists and directives within one another.
+    static let maximumDepth = 32
+
+    /// The paths of each scope; number 0 is the event's.
+    private(set) var scopes = [PathTable()]
+    private(set) var secrets: [String] = []
+    private(set) var errors: [TransformError] = []
+    private var scope = 0
+
+    /// - Returns: nil if something is wrong with it, which is in `errors` then.
+    func compile(_ value: MappingValue, at keys: [String]) -> (any MappingNode)? {
+        guard keys.count < Self.maximumDepth else {
+            fail("a mapping is nested at most \(Self.maximumDepth) levels deep", at: keys)
+            return nil
+        }
+        switch value {
+        case .null, .bool, .number: return literal(value, at: keys)
+        case .string(let text): return string(text, at: keys)
+        case .secret(let name): return TemplateNode(pieces: [.field(secret(name))])
+        case .list(let items):
+            var nodes: [any MappingNode] = []
+            for (i, item) in items.enumerated() {
+                if let node = compile(item, at: keys + ["\(i)"]) { nodes.append(node) }
+            }
+            guard nodes.count == items.count else { return nil }
+            return nodes.allSatisfy { $0 is ConstantNode } ? literal(value, at: keys) : ListNode(items: nodes)
+        case .object(let members):
+            return object(members, at: keys)
+        }
+    }
+
+    /// Compiles what is run for another value than the event, and gives its scope's number.
+    func compileInner(_ value: MappingValue, at keys: [String]) -> (node: any MappingNode, scope: Int)? {
+        let outer = scope
+        scope = scopes.count
+        scopes.append(PathTable())
+        let inner = scope
+        defer { scope = outer }
+        return compile(value, at: keys).map { ($0, inner) }
+    }
+
+    /// The value as it stands.
+    func literal(_ value: MappingValue, at keys: [String]) -> (any MappingNode)? {
+        var json: [UInt8] = []
+        guard value.appendLiteral(to: &json) else {
+            fail("a secret is not allowed in what is taken as it stands", at: keys)
+            return nil
+        }
+        return ConstantNode(json: json)
+    }
+
+    // MARK: Errors
+
+    func fail(_ fault: FilterError, at keys: [String], isKey: Bool = false) {
+        errors.append(TransformError(keys: keys, isKey: isKey, fault: fault))
+    }
+
+    func fail(_ message: String, at keys: [String], isKey: Bool = false, hint: String? = nil) {
+        fail(FilterError(0..<0, message, hint: hint), at: keys, isKey: isKey)
+    }
+
+    // MARK: Text
+
+    private func string(_ text: String, at keys: [String]) -> (any MappingNode)? {
+        text.hasPrefix("$.") ? path(text, at: keys) : template(text, at: keys)
+    }
+
+    /// `$.a.b`, or `$` for all of it.
+    func path(_ text: String, at keys: [String]) -> (any MappingNode)? {
+        if text == "$" { return FieldNode(source: .whole) }
+        guard text.hasPrefix("$.") else {
+            fail("a path begins with \"$.\"", at: keys, hint: "write $.\(text)")
+            return nil
+        }
+        do {
+            return FieldNode(source: field(try FieldPath(parsing: String(text.dropFirst(2)))))
+        } catch {
+            fail(error.shifted(by: 2), at: keys)
+            return nil
+        }
+    }
+
+    func template(_ text: String, at keys: [String]) -> (any MappingNode)? {
+        do {
+            let pieces = try TemplateText.parse(text)
+            guard pieces.contains(where: { if case .path = $0 { true } else { false } }) else {
+                return literal(.string(text), at: keys)
+            }
+            return TemplateNode(
+                pieces: pieces.map { piece in
+                    switch piece {
+                    case .literal(let contents): .literal(contents)
+                    case .path(let path): .field(templateField(path))
+                    }
+                })
+        } catch {
+            fail(error, at: keys)
+            return nil
+        }
+    }
+
+    private func templateField(_ path: FieldPath) -> MappingField {
+        guard path.segments.count > 1, path.segments[0] == "secret" else { return field(path) }
+        return secret(path.segments.dropFirst().joined(separator: "."))
+    }
+
+    private func secret(_ name: String) -> MappingField {
+        if let known = secrets.firstIndex(of: name) { return .secret(known) }
+        secrets.append(name)
+        return .secret(secrets.count - 1)
+    }
+
+    private func field(_ path: FieldPath) -> MappingField {
+        guard scope == 0, path.segments.count == 1 else { return .path(scopes[scope].index(of: path)) }
+        switch path.segments[0] {
+        case "timestamp":
+            return .timestamp(
+                original: scopes[0].index(of: path), sentAt: scopes[0].index(of: FieldPath(["sentAt"])))
+        case "originalTimestamp": return .path(scopes[0].index(of: FieldPath(["timestamp"])))
+        case "receivedAt": return .receivedAt
+        case "messageId": return .messageID(scopes[0].index(of: path))
+        default: return .path(scopes[0].index(of: path))
+        }
+    }
+
+    // MARK: Objects
+
+    /// A name that begins with `$` is a directive's, which stands alone in its object. Services have
+    /// such names as well (`$insert_id`): among others, one that is no directive is a member, and `$$`
+    /// at the beginning of a name always stands for one `$`.
+    private func object(_ members: [MappingValue.Member], at keys: [String]) -> (any MappingNode)? {
+        let marked = members.filter { $0.name.hasPrefix("$") && !$0.name.hasPrefix("$$") }
+        if members.count == 1, let only = marked.first { return directive(only, at: keys) }
+        var isValid = true
+        let directives = marked.filter { Directive.named($0.name) != nil }
+        if let second = directives.dropFirst().first {
+            fail(
+                "two directives in one object: \(directives[0].name) and \(second.name)", at: keys + [second.name],
+                isKey: true, hint: "an object has one directive and nothing else; put one into the other, or use $merge")
+            isValid = false
+        } else if let only = directives.first {
+            fail(
+                "the directive \(only.name) stands alone in its object", at: keys + [only.name], isKey: true,
+                hint: "use $merge to join what it gives with other members; "
+                    + "a member of that name is written $\(only.name)")
+            isValid = false
+        }
+        for member in marked where Directive.named(member.name) == nil {
+            guard let nearest = Directive.nearest(member.name) else { continue }
+            unknown(member.name, nearest, at: keys)
+            isValid = false
+        }
+        var nodes: [ObjectNode.Member] = []
+        for member in members {
+            if let directive = Directive.named(member.name) {
+                _ = directive.read(member.value, at: keys + [member.name], self)
+                continue
+            }
+            guard let node = compile(member.value, at: keys + [member.name]) else { continue }
+            var key: [UInt8] = []
+            JSONText.appendString(Self.name(member.name), to: &key)
+            key.append(UInt8(ascii: ":"))
+            nodes.append(ObjectNode.Member(key: key, value: node))
+        }
+        guard isValid, nodes.count == members.count else { return nil }
+        return Self.folded(ObjectNode(members: nodes))
+    }
+
+    private static func name(_ text: String) -> String { text.hasPrefix("$$") ? String(text.dropFirst()) : text }
+
+    /// What holds no field is rendered once and for all.
+    private static func folded(_ object: ObjectNode) -> any MappingNode {
+        var json = [UInt8(ascii: "{")]
+        for (i, member) in object.members.enumerated() {
+            guard let constant = member.value as? ConstantNode else { return object }
+            if i > 0 { json.append(UInt8(ascii: ",")) }
+            json += member.key + constant.json
+        }
+        json.append(UInt8(ascii: "}"))
+        return ConstantNode(json: json)
+    }
+
+    private func directive(_ member: MappingValue.Member, at keys: [String]) -> (any MappingNode)? {
+        guard let directive = Directive.named(member.name) else {
+            unknown(member.name, Directive.nearest(member.name), at: keys)
+            return nil
+        }
+        return directive.read(member.value, at: keys + [member.name], self)
+    }
+
+    private func unknown(_ name: String, _ nearest: String?, at keys: [String]) {
+        let member = "a member of that name is written $\(name)"
+        fail(
+            "unknown directive \(name)", at: keys + [name], isKey: true,
+            hint: nearest.map { "did you mean \($0)? \(member)" }
+                ?? "the directives are \(Directive.all.map(\.name).joined(separator: ", ")); \(member)")
+    }
+}

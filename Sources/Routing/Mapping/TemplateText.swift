@@ -1,0 +1,45 @@
+import Events
+
+/// A text with `{{ path }}` in it, taken apart.
+enum TemplateText {
+    enum Piece: Sendable, Equatable {
+        /// Contents of a JSON string, escapes and all.
+        case literal([UInt8])
+        case path(FieldPath)
+    }
+
+    static func parse(_ text: String) throws(FilterError) -> [Piece] {
+        let bytes = Array(text.utf8)
+        var pieces: [Piece] = []
+        var literalStart = 0
+        func literal(upTo end: Int) {
+            guard end > literalStart else { return }
+            var escaped: [UInt8] = []
+            JSONText.appendContents(bytes.span.extracting(literalStart..<end), to: &escaped)
+            pieces.append(.literal(escaped))
+        }
+        var position = 0
+        while position + 1 < bytes.count {
+            guard bytes[position] == UInt8(ascii: "{"), bytes[position + 1] == UInt8(ascii: "{") else {
+                position += 1
+                continue
+            }
+            literal(upTo: position)
+            let opened = position
+            position += 2
+            while position < bytes.count, bytes[position] == 0x20 { position += 1 }
+            pieces.append(.path(try FieldPath.parse(bytes, from: &position)))
+            while position < bytes.count, bytes[position] == 0x20 { position += 1 }
+            guard position + 1 < bytes.count, bytes[position] == UInt8(ascii: "}"), bytes[position + 1] == UInt8(ascii: "}")
+            else {
+                throw FilterError(
+                    opened..<min(position + 1, bytes.count), "}} was expected behind this path",
+                    hint: "between {{ and }} stands one path, as in {{ properties.plan }}")
+            }
+            position += 2
+            literalStart = position
+        }
+        literal(upTo: bytes.count)
+        return pieces
+    }
+}

@@ -1,0 +1,105 @@
+import Events
+
+/// A run of editing transforms and filters whose edits are written together (`RouteChain`). One
+/// thread.
+final class EditStage {
+    enum Outcome {
+        /// Where the message id's contents lie in the output.
+        case written(messageID: Range<Int>)
+        /// By a filter (`where`) or a transform of this name.
+        case dropped(by: String)
+        case rejected(reason: String)
+    }
+
+    private enum Step {
+        case requirement(FilterProgram)
+        case edit(name: String, condition: FilterProgram, any EventEditor)
+    }
+
+    private let steps: [Step]
+    private var overlay: Overlay
+    /// Nothing but constants at the event's top level, always: what to put in place of the closing
+    /// brace of an event that has none of these fields.
+    private let constantEnd: (text: [UInt8], members: [ConstantMember])?
+
+    init(_ steps: [RouteChain.Step], _ table: inout PathTable) {
+        var binding = StageBinding(table)
+        var compiled: [Step] = []
+        var constants: [ConstantMember]? = []
+        for step in steps {
+            switch step {
+            case .requirement(let filter):
+                compiled.append(.requirement(FilterCompiler.compile(filter.expression, &binding.table)))
+                constants = nil
+            case .edit(let transform, let definition):
+                let condition = FilterCompiler.compile(transform.condition.expression, &binding.table)
+                binding.name = transform.name
+                let editor = definition.makeEditor(&binding)
+                if condition.isAlways, let members = editor.constantMembers {
+                    constants?.append(contentsOf: members)
+                } else {
+                    constants = nil
+                }
+                compiled.append(.edit(name: transform.name, condition: condition, editor))
+            case .rewrite: preconditionFailure("a rewriting transform is a stage of its own")
+            }
+        }
+        constantEnd = constants.map { members in
+            (members.flatMap { [UInt8(ascii: ",")] + $0.key + $0.json } + [UInt8(ascii: "}")], members)
+        }
+        self.steps = compiled
+        let messageIDNode = binding.node(IndexedField.messageID.path)
+        table = binding.table
+        overlay = Overlay(binding.tree, messageIDNode: messageIDNode)
+    }
+
+    /// Appends the event with its edits to `output`; nothing, unless the outcome is `.written`.
+    /// - Parameter messageID: for an event that has none; nil: it stays without.
+    func apply(
+        _ view: borrowing EventView, messageID: @autoclosure () -> String?, into output: inout [UInt8]
+    ) -> Outcome {
+        if let place = appendWhole(view, into: &output) { return .written(messageID: place) }
+
+        overlay.startEvent()
+        for step in steps {
+            switch step {
+            case .requirement(let filter):
+                if !filter.matches(view) { return .dropped(by: "where") }
+            case .edit(let name, let condition, let editor):
+                guard condition.matches(view) else { continue }
+                switch editor.edit(view, &overlay) {
+                case .keep: continue
+                case .drop: return .dropped(by: name)
+                case .reject(let reason): return .rejected(reason: "\(name): \(reason)")
+                }
+            }
+        }
+        if !view.index.messageID.isPresent, let id = messageID() { overlay.addMessageID(id) }
+        do {
+            return .written(messageID: try overlay.render(view, into: &output))
+        } catch {
+            return .rejected(reason: error.description)
+        }
+    }
+
+    /// The common case, one copy: no edits, or constants that are new to the event.
+    private func appendWhole(_ view: borrowing EventView, into output: inout [UInt8]) -> Range<Int>? {
+        guard let constantEnd, view.index.messageID.isPresent else { return nil }
+        // The bytes alone mostly say that a key is new to the event, without a look at its fields.
+        for member in constantEnd.members {
+            if JSONText.mayHaveKey(member.key.span.extracting(droppingLast: 1), in: view.json),
+                view.value(member.path).type != .missing
+            {
+                return nil
+            }
+        }
+        let start = output.count + Int(view.index.messageID.offset)
+        if constantEnd.members.isEmpty {
+            output.append(contentsOf: view.json)
+        } else {
+            output.append(contentsOf: view.json.extracting(0..<view.json.count - 1))
+            output.append(contentsOf: constantEnd.text)
+        }
+        return start..<start + Int(view.index.messageID.length)
+    }
+}

@@ -1,0 +1,36 @@
+import Events
+
+/// Makes the index of an event that was edited, as the door made the first one.
+struct EventIndexer {
+    private static let type = FieldPath.type
+    private static let integrations = FieldPath(["integrations"])
+
+    /// Numbers of the indexed fields' paths.
+    private let paths: [Int]
+    private let type: Int
+    private let integrations: Int
+
+    init(_ table: inout PathTable) {
+        paths = IndexedField.allCases.map { table.index(of: $0.path) }
+        type = table.index(of: Self.type)
+        integrations = table.index(of: Self.integrations)
+    }
+
+    /// - Parameter kind: as it was before, for an event that does not say.
+    func index(of json: Span<UInt8>, _ fields: EventFields, kind: EventKind) -> EventIndex {
+        var index = EventIndex(kind: Self.kind(fields.value(type, in: json), json) ?? kind)
+        for (field, path) in zip(IndexedField.allCases, paths) {
+            let value = fields.value(path, in: json)
+            guard value.isString else { continue }
+            field.set(value.slice, escaped: value.type == .escapedString, in: &index)
+        }
+        if fields.value(integrations, in: json).type != .missing { index.flags.insert(.hasIntegrations) }
+        return index
+    }
+
+    private static func kind(_ value: FieldValue, _ json: Span<UInt8>) -> EventKind? {
+        guard value.type == .string else { return nil }
+        let name = json.extracting(value.slice.range)
+        return EventKind.allCases.first { $0.name.utf8.span.hasBytes(of: name) }
+    }
+}

@@ -1,0 +1,24 @@
+import Events
+
+/// What an editor is bound to when its stage is compiled: the paths that the stage reads, and the
+/// tree of those that it writes.
+struct StageBinding {
+    var table: PathTable
+    var tree = EditTree()
+    /// The transform that is being bound.
+    var name = ""
+
+    init(_ table: PathTable) { self.table = table }
+
+    /// The number of a path's value in an `EventView`.
+    mutating func value(_ path: FieldPath) -> Int { table.index(of: path) }
+
+    /// The number of a path in the `Overlay`.
+    mutating func node(_ path: FieldPath) -> Int { tree.node(path, for: name, &table) }
+
+    mutating func constantMember(_ path: FieldPath, _ json: [UInt8]) -> ConstantMember {
+        let number = node(path)
+        let node = tree.nodes[number]
+        return ConstantMember(path: node.path, key: node.key, json: json)
+    }
+}

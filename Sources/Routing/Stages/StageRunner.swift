@@ -1,0 +1,80 @@
+import Events
+
+/// Takes an event through stages, each of which reads what the one before has written. Keeps its
+/// memory from event to event. One thread.
+struct StageRunner {
+    enum Outcome: Equatable {
+        /// What came out is in `texts`: at least one event.
+        case done
+        case dropped(by: String)
+        case rejected(reason: String)
+    }
+
+    /// What the last stage gave.
+    private(set) var texts = EventTexts()
+    private var next = EventTexts()
+    private let fields: EventFields
+    private let indexer: EventIndexer
+
+    init(_ fields: EventFields, _ indexer: EventIndexer) {
+        self.fields = fields
+        self.indexer = indexer
+    }
+
+    static let unreadable = "the event's bytes are not the JSON that was accepted"
+
+    /// - Parameter view: of the event as it comes; its fields may have been read.
+    mutating func run(_ stages: ArraySlice<RouteChain.Stage>, _ view: borrowing EventView) -> Outcome {
+        texts.removeAll()
+        guard let first = stages.first else {
+            texts.append(view.json)
+            return .done
+        }
+        if let end = apply(first, view) { return end }
+        for stage in stages.dropFirst() {
+            swap(&texts, &next)
+            texts.removeAll()
+            // Out of the struct and back, so that it can be read while the other one is written.
+            var events = EventTexts()
+            swap(&events, &next)
+            defer { swap(&events, &next) }
+            var dropped: Outcome?
+            for k in 0..<events.count {
+                fields.startEvent()
+                let json = events.bytes.span.extracting(events.range(of: k))
+                let view = self.view(json, view)
+                switch apply(stage, view) {
+                case .rejected(let reason): return .rejected(reason: reason)
+                case let end: dropped = dropped ?? end
+                }
+            }
+            if texts.count == 0 { return dropped ?? .done }
+        }
+        return .done
+    }
+
+    /// An event that a stage has written.
+    @_lifetime(copy json)
+    func view(_ json: Span<UInt8>, _ original: borrowing EventView) -> EventView {
+        EventView(
+            json: json, index: indexer.index(of: json, fields, kind: original.index.kind), fields: fields,
+            moment: original.moment)
+    }
+
+    /// - Returns: nil if something was appended to `texts`.
+    private mutating func apply(_ stage: RouteChain.Stage, _ view: borrowing EventView) -> Outcome? {
+        let count = texts.count
+        switch stage {
+        case .edits(let edits):
+            switch edits.apply(view, messageID: nil, into: &texts.bytes) {
+            case .written: texts.finishEvent()
+            case .dropped(let name): return .dropped(by: name)
+            case .rejected(let reason): return .rejected(reason: reason)
+            }
+        case .rewrite(let rewrite):
+            if case .rejected(let reason) = rewrite.apply(view, into: &texts) { return .rejected(reason: reason) }
+            if texts.count == count { return .dropped(by: rewrite.name) }
+        }
+        return fields.isUnreadable ? .rejected(reason: Self.unreadable) : nil
+    }
+}

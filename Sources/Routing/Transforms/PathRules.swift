@@ -1,0 +1,46 @@
+import Events
+
+/// What holds for the fields that transforms write.
+enum PathRules {
+    /// - Parameters:
+    ///   - paths: as written below the transform's name, and parsed.
+    ///   - verb: the participle for "is … twice".
+    static func errors(writing paths: [(key: String, path: FieldPath)], verb: String) -> [TransformError] {
+        var errors: [TransformError] = []
+        for (i, (key, path)) in paths.enumerated() {
+            if let message = problem(writing: path) {
+                errors.append(TransformError([key], isKey: true, message))
+            } else if let other = paths[..<i].first(where: { $0.path.overlaps(path) })?.path {
+                errors.append(
+                    TransformError(
+                        [key], isKey: true, other == path ? "\(path) is \(verb) twice" : "\(path) and \(other) overlap",
+                        hint: "\(verb == "set" ? "set one of the two" : "put one of the two") in a transform of its own; transforms apply in order"))
+            }
+        }
+        return errors
+    }
+
+    /// The same for a list: the keys are the items' numbers.
+    static func errors(inList paths: [FieldPath], of keys: [String]) -> [TransformError] {
+        var errors: [TransformError] = []
+        for (i, path) in paths.enumerated() {
+            if let message = problem(writing: path) {
+                errors.append(TransformError(keys + ["\(i)"], message))
+            } else if let other = paths[..<i].first(where: { $0.overlaps(path) }) {
+                errors.append(
+                    TransformError(
+                        keys + ["\(i)"], other == path ? "\(path) is named twice" : "\(path) and \(other) overlap",
+                        hint: "name the outer one only"))
+            }
+        }
+        return errors
+    }
+
+    static func problem(writing path: FieldPath) -> String? {
+        if path.segments[0] == "type" { return "the kind of an event cannot be changed" }
+        if path.segments[0] == "messageId", path.segments.count > 1 {
+            return "messageId is a string; nothing can be set inside it"
+        }
+        return nil
+    }
+}
