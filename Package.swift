@@ -79,6 +79,10 @@ let package = Package(
             "Telemetry", "Events", "Platform", "Journal", "Ingest", "Routing", "Delivery", "Destinations",
             "Configuration", "Control",
         ]),
+        // What a configuration does with an event, told instead of done: `penstock explain`, `penstock test`.
+        room("Explanation", [
+            "Events", "Platform", "Journal", "Routing", "Delivery", "Destinations", "Configuration", "Daemon",
+        ]),
 
         // The programs.
         .executableTarget(
@@ -89,7 +93,7 @@ let package = Package(
         .executableTarget(
             name: "PenstockCommand",
             dependencies: [
-                "Daemon", "Control", "Destinations", "Events", "Platform",
+                "Daemon", "Control", "Destinations", "Events", "Explanation", "Platform",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
@@ -121,6 +125,9 @@ let package = Package(
                 "Destinations", "Delivery", "Events", "Platform", "Telemetry", "CZlib", "CZstd", "CSQLite", "CPenstockPlugin", "TestSupport",
             ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing"]),
+        tests(
+            "ExplanationTests",
+            ["Explanation", "Configuration", "Daemon", "Events", "Routing", "Destinations", "Delivery", "Journal", "Platform"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
         tests("EndToEndTests", ["Control", "Platform", "TestSupport", "penstockd", "PenstockCommand"]),
     ],
