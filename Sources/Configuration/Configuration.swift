@@ -42,6 +42,12 @@ package struct Configuration: Sendable {
         /// Acknowledgements and refusals that a client has not read yet, in bytes; above it, no
         /// more is read from that client.
         package var maximumUnreadAnswers: Int = 256 << 10
+
+        /// One with the usual limits.
+        package init(name: String, socket: String) {
+            self.name = name
+            self.socket = socket
+        }
     }
 
     package struct Peers: Sendable, Equatable {

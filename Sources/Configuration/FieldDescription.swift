@@ -24,11 +24,15 @@ package indirect enum FieldShape: Sendable {
     case mode
     case choice([String])
     case section([FieldDescription])
+    /// One of several sections; the key that each is named for says which.
+    case variants([(key: String, fields: [FieldDescription])])
     /// Names of the user's, each with a value of this type.
     case map(of: FieldShape)
     case list(of: FieldShape)
     /// One of Routing's `TransformCatalogue`.
     case transform
+    /// What Routing's `Directive`s make up.
+    case mapping
     case anything
     /// Of a key that this version refuses.
     case unsupported

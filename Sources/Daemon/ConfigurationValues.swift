@@ -4,6 +4,7 @@ import Delivery
 import Destinations
 import Ingest
 import Journal
+import Routing
 import Telemetry
 
 // The configuration's values as the rooms want them. The rooms do not know the configuration, so
@@ -50,8 +51,30 @@ extension DeliveryPolicy {
     }
 }
 
+extension Configuration {
+    /// The routes that lead to a destination, in order.
+    package func routes(to destination: Destination) -> [DestinationRouter.Route] {
+        routes.filter { $0.to.contains(destination.name) }
+            .map { DestinationRouter.Route(name: $0.name, filter: $0.filter, transforms: $0.transforms) }
+    }
+}
+
+extension DestinationRouter {
+    /// What decides about a destination's events.
+    /// - Parameter journal: the 16 bytes that identify the journal.
+    package convenience init(_ destination: Configuration.Destination, in configuration: Configuration, journal: [UInt8]) {
+        self.init(
+            name: destination.name, routes: configuration.routes(to: destination), filter: destination.filter,
+            transforms: destination.transforms,
+            mapping: destination.mapping.map {
+                MappingSetting($0.mapping, limit: destination.maximumEventSize, secret: $0.secret)
+            },
+            journal: journal)
+    }
+}
+
 extension FileDestinationOptions {
-    init(_ file: Configuration.File) {
+    package init(_ file: Configuration.File) {
         let compression: Compression =
             switch file.compression {
             case .none: .none
@@ -65,7 +88,7 @@ extension FileDestinationOptions {
 }
 
 extension HTTPOptions {
-    init(_ http: Configuration.HTTP, inFlight: Int) {
+    package init(_ http: Configuration.HTTP, inFlight: Int) {
         self.init(url: http.url, version: Daemon.version)
         method =
             switch http.method {

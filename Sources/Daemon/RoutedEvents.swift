@@ -4,14 +4,14 @@ import Routing
 
 /// Routing as Delivery asks for it: the router's output, framed as a batch of a destination's.
 /// The worker's thread only.
-final class RoutedEvents: EventRouter {
+package final class RoutedEvents: EventRouter {
     private let router: DestinationRouter
 
-    init(_ router: DestinationRouter) {
+    package init(_ router: DestinationRouter) {
         self.router = router
     }
 
-    func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> Delivery.RouteVerdict {
+    package func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> Delivery.RouteVerdict {
         let start = output.payload.count
         switch router.route(event, of: batch, into: &output.payload) {
         case .routed(let messageID):

@@ -78,6 +78,8 @@ struct HTTPRequest {
         ([value[...]] + value.split(separator: " ")).map { Array($0.utf8) }.filter { $0.count >= 8 }
     }
 
+    var userAgent: String { "penstock/\(options.version)" }
+
     /// A handle that needs nothing more than each request's body.
     func makeHandle() throws(CurlError) -> EasyHandle {
         let easy = try EasyHandle(maximumAnswer: max(0, options.maximumAnswer))
@@ -86,7 +88,7 @@ struct HTTPRequest {
         try easy.set(CURLOPT_POST, 1)
         if options.method != .POST { try easy.set(CURLOPT_CUSTOMREQUEST, options.method.rawValue) }
         try easy.setHeaders(headerLines)
-        try easy.set(CURLOPT_USERAGENT, "penstock/\(options.version)")
+        try easy.set(CURLOPT_USERAGENT, userAgent)
 
         try easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
         try easy.set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
