@@ -72,12 +72,13 @@ let package = Package(
         room("Ingest", ["Events", "Platform", "Telemetry"] + nio),
         room("Routing", ["Events", "CCrypto", "CLua", "CRE2"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
+        room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
         room("Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"]),
         room("Configuration", ["Events", "Routing", .product(name: "Yams", package: "Yams")]),
         room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
         room("Daemon", [
             "Telemetry", "Events", "Platform", "Journal", "Ingest", "Routing", "Delivery", "Destinations",
-            "Configuration", "Control",
+            "Configuration", "Control", "Seams",
         ]),
         // What a configuration does with an event, told instead of done: `penstock explain`, `penstock test`.
         room("Explanation", [
@@ -129,6 +130,9 @@ let package = Package(
             "ExplanationTests",
             ["Explanation", "Configuration", "Daemon", "Events", "Routing", "Destinations", "Delivery", "Journal", "Platform"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
+        .executableTarget(
+            name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
+            path: "Tests/Simulation", swiftSettings: rules),
         tests("EndToEndTests", ["Control", "Platform", "TestSupport", "penstockd", "PenstockCommand"]),
     ],
     cxxLanguageStandard: .cxx17

@@ -36,9 +36,10 @@ final class EventTable {
         try database.execute(
             """
             CREATE TABLE IF NOT EXISTS \(table) (
-                position INTEGER PRIMARY KEY, message_id TEXT, kind TEXT NOT NULL, event TEXT,
+                position INTEGER NOT NULL, part INTEGER NOT NULL, message_id TEXT, kind TEXT NOT NULL, event TEXT,
                 user_id TEXT, anonymous_id TEXT, timestamp TEXT NOT NULL, received_at TEXT NOT NULL,
-                properties TEXT, traits TEXT, context TEXT, rest TEXT);
+                properties TEXT, traits TEXT, context TEXT, rest TEXT,
+                PRIMARY KEY (position, part));
             CREATE TABLE IF NOT EXISTS penstock_position (
                 table_name TEXT PRIMARY KEY COLLATE NOCASE, destination TEXT NOT NULL, journal TEXT NOT NULL,
                 position INTEGER);
@@ -100,6 +101,7 @@ final class EventTable {
             try insert.bind(4, Self.name(ofKind: unsafe event.pointee.kind))
             try insert.bind(5, seconds)
             try insert.bind(6, nanoseconds / 1_000_000)
+            try insert.bind(7, Int64(unsafe event.pointee.part))
             try insert.step()
             return nil
         } catch {
@@ -150,19 +152,19 @@ final class EventTable {
     }
 
     /// ?1 position, ?2 payload, ?3 message id, ?4 kind, ?5 and ?6 time of receipt: seconds and
-    /// milliseconds.
+    /// milliseconds; ?7 part.
     private static func insertion(into table: String) -> String {
         """
-        INSERT INTO \(table) (position, message_id, kind, event, user_id, anonymous_id, timestamp, received_at,
+        INSERT INTO \(table) (position, part, message_id, kind, event, user_id, anonymous_id, timestamp, received_at,
             properties, traits, context, rest)
-        SELECT ?1, coalesce(?2 ->> '$.messageId', ?3), ?4, ?2 ->> '$.event', ?2 ->> '$.userId', ?2 ->> '$.anonymousId',
+        SELECT ?1, ?7, coalesce(?2 ->> '$.messageId', ?3), ?4, ?2 ->> '$.event', ?2 ->> '$.userId', ?2 ->> '$.anonymousId',
             coalesce(?2 ->> '$.timestamp', received.at), received.at,
             nullif(?2 -> '$.properties', 'null'), nullif(?2 -> '$.traits', 'null'), nullif(?2 -> '$.context', 'null'),
             nullif(json_remove(?2, '$.type', '$.messageId', '$.event', '$.userId', '$.anonymousId', '$.timestamp',
                 '$.properties', '$.traits', '$.context'), '{}')
         FROM (SELECT strftime('%Y-%m-%dT%H:%M:%S', ?5, 'unixepoch') || printf('.%03dZ', ?6) AS at) AS received
         WHERE true
-        ON CONFLICT (position) DO NOTHING
+        ON CONFLICT (position, part) DO NOTHING
         """
     }
 

@@ -17,13 +17,14 @@ SIZE(penstock_field, 16);
 AT(penstock_field, name, 0);
 AT(penstock_field, value, 8);
 
-SIZE(penstock_event, 56);
+SIZE(penstock_event, 64);
 AT(penstock_event, position, 0);
 AT(penstock_event, received_at_ns, 8);
 AT(penstock_event, message_id, 16);
 AT(penstock_event, payload, 32);
 AT(penstock_event, kind, 48);
 AT(penstock_event, attempt, 52);
+AT(penstock_event, part, 56);
 
 SIZE(penstock_batch, 56);
 AT(penstock_batch, struct_size, 0);

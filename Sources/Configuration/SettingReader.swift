@@ -66,7 +66,8 @@ struct SettingReader {
                 hint: "write \(key): | and the text below it, indented")
             return nil
         }
-        return .text(scalar.text)
+        let start = ScalarPlaces.place(of: 0, length: 1, in: node)
+        return .script(ScriptText(scalar.text, file: start.file, firstLine: start.line))
     }
 
     private func template(_ node: YAMLNode) -> ValueTemplate? {

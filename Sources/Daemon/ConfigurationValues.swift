@@ -126,3 +126,14 @@ extension LogSink {
         for line in diagnostic.description.split(separator: "\n") { write(level, String(line)) }
     }
 }
+
+extension Configuration.Destination.Kind {
+    /// Who writes the state that is kept with a cursor.
+    var owner: String {
+        switch self {
+        case .file: "file"
+        case .http: "http"
+        case .plugin(let plugin): "plugin \(plugin.plugin)"
+        }
+    }
+}

@@ -19,6 +19,7 @@ import Journal
 import NIOCore
 import NIOPosix
 import Platform
+import Seams
 import Synchronization
 import Telemetry
 

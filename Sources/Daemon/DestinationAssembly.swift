@@ -4,6 +4,7 @@ import Destinations
 import Journal
 import Platform
 import Routing
+import Seams
 import Telemetry
 
 /// Builds what serves a destination, from its configuration: first what can fail, then, once all
@@ -59,7 +60,7 @@ struct DestinationAssembly {
 
     private func make(_ file: Configuration.File, _ destination: Configuration.Destination) throws -> FileDestination {
         let name = destination.name
-        let cursors = JournalCursors(journal: journal, kind: destination.kind)
+        let cursors = JournalCursors(journal: journal, owner: destination.kind.owner)
         return try FileDestination(
             name: name, options: FileDestinationOptions(file), disk: SystemDisk(), clock: clock, telemetry: telemetry,
             commit: { cursor in
@@ -78,7 +79,7 @@ struct DestinationAssembly {
         let router = DestinationRouter(destination, in: configuration, journal: journal.uuid.bytes)
         let setting = DeliveryWorker.Setting(
             name: destination.name, policy: DeliveryPolicy(destination, cursorInterval: configuration.journal.cursorInterval),
-            log: JournalLog(journal: journal), cursors: JournalCursors(journal: journal, kind: destination.kind), clock: clock,
+            log: JournalLog(journal: journal), cursors: JournalCursors(journal: journal, owner: destination.kind.owner), clock: clock,
             telemetry: telemetry)
         func worker(wake: @escaping @Sendable () -> Void) -> DeliveryWorker {
             DeliveryWorker(

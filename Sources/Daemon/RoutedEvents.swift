@@ -24,10 +24,10 @@ package final class RoutedEvents: EventRouter {
             return .routed
         case .split(let parts):
             output.payload.append(UInt8(ascii: "\n"))
-            for part in parts {
+            for (number, part) in parts.enumerated() {
                 output.events.append(
                     OutboundEvent(
-                        position: event.position, receivedAt: event.receivedAt, kind: event.index.kind,
+                        position: event.position, part: UInt32(clamping: number), receivedAt: event.receivedAt, kind: event.index.kind,
                         payload: part.json, messageID: part.messageID))
             }
             return .routed

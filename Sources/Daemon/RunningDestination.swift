@@ -1,6 +1,7 @@
 import Delivery
 import Destinations
 import Platform
+import Seams
 
 /// One destination at work: its worker, and the thread that runs it.
 final class RunningDestination: Sendable {

@@ -28,12 +28,12 @@ struct BatchBuilder {
     /// The oldest event in here.
     var first: OutboundEvent? { sealed?.events.first ?? batch.events.first }
 
-    /// Counts what was just appended to `batch`. What makes it larger than it may be becomes
-    /// the beginning of the next one.
+    /// Counts what was just appended to `batch`: the events of one position, which stay together. What
+    /// makes it larger than it may be becomes the beginning of the next one.
     @inline(__always)
     mutating func count(_ now: Instant) {
         if events == 0 { openedAt = now }
-        if batch.payload.count > maximumBytes, events > 0, sealed == nil {
+        if batch.payload.count > maximumBytes || batch.events.count > maximumEvents, events > 0, sealed == nil {
             overflow(now)
         } else {
             events = batch.events.count

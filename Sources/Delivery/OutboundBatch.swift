@@ -2,8 +2,10 @@ import Events
 
 /// One event on its way out: routed, transformed, rendered.
 package struct OutboundEvent: Sendable {
-    /// Its journal position: the idempotency key, the same on every retry and replay.
+    /// Its journal position: with `part` the idempotency key, the same on every retry and replay.
     package var position: UInt64
+    /// Of several events that transforms made of the one at `position`: which one, from 0.
+    package var part: UInt32
     /// Nanoseconds since 1970-01-01 UTC.
     package var receivedAt: Int64
     package var kind: EventKind
@@ -16,10 +18,11 @@ package struct OutboundEvent: Sendable {
     package var messageID: Range<Int>
 
     package init(
-        position: UInt64, receivedAt: Int64, kind: EventKind, attempt: UInt32 = 0, payload: Range<Int>,
-        messageID: Range<Int>
+        position: UInt64, part: UInt32 = 0, receivedAt: Int64, kind: EventKind, attempt: UInt32 = 0,
+        payload: Range<Int>, messageID: Range<Int>
     ) {
         self.position = position
+        self.part = part
         self.receivedAt = receivedAt
         self.kind = kind
         self.attempt = attempt
@@ -28,7 +31,8 @@ package struct OutboundEvent: Sendable {
     }
 }
 
-/// What a destination is given at once. Each event's JSON is followed by one line feed, so that
+/// What a destination is given at once: in journal order, and the first time all events of a position
+/// together. Each event's JSON is followed by one line feed, so that
 /// the payload as a whole is NDJSON.
 package struct OutboundBatch: Sendable {
     package var payload: [UInt8] = []

@@ -9,7 +9,7 @@ import Events
 /// - Nothing is read ahead of what the journal takes: when it is busy, `take` stops, and goes on
 ///   from the same byte when it is called again.
 /// - Memory: one unfinished line (bounded by the largest event), and the answers of one slice.
-struct NDJSONStream {
+package struct NDJSONStream {
     private enum State {
         /// Before the first line feed: it may end a control line.
         case firstLine
@@ -45,21 +45,21 @@ struct NDJSONStream {
     /// What is to be written to the client, refusals and acknowledgements; taken by the caller.
     private var answers: [UInt8] = []
 
-    init(origin: Origin) {
+    package init(origin: Origin) {
         self.origin = origin
     }
 
     /// Whether the journal had no room for what was read last.
-    var isStalled: Bool { stalled != nil }
+    package var isStalled: Bool { stalled != nil }
     /// Whether the client broke the protocol and has to be let go, after the answers.
-    var isRefused: Bool { state == .refusedControl }
-    var isWaitingForDisk: Bool { wantsAnswers && ledger.waits }
+    package var isRefused: Bool { state == .refusedControl }
+    package var isWaitingForDisk: Bool { wantsAnswers && ledger.waits }
 
     /// Takes as much of `bytes` as it can.
     /// - Returns: how many bytes are done with. Fewer than there are only if the journal is busy
     ///   (`isStalled`): call again with the rest when it has room; or if `answerLimit` is
     ///   reached: call again when the answers have been taken.
-    mutating func take(_ bytes: Span<UInt8>, at door: SourceDoor, answerLimit: Int) -> Int {
+    package mutating func take(_ bytes: Span<UInt8>, at door: SourceDoor, answerLimit: Int) -> Int {
         var at = 0
         if stalled != nil {
             guard resume(bytes, at: door, advancing: &at) else { return at }
@@ -84,7 +84,7 @@ struct NDJSONStream {
     }
 
     /// The client sends no more. A last line without its line feed counts, if it is whole.
-    mutating func finish(at door: SourceDoor) {
+    package mutating func finish(at door: SourceDoor) {
         guard stalled == nil, !carry.isEmpty, state == .lines || state == .firstLine else { return }
         carry.append(UInt8(ascii: "\n"))
         endFirstLine(at: door)
@@ -92,12 +92,12 @@ struct NDJSONStream {
     }
 
     /// Notes that the journal is durable up to `position`.
-    mutating func durable(upTo position: UInt64) {
+    package mutating func durable(upTo position: UInt64) {
         ledger.durable(upTo: position)
     }
 
     /// What is to be sent now, an acknowledgement included if there is a new one.
-    mutating func takeAnswers() -> [UInt8]? {
+    package mutating func takeAnswers() -> [UInt8]? {
         guard wantsAnswers || isRefused else { return nil }
         if let lines = ledger.takeAcknowledgement() { Answer.acknowledge(lines, to: &answers) }
         guard !answers.isEmpty else { return nil }

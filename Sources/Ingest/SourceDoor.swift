@@ -3,7 +3,7 @@ import Platform
 
 /// What one source's connections on one event loop share: the scanner and its results, so that
 /// an idle connection owns next to nothing. Belongs to its event loop.
-final class SourceDoor {
+package final class SourceDoor {
     let maximumEventSize: Int
     let controlReader: PathReader
     /// Of the last scan; reused for every one.
@@ -15,7 +15,7 @@ final class SourceDoor {
     private let statistics: SourceStatistics
     private let clock: any Clock
 
-    init(limits: SourceLimits, appender: any EventAppender, statistics: SourceStatistics, clock: any Clock) {
+    package init(limits: SourceLimits, appender: any EventAppender, statistics: SourceStatistics, clock: any Clock) {
         maximumEventSize = limits.maximumEventSize
         scanner = EventScanner(maximumEventSize: limits.maximumEventSize, maximumDepth: limits.maximumDepth)
         controlReader = PathReader(maximumEventSize: limits.maximumEventSize, maximumDepth: limits.maximumDepth)
@@ -42,7 +42,7 @@ final class SourceDoor {
         statistics.refuse(refusal, at: clock.wallClock())
     }
 
-    var durableEnd: UInt64 { appender.durableEnd }
+    package var durableEnd: UInt64 { appender.durableEnd }
 }
 
 /// A source's bounds; the configuration's names in snake_case.

@@ -59,7 +59,7 @@ package struct BatchHeader: Sendable, Equatable {
         else { return nil }
         var checksum = checksum
         checksum.update(bytes.extracting(start..<start + 60))
-        guard checksum.value == bytes.number(UInt32.self, at: start + 60),
+        guard checksum.matches(bytes.number(UInt32.self, at: start + 60), .headerChecksum),
             bytes.number(UInt8.self, at: start + 4) == Self.version
         else { return nil }
         kind = bytes.number(UInt8.self, at: start + 5)
@@ -86,7 +86,7 @@ package struct BatchHeader: Sendable, Equatable {
         guard bytes.byteCount - begin >= Int(payloadLength) else { return false }
         var checksum = checksum
         checksum.update(bytes.extracting(begin..<begin + Int(payloadLength)))
-        return checksum.value == payloadChecksum
+        return checksum.matches(payloadChecksum, .payloadChecksum)
     }
 
     /// The header's bytes, with its checksum; `payloadChecksum` is taken as it stands.

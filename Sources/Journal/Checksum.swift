@@ -5,10 +5,16 @@ import CISAL
 package struct Checksum: BitwiseCopyable, Sendable {
     // The library neither inverts what it is given nor what it returns; the standard does both.
     private var state: UInt32 = ~0
+    fileprivate var protections = Protections.all
 
     package init() {}
 
     package var value: UInt32 { ~state }
+
+    /// Whether it is the one that was stored.
+    package func matches(_ stored: UInt32, _ check: Protections) -> Bool {
+        value == stored || !protections.contains(check)
+    }
 
     package mutating func update(_ bytes: RawSpan) {
         unsafe bytes.withUnsafeBytes { buffer in
@@ -45,17 +51,18 @@ package struct Checksum: BitwiseCopyable, Sendable {
 package struct ChecksumSeed: BitwiseCopyable, Sendable {
     private var base: Checksum
 
-    package init(uuid: JournalUUID, firstPosition: UInt64) {
+    package init(uuid: JournalUUID, firstPosition: UInt64, _ protections: Protections = .all) {
         base = Checksum()
-        base.update(uuid.bytes.span.raw)
-        base.update(firstPosition)
+        base.protections = protections
+        if protections.contains(.checksumUUID) { base.update(uuid.bytes.span.raw) }
+        base.update(protections.contains(.checksumSegment) ? firstPosition : 0)
     }
 
     /// - Parameter offset: of the batch's header in the segment file.
     @inline(__always)
     package func at(_ offset: Int) -> Checksum {
         var checksum = base
-        checksum.update(UInt64(truncatingIfNeeded: offset))
+        checksum.update(base.protections.contains(.checksumOffset) ? UInt64(truncatingIfNeeded: offset) : 0)
         return checksum
     }
 }

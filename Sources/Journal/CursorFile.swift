@@ -60,10 +60,10 @@ struct CursorFile {
         let payload = Self.payload(cursors)
         generation += 1
         if let file, Self.headerSize + payload.count <= slotSize {
-            let slot = Int(generation % 2)
+            let slot = site.protections.contains(.alternateSlots) ? Int(generation % 2) : 0
             do throws(SystemError) {
                 try file.write(encode(payload, cursors.count, slot: slot).span, at: slot * slotSize)
-                try file.sync()
+                try site.sync(file, .cursorSync)
             } catch {
                 // Nothing is known about this descriptor any more.
                 self.file = nil
@@ -82,7 +82,7 @@ struct CursorFile {
         let slot = Int(generation % 2)
         bytes.replaceSubrange(slot * size..<slot * size + Self.headerSize + payload.count, with: encode(payload, count, slot: slot))
         file = nil
-        try site.replace(Self.name, with: bytes)
+        try site.replace(Self.name, with: bytes, .cursorFileSync, .cursorDirectorySync)
         file = try site.disk.open(site.path(Self.name), .readWrite)
         slotSize = size
     }
@@ -128,7 +128,9 @@ struct CursorFile {
         let length = Int(bytes.number(UInt32.self, at: 16))
         guard length <= bytes.byteCount - Self.headerSize else { return nil }
         let payload = bytes.extracting(Self.headerSize..<Self.headerSize + length)
-        guard checksum(bytes.extracting(0..<28), payload, slot: slot) == bytes.number(UInt32.self, at: 28) else { return nil }
+        guard checksum(bytes.extracting(0..<28), payload, slot: slot) == bytes.number(UInt32.self, at: 28)
+            || !site.protections.contains(.cursorChecksum)
+        else { return nil }
         var cursors: [String: JournalCursor] = [:]
         var place = 0
         for _ in 0..<bytes.number(UInt32.self, at: 20) {

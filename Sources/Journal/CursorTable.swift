@@ -51,7 +51,7 @@ final class CursorTable: Sendable {
                     manifest.starts[name] = min(start, cursors[name]?.position ?? start)
                 }
                 if manifest != files.manifest {
-                    try site.replace(Manifest.name, with: manifest.encoded)
+                    try site.replace(Manifest.name, with: manifest.encoded, .manifestSync, .manifestDirectorySync)
                     files.manifest = manifest
                 }
                 let starts = manifest.starts
@@ -128,7 +128,10 @@ final class CursorTable: Sendable {
     var floor: UInt64? {
         table.withLock { table in
             guard let configured = table.configured else { return nil }
-            return configured.map { table.durable[$0] ?? table.starts[$0] ?? 0 }.min() ?? .max
+            let byDurable = site.protections.contains(.retainByDurableCursors)
+            return configured.map { name in
+                (byDurable ? table.durable[name] : table.cursors[name]?.position) ?? table.starts[name] ?? 0
+            }.min() ?? .max
         }
     }
 

@@ -32,11 +32,11 @@ package final class DeadLetterStore: Sendable {
         self.site = site
         self.limit = Atomic(limit)
         path = site.path(Self.directory) + "/" + Self.fileName(destination)
-        var state = State(seed: ChecksumSeed(uuid: site.uuid, firstPosition: 0))
+        var state = State(seed: site.seed(0))
         do throws(SystemError) {
             try site.disk.makeDirectory(path, permissions: 0o750)
-            try site.disk.syncDirectory(site.path(Self.directory))
-            try site.disk.syncDirectory(site.directory)
+            try site.syncDirectory(site.path(Self.directory), .deadLettersDirectorySync)
+            try site.syncDirectory(site.directory, .deadLettersEntrySync)
             for first in try site.disk.list(path).compactMap(Segment.position(ofName:)).sorted() {
                 try Self.load(path + "/" + Segment.name(first), first, site, &state)
             }
@@ -65,7 +65,7 @@ package final class DeadLetterStore: Sendable {
     private static func load(_ path: String, _ first: UInt64, _ site: JournalSite, _ state: inout State) throws(SystemError) {
         let file = try site.disk.open(path, .readWrite)
         let size = try file.size()
-        let seed = ChecksumSeed(uuid: site.uuid, firstPosition: first)
+        let seed = site.seed(first)
         var end = 0
         state.next = max(state.next, first)
         try each(file, seed, size) { header, offset, _ in
@@ -149,7 +149,7 @@ package final class DeadLetterStore: Sendable {
             offset += bytes.count
             next += UInt64(index - first)
         }
-        try file.sync()
+        try site.sync(file, .deadLetterSync)
         state.count += letters.count
         state.next = next
     }
@@ -160,8 +160,8 @@ package final class DeadLetterStore: Sendable {
         let name = path + "/" + Segment.name(state.next)
         state.file = try site.disk.open(name, .createNew)
         state.files.append((state.next, 0))
-        state.seed = ChecksumSeed(uuid: site.uuid, firstPosition: state.next)
-        try site.disk.syncDirectory(path)
+        state.seed = site.seed(state.next)
+        try site.syncDirectory(path, .deadLetterDirectorySync)
     }
 
     /// How many there are.
@@ -174,7 +174,7 @@ package final class DeadLetterStore: Sendable {
         try journal("read dead letters") { () throws(SystemError) in
             for (first, size) in files {
                 let file = try site.disk.open(path + "/" + Segment.name(first), .readOnly)
-                try Self.each(file, ChecksumSeed(uuid: site.uuid, firstPosition: first), size) { header, _, payload in
+                try Self.each(file, site.seed(first), size) { header, _, payload in
                     var place = 0
                     for _ in 0..<header.count {
                         guard let letter = DeadLetter.decode(payload, at: &place) else { return }

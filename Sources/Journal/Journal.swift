@@ -105,6 +105,8 @@ package final class Journal: Sendable {
         /// What the writer begins with.
         var current: (segment: Segment, file: SegmentFile)?
         var running: Running?
+        /// Of a journal whose owner does the steps.
+        var stepped: JournalWriter?
         var isStopped = false
     }
 
@@ -160,10 +162,12 @@ package final class Journal: Sendable {
             throw JournalError(
                 .locked, "journal: \(directory) is in use by another process: stop that one first (systemctl stop penstock)")
         }
-        let known = try Manifest.read(in: directory, disk)
-        let manifest = if let known { known } else { try make(in: directory, names, disk, generator) }
+        let known = try Manifest.read(in: directory, disk, options.protections)
+        var generator = generator
         let site = JournalSite(
-            directory: directory, uuid: manifest.uuid, options: options, disk: disk, clock: clock, telemetry: telemetry)
+            directory: directory, uuid: known?.uuid ?? JournalUUID(using: &generator), options: options, disk: disk,
+            clock: clock, telemetry: telemetry)
+        let manifest = if let known { known } else { try make(site, names) }
         var file = CursorFile(site)
         let kept = try journal("read the cursors") { () throws(SystemError) in try file.load() }
         for (name, start) in manifest.starts.sorted(by: { $0.key < $1.key }) where kept?[name] == nil {
@@ -179,21 +183,18 @@ package final class Journal: Sendable {
         return opened
     }
 
-    private static func make(
-        in directory: String, _ names: [String], _ disk: any Disk, _ generator: any RandomNumberGenerator
-    ) throws(JournalError) -> Manifest {
+    private static func make(_ site: JournalSite, _ names: [String]) throws(JournalError) -> Manifest {
         if let stray = names.sorted().first(where: {
             Segment.position(ofName: $0) != nil || $0 == CursorFile.name || $0 == DeadLetterStore.directory
         }) {
             throw JournalError(
                 .inconsistent,
-                "journal: \(directory) has \(stray), but no manifest: restore the file `\(Manifest.name)`, or move the"
+                "journal: \(site.directory) has \(stray), but no manifest: restore the file `\(Manifest.name)`, or move the"
                     + " directory away to start an empty journal")
         }
-        var generator = generator
-        let manifest = Manifest(uuid: JournalUUID(using: &generator))
+        let manifest = Manifest(uuid: site.uuid)
         try journal("write the manifest") { () throws(SystemError) in
-            try JournalSite.replace(Manifest.name, in: directory, with: manifest.encoded, disk)
+            try site.replace(Manifest.name, with: manifest.encoded, .manifestSync, .manifestDirectorySync)
         }
         return manifest
     }
@@ -208,16 +209,33 @@ package final class Journal: Sendable {
         onDurable: @escaping @Sendable (UInt64) -> Void = { _ in }, onSpace: @escaping @Sendable () -> Void = {}
     ) {
         hands.withLock { hands in
-            precondition(hands.running == nil && !hands.isStopped, "a journal is started once")
-            let writer = JournalWriter(
-                site, queue: queue, segments: segments, spare: spare, ends: ends, recent: recent,
-                current: hands.current, onDurable: onDurable)
-            hands.current = nil
-            let keeper = JournalKeeper(site, queue: queue, segments: segments, spare: spare, cursors: cursors)
+            let (writer, keeper) = begin(&hands, onDurable)
             hands.running = Running(
                 writer: WorkerThread(name: "journal-writer") { self.write(writer, onSpace) },
                 keeper: WorkerThread(name: "journal-keeper") { self.keep(keeper, onSpace) })
         }
+    }
+
+    /// The same, without threads: the owner does the steps.
+    package func startStepped(
+        onDurable: @escaping @Sendable (UInt64) -> Void = { _ in }, onSpace: @escaping @Sendable () -> Void = {}
+    ) -> JournalSteps {
+        hands.withLock { hands in
+            let (writer, keeper) = begin(&hands, onDurable)
+            hands.stepped = writer
+            return JournalSteps(self, writer, keeper, onSpace: onSpace)
+        }
+    }
+
+    private func begin(
+        _ hands: inout Hands, _ onDurable: @escaping @Sendable (UInt64) -> Void
+    ) -> (JournalWriter, JournalKeeper) {
+        precondition(hands.running == nil && hands.stepped == nil && !hands.isStopped, "a journal is started once")
+        let writer = JournalWriter(
+            site, queue: queue, segments: segments, spare: spare, ends: ends, recent: recent, current: hands.current,
+            onDurable: onDurable)
+        hands.current = nil
+        return (writer, JournalKeeper(site, queue: queue, segments: segments, spare: spare, cursors: cursors))
     }
 
     /// Writes and syncs what is queued, commits the cursors, and gives up the lock. Returns when that is
@@ -225,14 +243,15 @@ package final class Journal: Sendable {
     package func stop() {
         queue.end()
         stopping.store(true, ordering: .releasing)
-        let running = hands.withLock { hands in
+        let (running, stepped) = hands.withLock { hands in
             hands.isStopped = true
-            return exchange(&hands.running, with: nil)
+            return (exchange(&hands.running, with: nil), exchange(&hands.stepped, with: nil))
         }
         writerBell.ring()
         running?.writer.join()
         keeperBell.ring()
         running?.keeper.join()
+        if let stepped { write(stepped, {}) }
         do throws(SystemError) { try cursors.commit() } catch {
             site.telemetry.emit(JournalCursorCommitFailed(detail: "\(error)"))
         }
@@ -248,8 +267,7 @@ package final class Journal: Sendable {
         while true {
             ends.beat()
             let last = stopping.load(ordering: .acquiring)
-            let outcome = writer.step()
-            if queue.spaceToTell() { onSpace() }
+            let outcome = step(writer, onSpace)
             if outcome == .wrote {
                 // The keeper makes the next segment while this one fills.
                 if !spare.isReady { keeperBell.ring() }
@@ -272,11 +290,21 @@ package final class Journal: Sendable {
 
     private func keep(_ keeper: JournalKeeper, _ onSpace: @Sendable () -> Void) {
         while !stopping.load(ordering: .acquiring) {
-            let (newSpare, next) = keeper.step()
-            if newSpare { writerBell.ring() }
-            if queue.spaceToTell() { onSpace() }
-            keeperBell.wait(until: next)
+            keeperBell.wait(until: step(keeper, onSpace))
         }
+    }
+
+    func step(_ writer: JournalWriter, _ onSpace: @Sendable () -> Void) -> JournalWriter.Outcome {
+        let outcome = writer.step()
+        if queue.spaceToTell() { onSpace() }
+        return outcome
+    }
+
+    func step(_ keeper: JournalKeeper, _ onSpace: @Sendable () -> Void) -> Instant {
+        let (newSpare, next) = keeper.step()
+        if newSpare { writerBell.ring() }
+        if queue.spaceToTell() { onSpace() }
+        return next
     }
 
     /// Takes new options at once, but for the size of segments and of the queue: memory and files are laid

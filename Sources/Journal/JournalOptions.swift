@@ -39,6 +39,8 @@ package struct JournalOptions: Sendable, Equatable {
     package var reserveBytes = 16 << 20
     /// The same, on a filesystem that is small: whoever has one has small segments.
     var reserve: Int { min(reserveBytes, 2 * segmentSize) }
+    /// For the simulator, which takes one out; taken over when the journal is opened.
+    package var protections = Protections.all
 
     package init() {}
 

@@ -33,7 +33,7 @@ package final class JournalReader {
         self.quarantine = quarantine
         self.recent = recent
         self.position = position
-        seed = ChecksumSeed(uuid: site.uuid, firstPosition: 0)
+        seed = site.seed(0)
     }
 
     /// Replaces the batch's contents with the next events: at most about `maximumBytes` of them,

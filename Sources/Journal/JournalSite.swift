@@ -9,6 +9,7 @@ struct JournalSite: Sendable {
     let disk: any Disk
     let clock: any Clock
     let telemetry: Telemetry
+    let protections: Protections
     private let live: LiveOptions
 
     init(
@@ -20,6 +21,7 @@ struct JournalSite: Sendable {
         self.disk = disk
         self.clock = clock
         self.telemetry = telemetry
+        protections = options.protections
         live = LiveOptions(options)
     }
 
@@ -36,24 +38,34 @@ struct JournalSite: Sendable {
     func path(_ name: String) -> String { directory + "/" + name }
 
     func seed(_ segment: Segment) -> ChecksumSeed {
-        ChecksumSeed(uuid: uuid, firstPosition: segment.firstPosition)
+        seed(segment.firstPosition)
+    }
+
+    func seed(_ position: UInt64) -> ChecksumSeed {
+        ChecksumSeed(uuid: uuid, firstPosition: position, protections)
+    }
+
+    /// Syncs a file, for the sake of one protection.
+    func sync(_ file: any DiskFile, _ protection: Protections) throws(SystemError) {
+        if protections.contains(protection) { try file.sync() }
+    }
+
+    /// Syncs a directory, for the sake of one protection.
+    func syncDirectory(_ path: String, _ protection: Protections) throws(SystemError) {
+        if protections.contains(protection) { try disk.syncDirectory(path) }
     }
 
     /// Replaces a small file so that after a crash either the old or the new one is there.
-    func replace(_ name: String, with bytes: [UInt8]) throws(SystemError) {
-        try Self.replace(name, in: directory, with: bytes, disk)
-    }
-
-    static func replace(
-        _ name: String, in directory: String, with bytes: [UInt8], _ disk: any Disk
+    func replace(
+        _ name: String, with bytes: [UInt8], _ content: Protections, _ entry: Protections
     ) throws(SystemError) {
         let temporary = directory + "/" + name + ".new"
         let file = try disk.open(temporary, .createOrReadWrite)
         try file.truncate(to: 0)
         try file.write(bytes.span, at: 0)
-        try file.sync()
+        try sync(file, content)
         try disk.rename(temporary, to: directory + "/" + name)
-        try disk.syncDirectory(directory)
+        try syncDirectory(directory, entry)
     }
 
     /// All of a small file; nil if there is none.

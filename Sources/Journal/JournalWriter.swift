@@ -179,10 +179,12 @@ final class JournalWriter: @unchecked Sendable {
         current?.end = buffer.marks[last - 1].header.endPosition
         current?.hasUnsynced = true
         mark = last
+        if !site.protections.contains(.publishAfterSync) { noteCommitted(); publish() }
+        if !site.protections.contains(.acknowledgeAfterSync) { acknowledge(current.end) }
     }
 
-    private func syncCurrent() throws(SystemError) {
-        try current?.file.file.sync()
+    private func syncCurrent(_ protection: Protections = .commitSync) throws(SystemError) {
+        if let current { try site.sync(current.file.file, protection) }
         current?.hasUnsynced = false
         lastSync = site.clock.now()
         noteCommitted()
@@ -201,8 +203,10 @@ final class JournalWriter: @unchecked Sendable {
     /// Shows readers what is committed, and nothing that a second attempt may still change in memory.
     private func publish() {
         guard let current else { return }
-        current.segment.publish(readable: current.committedOffset, end: current.committedEnd)
-        ends.durable = current.committedEnd
+        let isCommittedOnly = site.protections.contains(.publishCommittedOnly)
+        let end = isCommittedOnly ? current.committedEnd : current.end
+        current.segment.publish(readable: isCommittedOnly ? current.committedOffset : current.offset, end: end)
+        ends.durable = end
     }
 
     private func acknowledge(_ position: UInt64) {
@@ -235,7 +239,7 @@ final class JournalWriter: @unchecked Sendable {
             noteCommitted()
             publish()
         } else {
-            try syncCurrent()
+            try syncCurrent(.sealSync)
         }
         current.segment.seal()
         self.current = nil
@@ -243,6 +247,7 @@ final class JournalWriter: @unchecked Sendable {
 
     /// Gives a file up that failed.
     private func retire(_ error: SystemError) {
+        if !site.protections.contains(.retireFailedFile) { return }
         var detail = "\(error); the file is given up"
         if let current {
             if site.options.sync != .always, current.hasUnsynced {

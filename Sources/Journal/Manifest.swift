@@ -35,13 +35,13 @@ struct Manifest: Equatable {
     }
 
     /// - Returns: nil if there is none.
-    static func read(in directory: String, _ disk: any Disk) throws(JournalError) -> Manifest? {
+    static func read(in directory: String, _ disk: any Disk, _ protections: Protections) throws(JournalError) -> Manifest? {
         let path = directory + "/" + name
         let bytes = try journal("read the manifest") { () throws(SystemError) in
             try JournalSite.contents(path, limit: limit, disk)
         }
         guard let bytes else { return nil }
-        guard let manifest = Manifest(bytes) else {
+        guard let manifest = Manifest(bytes, protections) else {
             throw JournalError(
                 .inconsistent,
                 "journal: \(path) is damaged, and nothing can be read without it: restore that file from a copy, or"
@@ -56,11 +56,12 @@ struct Manifest: Equatable {
         return manifest
     }
 
-    init?(_ bytes: [UInt8]) {
+    init?(_ bytes: [UInt8], _ protections: Protections = .all) {
         guard bytes.last == UInt8(ascii: "\n"), let text = String(validating: bytes, as: UTF8.self) else { return nil }
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
         guard let last = lines.popLast(), last.hasPrefix("crc32c "), let sum = UInt32(last.dropFirst(7), radix: 16),
-            Checksum.of(bytes.span.raw.extracting(0..<bytes.count - last.utf8.count - 1)) == sum,
+            Checksum.of(bytes.span.raw.extracting(0..<bytes.count - last.utf8.count - 1)) == sum
+                || !protections.contains(.manifestChecksum),
             lines.popFirst().map(String.init) == Self.title
         else { return nil }
         var uuid: JournalUUID?

@@ -36,7 +36,7 @@ final class Quarantine: Sendable {
         }
         guard new else { return }
         var gap = gap
-        if let file, !gap.bytes.isEmpty {
+        if let file, !gap.bytes.isEmpty, site.protections.contains(.quarantineCopy) {
             do throws(SystemError) {
                 gap.copy = try copy(gap.bytes, of: file)
                 state.withLock { state in
@@ -73,9 +73,9 @@ final class Quarantine: Sendable {
             try copy.write(piece.span, at: offset - range.lowerBound)
             offset += got
         }
-        try copy.sync()
+        try site.sync(copy, .quarantineSync)
         try site.disk.rename(path + ".new", to: path)
-        try site.disk.syncDirectory(directory)
+        try site.syncDirectory(directory, .quarantineDirectorySync)
         return path
     }
 }

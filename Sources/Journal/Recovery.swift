@@ -46,7 +46,7 @@ struct Recovery {
                 try recover(position, following: following, cursor, &result)
             }
             // A segment that was made just before the crash may have its name in memory only.
-            try site.disk.syncDirectory(site.directory)
+            try site.syncDirectory(site.directory, .recoveryDirectorySync)
             return result
         } catch {
             throw JournalError("read the segments", error)
@@ -60,10 +60,12 @@ struct Recovery {
         // Past the page cache: what is read here once would cost more to keep than to read.
         let file = try site.disk.openDirect(path, following == nil ? .readWrite : .readOnly)
         let size = try file.size()
-        let seed = ChecksumSeed(uuid: site.uuid, firstPosition: position)
+        let seed = site.seed(position)
         // A seal that reaches into the next segment was written to a file that then failed: what lies above
         // was written again there, and may not be whole here.
-        if let seal = try Seal.read(file, fileSize: size, seed), seal.endPosition <= following ?? .max {
+        if let seal = try Seal.read(file, fileSize: size, seed), 
+            seal.endPosition <= following ?? .max || !site.protections.contains(.sealBelowNextSegment)
+        {
             result.segments.append(
                 Segment(
                     firstPosition: position, path: path, fileSize: size, readable: seal.validLength,
@@ -83,7 +85,7 @@ struct Recovery {
             return
         }
         // What kill -9 left in the page cache must be on disk before anybody hears of it.
-        try file.sync()
+        try site.sync(file, .recoverySync)
         if let torn = scan.tail {
             site.telemetry.emit(JournalTornTail(path: path, length: scan.validLength))
             if scan.validLength == 0 {
@@ -97,7 +99,7 @@ struct Recovery {
             }
         }
         result.segments.append(segment)
-        if scan.tail != nil || cursor > scan.end || size != site.options.segmentSize {
+        if scan.tail != nil && site.protections.contains(.sealTornTail) || cursor > scan.end || size != site.options.segmentSize {
             segment.seal()
             seal(segment, scan)
         } else {
@@ -112,7 +114,7 @@ struct Recovery {
         end: UInt64, _ following: UInt64?, _ cursor: UInt64, _ path: String, _ bytes: Range<Int>, _ file: (any DiskFile)?,
         _ result: inout Result
     ) {
-        result.next = max(end, following ?? cursor)
+        result.next = max(end, following ?? (site.protections.contains(.nextAboveCursors) ? cursor : end))
         guard end < result.next else { return }
         let reason: Gap.Reason = following == nil ? .endMissing : bytes.isEmpty ? .segmentMissing : .damaged
         quarantine.report(Gap(positions: end..<result.next, reason: reason, path: path, bytes: bytes), file: file)
@@ -130,7 +132,9 @@ struct Recovery {
                 break walk
             case .batch(let header, let offset, let intact):
                 // Written here first, and once more in the next segment, because this file failed.
-                if let following, header.firstPosition >= following { break walk }
+                if let following, header.firstPosition >= following, site.protections.contains(.batchesBelowNextSegment) {
+                    break walk
+                }
                 guard intact else {
                     bad = bad ?? offset
                     continue
@@ -163,7 +167,7 @@ struct Recovery {
         do throws(SystemError) {
             let file = try site.disk.open(segment.path, .readWrite)
             try file.write(seal.encoded(site.seed(segment), at: offset, now: site.clock.wallClock()).span, at: offset)
-            try file.sync()
+            try site.sync(file, .recoverySealSync)
         } catch {
             site.telemetry.emit(JournalFile(detail: "\(segment.path) could not be sealed, and will be read again: \(error)"))
         }

@@ -35,7 +35,7 @@ struct Retention {
                 }
                 // A cursor is durable before anything below it goes: the other order is a journal
                 // that cannot be opened.
-                try cursors.commit()
+                if site.protections.contains(.commitBeforeRemoval) { try cursors.commit() }
                 floor = end
             }
             segments.removeFirst(segment)
@@ -43,7 +43,7 @@ struct Retention {
             total -= segment.fileSize
             removed += 1
         }
-        if removed > 0 { try site.disk.syncDirectory(site.directory) }
+        if removed > 0 { try site.syncDirectory(site.directory, .removalDirectorySync) }
         return total <= site.options.retainSize
     }
 }

@@ -61,7 +61,7 @@ final class SpareSegment: Sendable {
             while offset < size {
                 let count = min(zeros.count, size - offset)
                 try file.write(zeros.bytes.extracting(first: count), at: offset)
-                if site.options.sync != .never { try file.sync() }
+                if site.options.sync != .never { try site.sync(file, .spareSync) }
                 offset += count
             }
             try publish(temporary, as: path)
@@ -80,13 +80,13 @@ final class SpareSegment: Sendable {
             guard error.code == EOPNOTSUPP || error.code == EINVAL else { throw error }
             return false
         }
-        try file.sync()
+        try site.sync(file, .spareSync)
         return true
     }
 
     private func publish(_ temporary: String, as path: String) throws(SystemError) {
         try site.disk.rename(temporary, to: path)
-        try site.disk.syncDirectory(site.directory)
+        try site.syncDirectory(site.directory, .spareDirectorySync)
         state.withLock { $0.ready = true }
     }
 
@@ -100,7 +100,7 @@ final class SpareSegment: Sendable {
         defer { state.withLock { $0.ready = false } }
         let path = site.path(Segment.name(position))
         try site.disk.rename(site.path(Self.name), to: path)
-        try site.disk.syncDirectory(site.directory)
+        try site.syncDirectory(site.directory, .segmentDirectorySync)
         let file = try site.disk.openDirect(path, .readWrite)
         let segment = Segment(
             firstPosition: position, path: path, fileSize: site.options.segmentSize, readable: 0, end: position,

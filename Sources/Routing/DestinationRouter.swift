@@ -78,18 +78,22 @@ package final class DestinationRouter {
     ///   - filter: its own `where`, asked after the route's transforms.
     ///   - transforms: its own, applied after that.
     ///   - mapping: what it gets in place of the event; nil: the event.
+    ///   - host: the name of this machine, for `enrich`.
     ///   - journal: the 16 bytes that identify the journal the events come from; message ids derive from
     ///     them.
     package init(
         name: String, displayName: String? = nil, pipeline: [Transform] = [], routes: [Route],
-        filter: Filter = .always, transforms: [Transform] = [], mapping: MappingSetting? = nil, journal: [UInt8]
+        filter: Filter = .always, transforms: [Transform] = [], mapping: MappingSetting? = nil, host: String = "",
+        journal: [UInt8]
     ) {
         var table = PathTable()
         filters = routes.map { FilterCompiler.compile($0.filter.expression, &table) }
         chains = routes.map {
-            RouteChain(RouteChain.steps($0.transforms, filter, transforms), endsInEdits: mapping == nil, &table)
+            RouteChain(
+                RouteChain.steps($0.transforms, filter, transforms), endsInEdits: mapping == nil, host: host, &table)
         }
-        self.pipeline = RouteChain(pipeline.map(RouteChain.Step.init), endsInEdits: false, &table).stages
+        self.pipeline = RouteChain(pipeline.map(RouteChain.Step.init), endsInEdits: false, host: host, &table)
+            .stages
         integrations = Integrations(name: name, displayName: displayName, &table)
         self.mapping = mapping.map { MappingProgram($0, journal: journal, &table) }
         let isStaged = chains.contains { $0.stages.count > (mapping == nil ? 1 : 0) }

@@ -27,6 +27,7 @@ struct MappingErrorTests {
             ("{ $if: { exists: $.a, blank: $.b, then: 1 } }", "16: $if has two conditions"),
             ("{ $if: { exists: $.a, then: 1, esle: 2 } }", "45: $if has no argument esle"),
             ("{ $literal: !secret a }", "34: a secret is not allowed"),
+            ("{ $hash: { value: $.a, key: $.b } }", "42: key has to be a secret"),
             ("{ a: .inf }", "19: \".inf\" has no value in JSON"),
             ("{ a: !secret ../a }", "19: \"../a\" cannot be the name of a secret"),
             ("", "5: \"mapping\" has no value"),
@@ -77,12 +78,12 @@ struct MappingErrorTests {
     func concealed() throws {
         let directory = try TemporaryDirectory()
         try directory.write("k", "s3cr3t-value\n")
-        let text = withFile("mapping: { token: !secret k, both: \"{{ secret.k }}-{{ event }}\" }")
+        let text = withFile("mapping: { token: !secret k, both: \"{{ secret.k }}-{{ event }}\", id: { $hash: { value: $.userId, key: !secret k } } }")
         let result = ConfigurationLoader(credentialsDirectory: directory.path).load(text: text, named: "/etc/penstock/p.yaml")
         let mapping = try #require(result.configuration?.destinations.first?.mapping)
         #expect(
             try mapped(#"{"type":"track","event":"A","userId":"u"}"#, mapping)
-                == #"{"token":"s3cr3t-value","both":"s3cr3t-value-A"}"#)
+                == #"{"token":"s3cr3t-value","both":"s3cr3t-value-A","id":"6a32153afc3829547ef82107596a2b38f8f2bfbfa4a7d6461899e10eace8022a"}"#)
         var dumped = ""
         dump(result.configuration, to: &dumped)
         #expect(!dumped.contains("s3cr3t"))

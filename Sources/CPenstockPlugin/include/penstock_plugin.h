@@ -99,19 +99,24 @@ typedef struct penstock_field {
 
 /* One event. */
 typedef struct penstock_event {
-    /* Its number in the host's journal: the idempotency key, the same on every retry and replay. */
+    /* Its number in the host's journal: with `part` the idempotency key, the same on every retry and
+     * replay. */
     uint64_t position;
     /* When the host received it: nanoseconds since 1970-01-01 UTC. */
     int64_t received_at_ns;
     /* The contents of its message id as they stand in the payload, JSON escapes not decoded;
      * length 0 if the payload has none. */
     penstock_string message_id;
-    /* A JSON object, after filters and transforms; valid JSON, no line feed in it. */
+    /* A JSON object, after filters and transforms, or whatever value the destination's mapping makes
+     * of it; valid JSON, no line feed in it. */
     penstock_string payload;
     /* PENSTOCK_TRACK ... PENSTOCK_ALIAS. */
     int32_t kind;
     /* How often it was offered before; 0 the first time. */
     uint32_t attempt;
+    /* Of several events that transforms made of the one at `position`: which one, from 0. */
+    uint32_t part;
+    uint32_t reserved;
 } penstock_event;
 
 /* Some events, in journal order. It and everything that it points to stay valid and unchanged

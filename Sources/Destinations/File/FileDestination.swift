@@ -174,6 +174,11 @@ package final class FileDestination: Destination {
         } else {
             while end < batch.events.count {
                 let event = batch.events[end]
+                // Those of one position go with one write: the cursor cannot lie between them.
+                if event.position == batch.events[end - 1].position {
+                    end += 1
+                    continue
+                }
                 if !filled.holds(event.receivedAt) { filled = try template.filled(at: event.receivedAt) }
                 // Compared only after the times: nearly all events fall into the same minute.
                 guard filled.path == path, window(event.receivedAt) <= newest,

@@ -38,7 +38,7 @@ import Synchronization
                     to: penstock_event(
                         position: event.position, received_at_ns: event.receivedAt,
                         message_id: Self.string(payload, event.messageID), payload: Self.string(payload, event.payload),
-                        kind: Int32(event.kind.rawValue), attempt: event.attempt))
+                        kind: Int32(event.kind.rawValue), attempt: event.attempt, part: event.part, reserved: 0))
             }
         }
     }

@@ -63,6 +63,12 @@ extension SettingType where Value == Bool {
 }
 
 extension SettingType where Value == Int {
+    /// A number of bytes.
+    /// - Parameter show: the default as one would write it.
+    static func size(_ bounds: ClosedRange<Int>, show: String) -> SettingType {
+        SettingType(.size(bounds), show: { _ in show }) { if case .integer(let value) = $0 { value } else { nil } }
+    }
+
     static func integer(_ bounds: ClosedRange<Int>) -> SettingType {
         SettingType(.integer(bounds), show: { "\($0)" }) { if case .integer(let value) = $0 { value } else { nil } }
     }
@@ -86,9 +92,11 @@ extension SettingType where Value == String {
     static func text(_ what: String) -> SettingType {
         SettingType(.text(what), show: { $0.isEmpty ? nil : $0 }) { if case .text(let value) = $0 { value } else { nil } }
     }
+}
 
+extension SettingType where Value == ScriptText {
     static func script(_ language: String) -> SettingType {
-        SettingType(.script(language)) { if case .text(let value) = $0 { value } else { nil } }
+        SettingType(.script(language)) { if case .script(let value) = $0 { value } else { nil } }
     }
 }
 

@@ -54,6 +54,7 @@ package indirect enum SettingValue: Sendable {
     case number(Double)
     case duration(Duration)
     case text(String)
+    case script(ScriptText)
     case path(FieldPath)
     case filter(Filter)
     case template(ValueTemplate)
@@ -75,6 +76,20 @@ package indirect enum SettingValue: Sendable {
             self.path = path
             self.value = value
         }
+    }
+}
+
+/// A script, and where it stands, so that what happens in it can be told by the file's own lines.
+package struct ScriptText: Sendable, Equatable {
+    package var text: String
+    package var file: String
+    /// The file's line that the script's first one is, from 1.
+    package var firstLine: Int
+
+    package init(_ text: String, file: String, firstLine: Int) {
+        self.text = text
+        self.file = file
+        self.firstLine = firstLine
     }
 }
 

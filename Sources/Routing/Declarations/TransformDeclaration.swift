@@ -58,7 +58,13 @@ package struct TransformDeclaration: Sendable {
 /// Every kind of transform there is.
 package enum TransformCatalogue {
     package static let all: [TransformDeclaration] = [
-        SetTransform.declaration
+        KeepTransform.declaration, DropTransform.declaration, RenameTransform.declaration, SetTransform.declaration,
+        CopyTransform.declaration, MoveTransform.declaration, ToStringTransform.declaration,
+        ToNumberTransform.declaration, HashTransform.declaration, MaskTransform.declaration,
+        RedactTransform.declaration, SampleTransform.declaration, ThrottleTransform.declaration,
+        DedupeTransform.declaration, NameCaseTransform.declaration, RenameEventsTransform.declaration,
+        FlattenTransform.declaration, EnrichTransform.declaration, TimedTransform.declaration,
+        SessionTransform.declaration, ScriptTransform.declaration,
     ]
 
     package static func declaration(of name: String) -> TransformDeclaration? { all.first { $0.name == name } }

@@ -34,6 +34,11 @@ extension Span<UInt8> {
 }
 
 extension [UInt8] {
+    init(copying bytes: Span<UInt8>) {
+        self = []
+        append(contentsOf: bytes)
+    }
+
     /// Repeats a piece of itself at the end.
     mutating func append(copyOf range: Range<Int>) {
         for i in range {
@@ -46,8 +51,6 @@ extension [UInt8] {
 extension String {
     /// Decodes UTF-8.
     init(copying bytes: Span<UInt8>) {
-        var copy: [UInt8] = []
-        copy.append(contentsOf: bytes)
-        self.init(decoding: copy, as: UTF8.self)
+        self.init(decoding: [UInt8](copying: bytes), as: UTF8.self)
     }
 }

@@ -1,12 +1,11 @@
 import Events
 
-/// Walks over the items of a JSON list, or the members of an object, that is known to be valid, without
-/// building anything.
+/// Walks over the items of a JSON list that is known to be valid, without building anything.
 struct ListCursor {
     private var position: Int
     private let end: Int
 
-    /// - Parameter list: the list or object with its brackets, within the bytes given to `next`.
+    /// - Parameter list: the list with its brackets, within the bytes given to `next`.
     init(_ list: Range<Int>) {
         position = list.lowerBound + 1
         end = max(position, list.upperBound - 1)
@@ -38,14 +37,14 @@ struct ListCursor {
         }
     }
 
-    /// The next member of an object.
-    mutating func nextMember(in bytes: Span<UInt8>) -> (name: FieldValue, value: FieldValue)? {
-        guard let name = next(in: bytes), let value = next(in: bytes) else { return nil }
-        return (name, value)
+    /// Behind a key of an object.
+    mutating func skipColon(in bytes: Span<UInt8>) {
+        while position < end, JSONMembers.isSpace(bytes[position]) { position += 1 }
+        if position < end, bytes[position] == UInt8(ascii: ":") { position += 1 }
     }
 
     private static func isBetweenItems(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: ",") || byte == UInt8(ascii: ":") || byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+        byte == UInt8(ascii: ",") || byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
     }
 
     private func item(_ start: Int, _ end: Int, _ type: FieldType) -> FieldValue {

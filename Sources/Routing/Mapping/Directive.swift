@@ -14,6 +14,8 @@ package struct Directive: Sendable {
             /// Text that is the same for every event.
             case text
             case flag
+            /// A secret: `!secret NAME`.
+            case secret
             case choice([String])
         }
 
@@ -87,7 +89,7 @@ package struct Directive: Sendable {
 
     package static let all: [Directive] = [
         .path, .template, .literal, .if, .case, .replace, .arrayPath, .merge, .flatten, .json, .transform,
-        .excludeWhenNull, .date, .number, .string,
+        .excludeWhenNull, .date, .hash, .number, .string,
     ]
 
     static func named(_ name: String) -> Directive? { all.first { $0.name == name } }

@@ -7,6 +7,7 @@ struct DirectiveArguments {
         case values([any MappingNode])
         case text(String)
         case flag(Bool)
+        case secret(Int)
     }
 
     private var given: [String: Given] = [:]
@@ -109,6 +110,10 @@ struct DirectiveArguments {
                 if let node = compiler.compile(item, at: keys + ["\(i)"]) { nodes.append(node) }
             }
             return nodes.count == items.count ? .values(nodes) : nil
+        case (.secret, _):
+            guard let node = compiler.compile(value, at: keys) else { return nil }
+            if let number = (node as? TemplateNode)?.secret { return .secret(number) }
+            compiler.fail("\(argument.name) has to be a secret", at: keys, hint: "write \(argument.name): !secret NAME")
         case (.text, .string(let text)): return .text(text)
         case (.flag, .bool(let flag)): return .flag(flag)
         case (.choice(let choices), .string(let text)):
@@ -145,6 +150,11 @@ struct DirectiveArguments {
 
     func flag(_ name: String) -> Bool? {
         if case .flag(let flag) = given[name] { flag } else { nil }
+    }
+
+    /// A number among the mapping's secrets.
+    func secret(_ name: String) -> Int? {
+        if case .secret(let number) = given[name] { number } else { nil }
     }
 
     /// One that the declaration requires.

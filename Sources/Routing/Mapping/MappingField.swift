@@ -64,6 +64,11 @@ struct TemplateNode: MappingNode {
 
     let pieces: [Piece]
 
+    /// If it is a secret and nothing else: its number.
+    var secret: Int? {
+        if pieces.count == 1, case .field(.secret(let number)) = pieces[0] { number } else { nil }
+    }
+
     func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool {
         let start = output.count
         output.append(UInt8(ascii: "\""))

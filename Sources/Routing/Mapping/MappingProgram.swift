@@ -44,12 +44,7 @@ final class MappingProgram {
                 for path in paths { _ = table.index(of: path) }
                 return (EventFields(table), Array(paths.indices))
             },
-            secrets: mapping.secrets.map { name in
-                var contents: [UInt8] = []
-                JSONText.appendContents(setting.secret(name).utf8.span, to: &contents)
-                return contents
-            },
-            limit: setting.limit, journal: journal)
+            secrets: mapping.secrets.map(setting.secret), limit: setting.limit, journal: journal)
     }
 
     /// Appends JSON to `output`, no line feed; nothing, unless the outcome is `.written`.
@@ -72,6 +67,9 @@ final class MappingRun {
     let inner: [(fields: EventFields, paths: [Int])]
     /// Contents of JSON strings.
     let secrets: [[UInt8]]
+    /// For `$hash`: without a key, and keyed with each of the secrets; made when first asked for.
+    private var digests: [Digest?]
+    private let keys: [String]
     private let limit: Int
     private let journal: [UInt8]
 
@@ -87,9 +85,15 @@ final class MappingRun {
     /// Buffers taken: what goes into one of them is not the output yet.
     private var taken = 0
 
-    init(inner: [(fields: EventFields, paths: [Int])], secrets: [[UInt8]], limit: Int, journal: [UInt8]) {
+    init(inner: [(fields: EventFields, paths: [Int])], secrets: [String], limit: Int, journal: [UInt8]) {
         self.inner = inner
-        self.secrets = secrets
+        keys = secrets
+        self.secrets = secrets.map { secret in
+            var contents: [UInt8] = []
+            JSONText.appendContents(secret.utf8.span, to: &contents)
+            return contents
+        }
+        digests = Array(repeating: nil, count: secrets.count + 1)
         self.limit = limit
         self.journal = journal
     }
@@ -114,6 +118,15 @@ final class MappingRun {
         let journal = self.journal
         MessageID.appendDerived(journal: journal.span, position: moment.position, to: &output)
         output.append(contentsOf: suffix.utf8)
+    }
+
+    /// - Parameter key: a number among the secrets; nil: no key.
+    func digest(key: Int?) -> Digest {
+        let place = key.map { $0 + 1 } ?? 0
+        if let known = digests[place] { return known }
+        let made = Digest(key: key.map { Array(keys[$0].utf8) })
+        digests[place] = made
+        return made
     }
 
     func noteMessageID(_ range: Range<Int>) {

@@ -29,19 +29,19 @@ struct MemberList {
 
     /// Adds the members of an object; of a name that is known, only if this owner gave it or `replaces`.
     mutating func add(_ object: Range<Int>, of json: Span<UInt8>, owner: Int, replaces: Bool) {
-        var cursor = ListCursor(object)
-        while let member = cursor.nextMember(in: json) {
+        var cursor = ObjectCursor(object)
+        while let member = cursor.next(in: json) {
             name.removeAll(keepingCapacity: true)
-            Self.appendName(member.name, of: json, to: &name)
+            Self.appendName(of: member, in: json, to: &name)
             guard let value = member.value.json else { continue }
             add(name, json.extracting(value), owner: owner, replaces: replaces)
         }
     }
 
     /// Appends a member's name as contents of a JSON string with no more escapes than it needs.
-    static func appendName(_ name: FieldValue, of json: Span<UInt8>, to output: inout [UInt8]) {
-        let contents = json.extracting(name.slice.range)
-        guard name.type == .escapedString, let text = JSONText.string(contents) else {
+    static func appendName(of member: ObjectCursor.Member, in json: Span<UInt8>, to output: inout [UInt8]) {
+        let contents = json.extracting(member.key.range)
+        guard member.isKeyEscaped, let text = JSONText.string(contents) else {
             return output.append(contentsOf: contents)
         }
         JSONText.appendContents(text.utf8.span, to: &output)

@@ -68,6 +68,13 @@ struct Overlay {
         set(node, textFrom: start)
     }
 
+    /// The same, if `write` says that it has appended a value.
+    @inline(__always)
+    mutating func setIfWritten(_ node: Int, write: (inout [UInt8]) -> Bool) {
+        let start = text.count
+        if write(&text) { set(node, textFrom: start) }
+    }
+
     /// Gives a field a value.
     mutating func set(_ node: Int, json: Span<UInt8>) {
         let start = text.count

@@ -22,8 +22,8 @@ final class EditStage {
     /// brace of an event that has none of these fields.
     private let constantEnd: (text: [UInt8], members: [ConstantMember])?
 
-    init(_ steps: [RouteChain.Step], _ table: inout PathTable) {
-        var binding = StageBinding(table)
+    init(_ steps: [RouteChain.Step], host: String, _ table: inout PathTable) {
+        var binding = StageBinding(table, host: host)
         var compiled: [Step] = []
         var constants: [ConstantMember]? = []
         for step in steps {

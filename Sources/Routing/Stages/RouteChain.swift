@@ -46,12 +46,13 @@ struct RouteChain {
     /// - Parameters:
     ///   - endsInEdits: adds a stage that edits nothing where there would be none at the end.
     ///   - separate: a stage for each step, for whoever wants to see the event between them.
-    init(_ steps: [Step], endsInEdits: Bool, separate: Bool = false, _ table: inout PathTable) {
+    ///   - host: the name of this machine.
+    init(_ steps: [Step], endsInEdits: Bool, separate: Bool = false, host: String, _ table: inout PathTable) {
         var stages: [Stage] = []
         var group: [Step] = []
         var written: [FieldPath] = []
         func endGroup() {
-            if !group.isEmpty { stages.append(.edits(EditStage(group, &table))) }
+            if !group.isEmpty { stages.append(.edits(EditStage(group, host: host, &table))) }
             group = []
             written = []
         }
@@ -67,7 +68,7 @@ struct RouteChain {
             written += step.writes
         }
         endGroup()
-        if case .edits? = stages.last {} else if endsInEdits { stages.append(.edits(EditStage([], &table))) }
+        if case .edits? = stages.last {} else if endsInEdits { stages.append(.edits(EditStage([], host: host, &table))) }
         self.stages = stages
     }
 

@@ -8,7 +8,13 @@ struct StageBinding {
     /// The transform that is being bound.
     var name = ""
 
-    init(_ table: PathTable) { self.table = table }
+    /// The name of this machine.
+    let host: String
+
+    init(_ table: PathTable, host: String) {
+        self.table = table
+        self.host = host
+    }
 
     /// The number of a path's value in an `EventView`.
     mutating func value(_ path: FieldPath) -> Int { table.index(of: path) }

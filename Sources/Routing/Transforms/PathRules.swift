@@ -36,6 +36,13 @@ enum PathRules {
         return errors
     }
 
+    /// Of a list of fields to be removed.
+    static func errors(removing paths: [FieldPath]) -> [TransformError] {
+        paths.indices.filter { paths[$0].segments == ["messageId"] }.map {
+            TransformError(["\($0)"], "an event needs its messageId", hint: "to replace it, use set")
+        } + errors(inList: paths, of: [])
+    }
+
     static func problem(writing path: FieldPath) -> String? {
         if path.segments[0] == "type" { return "the kind of an event cannot be changed" }
         if path.segments[0] == "messageId", path.segments.count > 1 {

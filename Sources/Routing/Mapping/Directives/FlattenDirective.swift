@@ -50,26 +50,25 @@ private struct FlattenNode: MappingNode {
         _ run: MappingRun
     ) {
         guard let range = value.json, run.allows(members.bytes.count) else { return }
-        let isOpened = value.type == .object || value.type == .array && !keepsLists
-        var cursor = ListCursor(range)
+        let length = name.count
         var count = 0
-        if isOpened, depth < Self.maximumDepth {
-            let length = name.count
-            while true {
-                var item: FieldValue?
-                if depth > 0 { name.append(contentsOf: separator.span) }
-                if value.type == .object {
-                    let member = cursor.nextMember(in: json)
-                    if let member { MemberList.appendName(member.name, of: json, to: &name) }
-                    item = member?.value
-                } else {
-                    item = cursor.next(in: json)
-                    name.append(contentsOf: "\(count)".utf8)
-                }
-                if let item { flatten(item, of: json, depth: depth + 1, name: &name, into: &members, run) }
-                name.removeLast(name.count - length)
-                guard item != nil else { break }
-                count += 1
+        func add(_ item: FieldValue, _ rest: (inout [UInt8]) -> Void) {
+            if depth > 0 { name.append(contentsOf: separator.span) }
+            rest(&name)
+            flatten(item, of: json, depth: depth + 1, name: &name, into: &members, run)
+            name.removeLast(name.count - length)
+            count += 1
+        }
+        if depth < Self.maximumDepth, value.type == .object {
+            var cursor = ObjectCursor(range)
+            while let member = cursor.next(in: json) {
+                add(member.value) { MemberList.appendName(of: member, in: json, to: &$0) }
+            }
+        } else if depth < Self.maximumDepth, value.type == .array, !keepsLists {
+            var cursor = ListCursor(range)
+            while let item = cursor.next(in: json) {
+                let number = count
+                add(item) { $0.append(contentsOf: "\(number)".utf8) }
             }
         }
         // Empty ones are kept, so that nothing gets lost.

@@ -1,15 +1,20 @@
-import Configuration
+// Seams: the journal, as each room that needs it asks for it. Ingest and Delivery declare what they
+// want of a journal, and know none; here it is given to them. It is a room of its own so that whoever
+// runs the parts together (the daemon, the simulator) runs the same seams.
+//
+// It decides nothing and keeps nothing. Any thread, as the journal.
+
 import Delivery
 import Events
 import Ingest
 import Journal
 
-// The journal, as each room that needs it asks for it. Nothing is decided here.
+package struct JournalAppender: EventAppender {
+    private let journal: Journal
 
-struct JournalAppender: EventAppender {
-    let journal: Journal
+    package init(journal: Journal) { self.journal = journal }
 
-    func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> AppendOutcome {
+    package func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> AppendOutcome {
         switch journal.append(bytes, events: events, from: origin) {
         case .queued(let end): .queued(end: end)
         case .busy: .busy
@@ -18,15 +23,17 @@ struct JournalAppender: EventAppender {
     }
 
     // What clients may be told of, which is not always what readers may see.
-    var durableEnd: UInt64 { journal.acknowledgedEnd }
+    package var durableEnd: UInt64 { journal.acknowledgedEnd }
 }
 
-struct JournalLog: EventLog {
-    let journal: Journal
+package struct JournalLog: EventLog {
+    private let journal: Journal
 
-    var end: UInt64 { journal.durableEnd }
+    package init(journal: Journal) { self.journal = journal }
 
-    func makeReader(from position: UInt64) throws -> any EventReader {
+    package var end: UInt64 { journal.durableEnd }
+
+    package func makeReader(from position: UInt64) throws -> any EventReader {
         Reader(reader: journal.makeReader(from: position))
     }
 
@@ -46,22 +53,17 @@ struct JournalLog: EventLog {
 /// What a destination keeps with its cursor is its kind's own: a name may stand for a plugin today
 /// and for a file tomorrow. So each state is kept with a mark of who wrote it, and nobody else is
 /// given it: a destination of another kind goes on at the position, as one that kept nothing.
-struct JournalCursors: CursorStore {
-    let journal: Journal
+package struct JournalCursors: CursorStore {
+    private let journal: Journal
     private let mark: [UInt8]
 
-    init(journal: Journal, kind: Configuration.Destination.Kind) {
+    /// - Parameter owner: who writes the destinations' states.
+    package init(journal: Journal, owner: String) {
         self.journal = journal
-        let owner =
-            switch kind {
-            case .file: "file"
-            case .http: "http"
-            case .plugin(let plugin): "plugin \(plugin.plugin)"
-            }
         mark = Array(owner.utf8) + [0]
     }
 
-    func cursor(of destination: String) -> Cursor {
+    package func cursor(of destination: String) -> Cursor {
         // A destination is declared before it is started, so the journal knows it.
         guard let kept = journal.cursor(of: destination) else {
             preconditionFailure("destination \(destination) was not declared to the journal")
@@ -70,12 +72,12 @@ struct JournalCursors: CursorStore {
         return Cursor(position: kept.position, state: isOurs ? Array(kept.state.dropFirst(mark.count)) : [])
     }
 
-    func advance(_ destination: String, to cursor: Cursor) {
+    package func advance(_ destination: String, to cursor: Cursor) {
         let state = cursor.state.isEmpty ? [] : mark + cursor.state
         journal.advance(destination, to: JournalCursor(position: cursor.position, state: state))
     }
 
-    func commit() throws {
+    package func commit() throws {
         try journal.commit()
     }
 }

@@ -1,0 +1,93 @@
+/* What the files of CLua share. */
+#ifndef CLUA_SCRIPT_H
+#define CLUA_SCRIPT_H
+
+#include "CLua.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+#include <stdbool.h>
+
+/* Objects and lists within one another, in both directions. */
+#define CLUA_MAXIMUM_DEPTH 128
+
+enum clua_type { CLUA_NULL, CLUA_FALSE, CLUA_TRUE, CLUA_NUMBER, CLUA_STRING, CLUA_TABLE };
+
+/* A value of the event as it came: so that what the script does not touch is written as it was. */
+typedef struct {
+    uint32_t name, name_length; /* contents, escapes and all; of a list's item: nothing */
+    uint32_t value, value_length;
+    uint32_t next; /* of the same object or list; 0: none */
+    uint8_t type;
+    bool is_name_escaped;
+    bool is_value_escaped;
+    bool is_replaced; /* a later member has the same name */
+} clua_entry;
+
+/* An object or a list of the event. */
+typedef struct {
+    uint32_t first, last; /* entries; 0: none */
+    bool is_list;
+} clua_shape;
+
+struct clua_script {
+    lua_State *state;
+    clua_limits limits;
+    size_t used;
+    uint64_t spent;
+
+    const uint8_t *json;
+    size_t length;
+    uint64_t seed;
+    /* Number 0 of either means none. */
+    clua_entry *entries;
+    size_t entry_count, entry_capacity;
+    clua_shape *shapes;
+    size_t shape_count, shape_capacity;
+    /* Decoded text. */
+    char *scratch;
+    size_t scratch_capacity;
+
+    uint8_t *output;
+    size_t output_count, output_capacity;
+    clua_event events[CLUA_MAXIMUM_EVENTS];
+    int event_count;
+    int failed_line;
+};
+
+/* Everything below may raise one of Lua's errors: only within a protected call. */
+
+/* The script that a state belongs to. */
+clua_script *clua_script_of(lua_State *L);
+/* Counts work that Lua does not count itself, in instructions. */
+void clua_charge(lua_State *L, uint64_t work);
+/* Makes room for `count` items of `size` bytes; what C holds is bounded by the event and the output. */
+void *clua_reserve(lua_State *L, void *items, size_t *capacity, size_t count, size_t size);
+
+/* What a value is called in a message. */
+const char *clua_type_name(lua_State *L, int index);
+/* math.randomseed, in the registry. */
+extern const char clua_seed_key;
+/* The table that knows which table came from which shape. */
+extern const char clua_shapes_key;
+/* Pushes what scripts can reach, as the table behind the globals of a call. */
+void clua_push_sandbox(lua_State *L);
+/* Adds find, match, gmatch and gsub to the table on the stack's top. */
+void clua_add_patterns(lua_State *L);
+/* Marks the table on the stack's top as a list that may be empty. */
+void clua_mark_list(lua_State *L);
+
+/* Pushes the event. */
+void clua_push_event(lua_State *L, clua_script *script);
+/* Appends the value on the stack's top to the output; `number`: of the event, from 0. */
+void clua_write_event(lua_State *L, clua_script *script, int number);
+/* The number of a table's shape; 0: it was made by the script. CLUA_NEW_LIST: as a list. */
+#define CLUA_NEW_LIST UINT32_MAX
+uint32_t clua_shape_of(lua_State *L, int table);
+/* Decodes the contents of a JSON string into the scratch memory. */
+size_t clua_decode(lua_State *L, clua_script *script, uint32_t start, uint32_t length);
+/* Pushes the number that stands there. */
+void clua_push_number(lua_State *L, clua_script *script, uint32_t start, uint32_t length);
+
+#endif

@@ -1,0 +1,57 @@
+/* Lua scripts that make events of events. Lua's errors are longjmps, which must not cross a frame of
+ * Swift's; so nothing of Lua's own interface is shown here, and every call below returns.
+ *
+ * A script is the body of a function with one parameter, `event`. What it can reach is what is said
+ * in Sandbox.c: no files, no processes, no clock, nothing that differs from run to run. Each call is
+ * bounded in instructions, memory and output, and starts with the same globals: nothing that a call
+ * does is seen by the next one.
+ *
+ * A script belongs to one thread at a time. */
+#ifndef CLUA_H
+#define CLUA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct clua_script clua_script;
+
+typedef struct {
+    /* Of one call. What library functions do is counted as well, about as long as it takes. */
+    uint64_t instructions;
+    /* Bytes of the script's state, what Lua itself needs included. */
+    size_t memory;
+    /* Bytes of the events that one call may give. */
+    size_t output;
+} clua_limits;
+
+/* What went wrong. */
+typedef struct {
+    /* In the script, from 1; 0: not known. */
+    int line;
+    char message[256]; /* UTF-8, ended by 0 */
+} clua_failure;
+
+/* One event among the output of a call. */
+typedef struct {
+    size_t offset;
+    size_t length;
+} clua_event;
+
+/* Events that one call may give. */
+#define CLUA_MAXIMUM_EVENTS 1000
+
+/* Compiles a script. NULL: it has no meaning, or there is no memory; `failure` says. */
+clua_script *clua_create(const char *source, size_t length, const clua_limits *limits, clua_failure *failure);
+void clua_destroy(clua_script *script);
+
+/* Calls the script with one event: a JSON object, known to be valid. `seed` is what math.random
+ * starts from.
+ *
+ * Returns how many events it gave, or -1; `failure` says why. They are read with clua_events, and
+ * valid until the next call. Of several, all but the first that still have the event's own messageId
+ * get it with ":1", ":2" … at its end. */
+int clua_call(clua_script *script, const uint8_t *json, size_t length, uint64_t seed, clua_failure *failure);
+const clua_event *clua_events(const clua_script *script);
+const uint8_t *clua_output(const clua_script *script);
+
+#endif

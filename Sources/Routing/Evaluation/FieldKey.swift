@@ -1,0 +1,61 @@
+import Events
+
+/// A field whose value tells events apart: users, messages. What the index knows needs no reading.
+struct FieldKey {
+    private enum Source {
+        case indexed(IndexedField)
+        case field(Int)
+    }
+
+    private let source: Source
+
+    init(_ path: FieldPath, _ binding: inout StageBinding) {
+        source = IndexedField(path).map(Source.indexed) ?? .field(binding.value(path))
+    }
+
+    /// Hands out the value: a string's decoded text, anything else as it is spelled.
+    /// - Returns: false if the field is missing or null.
+    func read(_ view: borrowing EventView, _ body: (Span<UInt8>) -> Void) -> Bool {
+        let slice: Slice
+        let isEscaped: Bool
+        switch source {
+        case .indexed(let field): (slice, isEscaped) = field.slice(in: view.index)
+        case .field(let path):
+            let value = view.value(path)
+            if value.type == .null { return false }
+            (slice, isEscaped) = (value.slice, value.type == .escapedString)
+        }
+        guard slice.isPresent else { return false }
+        guard isEscaped else {
+            body(view.bytes(slice))
+            return true
+        }
+        var decoded: [UInt8] = []
+        guard JSONText.unescape(view.bytes(slice), into: &decoded) else { return false }
+        body(decoded.span)
+        return true
+    }
+}
+
+/// FNV-1a with 64 bits and a last mixing (MurmurHash3's): the same on every machine and for ever. For
+/// shares, not for secrets.
+struct StableHash {
+    private var state: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    mutating func add(_ bytes: Span<UInt8>) {
+        for i in bytes.indices { state = (state ^ UInt64(bytes[i])) &* 0x0000_0100_0000_01B3 }
+    }
+
+    mutating func add(_ number: UInt64) {
+        for shift in stride(from: UInt64(0), to: 64, by: 8) {
+            state = (state ^ (number >> shift & 0xFF)) &* 0x0000_0100_0000_01B3
+        }
+    }
+
+    var value: UInt64 {
+        var mixed = state
+        mixed = (mixed ^ mixed >> 33) &* 0xFF51_AFD7_ED55_8CCD
+        mixed = (mixed ^ mixed >> 33) &* 0xC4CE_B9FE_1A85_EC53
+        return mixed ^ mixed >> 33
+    }
+}

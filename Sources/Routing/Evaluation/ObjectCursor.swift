@@ -1,0 +1,27 @@
+import Events
+
+/// Walks over the members of a JSON object that is known to be valid, without building anything.
+struct ObjectCursor {
+    struct Member {
+        /// Contents of the key, without quotes.
+        var key: Slice
+        var isKeyEscaped: Bool
+        var value: FieldValue
+
+        /// From the key's opening quote to the value's end.
+        var range: Range<Int> { Int(key.offset) - 1..<(value.json?.upperBound ?? key.range.upperBound) }
+    }
+
+    private var items: ListCursor
+
+    /// - Parameter object: the object with its brackets, within the bytes given to `next`.
+    init(_ object: Range<Int>) { items = ListCursor(object) }
+
+    /// The next member; nil behind the last one.
+    mutating func next(in bytes: Span<UInt8>) -> Member? {
+        guard let key = items.next(in: bytes), key.isString else { return nil }
+        items.skipColon(in: bytes)
+        guard let value = items.next(in: bytes) else { return nil }
+        return Member(key: key.slice, isKeyEscaped: key.type == .escapedString, value: value)
+    }
+}

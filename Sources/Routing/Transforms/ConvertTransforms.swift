@@ -1,0 +1,82 @@
+import Events
+
+/// `to_string: [properties.zip]`: numbers and booleans as text, spelled as the event spells them;
+/// lists and objects as their JSON. Strings and null stay.
+struct ToStringTransform: EditingTransform {
+    static let declaration = TransformDeclaration.value(
+        "to_string", ToStringTransform(), \.paths, .list(of: .path), example: "to_string: [properties.zip]",
+        "makes strings of numbers and other values")
+
+    var paths: [FieldPath] = []
+
+    func check() -> [TransformError] { PathRules.errors(inList: paths, of: []) }
+    var reads: [FieldPath] { paths }
+    var writes: [FieldPath] { paths }
+
+    func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
+        ValueConversion(paths, &binding) { value, json, output in
+            switch value.type {
+            case .missing, .null, .string, .escapedString: return false
+            case .true, .false, .number, .array, .object:
+                JSONText.appendString(json.extracting(value.slice.range), to: &output)
+                return true
+            }
+        }
+    }
+}
+
+/// `to_number: [properties.total]`: strings that spell a number become that number, digit for digit;
+/// true is 1, false is 0. Everything else stays.
+struct ToNumberTransform: EditingTransform {
+    static let declaration = TransformDeclaration.value(
+        "to_number", ToNumberTransform(), \.paths, .list(of: .path), example: "to_number: [properties.total]",
+        "makes numbers of strings that spell one")
+
+    var paths: [FieldPath] = []
+
+    func check() -> [TransformError] { PathRules.errors(inList: paths, of: []) }
+    var reads: [FieldPath] { paths }
+    var writes: [FieldPath] { paths }
+
+    func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
+        ValueConversion(paths, &binding) { value, json, output in
+            switch value.type {
+            case .true, .false:
+                output.append(value.type == .true ? UInt8(ascii: "1") : UInt8(ascii: "0"))
+                return true
+            // A number needs no escapes.
+            case .string:
+                var text = json.extracting(value.slice.range)
+                while text.count > 0, text[0] == 0x20 { text = text.extracting(droppingFirst: 1) }
+                while text.count > 0, text[text.count - 1] == 0x20 { text = text.extracting(droppingLast: 1) }
+                guard JSONNumber(text) != nil else { return false }
+                output.append(contentsOf: text)
+                return true
+            case .missing, .null, .escapedString, .number, .array, .object: return false
+            }
+        }
+    }
+}
+
+/// Puts another value in the place of each of some fields.
+final class ValueConversion: EventEditor {
+    /// Appends the new value's JSON; false: it stays, nothing was appended.
+    typealias Convert = (_ value: FieldValue, _ json: Span<UInt8>, _ output: inout [UInt8]) -> Bool
+
+    private let fields: [(value: Int, node: Int)]
+    private let convert: Convert
+
+    init(_ paths: [FieldPath], _ binding: inout StageBinding, convert: @escaping Convert) {
+        fields = paths.map { (binding.value($0), binding.node($0)) }
+        self.convert = convert
+    }
+
+    func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
+        for field in fields {
+            let value = view.value(field.value)
+            guard value.type != .missing else { continue }
+            overlay.setIfWritten(field.node) { convert(value, view.json, &$0) }
+        }
+        return .keep
+    }
+}

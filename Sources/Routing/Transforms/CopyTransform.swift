@@ -1,0 +1,73 @@
+import Events
+
+/// `copy: { context.ip: properties.ip }`: the value of a field into another one as well. A field that
+/// is missing is not copied.
+struct CopyTransform: EditingTransform {
+    static let declaration = TransformDeclaration.value(
+        "copy", CopyTransform(), \.fields, .paths(to: .path), example: "copy: { context.ip: properties.ip }",
+        "copies fields: from, to")
+
+    var fields: [PathSetting<FieldPath>] = []
+
+    func check() -> [TransformError] {
+        FieldTransfer.errors(fields) + PathRules.errors(writing: fields.map { ($0.key, $0.value) }, verb: "set")
+    }
+
+    var reads: [FieldPath] { fields.map(\.path) }
+    var writes: [FieldPath] { fields.map(\.value) }
+
+    func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
+        FieldTransfer(fields, removesSource: false, &binding)
+    }
+}
+
+/// `move: { context.campaign: properties.campaign }`: a field to another place. One that is missing
+/// leaves the other place as it is.
+struct MoveTransform: EditingTransform {
+    static let declaration = TransformDeclaration.value(
+        "move", MoveTransform(), \.fields, .paths(to: .path),
+        example: "move: { context.campaign: properties.campaign }", "moves fields: from, to")
+
+    var fields: [PathSetting<FieldPath>] = []
+
+    func check() -> [TransformError] {
+        let errors = FieldTransfer.errors(fields) + fields.filter { $0.path.segments == ["messageId"] }.map {
+            TransformError([$0.key], isKey: true, "an event needs its messageId", hint: "use copy")
+        }
+        guard errors.isEmpty else { return errors }
+        return PathRules.errors(writing: fields.flatMap { [($0.key, $0.path), ($0.key, $0.value)] }, verb: "named")
+    }
+
+    var reads: [FieldPath] { fields.map(\.path) }
+    var writes: [FieldPath] { fields.flatMap { [$0.path, $0.value] } }
+
+    func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
+        FieldTransfer(fields, removesSource: true, &binding)
+    }
+}
+
+/// What `copy` and `move` do.
+private final class FieldTransfer: EventEditor {
+    private let fields: [(value: Int, source: Int?, target: Int)]
+
+    init(_ fields: [PathSetting<FieldPath>], removesSource: Bool, _ binding: inout StageBinding) {
+        self.fields = fields.map {
+            (binding.value($0.path), removesSource ? binding.node($0.path) : nil, binding.node($0.value))
+        }
+    }
+
+    static func errors(_ fields: [PathSetting<FieldPath>]) -> [TransformError] {
+        fields.filter { $0.path.overlaps($0.value) }.map {
+            TransformError([$0.key], "\($0.path) and \($0.value) overlap", hint: "name a field beside it")
+        }
+    }
+
+    func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
+        for field in fields {
+            guard let range = view.value(field.value).json else { continue }
+            overlay.set(field.target, json: view.json.extracting(range))
+            if let source = field.source { overlay.remove(source) }
+        }
+        return .keep
+    }
+}

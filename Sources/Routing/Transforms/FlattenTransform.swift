@@ -1,0 +1,74 @@
+import Events
+
+/// `flatten: { paths: [properties], separator: _ }`: objects inside an object give their members to
+/// it: `{"shop":{"city":"Bonn"}}` becomes `{"shop_city":"Bonn"}`. Lists, and objects with nothing in
+/// them, stay.
+struct FlattenTransform: EditingTransform {
+    static let declaration = TransformDeclaration.keys(
+        "flatten", FlattenTransform(), shorthand: "paths",
+        [
+            Setting("paths", \.paths, .list(of: .path), "objects to flatten"),
+            Setting("separator", \.separator, .text("a separator"), "what stands between the joined names"),
+        ],
+        example: "flatten: { paths: [properties], separator: _ }", "lifts the members of nested objects into one object")
+
+    var paths = [FieldPath(["properties"]), FieldPath(["traits"])]
+    var separator = "_"
+
+    func check() -> [TransformError] { PathRules.errors(inList: paths, of: ["paths"]) }
+    var reads: [FieldPath] { paths }
+    var writes: [FieldPath] { paths }
+
+    func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
+        var separator: [UInt8] = []
+        JSONText.appendContents(self.separator.utf8.span, to: &separator)
+        return ValueConversion(paths, &binding) { [separator] value, json, output in
+            guard value.type == .object, let range = value.json else { return false }
+            var flattening = Flattening(separator: separator, output: output)
+            // The array is one place's only, so that it grows where it is.
+            output = []
+            flattening.append(range, of: json)
+            flattening.output.append(UInt8(ascii: "}"))
+            output = flattening.output
+            return true
+        }
+    }
+
+    private struct Flattening {
+        let separator: [UInt8]
+        var output: [UInt8]
+        /// Names of the objects around, contents of JSON strings, each with a separator behind it.
+        private var prefix: [UInt8] = []
+        private var isFirst = true
+
+        init(separator: [UInt8], output: [UInt8]) {
+            self.separator = separator
+            self.output = output
+        }
+
+        mutating func append(_ object: Range<Int>, of json: Span<UInt8>) {
+            if prefix.isEmpty, isFirst { output.append(UInt8(ascii: "{")) }
+            var cursor = ObjectCursor(object)
+            while let member = cursor.next(in: json) {
+                guard let range = member.value.json else { continue }
+                let key = json.extracting(member.key.range)
+                if member.value.type == .object, !JSONMembers.isEmpty(range, json) {
+                    let length = prefix.count
+                    prefix.append(contentsOf: key)
+                    prefix.append(contentsOf: separator)
+                    append(range, of: json)
+                    prefix.removeLast(prefix.count - length)
+                    continue
+                }
+                if !isFirst { output.append(UInt8(ascii: ",")) }
+                isFirst = false
+                output.append(UInt8(ascii: "\""))
+                output.append(contentsOf: prefix)
+                output.append(contentsOf: key)
+                output.append(UInt8(ascii: "\""))
+                output.append(UInt8(ascii: ":"))
+                output.append(contentsOf: json.extracting(range))
+            }
+        }
+    }
+}

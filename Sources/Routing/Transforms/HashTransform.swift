@@ -1,0 +1,41 @@
+import Events
+
+/// `hash: { paths: [userId, traits.email], key: !secret pii }`: SHA-256 of a field's text in
+/// hexadecimal digits; with a key, HMAC (RFC 2104), which nobody without the key can guess back.
+/// Numbers and booleans are hashed as they are spelled, lists and objects as their JSON; null stays.
+struct HashTransform: EditingTransform {
+    static let declaration = TransformDeclaration.keys(
+        "hash", HashTransform(), shorthand: "paths",
+        [
+            Setting("paths", \.paths, .list(of: .path), required: true, "fields to hash"),
+            Setting("key", \.key, .secret, "secret for HMAC; without it, whoever guesses a value can check the guess"),
+        ],
+        example: "hash: { paths: [userId, traits.email], key: !secret pii }",
+        "replaces fields by their SHA-256, with a key by their HMAC")
+
+    var paths: [FieldPath] = []
+    var key: SecretText?
+
+    func check() -> [TransformError] { PathRules.errors(inList: paths, of: ["paths"]) }
+    var reads: [FieldPath] { paths }
+    var writes: [FieldPath] { paths }
+
+    func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
+        let digest = Digest(key: key.map { Array($0.value.utf8) })
+        var decoded: [UInt8] = []
+        return ValueConversion(paths, &binding) { value, json, output in
+            if value.type == .null { return false }
+            let text = json.extracting(value.slice.range)
+            decoded.removeAll(keepingCapacity: true)
+            if value.type == .escapedString, !JSONText.unescape(text, into: &decoded) { return false }
+            output.append(UInt8(ascii: "\""))
+            if value.type == .escapedString {
+                digest.appendHexadecimal(of: decoded.span, to: &output)
+            } else {
+                digest.appendHexadecimal(of: text, to: &output)
+            }
+            output.append(UInt8(ascii: "\""))
+            return true
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import Events
+
+/// Spellings of names made of words. Words are parted by spaces, `_`, `-`, `.`, and where a capital
+/// follows a small letter or ends a run of capitals (`HTTPServer` is two words). What stands before
+/// the first letter or digit stays: `$insert_id` keeps its `$`.
+enum NameCase: String, Sendable, CaseIterable {
+    case snake, kebab, camel, title
+
+    /// Appends a name, spelled so. A name without any word stays as it is.
+    func append(_ name: Span<UInt8>, to output: inout [UInt8]) {
+        guard Self.isASCII(name) else { return appendUnicode(name, to: &output) }
+        var position = 0
+        while position < name.count, !Self.isWord(name[position]) { position += 1 }
+        guard position < name.count else { return output.append(contentsOf: name) }
+        if position > 0 { output.append(contentsOf: name.extracting(0..<position)) }
+        let first = position
+        var isFirstWord = true
+        var startsWord = true
+        while position < name.count {
+            let byte = name[position]
+            guard !Self.isSeparator(byte) else {
+                position += 1
+                // Those at the end part nothing.
+                if position < name.count { startsWord = true }
+                continue
+            }
+            if position > first, Self.isUpper(byte) {
+                let before = name[position - 1]
+                let endsCapitals =
+                    Self.isUpper(before) && position + 1 < name.count && Self.isLower(name[position + 1])
+                if Self.isLower(before) || Self.isDigit(before) || endsCapitals { startsWord = true }
+            }
+            if startsWord, !isFirstWord { appendSeparator(to: &output) }
+            output.append(startsWord && capitalizes(isFirstWord) ? Self.upper(byte) : Self.lower(byte))
+            startsWord = false
+            isFirstWord = false
+            position += 1
+        }
+    }
+
+    private func appendSeparator(to output: inout [UInt8]) {
+        switch self {
+        case .snake: output.append(UInt8(ascii: "_"))
+        case .kebab: output.append(UInt8(ascii: "-"))
+        case .title: output.append(0x20)
+        case .camel: break
+        }
+    }
+
+    private func capitalizes(_ isFirstWord: Bool) -> Bool { self == .title || self == .camel && !isFirstWord }
+
+    /// The same with Unicode's idea of letters and their cases.
+    private func appendUnicode(_ name: Span<UInt8>, to output: inout [UInt8]) {
+        let scalars = Array(String(copying: name).unicodeScalars)
+        func isSeparator(_ scalar: Unicode.Scalar) -> Bool { " _-.".unicodeScalars.contains(scalar) }
+        func isWord(_ scalar: Unicode.Scalar) -> Bool {
+            scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+        }
+        guard let first = scalars.firstIndex(where: isWord) else { return output.append(contentsOf: name) }
+        var text = ""
+        text.unicodeScalars.append(contentsOf: scalars[..<first])
+        var words: [String] = []
+        var startsWord = true
+        for i in first..<scalars.count {
+            let scalar = scalars[i]
+            if isSeparator(scalar) {
+                startsWord = true
+                continue
+            }
+            if i > first, scalar.properties.isUppercase {
+                let before = scalars[i - 1]
+                let endsCapitals =
+                    before.properties.isUppercase && i + 1 < scalars.count && scalars[i + 1].properties.isLowercase
+                if before.properties.isLowercase || before.properties.numericType != nil || endsCapitals { startsWord = true }
+            }
+            if startsWord { words.append("") }
+            startsWord = false
+            words[words.count - 1].unicodeScalars.append(scalar)
+        }
+        for (i, word) in words.enumerated() {
+            var bytes: [UInt8] = []
+            if i > 0 { appendSeparator(to: &bytes) }
+            text += String(decoding: bytes, as: UTF8.self)
+            guard capitalizes(i == 0), let initial = word.unicodeScalars.first else {
+                text += word.lowercased()
+                continue
+            }
+            text += initial.properties.titlecaseMapping + String(word.unicodeScalars.dropFirst()).lowercased()
+        }
+        output.append(contentsOf: text.utf8)
+    }
+
+    private static func isASCII(_ name: Span<UInt8>) -> Bool {
+        for i in name.indices where name[i] >= 0x80 { return false }
+        return true
+    }
+
+    private static func isSeparator(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+    }
+
+    private static func isUpper(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") }
+    private static func isLower(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z") }
+    private static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
+    private static func isWord(_ byte: UInt8) -> Bool { isUpper(byte) || isLower(byte) || isDigit(byte) }
+    private static func upper(_ byte: UInt8) -> UInt8 { isLower(byte) ? byte & ~0x20 : byte }
+    private static func lower(_ byte: UInt8) -> UInt8 { isUpper(byte) ? byte | 0x20 : byte }
+}

@@ -1,0 +1,58 @@
+import Events
+
+/// `rename: { properties.revenue: amount }`: another name for a field, which stays where it is. One
+/// that had the name before gives way.
+struct RenameTransform: EditingTransform {
+    static let declaration = TransformDeclaration.value(
+        "rename", RenameTransform(), \.names, .paths(to: .path), example: "rename: { properties.revenue: amount }",
+        "gives fields another name; they stay where they are")
+
+    var names: [PathSetting<FieldPath>] = []
+
+    func check() -> [TransformError] {
+        var errors: [TransformError] = []
+        for setting in names {
+            if setting.path.segments == ["messageId"] {
+                errors.append(TransformError([setting.key], isKey: true, "an event needs its messageId", hint: "use copy"))
+            }
+            let parent = setting.path.segments.dropLast()
+            if setting.value.segments.count > 1, setting.value.segments.dropLast() != parent {
+                errors.append(
+                    TransformError(
+                        [setting.key], "a field keeps its place when it is renamed",
+                        hint: "write the new name alone, or use move"))
+            }
+            if target(setting).segments == ["messageId"] {
+                errors.append(TransformError([setting.key], "messageId cannot be given by rename", hint: "use copy or set"))
+            }
+        }
+        guard errors.isEmpty else { return errors }
+        return PathRules.errors(
+            writing: names.flatMap { [($0.key, $0.path), ($0.key, target($0))] }, verb: "named")
+    }
+
+    private func target(_ setting: PathSetting<FieldPath>) -> FieldPath {
+        guard setting.value.segments.count == 1 else { return setting.value }
+        return FieldPath(setting.path.segments.dropLast() + setting.value.segments)
+    }
+
+    var reads: [FieldPath] { names.map(\.path) }
+    var writes: [FieldPath] { names.flatMap { [$0.path, target($0)] } }
+
+    func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
+        Editor(names.map { (binding.value($0.path), binding.node($0.path), binding.node(target($0))) })
+    }
+
+    private final class Editor: EventEditor {
+        let fields: [(value: Int, node: Int, other: Int)]
+
+        init(_ fields: [(value: Int, node: Int, other: Int)]) { self.fields = fields }
+
+        func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
+            for field in fields where view.value(field.value).type != .missing {
+                overlay.rename(field.node, to: field.other, view)
+            }
+            return .keep
+        }
+    }
+}

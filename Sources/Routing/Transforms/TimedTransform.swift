@@ -1,0 +1,97 @@
+import Events
+
+/// `timed: native`: what becomes of events that have a beginning and an end: two tracks, whose
+/// `context.timing` is `{ id, phase: "start" or "stop", duration }`. Other events are untouched.
+///
+/// - `native`, for what knows durations: the start is dropped, the stop carries the duration as the
+///   field `duration`, by default `properties.duration`;
+/// - `suffix`, for what knows names alone: `ONBOARDING` becomes `ONBOARDING_START` and
+///   `ONBOARDING_STOP`;
+/// - `both`: suffixes, and the duration;
+/// - `ignore`: neither is sent.
+struct TimedTransform: EditingTransform {
+    enum Mode: String, Sendable, CaseIterable { case native, suffix, both, ignore }
+
+    static let declaration = TransformDeclaration.keys(
+        "timed", TimedTransform(), shorthand: "as",
+        [
+            Setting("as", \.mode, .choice, required: true, "native: a duration; suffix: names; both; ignore: neither is sent"),
+            Setting("duration", \.duration, .path, "where the duration goes"),
+            Setting("start", \.start, .text("a suffix"), "what is added to the name of a start"),
+            Setting("stop", \.stop, .text("a suffix"), "what is added to the name of a stop"),
+        ],
+        example: "timed: { as: native, duration: properties.duration }",
+        "says what becomes of timed events (context.timing)")
+
+    var mode = Mode.native
+    var duration = FieldPath(["properties", "duration"])
+    var start = "_START"
+    var stop = "_STOP"
+
+    private static let timing = FieldPath(["context", "timing"])
+    private static let phase = FieldPath(["context", "timing", "phase"])
+    private static let length = FieldPath(["context", "timing", "duration"])
+
+    func check() -> [TransformError] {
+        PathRules.problem(writing: duration).map { [TransformError(["duration"], $0)] }
+            ?? (duration.overlaps(Self.timing)
+                ? [TransformError(["duration"], "context.timing is where it comes from", hint: "name another field")] : [])
+    }
+
+    private var writesDuration: Bool { mode == .native || mode == .both }
+    private var writesName: Bool { mode == .suffix || mode == .both }
+
+    var reads: [FieldPath] { [Self.phase, Self.length, IndexedField.event.path] }
+    var writes: [FieldPath] { (writesDuration ? [duration] : []) + (writesName ? [IndexedField.event.path] : []) }
+
+    func makeEditor(_ binding: inout StageBinding) -> any EventEditor { Editor(self, &binding) }
+
+    private final class Editor: EventEditor {
+        private let mode: Mode
+        private let phase: Int
+        private let length: Int
+        private let duration: Int?
+        private let name: Int?
+        private let suffixes: (start: [UInt8], stop: [UInt8])
+
+        init(_ timed: TimedTransform, _ binding: inout StageBinding) {
+            mode = timed.mode
+            phase = binding.value(TimedTransform.phase)
+            length = binding.value(TimedTransform.length)
+            duration = timed.writesDuration ? binding.node(timed.duration) : nil
+            name = timed.writesName ? binding.node(IndexedField.event.path) : nil
+            func contents(_ text: String) -> [UInt8] {
+                var contents: [UInt8] = []
+                JSONText.appendContents(text.utf8.span, to: &contents)
+                return contents
+            }
+            suffixes = (contents(timed.start), contents(timed.stop))
+        }
+
+        func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
+            guard view.index.kind == .track, JSONText.mayHaveKey(Self.key.span, in: view.json) else { return .keep }
+            let value = view.value(phase)
+            guard value.type == .string else { return .keep }
+            let isStart = view.bytes(value.slice).hasBytes(of: Self.start.span)
+            guard isStart || view.bytes(value.slice).hasBytes(of: Self.stop.span) else { return .keep }
+            if mode == .ignore || mode == .native && isStart { return .drop }
+            if let name, view.index.event.isPresent {
+                let suffix = isStart ? suffixes.start : suffixes.stop
+                overlay.set(name) { output in
+                    output.append(UInt8(ascii: "\""))
+                    output.append(contentsOf: view.bytes(view.index.event))
+                    output.append(contentsOf: suffix)
+                    output.append(UInt8(ascii: "\""))
+                }
+            }
+            if let duration, !isStart, let range = view.value(length).json {
+                overlay.set(duration, json: view.json.extracting(range))
+            }
+            return .keep
+        }
+
+        private static let key = Array("\"timing\"".utf8)
+        private static let start = Array("start".utf8)
+        private static let stop = Array("stop".utf8)
+    }
+}

@@ -1,0 +1,185 @@
+import Events
+import Routing
+import Testing
+
+/// What a list of transforms makes of an event: its JSON, `dropped by NAME`, or `rejected: REASON`.
+func transformed(_ json: String, _ yaml: String, host: String = "wall", position: UInt64 = 7) throws -> String {
+    outcome(of: try router(yaml, host: host), json, position: position)
+}
+
+func router(_ yaml: String, host: String = "wall") throws -> DestinationRouter {
+    DestinationRouter(
+        name: "out", routes: [.init(filter: .always, transforms: try transforms(yaml))], host: host,
+        journal: [UInt8](repeating: 1, count: 16))
+}
+
+func outcome(of router: DestinationRouter, _ json: String, position: UInt64 = 7, receivedAt: Int64 = 0) -> String {
+    let event = SampleEvent(json, position: position)
+    var record = event.record
+    record.receivedAt = receivedAt
+    var output: [UInt8] = []
+    switch router.route(record, of: event.batch, into: &output) {
+    case .routed(let messageID):
+        let id = String(decoding: output[messageID], as: UTF8.self)
+        let text = String(decoding: output, as: UTF8.self)
+        return text.contains("\"messageId\":\"\(id)\"") ? text : "\(text) with the messageId \(id)"
+    case .split(let parts):
+        return parts.map { String(decoding: output[$0.json], as: UTF8.self) }.joined(separator: "\n")
+    case .filtered(let reason): return "dropped by \(reason)"
+    case .rejected(let reason): return "rejected: \(reason)"
+    }
+}
+
+/// A track with these members behind those that it has to have.
+func track(_ rest: String, event: String = "Signed Up") -> String {
+    #"{"type":"track","event":"\#(event)","messageId":"m","userId":"u"\#(rest.isEmpty ? "" : "," + rest)}"#
+}
+
+@Suite("Transforms of fields")
+struct TransformTests {
+    @Test(
+        "drop removes fields and the commas that parted them",
+        arguments: [
+            ("[a]", #""a":1,"b":2"#, #""b":2"#), ("[b]", #""a":1,"b":2"#, #""a":1"#), ("[a, b]", #""a":1,"b":2"#, ""),
+            ("[o.a]", #""o":{"a":1}"#, #""o":{}"#), ("[o.a, o.c]", #""o":{"a":1,"b":2,"c":3}"#, #""o":{"b":2}"#),
+            ("[o.b, o.c]", #""o":{"a":1, "b":2 , "c":3 }"#, #""o":{"a":1 }"#),
+            ("[o.a, o.b]", #""o":{ "a" : 1, "b" : 2, "c":3}"#, #""o":{ "c":3}"#),
+            ("[o.a, o.b, o.c]", #""o":{"c":[{}],"a":"x,}","b":{"y":1}}"#, #""o":{}"#),
+            ("[l.1]", #""l":[1,2,3]"#, #""l":[1,3]"#), ("[l.0, l.1]", #""l":[1,2]"#, #""l":[]"#),
+            ("[a.b, x]", #""a":1"#, #""a":1"#), (#"[o.\"q\\]"#, #""o":{"\"q\\":1,"r":2}"#, #""o":{"r":2}"#),
+        ])
+    func drop(_ paths: String, _ before: String, _ after: String) throws {
+        #expect(try transformed(track(before), "- drop: \(paths)") == track(after))
+    }
+
+    @Test(
+        "keep leaves only these fields in the objects that they are in",
+        arguments: [
+            ("[properties.a, properties.c.d]", #""properties":{"a":1,"b":2,"c":{"d":[3],"e":4}},"x":{"y":1}"#, #""properties":{"a":1,"c":{"d":[3]}},"x":{"y":1}"#),
+            ("[properties.z]", #""properties":{"a":1}"#, #""properties":{}"#),
+            ("[properties.l.1.a]", #""properties":{"l":[{"a":1},{"a":2,"b":3}]}"#, #""properties":{"l":[{"a":2}]}"#),
+            ("[properties.a.b]", #""properties":{"a":"text"}"#, #""properties":{"a":"text"}"#),
+            ("[properties.a, context.b]", #""context":{"b":1,"c":2}"#, #""context":{"b":1}"#),
+        ])
+    func keep(_ paths: String, _ before: String, _ after: String) throws {
+        #expect(try transformed(track(before), "- keep: \(paths)") == track(after))
+    }
+
+    @Test(
+        "rename gives another name in the same place",
+        arguments: [
+            ("{ o.a: z }", #""o":{"a":1,"b":2}"#, #""o":{"z":1,"b":2}"#),
+            ("{ o.a: o.z, o.b: y }", #""o":{"a":1,"b":2}"#, #""o":{"z":1,"y":2}"#),
+            ("{ o.a: b }", #""o":{"b":1,"a":2}"#, #""o":{"b":2}"#),
+            ("{ o.a: b }", #""o":{"a":2,"b":1}"#, #""o":{"b":2}"#),
+            ("{ o.a: b }", #""o":{"b":1}"#, #""o":{"b":1}"#),
+            (#"{ o.a: new\ name\" }"#, #""o":{"a":1.50}"#, #""o":{"new name\"":1.50}"#),
+            ("{ a: b }", #""a" : null"#, #""b" : null"#),
+        ])
+    func rename(_ names: String, _ before: String, _ after: String) throws {
+        #expect(try transformed(track(before), "- rename: \(names)") == track(after))
+    }
+
+    @Test("An item of a list cannot be renamed")
+    func renameItem() throws {
+        #expect(
+            try transformed(track(#""l":[1]"#), "- rename: { l.0: b }")
+                == "rejected: rename: l.0 is an item of a list, which has no name to change")
+    }
+
+    @Test(
+        "copy and move take values as they are spelled",
+        arguments: [
+            ("copy: { a: b.c }", #""a":1.50e1"#, #""a":1.50e1,"b":{"c":1.50e1}"#),
+            ("copy: { x: a }", #""a":1"#, #""a":1"#), ("copy: { a: b, b: a }", #""a":1,"b":2"#, #""a":2,"b":1"#),
+            ("move: { o.a: p.b }", #""o":{"a":{"k":[1]}},"p":{"x":1}"#, #""o":{},"p":{"x":1,"b":{"k":[1]}}"#),
+            ("move: { a: b }", #""a":1,"b":2"#, #""b":1"#), ("move: { a: b }", #""b":2"#, #""b":2"#),
+        ])
+    func copyAndMove(_ transform: String, _ before: String, _ after: String) throws {
+        #expect(try transformed(track(before), "- \(transform)") == track(after))
+    }
+
+    @Test(
+        "Conversions keep every digit, and leave alone what is no text or no number",
+        arguments: [
+            ("to_string: [a, b, c]", #""a":12345678901234567890.10,"b":true,"c":"s""#, #""a":"12345678901234567890.10","b":"true","c":"s""#),
+            ("to_string: [a, b]", #""a":{"k":"v"},"b":null"#, #""a":"{\"k\":\"v\"}","b":null"#),
+            ("to_number: [a, b]", #""a":"12345678901234567890.10","b":" 7 ""#, #""a":12345678901234567890.10,"b":7"#),
+            ("to_number: [a, b, c, d]", #""a":"07","b":"1e5x","c":false,"d":null"#, #""a":"07","b":"1e5x","c":0,"d":null"#),
+        ])
+    func conversions(_ transform: String, _ before: String, _ after: String) throws {
+        #expect(try transformed(track(before), "- \(transform)") == track(after))
+    }
+
+    @Test(
+        "mask covers all but the end",
+        arguments: [
+            ("[a]", #""a":"+49 30 1234567""#, #""a":"**********4567""#), ("[a]", #""a":"Zoë""#, #""a":"**ë""#),
+            ("{ paths: [a], show: 0, with: x }", #""a":"\u00e9b""#, #""a":"xx""#), ("[a]", #""a":1234567890123"#, #""a":"*********0123""#),
+            ("[a, b]", #""a":[1,2],"b":null"#, #""a":"**","b":null"#), ("[a]", #""a":"""#, #""a":"""#),
+        ])
+    func mask(_ settings: String, _ before: String, _ after: String) throws {
+        #expect(try transformed(track(before), "- mask: \(settings)") == track(after))
+    }
+
+    @Test("hash is SHA-256 of the decoded text")
+    func hash() throws {
+        // printf '%s' abc | sha256sum
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        #expect(try transformed(track(#""a":"abc","b":"\u0061bc","c":null"#), "- hash: [a, b, c]") == track(#""a":"\#(abc)","b":"\#(abc)","c":null"#))
+        // printf '%s' 1.50 | sha256sum
+        let number = "0af5c2aeef7af8d9a1a9b2ffb2bbed6ed6c3c0a0f8f7e37b1d0fbd5ea5a4bdfb"
+        let hashed = try transformed(track(#""a":1.50"#), "- hash: { paths: [a] }")
+        #expect(hashed != track(#""a":1.50"#) && hashed.count == track(#""a":"\#(number)""#).count)
+    }
+
+    @Test("flatten lifts the members of nested objects")
+    func flatten() throws {
+        let before = track(#""properties":{"a":{"b":{"c":1},"d":[{"x":1}]},"e":{},"f\"":{"g":null}}"#)
+        #expect(try transformed(before, "- flatten: {}") == track(#""properties":{"a_b_c":1,"a_d":[{"x":1}],"e":{},"f\"_g":null}"#))
+        #expect(
+            try transformed(before, "- flatten: { paths: [properties.a], separator: . }")
+                == track(#""properties":{"a":{"b.c":1,"d":[{"x":1}]},"e":{},"f\"":{"g":null}}"#))
+    }
+
+    @Test("enrich fills in what is missing, and nothing else")
+    func enrich() throws {
+        let yaml = #"- enrich: { host: context.host.name, values: { context.site: berlin, properties.who: "{{ userId }}" } }"#
+        #expect(
+            try transformed(track(""), yaml)
+                == track(#""context":{"site":"berlin","host":{"name":"wall"}},"properties":{"who":"u"}"#))
+        let full = track(#""context":{"site":"bonn","host":{"name":"x"}},"properties":{"who":false}"#)
+        #expect(try transformed(full, yaml) == full)
+    }
+
+    @Test("Later transforms see what earlier ones did")
+    func order() throws {
+        let yaml = """
+            - rename: { properties.mail: email }
+            - hash: [properties.email]
+            - drop: [properties.secret]
+            - name_case: camel
+            - set: { properties.known: $.properties.email, properties.secret: "{{ properties.secret }}!" }
+            """
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        #expect(
+            try transformed(track(#""properties":{"mail":"abc","secret":1,"first_name":"x"}"#), yaml)
+                == track(#""properties":{"email":"\#(abc)","firstName":"x","known":"\#(abc)","secret":"!"}"#, event: "signedUp"))
+    }
+
+    @Test("A where of its own lets other events pass unchanged")
+    func conditions() throws {
+        let yaml = #"[ { drop: [properties], where: event = "Gone" }, { sample: 0, where: properties.n > 1 } ]"#
+        #expect(try transformed(track(#""properties":{"n":1}"#), yaml) == track(#""properties":{"n":1}"#))
+        #expect(try transformed(track(#""properties":{"n":2}"#), yaml) == "dropped by sample")
+        #expect(try transformed(track(#""properties":{"n":2}"#, event: "Gone"), yaml) == track("", event: "Gone"))
+    }
+
+    @Test("Of a field that stands twice, nothing is left behind")
+    func duplicates() throws {
+        let twice = track(#""traits":{"email":"a","x":1},"traits":{"email":"abc","email":"b"}"#)
+        #expect(try transformed(twice, "- drop: [traits.email]") == track(#""traits":{}"#))
+        #expect(try transformed(twice, "- mask: [traits.email]") == track(#""traits":{"email":"*"}"#))
+        #expect(try transformed(track(#""ip":"1.2.3.4","\u0069p":"5.6.7.8""#), "- set: { ip: none }") == track(#""ip":"none""#))
+    }
+}
