@@ -27,19 +27,19 @@ package final class RouteTracer {
     /// - Parameters: as the router's.
     package init(
         name: String, displayName: String? = nil, pipeline: [Transform] = [], routes: [DestinationRouter.Route],
-        filter: Filter = .always, transforms: [Transform] = []
+        filter: Filter = .always, transforms: [Transform] = [], host: String = ""
     ) {
         var table = PathTable()
-        self.pipeline = pipeline.map { Self.step($0, .pipeline, &table) }
+        self.pipeline = pipeline.map { Self.step($0, .pipeline, host, &table) }
         self.routes = routes.map { route in
-            var steps = route.transforms.map { Self.step($0, .route, &table) }
+            var steps = route.transforms.map { Self.step($0, .route, host, &table) }
             if filter.expression != .bool(true) {
                 steps.append(
                     Step(
                         kind: .filter, origin: .destination, condition: FilterTracer(filter.expression, &table),
-                        stages: Self.stages(.requirement(filter), &table)))
+                        stages: Self.stages(.requirement(filter), host, &table)))
             }
-            steps += transforms.map { Self.step($0, .destination, &table) }
+            steps += transforms.map { Self.step($0, .destination, host, &table) }
             return Route(name: route.name, filter: FilterTracer(route.filter.expression, &table), steps: steps)
         }
         integrations = Integrations(name: name, displayName: displayName, &table)
@@ -49,16 +49,18 @@ package final class RouteTracer {
         runner = StageRunner(fields, indexer)
     }
 
-    private static func step(_ transform: Transform, _ origin: RouteTrace.Step.Origin, _ table: inout PathTable) -> Step {
+    private static func step(
+        _ transform: Transform, _ origin: RouteTrace.Step.Origin, _ host: String, _ table: inout PathTable
+    ) -> Step {
         let condition = transform.condition.expression
         return Step(
             kind: .transform(name: transform.name), origin: origin,
             condition: condition == .bool(true) ? nil : FilterTracer(condition, &table),
-            stages: stages(RouteChain.Step(transform), &table))
+            stages: stages(RouteChain.Step(transform), host, &table))
     }
 
-    private static func stages(_ step: RouteChain.Step, _ table: inout PathTable) -> [RouteChain.Stage] {
-        RouteChain([step], endsInEdits: false, &table).stages
+    private static func stages(_ step: RouteChain.Step, _ host: String, _ table: inout PathTable) -> [RouteChain.Stage] {
+        RouteChain([step], endsInEdits: false, host: host, &table).stages
     }
 
     /// - Parameter event: one that a door has accepted.
