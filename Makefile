@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test build bench bench-journal install install-files clean setup
+.PHONY: help run test torture build bench bench-journal install install-files clean setup
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
@@ -25,10 +25,13 @@ packages := git ca-certificates binutils g++ libc6-dev pkg-config patchelf \
 	libssl-dev libre2-dev liblua5.4-dev
 # To test and to show: HTTP servers and clients, what the plugin wrote, a systemd of the tests' own.
 packages += python3 curl openssl sqlite3 tzdata systemd dbus libnss-systemd util-linux mount bsdutils
+# To crash it: filesystems whose power is cut, system calls that fail.
+packages += xfsprogs e2fsprogs strace
 
 help:
 	@echo 'make run      build, start, send real events, show what arrives where'
 	@echo 'make test     build and run all tests'
+	@echo 'make torture  crash the release for half an hour: kill -9, power cuts, failing system calls'
 	@echo 'make build    release binaries in $(release)'
 	@echo 'make bench    measure the release; make bench-journal: the journal alone'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
@@ -45,11 +48,17 @@ test: setup
 	@swift build --build-tests
 	@echo '==> testing'
 	@swift test --skip-build --disable-xctest
+	@echo '==> crashing it'
+	@Tests/CrashTests/run --short
 
 build: setup
 	@echo '==> building (release)'
 	@swift build -c release
 	@echo '==> built: $(release)/penstockd, $(release)/penstock'
+
+torture: build
+	@echo '==> crashing it, at length'
+	@PENSTOCK_BINARIES=$(release) Tests/CrashTests/run --long
 
 bench: build
 	@echo '==> measuring'

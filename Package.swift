@@ -94,7 +94,7 @@ let package = Package(
         .executableTarget(
             name: "PenstockCommand",
             dependencies: [
-                "Daemon", "Control", "Destinations", "Events", "Explanation", "Platform",
+                "Configuration", "Daemon", "Control", "Destinations", "Events", "Explanation", "Journal", "Platform",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
@@ -107,6 +107,11 @@ let package = Package(
             name: "ConsolePlugin", dependencies: ["CPenstockPlugin"], path: "Plugins/Console", publicHeadersPath: ".",
             cSettings: cRules),
 
+        // Damages a journal in every way there is, and looks at what becomes of it: `make torture`.
+        .executableTarget(
+            name: "damage", dependencies: ["Journal", "Events", "Platform", "Telemetry"], path: "Tests/CrashTests/Damage",
+            swiftSettings: rules),
+
         // What several test targets need.
         .target(name: "TestSupport", dependencies: ["Platform"], path: "Tests/Support/TestSupport", swiftSettings: rules),
         .target(name: "CAllocations", path: "Tests/Support/CAllocations", cSettings: cRules),
@@ -116,7 +121,10 @@ let package = Package(
             path: "Tests/Benchmarks/Journal", swiftSettings: rules),
         tests("EventsTests", ["Events"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),
-        tests("JournalTests", ["Journal", "Events", "Platform", "Telemetry", "CISAL", "journal-benchmark"], exclude: ["read_journal.py"]),
+        tests(
+            "JournalTests",
+            ["Journal", "Events", "Platform", "Telemetry", "CISAL", "damage", "journal-benchmark"],
+            exclude: ["read_journal.py"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"] + nio),
         tests("RoutingTests", ["Routing", "Configuration", "Events"]),
         tests("DeliveryTests", ["Delivery", "Events", "Platform", "Telemetry"]),

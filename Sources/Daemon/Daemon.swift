@@ -254,7 +254,8 @@ package final class Daemon {
     /// Where a destination begins if the journal has never seen it.
     private func start(of destination: Configuration.Destination) -> (name: String, start: UInt64) {
         switch destination.start {
-        case .now: (destination.name, journal.statistics().next)
+        // Not above what is on disk: a start that a crash leaves above the journal's end would look like loss.
+        case .now: (destination.name, journal.durableEnd)
         case .earliest: (destination.name, journal.firstPosition)
         // A journal that cannot be read for the time: from the beginning, since nothing may be lost.
         case .time(let time): (destination.name, (try? journal.position(at: time)) ?? journal.firstPosition)

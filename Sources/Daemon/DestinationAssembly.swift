@@ -63,6 +63,7 @@ struct DestinationAssembly {
         let cursors = JournalCursors(journal: journal, owner: destination.kind.owner)
         return try FileDestination(
             name: name, options: FileDestinationOptions(file), disk: SystemDisk(), clock: clock, telemetry: telemetry,
+            syncer: FileSyncer(name: name),
             commit: { cursor in
                 cursors.advance(name, to: cursor)
                 try cursors.commit()

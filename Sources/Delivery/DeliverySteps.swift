@@ -161,15 +161,21 @@ extension DeliveryWorker {
         if unsavedSince == nil, intake != nil, settledPosition != checkpointed { unsavedSince = now }
     }
 
-    func checkpoint(_ now: Instant) {
+    /// - Parameter isLast: nothing comes after it, so everything has to be durable now.
+    func checkpoint(_ now: Instant, isLast: Bool = false) {
         // Taken first: what is settled while the destination works is not covered by it.
         let position = settledPosition
         do {
-            let state = try destination.checkpoint()
-            setting.cursors.advance(name, to: Cursor(position: position, state: state ?? []))
-            checkpointed = position
-            unsavedSince = nil
-            trouble.reset()
+            let cursor =
+                isLast
+                ? Cursor(position: position, state: try destination.checkpoint() ?? [])
+                : try destination.checkpoint(settled: position)
+            if let cursor {
+                setting.cursors.advance(name, to: cursor)
+                checkpointed = cursor.position
+                trouble.reset()
+            }
+            unsavedSince = checkpointed == position ? nil : now
             // Once an interval at most: what that costs a busy worker does not show, and an idle one
             // among hundreds keeps nothing.
             if window.count == 0 { intake?.releaseMemory() }

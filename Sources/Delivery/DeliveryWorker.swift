@@ -163,7 +163,7 @@ package final class DeliveryWorker: @unchecked Sendable {
         flushDeadLetters(now)
         noteProgress(now)
         if intake != nil {
-            if unsavedSince != nil { checkpoint(now) }
+            if unsavedSince != nil { checkpoint(now, isLast: true) }
             // Nothing is left to close if the last checkpoint failed.
             if intake != nil { destination.close() }
         }

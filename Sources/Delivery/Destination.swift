@@ -4,7 +4,7 @@ import Platform
 /// What one destination does with batches: a file, an HTTP service, a plugin.
 ///
 /// Lifecycle, all on the destination's worker, one call at a time: `open` once; then any number
-/// of `deliver` and `checkpoint`; `close` once. `open` that throws is tried again with backoff.
+/// of `deliver` and the two `checkpoint`s; `close` once. `open` that throws is tried again with backoff.
 package protocol Destination: AnyObject {
     /// Bounds of its own, in addition to the configuration's. Read after `open`.
     var limits: DestinationLimits { get }
@@ -24,8 +24,20 @@ package protocol Destination: AnyObject {
     /// is delivered again after a restart.
     func checkpoint() throws -> [UInt8]?
 
+    /// The same, where it need not be waited for: makes durable what it can without holding up delivery.
+    /// - Parameter position: everything below is settled.
+    /// - Returns: a cursor that is durable by now, of this call or of an earlier one; nil: there is
+    ///   none yet, and the next call may have it. Throws as `checkpoint()` does.
+    func checkpoint(settled position: UInt64) throws -> Cursor?
+
     /// Ends it; claims still held are settled (as retry) or dropped.
     func close()
+}
+
+extension Destination {
+    package func checkpoint(settled position: UInt64) throws -> Cursor? {
+        Cursor(position: position, state: try checkpoint() ?? [])
+    }
 }
 
 package struct DestinationLimits: Sendable, Equatable {

@@ -50,6 +50,8 @@ package struct Checksum: BitwiseCopyable, Sendable {
 /// a copied file) never pass.
 package struct ChecksumSeed: BitwiseCopyable, Sendable {
     private var base: Checksum
+    /// What the simulator left on.
+    var protections: Protections { base.protections }
 
     package init(uuid: JournalUUID, firstPosition: UInt64, _ protections: Protections = .all) {
         base = Checksum()

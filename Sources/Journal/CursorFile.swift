@@ -21,9 +21,27 @@ package struct JournalCursor: Sendable, Equatable {
 /// A slot is half of the file. It begins with 32 bytes: magic "PNSC" (u32), version 1 (u16), 0 (u16),
 /// generation (u64), payload length (u32), number of cursors (u32), 0 (u32), CRC32C (u32) of UUID,
 /// slot number (u64; 0 or 1), the 28 bytes before the checksum, and payload. Then each cursor:
-/// position (u64), name length (u16), state length (u16), name, state. Generation g lies in slot
-/// g mod 2; the whole slot of the higher generation counts.
+/// position (u64), name length (u16), state length (u16), name, state. Behind the last one lies the
+/// durable end (u64): everything below was durable when the slot was written, so that what is missing
+/// there is damage and no interrupted write. Generation g lies in slot g mod 2; the whole slot of the
+/// higher generation counts.
 struct CursorFile {
+    /// What one slot holds.
+    struct Slot: Equatable {
+        var generation: UInt64 = 0
+        var cursors: [String: JournalCursor] = [:]
+        var durableEnd: UInt64 = 0
+    }
+
+    /// What the two halves of a file are.
+    struct Contents {
+        /// By number; nil: not whole.
+        var slots: [Slot?] = []
+        var states: [JournalInspection.CursorSlot.State] = []
+        var hasDamagedSlot: Bool { states.contains(.damaged) }
+        var latest: Slot? { slots.compactMap(\.self).max { $0.generation < $1.generation } }
+    }
+
     static let name = "cursors"
     private static let magic: UInt32 = 0x4353_4E50
     private static let headerSize = 32
@@ -37,27 +55,39 @@ struct CursorFile {
 
     init(_ site: JournalSite) { self.site = site }
 
-    /// - Returns: what was durable last; nil if there is no file, or no slot in it is whole.
-    mutating func load() throws(SystemError) -> [String: JournalCursor]? {
-        let path = site.path(Self.name)
-        guard let bytes = try JournalSite.contents(path, limit: Self.limit, site.disk) else { return nil }
+    /// - Returns: nil if there is no file.
+    static func read(_ site: JournalSite) throws(SystemError) -> Contents? {
+        guard let bytes = try JournalSite.contents(site.path(name), limit: limit, site.disk) else { return nil }
         let half = bytes.count / 2
-        var best: (generation: UInt64, cursors: [String: JournalCursor])?
-        for slot in 0..<2 {
-            let span = bytes.span.raw.extracting(slot * half..<(slot + 1) * half)
-            guard let found = decode(span, slot: slot), found.generation >= best?.generation ?? 0 else { continue }
-            best = found
+        var contents = Contents()
+        for number in 0..<2 {
+            let range = number * half..<(number + 1) * half
+            let slot = decode(bytes.span.raw.extracting(range), slot: number, site.uuid, site.protections)
+            contents.slots.append(slot)
+            // A file that was written once has one slot of zeros.
+            let isEmpty = half > 0 && bytes[range].allSatisfy { $0 == 0 }
+            contents.states.append(slot != nil ? .whole : isEmpty ? .empty : .damaged)
         }
-        guard let best else { return nil }
-        generation = best.generation
-        slotSize = half
-        file = try site.disk.open(path, .readWrite)
-        return best.cursors
+        return contents
+    }
+
+    /// Reads the file to go on with it.
+    /// - Returns: nil if there is none.
+    mutating func load() throws(SystemError) -> Contents? {
+        guard let contents = try Self.read(site) else { return nil }
+        if let latest = contents.latest {
+            let file = try site.disk.open(site.path(Self.name), .readWrite)
+            generation = latest.generation
+            slotSize = try file.size() / 2
+            self.file = file
+        }
+        return contents
     }
 
     /// Durable when it returns. After an error the next write goes to a new file.
-    mutating func write(_ cursors: [String: JournalCursor]) throws(SystemError) {
-        let payload = Self.payload(cursors)
+    mutating func write(_ cursors: [String: JournalCursor], durableEnd: UInt64) throws(SystemError) {
+        var payload = Self.payload(cursors)
+        payload.append(number: durableEnd)
         generation += 1
         if let file, Self.headerSize + payload.count <= slotSize {
             let slot = site.protections.contains(.alternateSlots) ? Int(generation % 2) : 0
@@ -108,30 +138,32 @@ struct CursorFile {
         bytes.append(number: UInt32(clamping: payload.count))
         bytes.append(number: UInt32(clamping: count))
         bytes.append(number: UInt32(0))
-        bytes.append(number: checksum(bytes.span.raw, payload.span.raw, slot: slot))
+        bytes.append(number: Self.checksum(bytes.span.raw, payload.span.raw, slot: slot, site.uuid))
         return bytes + payload
     }
 
-    private func checksum(_ head: RawSpan, _ payload: RawSpan, slot: Int) -> UInt32 {
+    private static func checksum(_ head: RawSpan, _ payload: RawSpan, slot: Int, _ uuid: JournalUUID) -> UInt32 {
         var checksum = Checksum()
-        checksum.update(site.uuid.bytes.span.raw)
+        checksum.update(uuid.bytes.span.raw)
         checksum.update(UInt64(slot))
         checksum.update(head)
         checksum.update(payload)
         return checksum.value
     }
 
-    private func decode(_ bytes: RawSpan, slot: Int) -> (generation: UInt64, cursors: [String: JournalCursor])? {
-        guard bytes.byteCount >= Self.headerSize, bytes.number(UInt32.self, at: 0) == Self.magic,
+    private static func decode(
+        _ bytes: RawSpan, slot: Int, _ uuid: JournalUUID, _ protections: Protections
+    ) -> Slot? {
+        guard bytes.byteCount >= headerSize, bytes.number(UInt32.self, at: 0) == magic,
             bytes.number(UInt16.self, at: 4) == 1
         else { return nil }
         let length = Int(bytes.number(UInt32.self, at: 16))
-        guard length <= bytes.byteCount - Self.headerSize else { return nil }
-        let payload = bytes.extracting(Self.headerSize..<Self.headerSize + length)
-        guard checksum(bytes.extracting(0..<28), payload, slot: slot) == bytes.number(UInt32.self, at: 28)
-            || !site.protections.contains(.cursorChecksum)
+        guard length <= bytes.byteCount - headerSize else { return nil }
+        let payload = bytes.extracting(headerSize..<headerSize + length)
+        guard checksum(bytes.extracting(0..<28), payload, slot: slot, uuid) == bytes.number(UInt32.self, at: 28)
+            || !protections.contains(.cursorChecksum)
         else { return nil }
-        var cursors: [String: JournalCursor] = [:]
+        var found = Slot(generation: bytes.number(UInt64.self, at: 8))
         var place = 0
         for _ in 0..<bytes.number(UInt32.self, at: 20) {
             guard payload.byteCount - place >= 12 else { return nil }
@@ -141,9 +173,12 @@ struct CursorFile {
             place += 12
             guard payload.byteCount - place >= name + state else { return nil }
             let text = String(decoding: payload.array(place..<place + name), as: UTF8.self)
-            cursors[text] = JournalCursor(position: position, state: payload.array(place + name..<place + name + state))
+            found.cursors[text] = JournalCursor(
+                position: position, state: payload.array(place + name..<place + name + state))
             place += name + state
         }
-        return (bytes.number(UInt64.self, at: 8), cursors)
+        // Early files do not have it.
+        if payload.byteCount - place >= 8 { found.durableEnd = payload.number(UInt64.self, at: place) }
+        return found
     }
 }

@@ -13,6 +13,8 @@ final class CursorTable: Sendable {
         var configured: Set<String>?
         var version: UInt64 = 0
         var durableVersion: UInt64 = 0
+        /// The journal's durable end that is kept on disk beside them.
+        var keptEnd: UInt64
     }
 
     private struct Files {
@@ -21,17 +23,29 @@ final class CursorTable: Sendable {
     }
 
     private let site: JournalSite
+    private let ends: JournalEnds
     private let table: Mutex<Table>
     /// Taken before `table`, and held while writing.
     private let files: Mutex<Files>
 
-    /// - Parameter cursors: what the file held; a known destination that is not among them begins
-    ///   again at its start.
-    init(_ site: JournalSite, manifest: Manifest, file: CursorFile, cursors: [String: JournalCursor]) {
+    /// A known destination that has no cursor begins again: at its start, or at the first event kept.
+    /// - Parameters:
+    ///   - kept: what the file held.
+    ///   - first: the first position kept.
+    init(
+        _ site: JournalSite, manifest: Manifest, file: CursorFile, kept: CursorFile.Slot, first: UInt64, ends: JournalEnds
+    ) {
         self.site = site
-        let all = cursors.merging(manifest.starts.mapValues { JournalCursor(position: $0) }) { known, _ in known }
-        var table = Table(cursors: all, durable: cursors.mapValues(\.position), starts: manifest.starts)
-        if all != cursors { table.version = 1 }
+        self.ends = ends
+        var cursors = kept.cursors
+        for (name, start) in manifest.starts.sorted(by: { $0.key < $1.key }) where cursors[name] == nil {
+            let position = max(start, first)
+            cursors[name] = JournalCursor(position: position)
+            site.telemetry.emit(JournalCursorLost(destination: name, start: position))
+        }
+        var table = Table(
+            cursors: cursors, durable: kept.cursors.mapValues(\.position), starts: manifest.starts, keptEnd: kept.durableEnd)
+        if cursors != kept.cursors { table.version = 1 }
         self.table = Mutex(table)
         files = Mutex(Files(cursors: file, manifest: manifest))
     }
@@ -135,15 +149,19 @@ final class CursorTable: Sendable {
         }
     }
 
-    /// Returns when every cursor taken so far is durable.
+    /// Returns when every cursor taken so far is durable, and the journal's durable end is kept.
     func commit() throws(SystemError) {
         try files.withLock { files throws(SystemError) in
-            let (version, durable, cursors) = table.withLock { ($0.version, $0.durableVersion, $0.cursors) }
-            guard version != durable else { return }
-            try files.cursors.write(cursors)
+            let end = ends.durable
+            let (isNew, version, cursors) = table.withLock {
+                ($0.version != $0.durableVersion || $0.keptEnd != end, $0.version, $0.cursors)
+            }
+            guard isNew else { return }
+            try files.cursors.write(cursors, durableEnd: end)
             table.withLock { table in
                 table.durableVersion = version
                 table.durable = cursors.mapValues(\.position)
+                table.keptEnd = end
             }
         }
     }

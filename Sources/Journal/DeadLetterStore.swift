@@ -28,17 +28,19 @@ package final class DeadLetterStore: Sendable {
     private let limit: Atomic<Int>
     private let state: Mutex<State>
 
-    init(_ site: JournalSite, destination: String, limit: Int) throws(JournalError) {
+    init(_ site: JournalSite, _ quarantine: Quarantine, destination: String, limit: Int) throws(JournalError) {
         self.site = site
         self.limit = Atomic(limit)
-        path = site.path(Self.directory) + "/" + Self.fileName(destination)
+        path = site.path(Self.directory) + "/" + DeadLetterFiles.directoryName(of: destination)
         var state = State(seed: site.seed(0))
         do throws(SystemError) {
             try site.disk.makeDirectory(path, permissions: 0o750)
             try site.syncDirectory(site.path(Self.directory), .deadLettersDirectorySync)
             try site.syncDirectory(site.directory, .deadLettersEntrySync)
-            for first in try site.disk.list(path).compactMap(Segment.position(ofName:)).sorted() {
-                try Self.load(path + "/" + Segment.name(first), first, site, &state)
+            let files = try DeadLetterFiles(path, site.uuid, site.disk, site.protections)
+            for (index, file) in files.files.enumerated() {
+                let following = index + 1 < files.files.count ? files.files[index + 1].first : nil
+                try Self.load(file.first, following, files, site, quarantine, &state)
             }
         } catch {
             throw JournalError("open the dead letters", error)
@@ -46,57 +48,30 @@ package final class DeadLetterStore: Sendable {
         self.state = Mutex(state)
     }
 
-    /// Destinations' names hold what a file name must not: everything but letters, digits, `-`, `_`
-    /// and inner dots becomes %XX.
-    private static func fileName(_ destination: String) -> String {
-        var name = ""
-        for byte in destination.utf8 {
-            let character = Unicode.Scalar(byte)
-            let isPlain = character.properties.isASCIIHexDigit || (97...122).contains(byte) || (65...90).contains(byte)
-            if isPlain || character == "-" || character == "_" || (character == "." && !name.isEmpty) {
-                name.unicodeScalars.append(character)
-            } else {
-                name += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+    private static func load(
+        _ first: UInt64, _ following: UInt64?, _ files: DeadLetterFiles, _ site: JournalSite, _ quarantine: Quarantine,
+        _ state: inout State
+    ) throws(SystemError) {
+        let file = try site.disk.open(files.path(first), .readWrite)
+        let size = try file.size()
+        let (scan, gaps) = try files.scan(file, first, following, size: size)
+        for gap in gaps {
+            do throws(SystemError) {
+                let copy = gap.bytes.isEmpty ? nil : try quarantine.copy(gap.bytes, of: file)
+                site.telemetry.emit(DeadLettersDamaged(gap: gap, copy: copy))
+            } catch {
+                site.telemetry.emit(DeadLettersDamaged(gap: gap, copy: nil))
             }
         }
-        return name
-    }
-
-    private static func load(_ path: String, _ first: UInt64, _ site: JournalSite, _ state: inout State) throws(SystemError) {
-        let file = try site.disk.open(path, .readWrite)
-        let size = try file.size()
-        let seed = site.seed(first)
-        var end = 0
-        state.next = max(state.next, first)
-        try each(file, seed, size) { header, offset, _ in
-            end = offset + header.totalSize
-            state.next = max(state.next, header.endPosition)
-            state.count += Int(header.count)
-        }
+        state.next = max(state.next, scan.end, gaps.last?.positions.upperBound ?? 0)
+        state.count += Int(scan.events)
         state.files.append((first, size))
-        state.seed = seed
+        state.seed = files.seed(first)
         state.file = file
-        if end < size {
+        if scan.validLength < size {
             // An interrupted write, or damage: nothing is added behind it.
             state.file = nil
-            site.telemetry.emit(JournalTornTail(path: path, length: end))
-        }
-    }
-
-    /// Calls for every batch of dead letters that is whole.
-    private static func each(
-        _ file: any DiskFile, _ seed: ChecksumSeed, _ size: Int, _ body: (BatchHeader, Int, RawSpan) -> Void
-    ) throws(SystemError) {
-        var walker = SegmentWalker(file, seed: seed, limit: size, verifying: true)
-        while true {
-            switch try walker.next() {
-            case .batch(let header, let offset, true) where header.kind == BatchHeader.Kind.deadLetters:
-                var bytes: [UInt8] = []
-                _ = try file.read(Int(header.payloadLength), at: offset + BatchHeader.size, appendingTo: &bytes)
-                body(header, offset, bytes.span.raw)
-            case .batch, .hole: continue
-            case .end: return
-            }
+            if gaps.isEmpty { site.telemetry.emit(JournalTornTail(path: file.path, length: scan.validLength)) }
         }
     }
 
@@ -170,17 +145,10 @@ package final class DeadLetterStore: Sendable {
 
     /// Reads all letters in order. Those appended meanwhile may be among them.
     package func forEach(_ body: (DeadLetter) -> Void) throws(JournalError) {
-        let files = state.withLock { $0.files }
         try journal("read dead letters") { () throws(SystemError) in
-            for (first, size) in files {
-                let file = try site.disk.open(path + "/" + Segment.name(first), .readOnly)
-                try Self.each(file, site.seed(first), size) { header, _, payload in
-                    var place = 0
-                    for _ in 0..<header.count {
-                        guard let letter = DeadLetter.decode(payload, at: &place) else { return }
-                        body(letter)
-                    }
-                }
+            try DeadLetterFiles(path, site.uuid, site.disk, site.protections).forEach { letter in
+                body(letter)
+                return true
             }
         }
     }

@@ -4,22 +4,33 @@ package struct Gap: Sendable, Equatable {
         /// Bytes that were durable have changed.
         case damaged
         /// A write was interrupted, and what came behind it in the same write arrived. None of
-        /// these events was acknowledged.
+        /// these events is known to have been on disk.
         case interrupted
         /// A segment file is not there.
         case segmentMissing
         /// Retention removed them while the destination was not configured, or somebody the files.
         case removed
-        /// The journal ends below a cursor: its last events are not there.
+        /// A file ends before its last events, or the journal does: an older copy, or a file that is gone.
         case endMissing
+
+        /// As the JSON of an inspection has it.
+        var name: String {
+            switch self {
+            case .damaged: "damaged"
+            case .interrupted: "interrupted"
+            case .segmentMissing: "segment_missing"
+            case .removed: "removed"
+            case .endMissing: "end_missing"
+            }
+        }
 
         package var description: String {
             switch self {
             case .damaged: "damaged bytes"
-            case .interrupted: "an interrupted write (never acknowledged)"
+            case .interrupted: "an interrupted write (not known to have been acknowledged)"
             case .segmentMissing: "a missing segment file"
             case .removed: "events that a destination has not had were removed"
-            case .endMissing: "the end of the journal lies below a cursor"
+            case .endMissing: "a file is gone, or ends before its last events (an older copy?)"
             }
         }
     }

@@ -16,7 +16,11 @@
 //
 // The segments are written past the page cache, in whole blocks, where the filesystem can do that
 // (SegmentFile): an event is written once and, by a destination that keeps up, read from memory
-// (RecentCommits), so pages would cost more than the disk does. One that lags reads from the disk.
+// (RecentCommits), so pages would cost more than the disk does: to read a gigabyte through an empty page
+// cache was measured to cost ten times the CPU time of reading past it. So one that lags reads past it, too,
+// but takes what is there already. That is done in sealed segments only: the kernel drops a page that is
+// written past, yet one that is read at that moment may stay. What looks damaged in the page cache is read
+// again from the disk before anybody hears of it.
 //
 // # The files, format version 1
 //
@@ -126,15 +130,16 @@ package final class Journal: Sendable {
     private let stopping = Atomic(false)
 
     private init(
-        _ site: JournalSite, lock: any DiskFile, found: Recovery.Result, cursors: CursorTable, quarantine: Quarantine
+        _ site: JournalSite, lock: any DiskFile, found: Recovery.Result, cursors: CursorTable, quarantine: Quarantine,
+        ends: JournalEnds
     ) {
         self.site = site
         self.cursors = cursors
         self.quarantine = quarantine
         uuid = site.uuid
         segments = SegmentList(found.segments)
-        spare = SpareSegment(site)
-        ends = JournalEnds(found.next)
+        spare = SpareSegment(site, quarantine)
+        self.ends = ends
         recent = RecentCommits(bytes: site.options.queueBytes)
         writerBell = Doorbell()
         let room = found.current.map { $0.segment.capacity - $0.file.offset } ?? 0
@@ -169,14 +174,26 @@ package final class Journal: Sendable {
             clock: clock, telemetry: telemetry)
         let manifest = if let known { known } else { try make(site, names) }
         var file = CursorFile(site)
-        let kept = try journal("read the cursors") { () throws(SystemError) in try file.load() }
-        for (name, start) in manifest.starts.sorted(by: { $0.key < $1.key }) where kept?[name] == nil {
-            telemetry.emit(JournalCursorLost(destination: name, start: start))
+        let contents = try journal("read the cursors") { () throws(SystemError) in try file.load() }
+        let kept = contents?.latest
+        if let contents, contents.hasDamagedSlot {
+            telemetry.emit(JournalCursorSlotDamaged(path: site.path(CursorFile.name), isOtherWhole: kept != nil))
         }
-        let cursors = CursorTable(site, manifest: manifest, file: file, cursors: kept ?? [:])
         let quarantine = Quarantine(site)
-        let found = try Recovery(site: site, quarantine: quarantine).run(names, above: cursors.positions.values.max() ?? 0)
-        let opened = Journal(site, lock: lock, found: found, cursors: cursors, quarantine: quarantine)
+        let existed =
+            site.protections.contains(.nextAboveCursors)
+            ? max(kept?.durableEnd ?? 0, kept?.cursors.values.map(\.position).max() ?? 0, manifest.starts.values.max() ?? 0)
+            : 0
+        let recovery = Recovery(site: site, quarantine: quarantine, known: existed)
+        // Torn in its very first write, a journal holds nothing whole either.
+        let segmentCount = names.count { Segment.position(ofName: $0) != nil }
+        if kept == nil, contents != nil || segmentCount > 1 { try recovery.refuseForeign(names) }
+        let found = try recovery.run(names)
+        let ends = JournalEnds(found.next)
+        let cursors = CursorTable(
+            site, manifest: manifest, file: file, kept: kept ?? CursorFile.Slot(),
+            first: found.segments.first?.firstPosition ?? found.next, ends: ends)
+        let opened = Journal(site, lock: lock, found: found, cursors: cursors, quarantine: quarantine, ends: ends)
         telemetry.emit(
             JournalRecovered(
                 directory: directory, segments: found.segments.count, first: opened.firstPosition, next: found.next))
@@ -389,7 +406,7 @@ package final class Journal: Sendable {
     /// The dead letters of one destination, beside the segments.
     /// - Parameter limit: bytes that they may take.
     package func deadLetters(of destination: String, limit: Int) throws(JournalError) -> DeadLetterStore {
-        try DeadLetterStore(site, destination: destination, limit: limit)
+        try DeadLetterStore(site, quarantine, destination: destination, limit: limit)
     }
 
     /// What `penstock status` shows.

@@ -20,7 +20,22 @@ struct JournalTornTail: NamedEvent {
     let path: String
     let length: Int
     var message: String {
-        "journal: \(path) ended in a write that was interrupted and never acknowledged; it is sealed at \(length) bytes"
+        "journal: \(path) ended in a write that was interrupted and is not known to have been acknowledged; batches end at"
+            + " \(length) bytes"
+    }
+}
+
+/// The last segment was cut off, or the option changed.
+struct JournalSegmentSize: NamedEvent {
+    static let name = "journal_segment_size"
+    let level = Level.warning
+    let path: String
+    let size: Int
+    let expected: Int
+    let end: UInt64
+    var message: String {
+        "journal: \(path) has \(size) bytes, and segments have \(expected) now (journal.segment_size): if that was not"
+            + " changed, the file was cut off, and events from position \(end) on may be missing"
     }
 }
 
@@ -74,6 +89,20 @@ struct JournalCursorLost: NamedEvent {
     }
 }
 
+struct JournalCursorSlotDamaged: NamedEvent {
+    static let name = "journal_cursor_slot_damaged"
+    let level = Level.warning
+    let path: String
+    let isOtherWhole: Bool
+    var message: String {
+        "journal: \(path): "
+            + (isOtherWhole
+                ? "one of its two slots is not whole (a write that was interrupted, or damage); the other one counts, and what"
+                    + " was settled in the last moments is delivered again"
+                : "neither of its two slots is whole")
+    }
+}
+
 struct JournalCursorCommitFailed: NamedEvent {
     static let name = "journal_cursor_commit_failed"
     let level = Level.error
@@ -98,4 +127,16 @@ struct JournalSegmentsRemoved: NamedEvent {
     let count: Int
     let first: UInt64
     var message: String { "journal: \(count) segments removed by retention; it begins at position \(first) now" }
+}
+
+/// Dead letters that were kept once cannot be read. Their numbers count from 0 for each destination.
+struct DeadLettersDamaged: NamedEvent {
+    static let name = "dead_letters_damaged"
+    let level = Level.error
+    let gap: Gap
+    let copy: String?
+    var message: String {
+        "dead letters: \(gap.path): \(gap.reason): letters \(gap.positions.lowerBound) to \(gap.positions.upperBound)"
+            + " (exclusive) are missing; the others are kept" + (copy.map { "; the bytes were copied to \($0)" } ?? "")
+    }
 }

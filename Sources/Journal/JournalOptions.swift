@@ -25,7 +25,7 @@ package struct JournalOptions: Sendable, Equatable {
     package static let maximumSegmentSize = 1 << 30
 
     package var sync: Sync = .always
-    /// Bytes a segment file has.
+    /// Bytes a segment file has. A start after a crash reads one segment, the last.
     package var segmentSize = 64 << 20
     /// Bytes that may wait for the next group commit. As many again may be on their way to the disk,
     /// and as many are kept behind that for destinations that keep up.

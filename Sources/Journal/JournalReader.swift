@@ -19,8 +19,7 @@ package final class JournalReader {
     private var segment: Segment?
     /// Past the page cache: whoever keeps up reads from memory, and what is read once costs less so.
     private var file: (any DiskFile)?
-    /// The same, for what others have left in the page cache: of a sealed segment only. While one is
-    /// written, past the page cache, a page that somebody reads at that moment may be an old one.
+    /// The same, for what others have left in the page cache: of a sealed segment only.
     private var cached: (any DiskFile)?
     private var seed: ChecksumSeed
     /// Of the next batch in the segment.
@@ -282,7 +281,10 @@ package final class JournalReader {
 
     private func pass(to next: UInt64, bytes: Range<Int>, _ file: any DiskFile) {
         if next > position {
-            quarantine.report(Gap(positions: position..<next, reason: .damaged, path: file.path, bytes: bytes), file: file)
+            let durable = segment?.durable ?? .max
+            for gap in Gap.missing(position..<next, durable: durable, path: file.path, bytes: bytes) {
+                quarantine.report(gap, file: file)
+            }
             position = next
         }
     }

@@ -180,7 +180,7 @@ final class JournalWriter: @unchecked Sendable {
         current?.hasUnsynced = true
         mark = last
         if !site.protections.contains(.publishAfterSync) { noteCommitted(); publish() }
-        if !site.protections.contains(.acknowledgeAfterSync) { acknowledge(current.end) }
+        if !site.protections.contains(.acknowledgeAfterSync), let current { acknowledge(current.end) }
     }
 
     private func syncCurrent(_ protection: Protections = .commitSync) throws(SystemError) {
@@ -232,7 +232,8 @@ final class JournalWriter: @unchecked Sendable {
         guard let current else { return }
         let times = current.segment.receiveTimes
         let seal = Seal(
-            validLength: current.offset, endPosition: current.end, earliest: times.earliest, latest: times.latest)
+            validLength: current.offset, endPosition: current.end, durablePosition: current.end, earliest: times.earliest,
+            latest: times.latest)
         let place = current.segment.capacity
         try current.file.writeLast(seal.encoded(current.seed, at: place, now: site.clock.wallClock()), at: place)
         if site.options.sync == .never {

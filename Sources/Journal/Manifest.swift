@@ -35,7 +35,9 @@ struct Manifest: Equatable {
     }
 
     /// - Returns: nil if there is none.
-    static func read(in directory: String, _ disk: any Disk, _ protections: Protections) throws(JournalError) -> Manifest? {
+    static func read(
+        in directory: String, _ disk: any Disk, _ protections: Protections = .all
+    ) throws(JournalError) -> Manifest? {
         let path = directory + "/" + name
         let bytes = try journal("read the manifest") { () throws(SystemError) in
             try JournalSite.contents(path, limit: limit, disk)

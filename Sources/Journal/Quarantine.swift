@@ -5,6 +5,7 @@ import Telemetry
 /// Knows the damage that was met, tells it once, and keeps a copy of the bytes in `quarantine/`:
 /// retention may remove the segment before somebody has looked. Any thread.
 final class Quarantine: Sendable {
+    static let directory = "quarantine"
     /// Gaps that are remembered one by one; the rest are counted.
     private static let limit = 1000
     /// Bytes of one range that are copied.
@@ -56,10 +57,8 @@ final class Quarantine: Sendable {
     /// - Returns: the copy's path; at most 64 MiB are copied.
     @discardableResult
     func copy(_ range: Range<Int>, of file: any DiskFile) throws(SystemError) -> String {
-        let directory = site.path("quarantine")
-        try site.disk.makeDirectory(directory, permissions: 0o750)
-        let name = file.path.split(separator: "/").last.map(String.init) ?? "segment"
-        let path = "\(directory)/\(name)-\(range.lowerBound)-\(range.count)"
+        let directory = try makeDirectory()
+        let path = Self.path(of: range, of: file.path, in: site.directory)
         if try site.disk.status(path) != nil { return path }
         let copy = try site.disk.open(path + ".new", .createOrReadWrite)
         try copy.truncate(to: 0)
@@ -76,6 +75,34 @@ final class Quarantine: Sendable {
         try site.sync(copy, .quarantineSync)
         try site.disk.rename(path + ".new", to: path)
         try site.syncDirectory(directory, .quarantineDirectorySync)
+        try site.syncDirectory(site.directory, .quarantineEntrySync)
         return path
+    }
+
+    /// Moves a file of which nothing can be used.
+    func move(_ file: String) throws(SystemError) {
+        let directory = try makeDirectory()
+        let name = Self.name(of: file, in: site.directory)
+        var number = 0
+        while try site.disk.status("\(directory)/\(name)-\(number)") != nil { number += 1 }
+        try site.disk.rename(file, to: "\(directory)/\(name)-\(number)")
+        try site.syncDirectory(directory, .quarantineDirectorySync)
+        try site.syncDirectory(site.directory, .quarantineEntrySync)
+    }
+
+    private func makeDirectory() throws(SystemError) -> String {
+        let directory = site.path(Self.directory)
+        try site.disk.makeDirectory(directory, permissions: 0o750)
+        return directory
+    }
+
+    /// Where the copy of a file's bytes is, if there is one.
+    static func path(of range: Range<Int>, of file: String, in journal: String) -> String {
+        "\(journal)/\(directory)/\(name(of: file, in: journal))-\(range.lowerBound)-\(range.count)"
+    }
+
+    /// The file's path in the journal, with dashes for slashes.
+    private static func name(of path: String, in journal: String) -> String {
+        String(path.dropFirst(journal.utf8.count + 1).map { $0 == "/" ? "-" : $0 })
     }
 }

@@ -4,8 +4,9 @@ import Telemetry
 /// Finds out, at the start, what the segments hold. Every segment but the last says so itself in
 /// its seal; only those without one are read.
 ///
-/// It never truncates and never writes below a byte that was valid. What it finds damaged is told
-/// as a gap, and read over.
+/// It never truncates and never writes below a byte that was valid, and what it finds damaged it
+/// leaves as it is, but for a copy: the damage is told as a gap, read over, and told again at the
+/// next start, as long as nobody has put the file in order.
 struct Recovery {
     struct Result {
         var segments: [Segment]
@@ -15,35 +16,29 @@ struct Recovery {
         var next: UInt64
     }
 
-    /// What reading a segment from its first byte found.
-    private struct Scan {
-        var validLength = 0
-        var end: UInt64
-        var earliest: Int64 = .max
-        var latest: Int64 = .min
-        /// Bytes behind the last whole batch that are no batch.
-        var tail: Range<Int>?
-    }
-
     let site: JournalSite
     let quarantine: Quarantine
+    /// The position below which everything existed and was durable, as far as other files tell: the
+    /// cursors, and the durable end that is kept with them.
+    let known: UInt64
 
-    /// - Parameters:
-    ///   - names: of the segment files.
-    ///   - cursor: the highest position of a cursor: whatever lies below existed.
-    func run(_ names: [String], above cursor: UInt64) throws(JournalError) -> Result {
+    /// - Parameter names: of the files in the directory.
+    func run(_ names: [String]) throws(JournalError) -> Result {
         let positions = names.compactMap(Segment.position(ofName:)).sorted()
-        guard !positions.isEmpty || cursor == 0 else {
+        guard !positions.isEmpty || known == 0 else {
             throw JournalError(
                 .inconsistent,
-                "journal: \(site.directory) has cursors up to position \(cursor), but no segments: restore the"
+                "journal: \(site.directory) has held events up to position \(known), but has no segments: restore the"
                     + " segment files, or move the directory away to start an empty journal")
         }
         do throws(SystemError) {
             var result = Result(segments: [], current: nil, next: positions.first ?? 0)
             for (index, position) in positions.enumerated() {
-                let following = index + 1 < positions.count ? positions[index + 1] : nil
-                try recover(position, following: following, cursor, &result)
+                if index + 1 < positions.count {
+                    try recover(position, following: positions[index + 1], &result)
+                } else {
+                    try recoverLast(position, &result)
+                }
             }
             // A segment that was made just before the crash may have its name in memory only.
             try site.syncDirectory(site.directory, .recoveryDirectorySync)
@@ -53,117 +48,139 @@ struct Recovery {
         }
     }
 
-    private func recover(
-        _ position: UInt64, following: UInt64?, _ cursor: UInt64, _ result: inout Result
-    ) throws(SystemError) {
+    /// Refuses segments of which not one begins or ends with this journal's mark: the manifest is
+    /// another journal's then, and all of them would count as damaged.
+    func refuseForeign(_ names: [String]) throws(JournalError) {
+        let positions = names.compactMap(Segment.position(ofName:))
+        let isOurs = try journal("read the segments") { () throws(SystemError) in
+            for position in positions {
+                let path = site.path(Segment.name(position))
+                let file = try site.disk.open(path, .readOnly)
+                let seed = site.seed(position)
+                var bytes: [UInt8] = []
+                _ = try file.read(BatchHeader.size, at: 0, appendingTo: &bytes)
+                if BatchHeader(bytes.span.raw, at: 0, seed.at(0)) != nil { return true }
+                if try Seal.read(file, fileSize: try file.size(), seed) != nil { return true }
+            }
+            return positions.isEmpty
+        }
+        guard isOurs else {
+            throw JournalError(
+                .inconsistent,
+                "journal: no segment in \(site.directory) belongs to journal \(site.uuid), which the manifest names: restore"
+                    + " the manifest that belongs to them, or move the directory away to start an empty journal")
+        }
+    }
+
+    /// A segment that another one follows: everything below that one's name was durable once.
+    private func recover(_ position: UInt64, following: UInt64, _ result: inout Result) throws(SystemError) {
         let path = site.path(Segment.name(position))
         // Past the page cache: what is read here once would cost more to keep than to read.
-        let file = try site.disk.openDirect(path, following == nil ? .readWrite : .readOnly)
+        let file = try site.disk.openDirect(path, .readOnly)
         let size = try file.size()
         let seed = site.seed(position)
         // A seal that reaches into the next segment was written to a file that then failed: what lies above
         // was written again there, and may not be whole here.
-        if let seal = try Seal.read(file, fileSize: size, seed), 
-            seal.endPosition <= following ?? .max || !site.protections.contains(.sealBelowNextSegment)
+        if let seal = try Seal.read(file, fileSize: size, seed),
+            seal.endPosition <= following || !site.protections.contains(.sealBelowNextSegment)
         {
-            result.segments.append(
-                Segment(
-                    firstPosition: position, path: path, fileSize: size, readable: seal.validLength,
-                    end: seal.endPosition, sealed: true, earliest: seal.earliest, latest: seal.latest))
-            finish(end: seal.endPosition, following, cursor, path, seal.validLength..<seal.validLength, file, &result)
+            result.segments.append(sealed(position, path, size, seal))
+            if seal.endPosition < following {
+                let missing = seal.endPosition..<following
+                quarantine.report(Gap(positions: missing, reason: .segmentMissing, path: path, bytes: 0..<0), file: nil)
+            }
             return
         }
-        let scan = try scan(file, seed, position, limit: max(0, size - Segment.sealSize), following)
+        let scan = try SegmentScan(file, seed, first: position, limit: size, following: following)
+        let gaps = scan.gaps(in: path, durable: following) + scan.missingEnd(in: path, upTo: following, fileSize: size)
+        for gap in gaps { quarantine.report(gap, file: file) }
         let segment = Segment(
-            firstPosition: position, path: path, fileSize: size, readable: scan.validLength, end: scan.end,
-            sealed: following != nil, earliest: scan.earliest, latest: scan.latest)
-        let tail = scan.tail ?? scan.validLength..<scan.validLength
-        if following != nil {
-            result.segments.append(segment)
-            finish(end: scan.end, following, cursor, path, tail, file, &result)
-            seal(segment, scan)
+            firstPosition: position, path: path, fileSize: size, readable: scan.validLength, end: scan.end, sealed: true,
+            earliest: scan.earliest, latest: scan.latest)
+        result.segments.append(segment)
+        if gaps.isEmpty { seal(segment, scan, durable: scan.end) }
+    }
+
+    private func recoverLast(_ position: UInt64, _ result: inout Result) throws(SystemError) {
+        let path = site.path(Segment.name(position))
+        let file = try site.disk.openDirect(path, .readWrite)
+        let size = try file.size()
+        let seed = site.seed(position)
+        if let seal = try Seal.read(file, fileSize: size, seed) {
+            result.segments.append(sealed(position, path, size, seal))
+            result.next = max(seal.endPosition, known)
+            if seal.endPosition < known {
+                let missing = seal.endPosition..<known
+                quarantine.report(Gap(positions: missing, reason: .endMissing, path: path, bytes: 0..<0), file: nil)
+            }
             return
         }
+        let scan = try SegmentScan(file, seed, first: position, limit: size, following: nil)
         // What kill -9 left in the page cache must be on disk before anybody hears of it.
         try site.sync(file, .recoverySync)
-        if let torn = scan.tail {
+        let durable = max(known, scan.durable)
+        let gaps = scan.gaps(in: path, durable: durable) + scan.missingEnd(in: path, upTo: durable, fileSize: size)
+        for gap in gaps { quarantine.report(gap, file: file) }
+        result.next = max(scan.end, durable)
+        if size != site.options.segmentSize {
+            site.telemetry.emit(JournalSegmentSize(path: path, size: size, expected: site.options.segmentSize, end: scan.end))
+        }
+
+        let torn = scan.end < durable ? nil : scan.tornTail(fileSize: size)
+        if let torn {
             site.telemetry.emit(JournalTornTail(path: path, length: scan.validLength))
             if scan.validLength == 0 {
                 // The next segment gets the same name and takes the place of this one.
-                do throws(SystemError) { try quarantine.copy(torn, of: file) } catch {
-                    // Nobody was told of these events: a full disk must not keep the daemon down for a copy.
-                    site.telemetry.emit(JournalFile(detail: "a torn write could not be copied to quarantine/: \(error)"))
-                }
-                finish(end: scan.end, nil, cursor, path, torn, nil, &result)
+                setAside(file, torn)
                 return
             }
         }
+        let segment = Segment(
+            firstPosition: position, path: path, fileSize: size, readable: scan.validLength, end: scan.end, sealed: false,
+            earliest: scan.earliest, latest: scan.latest)
         result.segments.append(segment)
-        if scan.tail != nil && site.protections.contains(.sealTornTail) || cursor > scan.end || size != site.options.segmentSize {
+        let isInterrupted = gaps.contains { $0.reason == .interrupted }
+        let isTorn = torn != nil && site.protections.contains(.sealTornTail)
+        if isTorn || isInterrupted || scan.end < durable || size != site.options.segmentSize {
             segment.seal()
-            seal(segment, scan)
+            // Later batches would say that what was interrupted had been durable; the seal knows better.
+            if gaps.isEmpty || isInterrupted { seal(segment, scan, durable: isInterrupted ? durable : scan.end) }
         } else {
             result.current = (
                 segment, try SegmentFile(try site.disk.openDirect(path, .readWrite), offset: scan.validLength))
         }
-        finish(end: scan.end, nil, cursor, path, tail, nil, &result)
     }
 
-    /// Compares where a segment ends with where the next one begins, or the cursors stand.
-    private func finish(
-        end: UInt64, _ following: UInt64?, _ cursor: UInt64, _ path: String, _ bytes: Range<Int>, _ file: (any DiskFile)?,
-        _ result: inout Result
-    ) {
-        result.next = max(end, following ?? (site.protections.contains(.nextAboveCursors) ? cursor : end))
-        guard end < result.next else { return }
-        let reason: Gap.Reason = following == nil ? .endMissing : bytes.isEmpty ? .segmentMissing : .damaged
-        quarantine.report(Gap(positions: end..<result.next, reason: reason, path: path, bytes: bytes), file: file)
+    private func sealed(_ position: UInt64, _ path: String, _ size: Int, _ seal: Seal) -> Segment {
+        Segment(
+            firstPosition: position, path: path, fileSize: size, readable: seal.validLength, end: seal.endPosition,
+            sealed: true, durable: seal.durablePosition, earliest: seal.earliest, latest: seal.latest)
     }
 
-    private func scan(
-        _ file: any DiskFile, _ seed: ChecksumSeed, _ position: UInt64, limit: Int, _ following: UInt64?
-    ) throws(SystemError) -> Scan {
-        var scan = Scan(end: position)
-        var bad: Int?
-        var walker = SegmentWalker(file, seed: seed, limit: limit, verifying: true)
-        walk: while true {
-            switch try walker.next() {
-            case .end:
-                break walk
-            case .batch(let header, let offset, let intact):
-                // Written here first, and once more in the next segment, because this file failed.
-                if let following, header.firstPosition >= following, site.protections.contains(.batchesBelowNextSegment) {
-                    break walk
-                }
-                guard intact else {
-                    bad = bad ?? offset
-                    continue
-                }
-                if let start = bad, scan.end < header.firstPosition {
-                    let reason: Gap.Reason = header.durablePosition > scan.end ? .damaged : .interrupted
-                    quarantine.report(
-                        Gap(
-                            positions: scan.end..<header.firstPosition, reason: reason, path: file.path,
-                            bytes: start..<offset), file: file)
-                }
-                bad = nil
-                scan.validLength = offset + header.totalSize
-                scan.end = header.endPosition
-                scan.earliest = min(scan.earliest, header.receivedAt)
-                scan.latest = max(scan.latest, header.receivedAt)
-            case .hole(let offset, let next, let used):
-                if used > offset || next != nil { bad = bad ?? offset }
+    /// Keeps what is in a segment of which nothing is whole.
+    private func setAside(_ file: any DiskFile, _ torn: Range<Int>) {
+        do throws(SystemError) {
+            do throws(SystemError) {
+                try quarantine.copy(torn, of: file)
+            } catch {
+                // No room for a copy; the file itself needs none.
+                try quarantine.move(file.path)
             }
+        } catch {
+            // Nobody was told of these events: that must not keep the daemon down.
+            site.telemetry.emit(JournalFile(detail: "a torn write could not be copied to quarantine/: \(error)"))
         }
-        if let bad { scan.tail = bad..<max(limit, bad) }
-        return scan
     }
 
     /// Writes down what was found, so that it need not be found again. Without it nothing is lost.
-    private func seal(_ segment: Segment, _ scan: Scan) {
+    private func seal(_ segment: Segment, _ scan: SegmentScan, durable: UInt64) {
         let offset = segment.capacity
-        guard offset >= scan.validLength else { return }
-        let seal = Seal(validLength: scan.validLength, endPosition: scan.end, earliest: scan.earliest, latest: scan.latest)
+        // In a file that was cut off, the last bytes may be a batch's.
+        let isFree = segment.fileSize == site.options.segmentSize || scan.tail?.upperBound ?? 0 <= offset
+        guard offset >= scan.validLength, isFree else { return }
+        let seal = Seal(
+            validLength: scan.validLength, endPosition: scan.end, durablePosition: durable,
+            earliest: scan.earliest, latest: scan.latest)
         do throws(SystemError) {
             let file = try site.disk.open(segment.path, .readWrite)
             try file.write(seal.encoded(site.seed(segment), at: offset, now: site.clock.wallClock()).span, at: offset)

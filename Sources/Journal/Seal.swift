@@ -7,6 +7,9 @@ struct Seal: Equatable {
     var validLength: Int
     /// The position after the segment's last event.
     var endPosition: UInt64
+    /// Events that are missing below had been durable; those at or above are of a write that was
+    /// interrupted.
+    var durablePosition: UInt64
     var earliest: Int64
     var latest: Int64
 
@@ -19,15 +22,8 @@ struct Seal: Equatable {
         while payload.count < Segment.sealSize - BatchHeader.size { payload.append(0) }
         let header = BatchHeader(
             kind: BatchHeader.Kind.seal, payloadLength: UInt32(payload.count), count: 0, firstPosition: endPosition,
-            durablePosition: endPosition, receivedAt: now)
+            durablePosition: durablePosition, receivedAt: now)
         return BatchHeader.batch(header, payload: payload, seed.at(offset))
-    }
-
-    init(validLength: Int, endPosition: UInt64, earliest: Int64, latest: Int64) {
-        self.validLength = validLength
-        self.endPosition = endPosition
-        self.earliest = earliest
-        self.latest = latest
     }
 
     /// - Returns: nil if there is no seal, or none that is whole.
@@ -43,7 +39,7 @@ struct Seal: Equatable {
         let length = span.number(UInt64.self, at: BatchHeader.size)
         guard length <= UInt64(offset) else { return nil }
         return Seal(
-            validLength: Int(length), endPosition: header.firstPosition,
+            validLength: Int(length), endPosition: header.firstPosition, durablePosition: header.durablePosition,
             earliest: span.number(Int64.self, at: BatchHeader.size + 8),
             latest: span.number(Int64.self, at: BatchHeader.size + 16))
     }

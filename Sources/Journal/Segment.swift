@@ -18,12 +18,14 @@ final class Segment: Sendable {
     /// The position after the last readable event.
     private let end: Atomic<UInt64>
     private let sealed: Atomic<Bool>
+    /// What is missing at or above this position was never durable.
+    let durable: UInt64
     private let earliest: Atomic<Int64>
     private let latest: Atomic<Int64>
 
     init(
         firstPosition: UInt64, path: String, fileSize: Int, readable: Int, end: UInt64, sealed: Bool,
-        earliest: Int64 = .max, latest: Int64 = .min
+        durable: UInt64 = .max, earliest: Int64 = .max, latest: Int64 = .min
     ) {
         self.firstPosition = firstPosition
         self.path = path
@@ -31,6 +33,7 @@ final class Segment: Sendable {
         self.readable = Atomic(readable)
         self.end = Atomic(end)
         self.sealed = Atomic(sealed)
+        self.durable = durable
         self.earliest = Atomic(earliest)
         self.latest = Atomic(latest)
     }

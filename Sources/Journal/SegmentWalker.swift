@@ -51,6 +51,13 @@ struct SegmentWalker {
         return .hole(offset: hole, next: next, used: used)
     }
 
+    /// The payload of the batch that `next` gave last, if it was verified.
+    @_lifetime(borrow self)
+    func payload(of header: BatchHeader, at offset: Int) -> RawSpan {
+        let start = offset - windowStart + BatchHeader.size
+        return window.span.raw.extracting(start..<start + Int(header.payloadLength))
+    }
+
     private mutating func header(at place: Int) throws(SystemError) -> BatchHeader? {
         guard place + BatchHeader.size <= limit, try load(place, BatchHeader.size) else { return nil }
         guard let header = BatchHeader(window.span.raw, at: place - windowStart, seed.at(place)),

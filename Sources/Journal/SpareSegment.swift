@@ -15,6 +15,7 @@ final class SpareSegment: Sendable {
     private struct State { var ready = false }
 
     private let site: JournalSite
+    private let quarantine: Quarantine
     private let state = Mutex(State())
     /// Held while one is made: the keeper does, and at the end the writer may. When the last was.
     private let making = Mutex<Instant?>(nil)
@@ -22,7 +23,10 @@ final class SpareSegment: Sendable {
     /// to write, and commits are large then, so that what each of them costs more matters little.
     private static let urgency = Duration.seconds(2)
 
-    init(_ site: JournalSite) { self.site = site }
+    init(_ site: JournalSite, _ quarantine: Quarantine) {
+        self.site = site
+        self.quarantine = quarantine
+    }
 
     var isReady: Bool { state.withLock { $0.ready } }
 
@@ -40,10 +44,18 @@ final class SpareSegment: Sendable {
     private func make(_ isUrgent: Bool) throws(SystemError) {
         let size = site.options.segmentSize
         let path = site.path(Self.name)
-        // It gets this name only once it is whole.
-        if let status = try site.disk.status(path), status.size == size {
-            state.withLock { $0.ready = true }
-            return
+        if let status = try site.disk.status(path) {
+            if try Self.holdsData(site) {
+                // Perhaps somebody's segment under a wrong name: not to be written over.
+                try quarantine.move(path)
+                site.telemetry.emit(
+                    JournalFile(
+                        detail: "\(path) held data and was moved to \(Quarantine.directory)/: is it a segment that was renamed?"))
+            } else if status.size == size {
+                // It got this name only once it was whole.
+                state.withLock { $0.ready = true }
+                return
+            }
         }
         guard try site.disk.freeSpace(site.directory) - size >= site.options.reserve else {
             throw SystemError.outOfSpace("pwrite", path)
@@ -70,6 +82,15 @@ final class SpareSegment: Sendable {
             try? site.disk.remove(temporary)
             throw error
         }
+    }
+
+    /// Whether the spare begins with anything else than zeros.
+    static func holdsData(_ site: JournalSite) throws(SystemError) -> Bool {
+        var bytes: [UInt8] = []
+        let path = site.path(name)
+        guard try site.disk.status(path) != nil else { return false }
+        _ = try site.disk.open(path, .readOnly).read(4096, at: 0, appendingTo: &bytes)
+        return bytes.contains { $0 != 0 }
     }
 
     /// - Returns: false if the filesystem cannot reserve space without writing it.

@@ -17,6 +17,7 @@ class Connection:
     def __init__(self, path, ledger, client, padding=0):
         self.ledger, self.client, self.padding = ledger, client, padding
         self.page = ledger.page(client)
+        self.era = ledger.era
         # The number of line 1.
         self.first = len(self.page)
         self.told = self.first
@@ -66,7 +67,7 @@ class Connection:
             answer = json.loads(line)
             if "ack" in answer:
                 last = min(self.first + answer["ack"], len(self.page))
-                self.ledger.acknowledged(self.client, self.told, last)
+                self.ledger.acknowledged(self.client, self.told, last, self.era)
                 self.told = max(self.told, last)
             else:
                 refused = answer["refused"]

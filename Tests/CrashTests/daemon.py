@@ -10,7 +10,7 @@ import subprocess
 import time
 
 BINARIES = pathlib.Path(
-    os.environ.get("PENSTOCK_BINARIES") or pathlib.Path(__file__).resolve().parents[2] / ".build/debug")
+    os.environ.get("PENSTOCK_BINARIES") or pathlib.Path(__file__).parents[2] / ".build/debug").resolve()
 # How long anything may take that has to happen: machines may be slow, and a bound is a bound.
 PATIENCE = 60.0
 
@@ -112,15 +112,18 @@ class Daemon:
         if status:
             raise Failure(f"the daemon ended with status {status} after SIGTERM: {self.log_tail()}")
 
-    def end(self):
-        """kill -9, whatever state it is in; it may have given up, but not crashed."""
-        if self.process is None:
-            return
+    def end(self, allowed=signal.SIGKILL):
+        """kill -9, whatever state it is in; it may have given up, but not crashed, but for one signal.
+
+        Returns whether it had ended by that.
+        """
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        elif self.process.returncode < 0 and self.process.returncode != -signal.SIGKILL:
+            return False
+        if self.process.returncode < 0 and self.process.returncode != -allowed:
             raise Failure(f"the daemon crashed with signal {-self.process.returncode}: {self.log_tail()}")
+        return self.process.returncode < 0
 
     def check_alive(self):
         if self.process.poll() is not None:

@@ -1,14 +1,10 @@
 """System calls that fail: one at a time, once or from then on, in the threads that write the journal."""
 
-import os
-import signal
-
 import sinks
 from client import Connection
 from daemon import Daemon, Failure, eventually
 from ledger import ACKNOWLEDGED, Ledger
-from tracer import CALLS, Trace, Tracer, check_strace, words
-from trial import Skipped
+from tracer import Tracer, check_strace, words
 
 ERRORS = {"EIO": "Input/output error", "ENOSPC": "No space left on device", "EINTR": None}
 # A short run takes this many cases by lot.
@@ -39,6 +35,7 @@ class Case:
         self.thread, self.call, self.error, self.nth, self.for_ever = thread, call, error, nth, for_ever
         self.batches = UNLINK_BATCHES if call == "unlink" and thread == "journal-keeper" else BATCHES
         self.keeps_all = self.batches == BATCHES
+        self.connection = None
 
     def __str__(self):
         return f"{self.thread} {self.call} {self.error} {'from' if self.for_ever else 'at'} call {self.nth}"
@@ -75,7 +72,8 @@ class Case:
             self.judge()
             return trace, self.ledger.count(ACKNOWLEDGED)
         finally:
-            self.connection.close()
+            if self.connection:
+                self.connection.close()
             daemon.close()
 
     def send(self, count, patience):

@@ -7,7 +7,7 @@ so an id that arrives twice was doubled by the daemon.
 import re
 import threading
 
-UNKNOWN, ACKNOWLEDGED, REFUSED = range(3)
+UNKNOWN, ACKNOWLEDGED, REFUSED, TOO_LATE = range(4)
 ID = re.compile(rb'"messageId":"c(\d{3})-(\d{8})"')
 
 
@@ -23,6 +23,9 @@ class Ledger:
         # Answers that contradict earlier ones.
         self.lies = []
         self.reasons = {}
+        # Counts power cuts. An answer that comes when the power has gone counts for nothing: on a real
+        # machine nobody could have got it.
+        self.era = 0
         self._lock = threading.Lock()
 
     def page(self, client):
@@ -37,10 +40,11 @@ class Ledger:
                 self.lies.append(f"{message_id(client, number)} was refused after it had been acknowledged")
         page[number] = REFUSED
 
-    def acknowledged(self, client, first, last):
+    def acknowledged(self, client, first, last, era):
         """Numbers `first` up to and without `last`, but for those that were refused."""
         page = self.pages[client]
-        page[first:last] = page[first:last].replace(bytes([UNKNOWN]), bytes([ACKNOWLEDGED]))
+        state = ACKNOWLEDGED if era == self.era else TOO_LATE
+        page[first:last] = page[first:last].replace(bytes([UNKNOWN]), bytes([state]))
 
     def count(self, state):
         return sum(page.count(state) for page in self.pages.values())
@@ -86,7 +90,7 @@ class Verdict:
     """One destination's tally, held against the ledger."""
 
     def __init__(self, ledger, tally):
-        self.lost, self.unwanted, self.foreign = [], [], []
+        self.lost, self.unwanted, self.foreign, self.lost_too_late = [], [], [], 0
         for client, page in ledger.pages.items():
             got = tally.pages.get(client, bytearray())
             got = got + bytes(max(0, len(page) - len(got)))
@@ -97,6 +101,8 @@ class Verdict:
                     self.lost.append(message_id(client, number))
                 elif told == REFUSED and times:
                     self.unwanted.append(message_id(client, number))
+                elif told == TOO_LATE and not times:
+                    self.lost_too_late += 1
         self.foreign += [f"of client {client}" for client in tally.pages if client not in ledger.pages]
         self.duplicates = tally.duplicates
         self.torn = tally.torn

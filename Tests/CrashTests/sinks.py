@@ -7,17 +7,20 @@ import threading
 
 from ledger import ID, Tally, Verdict, message_id
 
-# Each destination gets every event.
-FOUR_DESTINATIONS = """
-routes: [ {{ to: [file, gzip, http, sqlite] }} ]
+# Each destination gets every event; `picky` refuses some for good.
+DESTINATIONS = """
+routes: [ {{ to: [file, gzip, http, picky, sqlite] }} ]
 destinations:
   file: {{ file: {directory}/file.ndjson, rotate: {{ size: 512KiB }} }}
   gzip: {{ file: {directory}/gzip.ndjson.gz, batch: {{ wait: 20ms }} }}
   http: {{ http: "{url}", format: ndjson, batch: {{ events: {events}, wait: 5ms }}, in_flight: {in_flight}, retry: {{ initial: 5ms, max: 100ms }}, headers: {{ Life: "LIFE" }} }}
+  picky: {{ http: "{url}picky", format: ndjson, batch: {{ events: 50, wait: 5ms }}, retry: {{ initial: 5ms, max: 100ms }} }}
   sqlite: {{ plugin: sqlite, settings: {{ path: {directory}/sqlite.db, synchronous: full }}, batch: {{ events: 200, wait: 5ms }} }}
 """
 # Batches of this many events, this many at once.
 HTTP_EVENTS, HTTP_IN_FLIGHT = 100, 4
+# `picky` refuses what comes with every so many of a client's events.
+REFUSED_FOR_GOOD = 10000
 EXACTLY_ONCE = {"file", "gzip", "sqlite", "again"}
 
 
@@ -25,7 +28,7 @@ class Receiver:
     """Takes what is posted to it, and knows in which life of the daemon each event was sent."""
 
     def __init__(self):
-        self.tally = Tally()
+        self.tally, self.picky = Tally(), Tally()
         # Answer with this instead of 200.
         self.refusal = None
         self._lives = {}
@@ -40,9 +43,12 @@ class Receiver:
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                if receiver.refusal is None:
+                answer = receiver.refusal or 200
+                if self.path == "/picky":
+                    answer = receiver.pick(body)
+                elif answer == 200:
                     receiver.take(body, self.headers["Life"])
-                self.send_response(receiver.refusal or 200)
+                self.send_response(answer)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
@@ -59,6 +65,16 @@ class Receiver:
         self._server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}/"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def pick(self, body):
+        """Takes a batch or refuses it for good."""
+        with self._lock:
+            found = [(int(one[1]), int(one[2])) for one in ID.finditer(body)]
+            if any(number % REFUSED_FOR_GOOD == 0 for _, number in found):
+                return 422
+            for client, number in found:
+                self.picky.add(client, number)
+            return 200
 
     def take(self, body, life):
         with self._lock:
@@ -86,15 +102,18 @@ def in_files(directory, name):
     return tally
 
 
+def add_ids(tally, ids):
+    for identifier in ids:
+        tally.add(int(identifier[1:4]), int(identifier[5:]))
+    return tally
+
+
 def in_sqlite(path):
-    tally = Tally()
     database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     try:
-        for (identifier,) in database.execute("SELECT message_id FROM events"):
-            tally.add(int(identifier[1:4]), int(identifier[5:]))
+        return add_ids(Tally(), (row[0] for row in database.execute("SELECT message_id FROM events")))
     finally:
         database.close()
-    return tally
 
 
 def judge(ledger, tallies):

@@ -34,7 +34,7 @@ class Startups:
         self.daemon = Daemon(self.directory, DESTINATIONS.format(directory=self.directory, url=trial.receiver.url), JOURNAL)
         self.trace = Trace(self.directory / "trace")
         self.clients = 0
-        trial.at_end.append(self.daemon.close)
+        trial.at_end += [self.daemon.close, self.kill_tracee]
 
     def leave_work(self, batches):
         """A life that ends with kill -9: a backlog for one destination, and events without an answer."""
@@ -66,7 +66,7 @@ class Startups:
         paths = [word for name in sorted(names) for word in ("-P", str(journal / name))]
         self.trace.path.unlink(missing_ok=True)
         said = len(self.daemon.log)
-        self.daemon.spawn("strace", "-f", "--seccomp-bpf", "-o", self.trace.path, "-P", str(journal), *paths, *options)
+        self.daemon.spawn("strace", "-f", "-y", "--seccomp-bpf", "-o", self.trace.path, "-P", str(journal), *paths, *options)
         if self.daemon.await_ready(BOUND):
             # Until what can be delivered is, or it is plain that it cannot.
             self.trial.receiver.refusal = None
@@ -75,6 +75,7 @@ class Startups:
             except Failure:
                 pass
             self.kill_tracee()
+            self.daemon.process.wait()
             return True
         if self.daemon.process.returncode < 0:
             raise Failure(f"the daemon crashed with signal {-self.daemon.process.returncode}: {self.daemon.log_tail()}")
@@ -83,11 +84,11 @@ class Startups:
         return False
 
     def kill_tracee(self):
-        """strace ends with what it watches, and as that ended."""
-        strace = self.daemon.process.pid
-        for child in pathlib.Path(f"/proc/{strace}/task/{strace}/children").read_text().split():
-            os.kill(int(child), signal.SIGKILL)
-        self.daemon.process.wait()
+        """strace then ends, too; the other way round, what it watches would live on."""
+        if self.daemon.process and self.daemon.process.poll() is None:
+            strace = self.daemon.process.pid
+            for child in pathlib.Path(f"/proc/{strace}/task/{strace}/children").read_text().split():
+                os.kill(int(child), signal.SIGKILL)
 
     def check(self):
         """Without faults, everything acknowledged arrives."""

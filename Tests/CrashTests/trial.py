@@ -1,5 +1,6 @@
 """One test's frame: where it works, how long, with which seed, and what it found."""
 
+import contextlib
 import pathlib
 import random
 import statistics
@@ -21,12 +22,12 @@ class Trial:
         self.ledger = Ledger()
         self.receiver = sinks.Receiver()
         self.clients = []
-        # To be called at the end, the last first, whatever happened.
+        # To be called at the end, the last first.
         self.at_end = [self.receiver.close]
 
-    def four_destinations(self, directory):
+    def destinations(self, directory):
         """Every kind of destination."""
-        return sinks.FOUR_DESTINATIONS.format(
+        return sinks.DESTINATIONS.format(
             directory=directory, url=self.receiver.url, events=sinks.HTTP_EVENTS, in_flight=sinks.HTTP_IN_FLIGHT)
 
     def load(self, daemon, clients):
@@ -44,12 +45,19 @@ class Trial:
     def acknowledged(self):
         return self.ledger.count(ACKNOWLEDGED)
 
-    def judge_four(self, directory):
-        """Compares all that arrived with all that was promised. Returns duplicates, in words."""
+    def judge(self, daemon, directory):
+        """Lets the daemon finish, and compares all that arrived with all that was promised.
+
+        Returns duplicates, in words.
+        """
+        daemon.settle()
+        letters = [letter["messageId"] for letter in daemon.dead_letters("picky")]
+        daemon.terminate()
         tallies = {
             "file": sinks.in_files(directory, "file.ndjson"),
             "gzip": sinks.in_files(directory, "gzip.ndjson.gz"),
             "http": self.receiver.tally,
+            "picky": sinks.add_ids(self.receiver.picky, letters),
             "sqlite": sinks.in_sqlite(directory / "sqlite.db"),
         }
         faults, duplicates = sinks.judge(self.ledger, tallies)
@@ -57,19 +65,26 @@ class Trial:
             faults.append(
                 f"http: {len(self.receiver.repeated_in_one_life)} events were sent twice by one process, though the"
                 f" service had answered 200: {self.receiver.repeated_in_one_life[0]}")
-        # What is in the journal goes to all.
+        # What is in the journal goes to all; the service outside may have what a power cut took away.
         sizes = {name: tally.lines - duplicates[name] for name, tally in tallies.items()}
+        if self.ledger.era:
+            del sizes["http"], sizes["picky"]
         if len(set(sizes.values())) > 1:
             faults.append(f"the destinations differ in how many events they have: {sizes}")
         if faults:
             raise Failure("; ".join(faults))
         text = ", ".join(f"{name} {count}" for name, count in duplicates.items())
         most = max(self.receiver.repeated.values(), default=0)
-        return f"duplicates {text} (at most {most} after one crash)"
+        text = f"{len(letters)} dead letters, duplicates {text} (http: at most {most} after one crash)"
+        if late := sinks.Verdict(self.ledger, tallies["file"]).lost_too_late:
+            text += f", {late} acknowledged while the power went are gone"
+        return text
 
     def close(self):
-        for action in reversed(self.at_end):
-            action()
+        """Everything is undone, whatever of it fails."""
+        with contextlib.ExitStack() as stack:
+            for action in self.at_end:
+                stack.callback(action)
 
 
 def spread(seconds):

@@ -49,8 +49,9 @@ class Volume:
     def remount(self, options):
         run("mount", "-o", f"remount,{options}", self.path)
 
-    def cut_power(self):
+    def cut_power(self, ledger):
         """From now on nothing reaches the disk, and what had not reached it never will."""
+        ledger.era += 1
         run("xfs_io", "-x", "-c", "shutdown", self.path)
 
     def unmount(self):

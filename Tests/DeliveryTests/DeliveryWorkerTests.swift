@@ -52,6 +52,31 @@ struct DeliveryWorkerTests {
         #expect(bench.destination.checkpoints == 1)
     }
 
+    @Test("asks again for a cursor that is not durable yet, and waits for it at the end only")
+    func lateCursors() {
+        let bench = Bench(DeliveryPolicy(checkpointInterval: .seconds(3)))
+        bench.destination.isLate = true
+        bench.log.append(5)
+        bench.turn()
+        bench.clock.advance(.seconds(3))
+        #expect(bench.turn() == bench.clock.now() + .seconds(3))
+        #expect(bench.cursors.position == 0)
+        bench.log.append(2)
+        bench.turn()
+        bench.clock.advance(.seconds(3))
+        #expect(bench.turn() == bench.clock.now() + .seconds(3))
+        #expect(bench.cursors.position == 5)
+        bench.clock.advance(.seconds(3))
+        #expect(bench.turn() == nil)
+        #expect(bench.cursors.position == 7)
+        bench.log.append(1)
+        bench.turn()
+        bench.worker.requestStop(by: bench.clock.now() + .seconds(1))
+        bench.turn()
+        #expect(bench.worker.isStopped)
+        #expect(bench.cursors.position == 8)
+    }
+
     @Test("opens a destination anew from the cursor when its checkpoint fails")
     func reopensAfterFailedCheckpoint() {
         let bench = Bench()

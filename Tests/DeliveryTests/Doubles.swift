@@ -136,6 +136,9 @@ final class ScriptedDestination: Destination {
     private(set) var offers: [OutboundBatch] = []
     private(set) var opened: [Cursor] = []
     private(set) var closed = 0
+    /// Whether a cursor is durable only when the next one is asked for.
+    var isLate = false
+    private var late: Cursor?
     private(set) var checkpoints = 0
     private var claims: [@Sendable (DeliveryClaim.Settlement) -> Void] = []
 
@@ -159,6 +162,13 @@ final class ScriptedDestination: Destination {
         if let checkpointError { throw checkpointError }
         checkpoints += 1
         return state
+    }
+
+    func checkpoint(settled position: UInt64) throws -> Cursor? {
+        let cursor = Cursor(position: position, state: try checkpoint() ?? [])
+        guard isLate else { return cursor }
+        defer { late = cursor }
+        return late
     }
 
     func close() { closed += 1 }

@@ -78,6 +78,33 @@ import Testing
         #expect(try readAll(journal, from: 900).isEmpty)
     }
 
+    @Test func whatOthersHaveLeftInThePageCacheIsReadFromThere() throws {
+        let rig = try Rig()
+        let journal = try rig.open()
+        defer { journal.stop() }
+        let texts = (0..<600).map { event($0, size: 500) }
+        for start in stride(from: 0, to: 600, by: 30) { try append(journal, Array(texts[start..<start + 30])) }
+        #expect(rig.segmentNames.count > 3)
+        // A part of each only: what lacks comes from the disk.
+        for name in rig.segmentNames {
+            var bytes: [UInt8] = []
+            _ = try rig.disk.open(rig.path(name), .readOnly).read(20_000, at: 0, appendingTo: &bytes)
+        }
+        #expect(try readAll(journal).map(\.json) == texts)
+    }
+
+    @Test func aPageCacheThatIsWrongIsNotBelieved() throws {
+        let disk = MemoryDisk()
+        let rig = Rig(disk)
+        let journal = try rig.open()
+        defer { journal.stop() }
+        let texts = (0..<600).map { event($0, size: 500) }
+        for start in stride(from: 0, to: 600, by: 30) { try append(journal, Array(texts[start..<start + 30])) }
+        disk.cacheIsStale = true
+        #expect(try readAll(journal).map(\.json) == texts)
+        #expect(journal.statistics().gapCount == 0)
+    }
+
     @Test func segmentsFollowOneAnotherAndLastThroughARestart() throws {
         let rig = try Rig()
         var expected: [String] = []

@@ -128,13 +128,13 @@ import Testing
         try journal.declare(destinations: [("d", 0)])
         journal.advance("d", to: JournalCursor(position: 410))
         journal.stop()
-        // The last segment's last batches vanish, as if they had never been written.
+        // The last segment's last batches are damaged.
         let name = rig.path(try #require(rig.segmentNames.last))
         let last = (try rig.bytes(name).lastIndex { $0 != 0 } ?? 0) + 1
         try rig.overwrite(name, [UInt8](repeating: 0, count: 600), at: last - 600)
         journal = try rig.open()
         #expect(journal.durableEnd == 410)
-        #expect(journal.statistics().gaps.map(\.reason) == [.endMissing])
+        #expect(journal.statistics().gaps.map(\.reason) == [.damaged])
         try append(journal, [event(1000)])
         let found = try readAll(journal)
         #expect(found.last?.position == 410 && found.last?.json == event(1000))

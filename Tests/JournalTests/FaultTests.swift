@@ -131,6 +131,24 @@ import Testing
         try append(journal, [event(1)])
     }
 
+    /// The keeper takes the spare segment for ready each time, since it is still there.
+    @Test func theSecondFailureInARowIsToldThoughTheKeeperSeesNone() throws {
+        let disk = MemoryDisk()
+        let rig = Rig(disk)
+        let journal = try rig.open(start: false)
+        defer { journal.stop() }
+        let steps = journal.startStepped()
+        steps.keep()
+        disk.fail("rename", "/journal/spare", code: EROFS, times: .max)
+        #expect(offer(journal, [event(0)]) == .queued(end: 1))
+        steps.write()
+        #expect(journal.statistics().problem == nil, "once is no reason to refuse anybody")
+        steps.keep()
+        let next = steps.write()
+        #expect(journal.statistics().problem != nil)
+        #expect(next != nil, "it is tried again by the clock, not by two threads that wake each other")
+    }
+
     @Test func aFullDiskIsRefusedBeforeTheWriteAndForgottenWhenItIsNot() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)

@@ -22,6 +22,7 @@ final class MemoryDisk: Disk {
         var capacity = Int.max
         var failures: [(call: String, path: String, code: Int32, times: Int)] = []
         var syncs = 0
+        var cacheIsStale = false
     }
 
     private let state = Mutex(State())
@@ -37,6 +38,12 @@ final class MemoryDisk: Disk {
     var capacity: Int {
         get { state.withLock { $0.capacity } }
         set { state.withLock { $0.capacity = newValue } }
+    }
+
+    /// Whether the page cache has something else than the disk: zeros.
+    var cacheIsStale: Bool {
+        get { state.withLock { $0.cacheIsStale } }
+        set { state.withLock { $0.cacheIsStale = newValue } }
     }
 
     var syncs: Int { state.withLock { $0.syncs } }
@@ -179,6 +186,14 @@ private final class MemoryFile: DiskFile {
     deinit { if holdsLock.load(ordering: .relaxed) { inode.isLocked.store(false, ordering: .relaxed) } }
 
     func size() throws(SystemError) -> Int { inode.contents.withLock { $0.current.count } }
+
+    func readCached(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) -> Int {
+        guard disk.cacheIsStale else { return 0 }
+        let size = inode.contents.withLock { $0.current.count }
+        let got = max(0, min(count, size - offset))
+        bytes += [UInt8](repeating: 0, count: got)
+        return got
+    }
 
     func read(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) throws(SystemError) -> Int {
         try disk.check("pread", path)

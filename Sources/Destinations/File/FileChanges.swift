@@ -127,10 +127,35 @@ extension FileDestination {
     /// fdatasync. After a failure nothing is known of the file any more: everything fails until
     /// it is opened again from the last recorded length.
     func sync() throws {
+        // Its cursor is not needed: whoever syncs now records a later one.
+        _ = try endBackgroundSync()
         guard isUnsynced, let file else { return }
         do {
             try file.sync()
             isUnsynced = false
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
+    /// Has what was written so far synced while delivery goes on.
+    /// - Parameter cursor: what holds once that is done.
+    func beginBackgroundSync(_ syncer: FileSyncer, _ cursor: Cursor) {
+        guard isUnsynced, let file else { return }
+        isUnsynced = false
+        syncing = cursor
+        syncer.begin(file)
+    }
+
+    /// Waits for it. A failure is one of `sync`.
+    /// - Returns: the cursor that it was begun with; nil if there was none.
+    func endBackgroundSync() throws -> Cursor? {
+        guard let syncer, let cursor = syncing else { return nil }
+        syncing = nil
+        do {
+            try syncer.wait()
+            return cursor
         } catch {
             failure = error
             throw error

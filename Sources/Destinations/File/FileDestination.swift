@@ -26,6 +26,11 @@
 // exists: the rename happened; go on at 4 (a P that is there already is empty, or somebody else's
 // and continued from its size). After 5: P is cut to 0.
 //
+// At an interval the file is synced on another thread (FileSyncer), so that delivery does not wait for
+// the disk; the cursor of that moment is reported at the next interval, which waits if the sync has not
+// returned: what is unsynced never grows beyond two intervals. A change of files waits for it first, and
+// drops its cursor: a later one is on disk then.
+//
 // Others may rename or delete the file (logrotate), or truncate it (copytruncate): its size by path
 // is compared with ours at most once a second, before a write; what does not agree is opened anew
 // by its path, and made if it is missing. Events of that second go where the old file went.
@@ -65,23 +70,29 @@ package final class FileDestination: Destination {
     var lacksLineFeed = false
     /// Written to since the last fdatasync.
     var isUnsynced = false
+    /// Makes syncs in the background; nil: `checkpoint` waits for each.
+    let syncer: FileSyncer?
+    /// The cursor that holds once the sync in the background has returned; nil: none is under way.
+    var syncing: Cursor?
     /// fdatasync failed: what is on disk is unknown until the file is opened again.
     var failure: (any Error)?
     private var lastLook: Instant?
 
     /// - Parameters:
     ///   - name: the destination's name in the configuration, for messages.
+    ///   - syncer: its own, for syncs in the background.
     ///   - commit: takes the cursor and returns when it is durable.
     /// - Throws: when the options cannot be used: no such time zone, no absolute path.
     package init(
         name: String, options: FileDestinationOptions, disk: any Disk, clock: any Clock, telemetry: Telemetry,
-        commit: @escaping (Cursor) throws -> Void
+        syncer: FileSyncer? = nil, commit: @escaping (Cursor) throws -> Void
     ) throws {
         self.name = name
         self.options = options
         self.disk = disk
         self.clock = clock
         self.telemetry = telemetry
+        self.syncer = syncer
         self.commit = commit
         template = try PathTemplate(options.path, timezone: options.timezone)
         compressor = try options.compression.makeCompressor()
@@ -143,7 +154,20 @@ package final class FileDestination: Destination {
         return state?.encoded
     }
 
+    package func checkpoint(settled position: UInt64) throws -> Cursor? {
+        guard let syncer else { return Cursor(position: position, state: try checkpoint() ?? []) }
+        if let failure { throw failure }
+        let durable = try endBackgroundSync()
+        compressed = []
+        let now = Cursor(position: position, state: state?.encoded ?? [])
+        guard isUnsynced else { return now }
+        beginBackgroundSync(syncer, now)
+        return durable
+    }
+
     package func close() {
+        // Whatever became of it: the next `open` begins at the recorded length.
+        _ = try? endBackgroundSync()
         file = nil
         state = nil
         mustCut = false

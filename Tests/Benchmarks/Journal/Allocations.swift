@@ -33,7 +33,7 @@ extension JournalBenchmark {
     private typealias Counts = (append: Double, commit: Double, read: Double)
 
     private static func countAllocations(_ place: Place, batch: Int) throws -> Counts {
-        let rounds = 2000
+        let rounds = 500
         let journal = try place.open()
         let writers = Atomic<UInt64>(0)
         let durable = Doorbell()
@@ -48,7 +48,7 @@ extension JournalBenchmark {
         var (append, commit, read): (UInt64, UInt64, UInt64) = (0, 0, 0)
         var writersBefore: UInt64 = 0
         // The first rounds make what the later ones use again.
-        for round in -200..<rounds {
+        for round in -100..<rounds {
             if round == 0 { (append, read, writersBefore) = (0, 0, writers.load(ordering: .relaxed)) }
             let before = callocations_of_this_thread()
             let outcome = journal.append(sample.bytes.span, events: sample.events.span, from: EventSample.origin)

@@ -107,8 +107,11 @@ final class FileBench {
     var commitError: (any Error)?
     private(set) var destination: FileDestination!
 
-    init(_ options: FileDestinationOptions, disk: any Disk = SystemDisk()) throws {
+    private let syncsInBackground: Bool
+
+    init(_ options: FileDestinationOptions, disk: any Disk = SystemDisk(), syncsInBackground: Bool = false) throws {
         self.options = options
+        self.syncsInBackground = syncsInBackground
         self.disk = disk
         telemetry = Telemetry(sink: SilentLog(), now: { 0 })
         try start()
@@ -118,6 +121,7 @@ final class FileBench {
     func start() throws {
         destination = try FileDestination(
             name: "archive", options: options, disk: disk, clock: clock, telemetry: telemetry,
+            syncer: syncsInBackground ? FileSyncer(name: "archive") : nil,
             commit: { [unowned self] in
                 if let commitError { throw commitError }
                 durable = $0
@@ -140,7 +144,7 @@ final class FileBench {
 
     /// What the worker does at its interval.
     func checkpoint(_ position: UInt64) throws {
-        durable = Cursor(position: position, state: try destination.checkpoint() ?? [])
+        durable = try destination.checkpoint(settled: position) ?? durable
     }
 }
 

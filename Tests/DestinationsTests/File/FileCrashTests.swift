@@ -44,12 +44,14 @@ struct FileCrashTests {
     private final class Run {
         let disk: FaultyDisk
         let options: FileDestinationOptions
+        let syncsInBackground: Bool
         let clock = FakeClock()
         var taken: Cursor
         var durable: Cursor
 
-        init(_ options: FileDestinationOptions, disk: FaultyDisk, from cursor: Cursor) {
+        init(_ options: FileDestinationOptions, disk: FaultyDisk, syncsInBackground: Bool = false, from cursor: Cursor) {
             self.options = options
+            self.syncsInBackground = syncsInBackground
             self.disk = disk
             taken = cursor
             durable = cursor
@@ -60,6 +62,7 @@ struct FileCrashTests {
             let destination = try FileDestination(
                 name: "archive", options: options, disk: disk, clock: clock,
                 telemetry: Telemetry(sink: SilentLog(), now: { 0 }),
+                syncer: syncsInBackground ? FileSyncer(name: "archive") : nil,
                 commit: { [unowned self] in
                     try disk.step()
                     #expect($0.position >= taken.position)
@@ -80,7 +83,7 @@ struct FileCrashTests {
                 guard settled.withLock({ $0 }) else { throw ProcessEnded() }
                 position = end
                 batches += 1
-                if batches % 2 == 0 { taken = Cursor(position: position, state: try destination.checkpoint() ?? []) }
+                if batches % 2 == 0 { taken = try destination.checkpoint(settled: position) ?? taken }
                 if batches % 4 == 0 { durable = taken }
             }
             taken = Cursor(position: position, state: try destination.checkpoint() ?? [])
@@ -90,6 +93,15 @@ struct FileCrashTests {
 
     @Test("has each event exactly once after it starts again", arguments: Scenario.allCases, Ending.allCases)
     func everyOperation(scenario: Scenario, ending: Ending) throws {
+        try everyOperation(scenario, ending, syncsInBackground: false)
+    }
+
+    @Test("has each event exactly once where it syncs in the background", arguments: Scenario.allCases, Ending.allCases)
+    func everyOperationInTheBackground(scenario: Scenario, ending: Ending) throws {
+        try everyOperation(scenario, ending, syncsInBackground: true)
+    }
+
+    private func everyOperation(_ scenario: Scenario, _ ending: Ending, syncsInBackground: Bool) throws {
         var end = 0
         var crashes = 0
         while true {
@@ -100,7 +112,7 @@ struct FileCrashTests {
             if scenario == .foreignFile { try directory.write("foreign\n", to: name) }
             let disk = FaultyDisk()
             disk.state.withLock { $0.endsAt = end }
-            let first = Run(options, disk: disk, from: Cursor(position: 0))
+            let first = Run(options, disk: disk, syncsInBackground: syncsInBackground, from: Cursor(position: 0))
             var hasEnded = false
             do { try first.go() } catch { hasEnded = true }
             var cursor = ending == .killed ? first.taken : first.durable
@@ -110,7 +122,7 @@ struct FileCrashTests {
             if hasEnded {
                 let again = FaultyDisk()
                 again.state.withLock { $0.endsAt = end % 5 }
-                let second = Run(options, disk: again, from: cursor)
+                let second = Run(options, disk: again, syncsInBackground: syncsInBackground, from: cursor)
                 try? second.go()
                 cursor = ending == .killed ? second.taken : second.durable
                 if ending == .powerCut { try again.cutPower() }
@@ -178,16 +190,24 @@ struct FileCrashTests {
         #expect(try directory.lines("01.ndjson") == [line(3)])
     }
 
-    @Test("never trusts a file again whose fdatasync failed: it is opened anew from the cursor")
-    func failedSync() throws {
+    @Test("never trusts a file again whose fdatasync failed: it is opened anew from the cursor", arguments: [false, true])
+    func failedSync(inBackground: Bool) throws {
         let directory = try TemporaryDirectory()
         let disk = FaultyDisk()
-        let bench = try FileBench(FileDestinationOptions(path: directory.path + "/events.ndjson"), disk: disk)
+        let bench = try FileBench(
+            FileDestinationOptions(path: directory.path + "/events.ndjson"), disk: disk, syncsInBackground: inBackground)
         bench.deliver(0..<2)
+        try bench.checkpoint(2)
         try bench.checkpoint(2)
         bench.deliver(2..<4)
         disk.state.withLock { $0.failsSync = true }
+        if inBackground {
+            // It has begun; what comes of it is told next time.
+            try bench.checkpoint(4)
+            bench.deliver(4..<5)
+        }
         #expect(throws: SystemError.self) { try bench.checkpoint(4) }
+        #expect(bench.durable.position == 2)
         disk.state.withLock { $0.failsSync = false }
         #expect(throws: SystemError.self) { try bench.checkpoint(4) }
         guard case .all(.retry) = bench.deliver(4..<5) else { Issue.record("not a retry"); return }
@@ -195,5 +215,29 @@ struct FileCrashTests {
         _ = try bench.destination.open(from: bench.durable)
         bench.deliver(2..<5)
         #expect(try directory.lines("events.ndjson") == (0..<5).map(line))
+    }
+
+    @Test("records nothing before the sync in the background has returned")
+    func backgroundSync() throws {
+        let directory = try TemporaryDirectory()
+        let bench = try FileBench(
+            FileDestinationOptions(path: directory.path + "/events.ndjson", rotateSize: 200), syncsInBackground: true)
+        bench.deliver(0..<2)
+        try bench.checkpoint(2)
+        #expect(bench.durable.position == 0)
+        bench.deliver(2..<3)
+        try bench.checkpoint(3)
+        #expect(bench.durable.position == 2, "what came since is not on disk")
+        // A rotation, whose own cursor is newer than the one that waits.
+        bench.deliver(3..<8)
+        let rotated = bench.durable
+        #expect(rotated.position > 2)
+        try bench.checkpoint(8)
+        #expect(bench.durable == rotated)
+        try bench.checkpoint(8)
+        #expect(bench.durable.position == 8)
+        try bench.start()
+        bench.deliver(8..<9)
+        #expect(try directory.files.flatMap { try directory.lines($0) }.sorted() == (0..<9).map(line))
     }
 }

@@ -75,8 +75,8 @@ struct WorkerAndFileTests {
         func commit() throws { state.withLock { $0.durable = $0.taken } }
     }
 
-    @Test("has each event once, wherever the disk stops it again and again", arguments: 1...25 as ClosedRange<Int>)
-    func survives(seed: Int) throws {
+    @Test("has each event once, wherever the disk stops it again and again", arguments: 1...25 as ClosedRange<Int>, [false, true])
+    func survives(seed: Int, syncsInBackground: Bool) throws {
         let total: UInt64 = 300
         let directory = try TemporaryDirectory()
         let sink = Sink()
@@ -96,6 +96,7 @@ struct WorkerAndFileTests {
                     path: directory.path + "/%H-%M.ndjson\(seed % 2 == 0 ? ".gz" : "")",
                     compression: seed % 2 == 0 ? .gzip : .none, rotateSize: seed % 3 == 0 ? 500 : nil),
                 disk: disk, clock: clock, telemetry: telemetry,
+                syncer: syncsInBackground ? FileSyncer(name: "archive") : nil,
                 commit: {
                     cursors.advance("archive", to: $0)
                     try cursors.commit()

@@ -1,0 +1,94 @@
+import Platform
+
+/// One destination's files of dead letters, to be read: by the store at its start and on request, and
+/// by the inspection, which has no store.
+struct DeadLetterFiles {
+    private let path: String
+    private let uuid: JournalUUID
+    private let disk: any Disk
+    private let protections: Protections
+    /// In order; each with the number of its first letter and its size in bytes.
+    let files: [(first: UInt64, bytes: Int)]
+
+    /// - Parameter path: the destination's directory.
+    init(
+        _ path: String, _ uuid: JournalUUID, _ disk: any Disk, _ protections: Protections = .all
+    ) throws(SystemError) {
+        self.path = path
+        self.uuid = uuid
+        self.disk = disk
+        self.protections = protections
+        var files: [(first: UInt64, bytes: Int)] = []
+        for first in try disk.list(path).compactMap(Segment.position(ofName:)).sorted() {
+            files.append((first, try disk.status(path + "/" + Segment.name(first))?.size ?? 0))
+        }
+        self.files = files
+    }
+
+    func path(_ first: UInt64) -> String { path + "/" + Segment.name(first) }
+
+    func seed(_ first: UInt64) -> ChecksumSeed {
+        ChecksumSeed(uuid: uuid, firstPosition: first, protections)
+    }
+
+    /// Reads a whole file, and tells which letters are missing from it.
+    /// - Parameter following: the number of the next file's first letter.
+    func scan(
+        _ file: any DiskFile, _ first: UInt64, _ following: UInt64?, size: Int
+    ) throws(SystemError) -> (scan: SegmentScan, gaps: [Gap]) {
+        let scan = try SegmentScan(file, seed(first), first: first, limit: size, following: following)
+        let durable = following ?? scan.durable
+        var gaps = scan.gaps(in: file.path, durable: durable)
+        // A file in which nothing became durable is followed by one of the next number.
+        let isFailed = scan.batches == 0 && durable == first + 1
+        if scan.end < durable, !isFailed {
+            let bytes = scan.validLength..<max(size, scan.validLength)
+            gaps.append(
+                Gap(positions: scan.end..<durable, reason: bytes.isEmpty ? .endMissing : .damaged, path: file.path, bytes: bytes))
+        }
+        return (scan, gaps)
+    }
+
+    /// Calls for every letter that is whole, in order, until `body` returns false.
+    func forEach(_ body: (DeadLetter) -> Bool) throws(SystemError) {
+        for (index, (first, bytes)) in files.enumerated() {
+            let following = index + 1 < files.count ? files[index + 1].first : .max
+            var walker = SegmentWalker(try disk.open(path(first), .readOnly), seed: seed(first), limit: bytes, verifying: true)
+            walk: while true {
+                switch try walker.next() {
+                case .batch(let header, let offset, true) where header.kind == BatchHeader.Kind.deadLetters:
+                    // Written once more in the next file, because this one failed.
+                    if header.firstPosition >= following { break walk }
+                    guard read(header, walker.payload(of: header, at: offset), body) else { return }
+                case .batch, .hole: continue
+                case .end: break walk
+                }
+            }
+        }
+    }
+
+    private func read(_ header: BatchHeader, _ payload: RawSpan, _ body: (DeadLetter) -> Bool) -> Bool {
+        var place = 0
+        for _ in 0..<header.count {
+            guard let letter = DeadLetter.decode(payload, at: &place) else { return true }
+            if !body(letter) { return false }
+        }
+        return true
+    }
+
+    /// Destinations' names hold what a file's name must not: everything but letters, digits, `-`, `_`
+    /// and inner dots becomes %XX.
+    static func directoryName(of destination: String) -> String {
+        var name = ""
+        for byte in destination.utf8 {
+            let character = Unicode.Scalar(byte)
+            let isPlain = character.properties.isASCIIHexDigit || (97...122).contains(byte) || (65...90).contains(byte)
+            if isPlain || character == "-" || character == "_" || (character == "." && !name.isEmpty) {
+                name.unicodeScalars.append(character)
+            } else {
+                name += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return name
+    }
+}

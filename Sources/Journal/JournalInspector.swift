@@ -1,0 +1,188 @@
+import Events
+import Platform
+import Telemetry
+
+/// Looks at a journal's files and tells what is whole. It takes no lock and writes nothing, so that it
+/// can be used on a journal that a daemon is writing, and on one that nobody has.
+///
+/// On a live journal files grow and go while it looks. So the cursors are read first: what they say was
+/// durable then is there now. Bytes behind the last whole batch of the last segment are being written;
+/// damage met in a segment without a seal is looked at twice, since batches may have arrived between
+/// one read and the next.
+package struct JournalInspector {
+    package let directory: String
+    private let disk: any Disk
+    private let site: JournalSite
+    private let manifest: Manifest
+
+    /// - Throws: `.inconsistent`, `.unsupported`, `.io`: the journal cannot be read at all.
+    package init(directory: String, disk: any Disk) throws(JournalError) {
+        guard let manifest = try Manifest.read(in: directory, disk) else {
+            throw JournalError(.inconsistent, "journal: there is no journal in \(directory): it has no file `\(Manifest.name)`")
+        }
+        self.directory = directory
+        self.disk = disk
+        self.manifest = manifest
+        // Of what a journal stands on, an inspection needs the place alone.
+        site = JournalSite(
+            directory: directory, uuid: manifest.uuid, options: JournalOptions(), disk: disk, clock: SystemClock(),
+            telemetry: Telemetry(sink: Silence(), now: { 0 }))
+    }
+
+    private struct Silence: LogSink {
+        func write(_ level: Level, _ line: String) {}
+    }
+
+    /// - Parameter everything: whether sealed segments and dead letters are read, too; without, their
+    ///   seals and sizes are believed.
+    package func inspect(everything: Bool = true) throws(JournalError) -> JournalInspection {
+        do throws(SystemError) {
+            var found = JournalInspection(
+                directory: directory, uuid: "\(manifest.uuid)", first: 0, next: 0, durableEnd: 0, bytes: 0)
+            let cursors = try CursorFile.read(site)
+            let kept = cursors?.latest ?? CursorFile.Slot()
+            found.durableEnd = kept.durableEnd
+            let existed = max(
+                kept.durableEnd, kept.cursors.values.map(\.position).max() ?? 0, manifest.starts.values.max() ?? 0)
+            try inspectSegments(everything, existed, &found)
+            inspect(cursors, kept, &found)
+            if everything { try inspectDeadLetters(&found) }
+            try inspectQuarantine(&found)
+            return found
+        } catch {
+            throw JournalError("read the journal", error)
+        }
+    }
+
+    // MARK: - Segments
+
+    private func inspectSegments(_ everything: Bool, _ existed: UInt64, _ found: inout JournalInspection) throws(SystemError) {
+        let names = try disk.list(directory)
+        let positions = names.compactMap(Segment.position(ofName:)).sorted()
+        if let status = try disk.status(site.path(SpareSegment.name)) {
+            found.bytes += status.size
+            if try SpareSegment.holdsData(site) {
+                found.problems.append("spare: it should hold zeros, and holds data: is it a segment that was renamed?")
+            }
+        }
+        found.first = positions.first ?? existed
+        found.next = found.first
+        var lastTime: Int64?
+        for (index, position) in positions.enumerated() {
+            let following = index + 1 < positions.count ? positions[index + 1] : nil
+            let segment: InspectedSegment
+            do throws(SystemError) {
+                segment = try InspectedSegment(site, position, following, existed: existed, everything: everything)
+            } catch {
+                // Retention may have been faster than we.
+                guard found.segments.isEmpty, following != nil, try disk.status(site.path(Segment.name(position))) == nil else {
+                    throw error
+                }
+                found.first = following ?? existed
+                found.next = found.first
+                continue
+            }
+            for gap in segment.gaps {
+                try note(gap, after: lastTime, &found)
+            }
+            lastTime = segment.lastTime ?? lastTime
+            found.segments.append(segment.report)
+            found.bytes += segment.report.bytes
+            found.batches += segment.report.batches ?? 0
+            found.events += segment.report.events ?? 0
+            found.next = max(segment.report.end, following ?? segment.next)
+            if let problem = segment.problem { found.problems.append(problem) }
+            if let note = segment.note { found.notes.append(note) }
+        }
+        if positions.isEmpty, existed > 0 {
+            found.problems.append("the journal has held events up to position \(existed), but has no segments")
+        }
+    }
+
+    private func note(_ timed: InspectedSegment.TimedGap, after: Int64?, _ found: inout JournalInspection) throws(SystemError) {
+        let gap = try report(timed.gap, after: timed.after ?? after, before: timed.before)
+        found.gaps.append(gap)
+        let sentence = sentence("positions", timed.gap)
+        if timed.gap.reason == .interrupted { found.notes.append(sentence) } else { found.problems.append(sentence) }
+    }
+
+    private func sentence(_ noun: String, _ gap: Gap) -> String {
+        var text = "\(relative(gap.path)): \(gap.reason): \(noun) \(gap.positions.lowerBound) to \(gap.positions.upperBound)"
+        text += " (exclusive)"
+        if !gap.bytes.isEmpty { text += ", bytes \(gap.bytes.lowerBound) to \(gap.bytes.upperBound)" }
+        return text
+    }
+
+    private func report(_ gap: Gap, after: Int64?, before: Int64?) throws(SystemError) -> JournalInspection.Gap {
+        let copy = Quarantine.path(of: gap.bytes, of: gap.path, in: directory)
+        return JournalInspection.Gap(
+            first: gap.positions.lowerBound, end: gap.positions.upperBound, reason: gap.reason.name, file: relative(gap.path),
+            offset: gap.bytes.lowerBound, length: gap.bytes.count, after: after.map(Timestamp.format),
+            before: before.map(Timestamp.format), copy: try disk.status(copy) == nil ? nil : relative(copy))
+    }
+
+    private func relative(_ path: String) -> String { String(path.dropFirst(directory.utf8.count + 1)) }
+
+    // MARK: - The other files
+
+    private func inspect(_ file: CursorFile.Contents?, _ kept: CursorFile.Slot, _ found: inout JournalInspection) {
+        for (name, start) in manifest.starts where kept.cursors[name] == nil {
+            found.problems.append(
+                "cursors: the cursor of destination \(name) is missing or damaged: everything since position"
+                    + " \(max(start, found.first)) will be delivered again")
+        }
+        if let file {
+            found.cursorSlots = file.states.enumerated().map { number, state in
+                JournalInspection.CursorSlot(state: state, generation: file.slots[number]?.generation)
+            }
+            if file.hasDamagedSlot {
+                let text = "cursors: one of two slots is not whole (a write that was interrupted, or damage)"
+                if file.latest == nil { found.problems.append("cursors: no slot is whole") } else { found.notes.append(text) }
+            }
+        }
+        for (name, cursor) in kept.cursors.sorted(by: { $0.key < $1.key }) {
+            found.cursors.append(
+                JournalInspection.Cursor(
+                    destination: name, position: cursor.position, start: manifest.starts[name],
+                    lagEvents: found.next > cursor.position ? found.next - cursor.position : 0, stateBytes: cursor.state.count))
+            if cursor.position < found.first {
+                found.notes.append(
+                    "cursors: destination \(name) stands at position \(cursor.position), and the journal begins at \(found.first)")
+            }
+        }
+    }
+
+    private func inspectDeadLetters(_ found: inout JournalInspection) throws(SystemError) {
+        let path = site.path(DeadLetterStore.directory)
+        guard try disk.status(path) != nil else { return }
+        for name in try disk.list(path).sorted() where try disk.status(path + "/" + name)?.isDirectory == true {
+            let files = try DeadLetterFiles(path + "/" + name, site.uuid, disk)
+            var letters = JournalInspection.DeadLetters(name: name, letters: 0, bytes: 0, gaps: [])
+            for (index, (first, bytes)) in files.files.enumerated() {
+                let following = index + 1 < files.files.count ? files.files[index + 1].first : nil
+                let file = try disk.open(files.path(first), .readOnly)
+                let (scan, gaps) = try files.scan(file, first, following, size: bytes)
+                letters.letters += scan.events
+                letters.bytes += bytes
+                for gap in gaps {
+                    letters.gaps.append(try report(gap, after: scan.lastTime, before: nil))
+                    found.problems.append(sentence("letters", gap))
+                }
+                if gaps.isEmpty, following == nil, scan.validLength < bytes {
+                    found.notes.append(
+                        "\(relative(file.path)): ends in a write that was interrupted, or is damaged: batches end at"
+                            + " \(scan.validLength) of \(bytes) bytes")
+                }
+            }
+            found.deadLetters.append(letters)
+        }
+    }
+
+    private func inspectQuarantine(_ found: inout JournalInspection) throws(SystemError) {
+        let path = site.path(Quarantine.directory)
+        guard try disk.status(path) != nil else { return }
+        for name in try disk.list(path).sorted() {
+            found.quarantine.append(JournalInspection.File(name: name, bytes: try disk.status(path + "/" + name)?.size ?? 0))
+        }
+    }
+}

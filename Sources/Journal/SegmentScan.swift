@@ -1,0 +1,115 @@
+import Platform
+
+/// What reading a whole file of batches found: a segment, or a file of dead letters. Shared by
+/// recovery, by the dead letters and by the inspection, so that they say the same of the same bytes.
+struct SegmentScan {
+    /// Positions that are missing between two whole batches, and the bytes that should hold them.
+    struct Hole: Equatable {
+        var positions: Range<UInt64>
+        var bytes: Range<Int>
+        /// Receive times of the whole batches in front and behind, in nanoseconds since 1970-01-01 UTC;
+        /// nil: there is none in front.
+        var after: Int64?
+        var before: Int64
+    }
+
+    /// Behind the last whole batch.
+    private(set) var validLength = 0
+    /// The position after the last whole batch's last event.
+    private(set) var end: UInt64
+    /// The highest position below which a header here says that everything was durable.
+    private(set) var durable: UInt64 = 0
+    private(set) var earliest: Int64 = .max
+    private(set) var latest: Int64 = .min
+    private(set) var batches = 0
+    /// Positions that the whole batches take.
+    private(set) var events: UInt64 = 0
+    private(set) var holes: [Hole] = []
+    /// Receive time of the last whole batch.
+    private(set) var lastTime: Int64?
+    /// Bytes behind the last whole batch that are no batch, up to the last that is not zero.
+    private(set) var tail: Range<Int>?
+
+    /// Reads up to `limit`, or up to the first batch that the next file has, too: this file failed
+    /// then, and what follows was written once more there.
+    /// - Parameter first: the position in the file's name.
+    init(
+        _ file: any DiskFile, _ seed: ChecksumSeed, first: UInt64, limit: Int, following: UInt64?
+    ) throws(SystemError) {
+        end = first
+        var bad: Range<Int>?
+        var walker = SegmentWalker(file, seed: seed, limit: limit, verifying: true)
+        walk: while true {
+            switch try walker.next() {
+            case .end:
+                break walk
+            case .batch(let header, let offset, let intact):
+                if let following, header.firstPosition >= following, seed.protections.contains(.batchesBelowNextSegment) {
+                    break walk
+                }
+                durable = max(durable, header.durablePosition)
+                let behind = offset + header.totalSize
+                if intact {
+                    note(header, at: offset, behind: bad)
+                    bad = nil
+                } else {
+                    bad = (bad?.lowerBound ?? offset)..<behind
+                }
+            case .hole(let offset, let next, let used):
+                if used > offset || next != nil { bad = (bad?.lowerBound ?? offset)..<max(used, bad?.upperBound ?? used) }
+            }
+        }
+        tail = bad
+    }
+
+    private mutating func note(_ header: BatchHeader, at offset: Int, behind bad: Range<Int>?) {
+        if end < header.firstPosition {
+            holes.append(
+                Hole(
+                    positions: end..<header.firstPosition, bytes: (bad?.lowerBound ?? offset)..<offset, after: lastTime,
+                    before: header.receivedAt))
+        }
+        validLength = offset + header.totalSize
+        end = header.endPosition
+        earliest = min(earliest, header.receivedAt)
+        latest = max(latest, header.receivedAt)
+        lastTime = header.receivedAt
+        batches += 1
+        events &+= UInt64(header.count)
+    }
+
+    /// The holes as gaps.
+    /// - Parameter durable: the position below which everything had been durable: what is missing
+    ///   below was damaged, and what is missing above was never known to be on disk.
+    func gaps(in path: String, durable: UInt64) -> [Gap] {
+        holes.flatMap { Gap.missing($0.positions, durable: durable, path: path, bytes: $0.bytes) }
+    }
+
+    /// The gap behind the last whole batch, if everything below `position` had been durable.
+    /// - Parameter position: where the next segment begins, or what other files tell.
+    func missingEnd(in path: String, upTo position: UInt64, fileSize: Int) -> [Gap] {
+        guard end < position else { return [] }
+        guard let tail = tornTail(fileSize: fileSize) else {
+            // Zeros: the file is an older copy, or was never written to there.
+            return [Gap(positions: end..<position, reason: .endMissing, path: path, bytes: validLength..<validLength)]
+        }
+        return [Gap(positions: end..<position, reason: .damaged, path: path, bytes: tail)]
+    }
+
+    /// The tail, unless it is only what should be the seal.
+    func tornTail(fileSize: Int) -> Range<Int>? {
+        guard let tail, tail.lowerBound < fileSize - Segment.sealSize else { return nil }
+        return tail
+    }
+}
+
+extension Gap {
+    /// One gap, or two where only its beginning had been durable.
+    static func missing(_ positions: Range<UInt64>, durable: UInt64, path: String, bytes: Range<Int>) -> [Gap] {
+        let border = min(max(durable, positions.lowerBound), positions.upperBound)
+        return [
+            Gap(positions: positions.lowerBound..<border, reason: .damaged, path: path, bytes: bytes),
+            Gap(positions: border..<positions.upperBound, reason: .interrupted, path: path, bytes: bytes),
+        ].filter { !$0.positions.isEmpty }
+    }
+}

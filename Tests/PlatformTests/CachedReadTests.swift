@@ -1,0 +1,22 @@
+import Testing
+
+@testable import Platform
+
+@Suite struct CachedReadTests {
+    @Test func whatWasWrittenThroughThePageCacheIsReadFromThere() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/file"
+        let file = try SystemDisk().open(path, .createNew)
+        let contents = (0..<10_000).map { UInt8(truncatingIfNeeded: $0) }
+        try file.write(contents.span, at: 0)
+        var bytes: [UInt8] = [7]
+        let got = file.readCached(5000, at: 1000, appendingTo: &bytes)
+        #expect(got == 5000)
+        #expect(bytes == [7] + contents[1000..<6000])
+        #expect(file.readCached(100, at: 10_000, appendingTo: &bytes) == 0)
+        // What is past the page cache is never looked for in it.
+        let direct = try SystemDisk().openDirect(path, .readOnly)
+        if direct.blockSize > 1 { #expect(direct.readCached(100, at: 0, appendingTo: &bytes) == 0) }
+        #expect(bytes.count == 5001)
+    }
+}
