@@ -43,11 +43,8 @@ package struct Configuration: Sendable {
         /// more is read from that client.
         package var maximumUnreadAnswers: Int = 256 << 10
 
-        /// One with the usual limits.
-        package init(name: String, socket: String) {
-            self.name = name
-            self.socket = socket
-        }
+        /// A nameless one with the limits that a source has if nothing is said.
+        package static let usual = Source(name: "", socket: "")
     }
 
     package struct Peers: Sendable, Equatable {

@@ -86,7 +86,7 @@ package struct ConfigurationLoader: Sendable {
     }
 
     /// Readers of errors work from the top of a file to its end.
-    private static func ordered(_ list: [Diagnostic], by paths: [String]) -> [Diagnostic] {
+    static func ordered(_ list: [Diagnostic], by paths: [String]) -> [Diagnostic] {
         func key(_ diagnostic: Diagnostic) -> (Int, Int, Int) {
             (paths.firstIndex(of: diagnostic.place.file) ?? -1, diagnostic.place.line, diagnostic.place.column)
         }

@@ -103,7 +103,7 @@ package struct TestFileResult: Sendable {
             case .broken: break
             }
         }
-        return TestFileResult(file: diagnostics.hasErrors ? nil : tests, diagnostics: diagnostics.list)
+        return TestFileResult(file: diagnostics.hasErrors ? nil : tests, diagnostics: ConfigurationLoader.ordered(diagnostics.list, by: [path]))
     }
 }
 

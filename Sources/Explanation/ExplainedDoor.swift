@@ -14,7 +14,7 @@ struct ExplainedDoor {
     /// - Parameter source: nil: the usual limits.
     init(_ source: Configuration.Source?) {
         self.source = source?.name
-        let limits = source ?? Configuration.Source(name: "", socket: "")
+        let limits = source ?? .usual
         scanner = EventScanner(maximumEventSize: limits.maximumEventSize, maximumDepth: limits.maximumDepth)
     }
 

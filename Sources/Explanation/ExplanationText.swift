@@ -46,7 +46,7 @@ package struct ExplanationText {
         switch explanation.verdict {
         case .routed:
             let routes = explanation.trace.ways.compactMap(\.taker)
-            let route = routes.first.map { " · route \($0.name)" } ?? ""
+            let route = routes.first.map { " · " + Self.label($0) } ?? ""
             lines.append(paint("✓ ", .green) + paint(explanation.name, .bold) + paint(route, .dim))
         case .filtered(let reason):
             lines.append(paint("✗ ", .red) + paint(explanation.name, .bold) + " · " + paint(sentence(reason), .red))
@@ -76,7 +76,7 @@ package struct ExplanationText {
         } else {
             if way.routes.isEmpty { lines.append(paint("no route names this destination")) }
             for route in way.routes {
-                lines.append(paint("route ") + paint(route.name, .bold))
+                lines.append(paint(Self.label(route), .bold))
                 lines += indented(Self.decisions(route.filter, paint))
             }
         }
@@ -85,6 +85,11 @@ package struct ExplanationText {
         }
         lines += way.steps.flatMap(render)
         return lines
+    }
+
+    /// One without a name is called by its number: `route 2`.
+    private static func label(_ route: RouteTrace.RouteAnswer) -> String {
+        route.name.hasPrefix("route ") ? route.name : "route \(route.name)"
     }
 
     // MARK: Filters

@@ -60,7 +60,7 @@ enum MappingSchema {
         switch shape {
         case .value, .inner: return reference
         case .values: return .object([.init("type", .string("array")), .init("items", reference)])
-        case .text: return SchemaShapes.text
+        case .text, .secret: return SchemaShapes.text
         case .flag: return SchemaShapes.flag
         case .choice(let names): return SchemaShapes.choice(names)
         }

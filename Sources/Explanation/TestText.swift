@@ -14,13 +14,13 @@ package struct TestText {
                 lines.append("  " + paint("✓ ", .green) + paint(outcome.test.name))
             } else {
                 lines.append("  " + paint("✗ ", .red) + paint(outcome.test.name) + paint("  \(place.file):\(place.line)", .dim))
-                lines += outcome.failures.flatMap(render).map { "      " + $0 }
+                lines += outcome.failures.flatMap(render).map { $0.isEmpty ? "" : "      " + $0 }
             }
         }
         return lines.map { $0 + "\n" }.joined()
     }
 
-    private func render(_ failure: TestFailure) -> [String] { [paint(failure.summary)] + details(failure).map { "  " + $0 } }
+    private func render(_ failure: TestFailure) -> [String] { [paint(failure.summary)] + details(failure).map { $0.isEmpty ? "" : "  " + $0 } }
 
     func details(_ failure: TestFailure) -> [String] {
         var rows = AlignedRows(widest: 40)

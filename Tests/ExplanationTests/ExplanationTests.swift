@@ -58,7 +58,7 @@ struct ExplanationTests {
                       Content-Encoding: gzip
 
                       { "name": "Order Completed", "who": "ada", "token": "<secret token>" }
-                    65 bytes of 1MiB, 1 of 500 events a batch, after 1s at the latest
+                    64 bytes of 1MiB, 1 of 500 events a batch, after 1s at the latest
 
                 ✗ crm · no route takes it (no_route)
                     route people
