@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test torture build bench bench-journal install install-files clean setup
+.PHONY: help run test torture fuzz build bench bench-journal bench-routing install install-files clean setup
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
@@ -35,7 +35,8 @@ help:
 	@echo 'make test     build and run all tests'
 	@echo 'make torture  crash the release for half an hour: kill -9, power cuts, failing system calls'
 	@echo 'make build    release binaries in $(release)'
-	@echo 'make bench    measure the release; make bench-journal: the journal alone'
+	@echo 'make fuzz     filters and transforms that nobody would write, ROUNDS=20000 of them'
+	@echo 'make bench    measure the release; make bench-journal, make bench-routing: a part alone'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make clean    remove what was built'
 
@@ -66,10 +67,20 @@ bench: build
 	@echo '==> measuring'
 	@Tests/Benchmarks/run
 	@Tests/Benchmarks/journal
+	@$(release)/routing-benchmark
 
 bench-journal: build
 	@echo '==> measuring the journal, beside the machine'"'"'s own limit'
 	@Tests/Benchmarks/journal
+
+bench-routing: setup
+	@swift build -c release --product routing-benchmark
+	@$(release)/routing-benchmark
+
+# Longer than the tests do it: filters and transforms that nobody would write.
+fuzz: setup
+	@swift build --build-tests
+	@FUZZ_ROUNDS=$(or $(ROUNDS),20000) swift test --skip-build --disable-xctest --filter RoutingTests
 
 # The installed programs find the Swift runtime beside them, whatever is on the machine: the
 # path of the toolchain that built them is replaced.

@@ -119,6 +119,10 @@ let package = Package(
         .executableTarget(
             name: "journal-benchmark", dependencies: ["Journal", "Events", "Platform", "Telemetry", "CAllocations"],
             path: "Tests/Benchmarks/Journal", swiftSettings: rules),
+        // `make bench-routing`.
+        .executableTarget(
+            name: "routing-benchmark", dependencies: ["Routing", "Configuration", "Events", "CAllocations"],
+            path: "Tests/Benchmarks/Routing", swiftSettings: rules),
         tests("EventsTests", ["Events"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),
         tests(

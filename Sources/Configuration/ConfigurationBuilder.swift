@@ -17,11 +17,12 @@ struct ConfigurationBuilder {
         checkReach()
         return Configuration(
             sources: draft.sources.map { located in
-                var source = located.draft
+                var source = located.draft.source
                 source.name = located.name
+                source.scrub = scrubbing(located.draft)
                 return source
             },
-            journal: draft.journal, routes: routes, destinations: destinations(), control: draft.control,
+            journal: draft.journal, pipeline: steps.steps(draft.pipeline), routes: routes, destinations: destinations(), control: draft.control,
             plugins: draft.plugins)
     }
 
@@ -39,7 +40,7 @@ struct ConfigurationBuilder {
         }
         checkLength(draft.control.socket, draft.found["control.socket"]?.value.place ?? place)
         for source in draft.sources {
-            let socket = source.draft.socket
+            let socket = source.draft.source.socket
             let place = source.place(of: "socket")
             checkLength(socket, place)
             if !socket.isEmpty {
@@ -52,21 +53,21 @@ struct ConfigurationBuilder {
                 }
             }
             checkRoom(for: source)
-            if let group = source.draft.group, !accounts.hasGroup(group) {
+            if let group = source.draft.source.group, !accounts.hasGroup(group) {
                 warnUnknown("group", group, source.place(of: "group"))
             }
-            for user in source.draft.allow?.users ?? [] where !accounts.hasUser(user) {
+            for user in source.draft.source.allow?.users ?? [] where !accounts.hasUser(user) {
                 warnUnknown("user", user, source.place(of: "allow"))
             }
-            for group in source.draft.allow?.groups ?? [] where !accounts.hasGroup(group) {
+            for group in source.draft.source.allow?.groups ?? [] where !accounts.hasGroup(group) {
                 warnUnknown("group", group, source.place(of: "allow"))
             }
         }
     }
 
     /// An event has to fit into the journal's queue and into one segment.
-    private func checkRoom(for source: Located<Configuration.Source>) {
-        let size = source.draft.maximumEventSize
+    private func checkRoom(for source: Located<SourceDraft>) {
+        let size = source.draft.source.maximumEventSize
         for (key, room) in [("queue", draft.journal.queue), ("segment_size", draft.journal.segmentSize)]
         where size > room {
             diagnostics.error(
@@ -126,7 +127,15 @@ struct ConfigurationBuilder {
     }
 
     private func rules(_ draft: RulesDraft) -> Rules {
-        Rules(condition: draft.condition, steps: steps.steps(draft.transforms))
+        // What timed events and sessions become, the destination's own transforms can still change.
+        Rules(condition: draft.condition, steps: steps.steps(draft.session + draft.timed + draft.transforms))
+    }
+
+    private func scrubbing(_ draft: SourceDraft) -> [Rules.Step] {
+        var reader = steps
+        reader.allowed = SourceDraft.scrubbing
+        reader.reason = "before the journal there are \(SourceDraft.scrubbing.joined(separator: ", ")); use it in pipeline:"
+        return reader.steps(draft.scrub)
     }
 
     private var steps: StepReader { StepReader(isComplete ? secrets : nil, diagnostics) }

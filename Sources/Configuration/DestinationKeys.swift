@@ -40,8 +40,8 @@ extension Section where Target == DestinationDraft {
             keys: Section([
                 Field("size", \.deadLetters, .size((64 << 10)...(1 << 50)), "bytes that refused events may take")
             ]), "events that the destination refused for good"),
-        .unsupported("timed", "timed events"),
-        .unsupported("session", "sessions"),
+        Field("session", \.rules.session, .step("session"), "what becomes of sessions, before transforms"),
+        Field("timed", \.rules.timed, .step("timed"), "what becomes of timed events, before transforms"),
         .unsupported("order", "delivery in order by user"),
         .unsupported("preset", "services that Penstock knows"),
         .unsupported("token", "presets"),

@@ -112,6 +112,8 @@ package struct StatusReport: Codable, Sendable, Equatable {
         package var position: UInt64
         package var delivered: UInt64
         package var filtered: UInt64
+        /// `no_route`, `integrations`, `where`, and the names of transforms that dropped events.
+        package var filteredByReason: [String: UInt64]
         package var deadLettered: UInt64
         package var retries: UInt64
         /// Delivered, averaged over the last seconds.
@@ -125,12 +127,14 @@ package struct StatusReport: Codable, Sendable, Equatable {
 
         package init(
             state: State, position: UInt64, delivered: UInt64, filtered: UInt64, deadLettered: UInt64, retries: UInt64,
-            eventsPerSecond: Double, lagEvents: UInt64, lagSeconds: Double, lastError: String? = nil, nextAttemptSeconds: Double? = nil
+            eventsPerSecond: Double, lagEvents: UInt64, lagSeconds: Double, lastError: String? = nil,
+            nextAttemptSeconds: Double? = nil, filteredByReason: [String: UInt64] = [:]
         ) {
             self.state = state
             self.position = position
             self.delivered = delivered
             self.filtered = filtered
+            self.filteredByReason = filteredByReason
             self.deadLettered = deadLettered
             self.retries = retries
             self.eventsPerSecond = eventsPerSecond
@@ -142,6 +146,7 @@ package struct StatusReport: Codable, Sendable, Equatable {
 
         enum CodingKeys: String, CodingKey {
             case state, position, delivered, filtered, retries
+            case filteredByReason = "filtered_by_reason"
             case deadLettered = "dead_lettered"
             case eventsPerSecond = "events_per_second"
             case lagEvents = "lag_events"

@@ -61,15 +61,20 @@ extension Configuration {
 
 extension DestinationRouter {
     /// What decides about a destination's events.
-    /// - Parameter journal: the 16 bytes that identify the journal.
-    package convenience init(_ destination: Configuration.Destination, in configuration: Configuration, journal: [UInt8]) {
+    /// - Parameters:
+    ///   - host: the name of this machine.
+    ///   - journal: the 16 bytes that identify the journal.
+    package convenience init(
+        _ destination: Configuration.Destination, in configuration: Configuration, host: String, journal: [UInt8]
+    ) {
         self.init(
-            name: destination.name, routes: configuration.routes(to: destination), filter: destination.filter,
+            name: destination.name, pipeline: configuration.pipeline.map(\.transform),
+            routes: configuration.routes(to: destination), filter: destination.filter,
             transforms: destination.transforms,
             mapping: destination.mapping.map {
                 MappingSetting($0.mapping, limit: destination.maximumEventSize, secret: $0.secret)
             },
-            journal: journal)
+            host: host, journal: journal)
     }
 }
 

@@ -228,7 +228,8 @@ package final class Daemon {
             try ingest.listen(
                 source: source.name, descriptor: prepared.socket.duplicate(), limits: SourceLimits(source),
                 admission: prepared.admission,
-                statistics: status.statistics(of: source.name, listens: sockets.paths(source)))
+                statistics: status.statistics(of: source.name, listens: sockets.paths(source)),
+                scrubber: { SourceScrubber(source) })
         }
         for name in next.removedSources {
             ingest.stopListening(source: name)

@@ -77,7 +77,7 @@ struct DestinationAssembly {
     ) -> RunningDestination {
         let deadLetters = prepared.deadLetters
         deadLetters.setLimit(destination.deadLetters)
-        let router = DestinationRouter(destination, in: configuration, journal: journal.uuid.bytes)
+        let router = DestinationRouter(destination, in: configuration, host: HostName.current, journal: journal.uuid.bytes)
         let setting = DeliveryWorker.Setting(
             name: destination.name, policy: DeliveryPolicy(destination, cursorInterval: configuration.journal.cursorInterval),
             log: JournalLog(journal: journal), cursors: JournalCursors(journal: journal, owner: destination.kind.owner), clock: clock,

@@ -94,7 +94,8 @@ extension StatusReport.Destination {
             eventsPerSecond: eventsPerSecond, lagEvents: lag,
             lagSeconds: lag == 0 ? 0 : status.oldestUnsettled.map { max(0, Double(wallClock - $0) / 1e9) } ?? 0,
             lastError: status.lastError?.message,
-            nextAttemptSeconds: status.nextAttempt.map { max(0, Double($0 - wallClock) / 1e9) })
+            nextAttemptSeconds: status.nextAttempt.map { max(0, Double($0 - wallClock) / 1e9) },
+            filteredByReason: status.filtered)
     }
 }
 

@@ -12,7 +12,8 @@ package protocol EventLog: Sendable {
 package protocol EventReader: AnyObject {
     /// Replaces the batch's contents with the next events, at most about `maximumBytes` of them
     /// (at least one, if there is one).
-    /// - Returns: false if there is nothing durable to read now.
+    /// - Returns: false if there is nothing durable to read now; `batch.next` is behind what was passed
+    ///   over on the way to saying so.
     /// - Throws: when the journal cannot be read (EIO, EMFILE …); nothing is skipped, the next
     ///   call tries again. Damage is not an error: the reader goes on behind it, and
     ///   `batch.events` shows the gap.

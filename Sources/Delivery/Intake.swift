@@ -69,12 +69,15 @@ struct Intake {
         let reader = try self.reader ?? log.makeReader(from: position)
         self.reader = reader
         inbound.removeAll()
+        inbound.next = position
         next = 0
         var isComplete = false
         // A read that failed in the middle comes again from its beginning.
         defer { if !isComplete { inbound.removeAll() } }
         guard try reader.read(into: &inbound, maximumBytes: Self.readSize) else {
             isExhausted = true
+            // Behind the last event there may have been damage.
+            position = max(position, inbound.next)
             return false
         }
         isComplete = true

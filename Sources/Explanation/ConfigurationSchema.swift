@@ -19,7 +19,7 @@ package enum ConfigurationSchema {
                 .init(
                     "$defs",
                     .object([
-                        .init("transform", TransformSchema.any), .init("mapping", MappingSchema.any),
+                        .init("transform", anyTransform), .init("mapping", MappingSchema.any),
                     ]))
             ])
     }
@@ -63,11 +63,27 @@ package enum ConfigurationSchema {
         case .variants(let variants): return self.variants(variants)
         case .map(let value): return SchemaShapes.map(self.shape(value), orNothing: true)
         case .list(let item): return SchemaShapes.list(self.shape(item), orNothing: true)
+        case .either(let a, let b): return .object([.init("anyOf", .list([self.shape(a), self.shape(b)]))])
         case .transform: return .object([.init("$ref", .string("#/$defs/transform"))])
         case .mapping: return .object([.init("$ref", .string("#/$defs/mapping"))])
         case .anything: return .object([])
         case .unsupported: return .bool(false)
         }
+    }
+
+    /// An object with the name of a transform, and perhaps a `where`.
+    private static var anyTransform: JSONTree {
+        guard case .transform(let transforms) = FieldShape.anyTransform else { return .object([]) }
+        let properties = transforms.map { transform in
+            let example = TransformCatalogue.declaration(of: transform.name).map { "; such as \($0.example)" } ?? ""
+            return JSONTree.Member(transform.name, described(shape(transform.type), transform.summary + example, nil))
+        }
+        let condition = described(SchemaShapes.text, "only for events that this filter takes", nil)
+        return .object([
+            .init("type", .string("object")), .init("properties", .object(properties + [.init("where", condition)])),
+            .init("additionalProperties", .bool(false)),
+            .init("oneOf", .list(transforms.map { .object(required([$0.name])) })),
+        ])
     }
 
     /// One of several sections. All keys stand together, so that an editor can offer them; then each

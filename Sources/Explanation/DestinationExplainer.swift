@@ -11,12 +11,13 @@ final class DestinationExplainer {
     private let router: RoutedEvents
     private let tracer: RouteTracer
 
-    init(_ destination: Configuration.Destination, in configuration: Configuration, journal: [UInt8]) {
+    init(_ destination: Configuration.Destination, in configuration: Configuration, host: String, journal: [UInt8]) {
         self.destination = destination
-        router = RoutedEvents(DestinationRouter(destination, in: configuration, journal: journal))
+        router = RoutedEvents(DestinationRouter(destination, in: configuration, host: host, journal: journal))
         tracer = RouteTracer(
-            name: destination.name, routes: configuration.routes(to: destination), filter: destination.filter,
-            transforms: destination.transforms)
+            name: destination.name, pipeline: configuration.pipeline.map(\.transform),
+            routes: configuration.routes(to: destination), filter: destination.filter,
+            transforms: destination.transforms, host: host)
     }
 
     func explain(_ event: EventRecord, of batch: borrowing EventBatch) -> DestinationExplanation {

@@ -18,9 +18,9 @@ import Routing
 /// What becomes of events, one after the other, under one configuration. What transforms remember
 /// (`throttle`, `dedupe`) begins empty. One thread.
 package final class EventExplainer {
-    /// An explainer's journal has an identity of its own: message ids that are derived from it are the
-    /// same every time, and are no daemon's.
-    private static let journal = [UInt8](repeating: 0, count: 16)
+    /// A journal without an identity: message ids that are derived from it are the same every time, and
+    /// are no daemon's.
+    package static let noJournal = [UInt8](repeating: 0, count: 16)
 
     package let configuration: Configuration
     private let destinations: [DestinationExplainer]
@@ -30,11 +30,16 @@ package final class EventExplainer {
     ///   - configuration: with stand-ins for its secrets.
     ///   - source: the source that the events come through; nil: the first.
     ///   - only: names of destinations to be told of; empty: all.
-    package init(_ configuration: Configuration, source: String? = nil, only: [String] = [], journal: [UInt8]? = nil) {
+    ///   - host: what the machine is called.
+    ///   - journal: the 16 bytes that identify the journal.
+    package init(
+        _ configuration: Configuration, source: String? = nil, only: [String] = [], host: String = "localhost",
+        journal: [UInt8] = EventExplainer.noJournal
+    ) {
         self.configuration = configuration
         door = ExplainedDoor(configuration.sources.first { source == nil || $0.name == source })
         destinations = configuration.destinations.filter { only.isEmpty || only.contains($0.name) }
-            .map { DestinationExplainer($0, in: configuration, journal: journal ?? Self.journal) }
+            .map { DestinationExplainer($0, in: configuration, host: host, journal: journal) }
     }
 
     /// - Parameters:
@@ -49,19 +54,23 @@ package final class EventExplainer {
             return EventExplanation(
                 text: text, source: door.source, position: position, receivedAt: receivedAt, verdict: .refused(refused.refusal))
         }
-        return explain(batch, text)
+        var explanation = explain(batch.events[0], of: batch)
+        if door.scrubs {
+            explanation.stored = explanation.text
+            explanation.text = text
+        }
+        return explanation
     }
 
-    /// - Parameter batch: of one event that was accepted before.
-    package func explain(accepted batch: EventBatch) -> EventExplanation {
-        explain(batch, batch.events.first.map { Array(batch.bytes[$0.range]) } ?? [])
-    }
-
-    private func explain(_ batch: EventBatch, _ text: [UInt8]) -> EventExplanation {
-        let event = batch.events[0]
+    /// - Parameter event: one that was accepted before, such as one of a journal's.
+    package func explain(_ event: EventRecord, of batch: borrowing EventBatch) -> EventExplanation {
+        var verdicts: [DestinationExplanation] = []
+        for destination in destinations { verdicts.append(destination.explain(event, of: batch)) }
+        let origin = Int(event.origin)
         return EventExplanation(
-            text: Array(batch.bytes[event.range]), source: batch.origins.first?.source, position: event.position,
-            receivedAt: event.receivedAt, verdict: .accepted(destinations.map { $0.explain(event, of: batch) }))
+            text: Array(batch.bytes[event.range]),
+            source: batch.origins.indices.contains(origin) ? batch.origins[origin].source : nil,
+            position: event.position, receivedAt: event.receivedAt, verdict: .accepted(verdicts))
     }
 }
 
@@ -74,6 +83,8 @@ package struct EventExplanation: Sendable {
 
     /// The event's JSON, or what was taken for it.
     package var text: [UInt8]
+    /// What the journal holds instead, once the source has scrubbed it; nil: the same.
+    package var stored: [UInt8]?
     /// nil: the configuration has no source.
     package var source: String?
     package var position: UInt64

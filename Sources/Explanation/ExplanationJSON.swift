@@ -11,6 +11,7 @@ extension EventExplanation {
             .init("event", Self.event(text)), .init("bytes", .number(text.count)),
             .init("received", .string(Timestamp.format(receivedAt))), .init("position", .number(position)),
         ]
+        if let stored { members.append(.init("stored", Self.event(stored))) }
         if let source { members.append(.init("source", .string(source))) }
         switch verdict {
         case .refused(let refusal):
@@ -26,6 +27,7 @@ extension EventExplanation {
 
     /// As JSON, or, of what is none, as text.
     static func event(_ text: [UInt8]) -> JSONTree { JSONTree(text) ?? .string(String(decoding: text, as: UTF8.self)) }
+    static func event(_ text: String) -> JSONTree { JSONTree(text) ?? .string(text) }
 }
 
 extension DestinationExplanation {
@@ -36,13 +38,13 @@ extension DestinationExplanation {
         case .filtered(let reason): members += [.init("verdict", .string("filtered")), .init("reason", .string(reason))]
         case .rejected(let reason): members += [.init("verdict", .string("rejected")), .init("reason", .string(reason))]
         }
-        if let route = trace.ways.lazy.compactMap(\.taker).first { members.append(.init("route", .string(route.name))) }
+        if let route = trace.events.lazy.compactMap(\.taker).first { members.append(.init("route", .string(route.name))) }
         members.append(
             .init(
                 "routes",
                 .list(
-                    trace.ways.flatMap(\.routes).map { .object([.init("name", .string($0.name)), .init("filter", $0.filter.json)]) })))
-        members.append(.init("steps", .list((trace.pipeline + trace.ways.flatMap(\.steps)).map(\.json))))
+                    trace.events.flatMap(\.routes).map { .object([.init("name", .string($0.name)), .init("filter", $0.filter.json)]) })))
+        members.append(.init("steps", .list(trace.pipeline.map { $0.json(of: "pipeline") } + trace.events.flatMap(\.steps).map { $0.json(of: "route") })))
         guard verdict == .routed else { return .object(members) }
         members.append(.init("output", .list(events.map(EventExplanation.event))))
         members.append(.init("delivery", delivery.json))
@@ -61,16 +63,16 @@ extension DestinationExplanation {
 extension FilterTrace {
     fileprivate var json: JSONTree {
         .object([
-            .init("text", .string(text)), .init("holds", .bool(holds)),
+            .init("text", .string(text)), .init("holds", .bool(isTrue)),
             .init(
                 "because",
                 .list(
-                    deciding.map { condition in
+                    reasons.map { condition in
                         .object([
-                            .init("text", .string(condition.text)), .init("holds", .bool(condition.holds)),
+                            .init("text", .string(condition.text)), .init("holds", .bool(condition.isTrue)),
                             .init(
                                 "seen",
-                                .object(condition.seen.map { seen in
+                                .object(condition.values.map { seen in
                                     // Missing is not null: it is not there.
                                     .init(seen.text, seen.json.map(EventExplanation.event) ?? .object([.init("missing", .bool(true))]))
                                 })),
@@ -80,21 +82,16 @@ extension FilterTrace {
     }
 }
 
-extension RouteTrace.Step {
-    fileprivate var json: JSONTree {
-        var members: [JSONTree.Member] = []
-        switch kind {
-        case .transform(let name): members.append(.init("transform", .string(name)))
-        case .filter: members.append(.init("transform", .string("where")))
-        }
-        members.append(.init("of", .string(origin.rawValue)))
-        if let condition { members.append(.init("where", condition.json)) }
+extension StepTrace {
+    fileprivate func json(of origin: String) -> JSONTree {
+        var members: [JSONTree.Member] = [.init("step", .string(name)), .init("of", .string(origin))]
+        if let filter { members.append(.init("where", filter.json)) }
         switch outcome {
-        case .passed(let events) where isSkipped || events == [before]:
-            members.append(.init("outcome", .string(isSkipped ? "skipped" : "unchanged")))
-        case .passed(let events):
+        case .passedOver: members.append(.init("outcome", .string("passed_over")))
+        case .made(let events) where events == [before]: members.append(.init("outcome", .string("unchanged")))
+        case .made(let events):
             members += [
-                .init("outcome", .string("passed")), .init("before", EventExplanation.event(before)),
+                .init("outcome", .string("changed")), .init("before", EventExplanation.event(before)),
                 .init("after", .list(events.map(EventExplanation.event))),
             ]
         case .dropped: members.append(.init("outcome", .string("dropped")))

@@ -17,10 +17,17 @@ package struct ExplanationText {
             lines.append(paint("✗ refused: ", .red) + paint(refusal.reason.rawValue, .bold))
             lines += indented([paint(refusal.detail)])
         case .accepted(let destinations):
+            lines += scrubbing(explanation)
             if destinations.isEmpty { lines.append(paint("there is no destination", .yellow)) }
             for destination in destinations { lines += [""] + self.lines(destination) }
         }
         return lines.map { $0 + "\n" }.joined()
+    }
+
+    private func scrubbing(_ explanation: EventExplanation) -> [String] {
+        guard let stored = explanation.stored else { return [] }
+        let changes = Self.changes(explanation.text, stored, paint)
+        return changes.isEmpty ? [] : [paint("scrubbed", .bold) + paint(" before it is stored", .dim)] + indented(changes)
     }
 
     /// `track "Order Completed" of user ada, 203 bytes, through source apps`
@@ -45,7 +52,7 @@ package struct ExplanationText {
         var lines: [String] = []
         switch explanation.verdict {
         case .routed:
-            let routes = explanation.trace.ways.compactMap(\.taker)
+            let routes = explanation.trace.events.compactMap(\.taker)
             let route = routes.first.map { " · " + Self.label($0) } ?? ""
             lines.append(paint("✓ ", .green) + paint(explanation.name, .bold) + paint(route, .dim))
         case .filtered(let reason):
@@ -53,8 +60,8 @@ package struct ExplanationText {
         case .rejected(let reason):
             lines.append(paint("! ", .yellow) + paint(explanation.name, .bold) + " · " + paint("to the dead letters: \(reason)", .yellow))
         }
-        lines += indented(explanation.trace.pipeline.flatMap(render))
-        for way in explanation.trace.ways { lines += indented(render(way, explanation)) }
+        lines += indented(explanation.trace.pipeline.flatMap { render($0, " in the pipeline") })
+        for event in explanation.trace.events { lines += indented(render(event)) }
         if explanation.verdict == .routed { lines += indented(renderOutput(explanation)) }
         return lines
     }
@@ -69,26 +76,25 @@ package struct ExplanationText {
         }
     }
 
-    private func render(_ way: RouteTrace.Way, _ explanation: DestinationExplanation) -> [String] {
+    private func render(_ event: EventTrace) -> [String] {
         var lines: [String] = []
-        if let taker = way.taker {
+        if let taker = event.taker {
             if taker.filter.text != "true" { lines.append(paint("where \(taker.filter.text)", .dim)) }
         } else {
-            if way.routes.isEmpty { lines.append(paint("no route names this destination")) }
-            for route in way.routes {
+            if event.routes.isEmpty { lines.append(paint("no route names this destination")) }
+            for route in event.routes {
                 lines.append(paint(Self.label(route), .bold))
                 lines += indented(Self.decisions(route.filter, paint))
             }
         }
-        if let integrations = way.forbiddingIntegrations {
-            lines.append(paint("integrations is \(Self.excerpt(integrations))"))
+        if event.isForbidden, let integrations = JSONTree(event.event)?["integrations"] {
+            lines.append(paint("integrations is \(Self.excerpt(integrations.text))"))
         }
-        lines += way.steps.flatMap(render)
-        return lines
+        return lines + event.steps.flatMap { render($0) }
     }
 
     /// One without a name is called by its number: `route 2`.
-    private static func label(_ route: RouteTrace.RouteAnswer) -> String {
+    private static func label(_ route: RouteAnswer) -> String {
         route.name.hasPrefix("route ") ? route.name : "route \(route.name)"
     }
 
@@ -97,49 +103,44 @@ package struct ExplanationText {
     /// The conditions that decided, with what they saw: a line each.
     static func decisions(_ filter: FilterTrace, _ paint: Paint) -> [String] {
         var rows = AlignedRows()
-        for condition in filter.deciding {
-            let seen = condition.seen.map { "\($0.text) is \($0.json.map { excerpt($0) } ?? "missing")" }
+        for condition in filter.reasons {
+            let seen = condition.values.map { "\($0.text) is \($0.json.map { excerpt($0) } ?? "missing")" }
             rows.add(
-                (condition.holds ? "true" : "false", condition.holds ? .green : .red), (condition.text, nil),
+                (condition.isTrue ? "true" : "false", condition.isTrue ? .green : .red), (condition.text, nil),
                 (seen.joined(separator: ", "), .cyan))
         }
         return rows.lines(paint)
     }
 
     /// The beginning of a value.
-    static func excerpt(_ json: [UInt8], limit: Int = 60) -> String {
-        let text = JSONTree(json)?.spacedText ?? String(decoding: json, as: UTF8.self)
+    static func excerpt(_ json: String, limit: Int = 60) -> String {
+        let text = JSONTree(json)?.spacedText ?? json
         return text.count > limit ? text.prefix(limit - 1) + "…" : text
     }
 
     // MARK: Steps
 
-    private func render(_ step: RouteTrace.Step) -> [String] {
-        switch step.kind {
-        case .filter:
-            // What lets the event through is of no interest.
-            guard let condition = step.condition, !condition.holds else { return [] }
-            return [paint("where \(condition.text)", .dim)] + indented(Self.decisions(condition, paint))
-        case .transform(let name):
-            let title = paint(name, .bold) + (step.origin == .pipeline ? paint(" in the pipeline", .dim) : "")
-            if step.isSkipped, let condition = step.condition {
-                return [title + paint(" passes it by: where \(condition.text)", .dim)]
-                    + indented(Self.decisions(condition, paint))
-            }
-            switch step.outcome {
-            case .dropped: return [title + paint(" drops it", .red)]
-            case .rejected(let reason): return [title + paint(" cannot be done: \(reason)", .yellow)]
-            case .passed(let events): return effect(title, step.before, events)
-            }
+    private func render(_ step: StepTrace, _ place: String = "") -> [String] {
+        let title = paint(step.name, .bold) + paint(place, .dim)
+        switch step.outcome {
+        case .passedOver:
+            guard let filter = step.filter else { return [] }
+            return [title + paint(" passes it by: where \(filter.text)", .dim)] + indented(Self.decisions(filter, paint))
+        case .dropped:
+            // Of the destination's own filter, the reasons are of interest.
+            guard step.name == "where", let filter = step.filter else { return [title + paint(" drops it", .red)] }
+            return [paint("where \(filter.text)", .dim)] + indented(Self.decisions(filter, paint))
+        case .rejected(let reason): return [title + paint(" cannot be done: \(reason)", .yellow)]
+        case .made(let events): return step.name == "where" ? [] : effect(title, step.before, events)
         }
     }
 
-    private func effect(_ title: String, _ before: [UInt8], _ events: [[UInt8]]) -> [String] {
+    private func effect(_ title: String, _ before: String, _ events: [String]) -> [String] {
         guard let first = events.first, events.count == 1 else {
             return [title + " makes \(events.count) events of it"]
                 + indented(events.map { paint(Self.excerpt($0, limit: 120)) })
         }
-        let changes = Self.changes(before, first, paint)
+        let changes = Self.changes(Array(before.utf8), Array(first.utf8), paint)
         return changes.isEmpty ? [title + paint(" changes nothing", .dim)] : [title] + indented(changes)
     }
 
@@ -149,8 +150,8 @@ package struct ExplanationText {
         var rows = AlignedRows(widest: 40)
         for change in JSONDifference(from: before, to: after).changes {
             let path = change.path.isEmpty ? "the event" : change.path
-            let old = change.before.map { excerpt(Array($0.text.utf8)) } ?? ""
-            let new = change.after.map { excerpt(Array($0.text.utf8)) } ?? ""
+            let old = change.before.map { excerpt($0.text) } ?? ""
+            let new = change.after.map { excerpt($0.text) } ?? ""
             switch (change.before, change.after) {
             case (nil, _): rows.add(("+ " + path, .green), (new, .green))
             case (_, nil): rows.add(("- " + path, .red), (old, .red))
@@ -164,13 +165,15 @@ package struct ExplanationText {
 
     private func renderOutput(_ explanation: DestinationExplanation) -> [String] {
         var lines: [String] = []
-        let last = explanation.trace.ways.flatMap(\.events)
+        let last = explanation.trace.events.flatMap(\.results)
         if explanation.destination.mapping != nil {
             lines.append(paint("mapping", .bold))
             for event in explanation.events { lines += indented(JSONTree(event)?.lines.map { paint($0, .green) } ?? []) }
         } else {
             // What the router adds by itself: a message id.
-            for (before, after) in zip(last, explanation.events) { lines += Self.changes(before, after, paint) }
+            for (before, after) in zip(last, explanation.events) {
+                lines += Self.changes(Array(before.utf8), after, paint)
+            }
         }
         lines += DeliveryText(paint).render(explanation.delivery, of: explanation)
         return lines

@@ -43,9 +43,10 @@ final class CursorTable: Sendable {
             cursors[name] = JournalCursor(position: position)
             site.telemetry.emit(JournalCursorLost(destination: name, start: position))
         }
-        var table = Table(
-            cursors: cursors, durable: kept.cursors.mapValues(\.position), starts: manifest.starts, keptEnd: kept.durableEnd)
-        if cursors != kept.cursors { table.version = 1 }
+        // What the file holds may be in the page cache only, where a kill has left it: nothing counts as
+        // durable before it was written once more.
+        var table = Table(cursors: cursors, durable: [:], starts: manifest.starts, keptEnd: kept.durableEnd)
+        if !cursors.isEmpty { table.version = 1 }
         self.table = Mutex(table)
         files = Mutex(Files(cursors: file, manifest: manifest))
     }

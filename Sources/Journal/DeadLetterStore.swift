@@ -42,6 +42,8 @@ package final class DeadLetterStore: Sendable {
                 let following = index + 1 < files.files.count ? files.files[index + 1].first : nil
                 try Self.load(file.first, following, files, site, quarantine, &state)
             }
+            // One that was made just before a kill may have its name in memory only.
+            if state.file != nil { try site.syncDirectory(path, .deadLetterDirectorySync) }
         } catch {
             throw JournalError("open the dead letters", error)
         }

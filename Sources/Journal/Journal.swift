@@ -92,6 +92,7 @@
 // them. Where the last segment holds only zeros behind its last batch, it is written on.
 
 import Events
+import Glibc
 import Platform
 import Synchronization
 import Telemetry
@@ -211,9 +212,25 @@ package final class Journal: Sendable {
         }
         let manifest = Manifest(uuid: site.uuid)
         try journal("write the manifest") { () throws(SystemError) in
+            // A directory is there after a power cut only once the one above it was synced; a manifest says
+            // that this was done.
+            var above = site.directory[...]
+            while let slash = above.lastIndex(of: "/") {
+                above = above[..<slash]
+                try syncAbove(above.isEmpty ? "/" : String(above), site)
+            }
             try site.replace(Manifest.name, with: manifest.encoded, .manifestSync, .manifestDirectorySync)
         }
         return manifest
+    }
+
+    private static func syncAbove(_ path: String, _ site: JournalSite) throws(SystemError) {
+        do throws(SystemError) {
+            try site.syncDirectory(path, .parentDirectorySync)
+        } catch {
+            // One that may not be read, or is no place of files, was there before.
+            guard [EACCES, EINVAL, EROFS].contains(error.code) else { throw error }
+        }
     }
 
     // MARK: - Life
@@ -378,12 +395,13 @@ package final class Journal: Sendable {
 
     // MARK: - Cursors
 
-    /// Makes destinations known with the position at which each starts, durably, before its first
-    /// delivery, and takes these for all that are configured: only they hold segments. What is known
+    /// Makes destinations known with the position at which each starts, at most the durable end, durably,
+    /// before its first delivery, and takes these for all that are configured: only they hold segments. What is known
     /// already keeps its cursor.
     package func declare(destinations: [(name: String, start: UInt64)]) throws(JournalError) {
-        let first = firstPosition
-        try cursors.declare(destinations.map { ($0.name, max($0.start, first)) })
+        // What is queued may never be on disk: a cursor above everything would say that the end is missing.
+        let (first, end) = (firstPosition, durableEnd)
+        try cursors.declare(destinations.map { ($0.name, max(min($0.start, end), first)) })
         for (name, position) in cursors.configured(below: first) {
             quarantine.report(
                 Gap(positions: position..<first, reason: .removed, path: "the segments below the cursor of \(name)", bytes: 0..<0),

@@ -115,11 +115,16 @@ package final class JournalReader {
         let limit = segment.readableBytes
         if position >= segment.endPosition { return limit }
         var walker = SegmentWalker(file, seed: seed, limit: limit, verifying: false)
+        // Where the position lies in a hole, reading begins with that: so it is told.
+        var hole: Int?
         while true {
             switch try walker.next() {
-            case .batch(let header, let offset, _) where header.endPosition > position: return offset
-            case .batch: continue
-            case .hole(let offset, let next, _): if next == nil { return offset }
+            case .batch(let header, let offset, _) where header.endPosition > position:
+                return header.firstPosition > position ? hole ?? offset : offset
+            case .batch: hole = nil
+            case .hole(let offset, let next, _):
+                hole = hole ?? offset
+                if next == nil { return offset }
             case .end: return limit
             }
         }

@@ -78,8 +78,13 @@ final class JournalWriter: @unchecked Sendable {
     /// When `step` has to be called again though nobody rings; nil: not by itself.
     var deadline: Instant? {
         if let nextAttempt { return nextAttempt }
-        guard case .interval(let interval) = site.options.sync, current?.hasUnsynced == true else { return nil }
-        return lastSync + interval
+        guard current?.hasUnsynced == true else { return nil }
+        return switch site.options.sync {
+        case .interval(let interval): lastSync + interval
+        // What an interval that is no more has left.
+        case .always: lastSync
+        case .never: nil
+        }
     }
 
     func step() -> Outcome {
@@ -215,6 +220,7 @@ final class JournalWriter: @unchecked Sendable {
     }
 
     private func syncIfDue() {
+        if site.options.sync == .never, let current, ends.durable < current.committedEnd { publish() }
         guard let deadline, site.clock.now() >= deadline else { return }
         do throws(SystemError) { try syncCurrent() } catch { retire(error) }
     }
@@ -251,8 +257,10 @@ final class JournalWriter: @unchecked Sendable {
         if !site.protections.contains(.retireFailedFile) { return }
         var detail = "\(error); the file is given up"
         if let current {
-            if site.options.sync != .always, current.hasUnsynced {
-                detail += "; positions \(ends.durable) to \(current.end) (exclusive), acknowledged as written, may not be on disk"
+            // Not by the mode: it may have changed since.
+            if ends.durable < current.committedEnd {
+                detail += "; positions \(ends.durable) to \(current.committedEnd) (exclusive), acknowledged as written,"
+                    + " may not be on disk"
                 publish()
             }
             current.segment.seal()

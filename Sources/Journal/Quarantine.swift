@@ -59,7 +59,14 @@ final class Quarantine: Sendable {
     func copy(_ range: Range<Int>, of file: any DiskFile) throws(SystemError) -> String {
         let directory = try makeDirectory()
         let path = Self.path(of: range, of: file.path, in: site.directory)
-        if try site.disk.status(path) != nil { return path }
+        if try site.disk.status(path) == nil { try write(range, of: file, to: path) }
+        // Also for one that was made just before a kill.
+        try site.syncDirectory(directory, .quarantineDirectorySync)
+        try site.syncDirectory(site.directory, .quarantineEntrySync)
+        return path
+    }
+
+    private func write(_ range: Range<Int>, of file: any DiskFile, to path: String) throws(SystemError) {
         let copy = try site.disk.open(path + ".new", .createOrReadWrite)
         try copy.truncate(to: 0)
         let end = min(range.upperBound, range.lowerBound + Self.copyLimit)
@@ -74,9 +81,6 @@ final class Quarantine: Sendable {
         }
         try site.sync(copy, .quarantineSync)
         try site.disk.rename(path + ".new", to: path)
-        try site.syncDirectory(directory, .quarantineDirectorySync)
-        try site.syncDirectory(site.directory, .quarantineEntrySync)
-        return path
     }
 
     /// Moves a file of which nothing can be used.

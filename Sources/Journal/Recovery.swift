@@ -103,11 +103,17 @@ struct Recovery {
 
     private func recoverLast(_ position: UInt64, _ result: inout Result) throws(SystemError) {
         let path = site.path(Segment.name(position))
-        let file = try site.disk.openDirect(path, .readWrite)
+        // Past the page cache: what is read here once would cost more to keep than to read.
+        let file = try site.disk.openDirect(path, .readOnly)
         let size = try file.size()
         let seed = site.seed(position)
         if let seal = try Seal.read(file, fileSize: size, seed) {
-            result.segments.append(sealed(position, path, size, seal))
+            let scan = try SegmentScan(file, seed, first: position, limit: seal.validLength, following: nil)
+            try makeDurable(scan, path)
+            let segment = sealed(position, path, size, seal)
+            result.segments.append(segment)
+            // Written just before the end, perhaps, and in memory only.
+            if site.protections.contains(.rewriteTail) { write(seal, to: segment) }
             result.next = max(seal.endPosition, known)
             if seal.endPosition < known {
                 let missing = seal.endPosition..<known
@@ -116,8 +122,7 @@ struct Recovery {
             return
         }
         let scan = try SegmentScan(file, seed, first: position, limit: size, following: nil)
-        // What kill -9 left in the page cache must be on disk before anybody hears of it.
-        try site.sync(file, .recoverySync)
+        try makeDurable(scan, path)
         let durable = max(known, scan.durable)
         let gaps = scan.gaps(in: path, durable: durable) + scan.missingEnd(in: path, upTo: durable, fileSize: size)
         for gap in gaps { quarantine.report(gap, file: file) }
@@ -151,6 +156,23 @@ struct Recovery {
         }
     }
 
+    /// What kill -9 left in the page cache must be on disk before anybody hears of it. What was not synced for sure
+    /// is written once more: a sync that failed before the kill has made the kernel call lost pages
+    /// clean, and no later sync would write them.
+    private func makeDurable(_ scan: SegmentScan, _ path: String) throws(SystemError) {
+        let file = try site.disk.open(path, .readWrite)
+        var offset = scan.unsyncedFrom
+        var piece: [UInt8] = []
+        while offset < scan.validLength, site.protections.contains(.rewriteTail) {
+            piece.removeAll(keepingCapacity: true)
+            let got = try file.read(min(1 << 20, scan.validLength - offset), at: offset, appendingTo: &piece)
+            if got == 0 { break }
+            try file.write(piece.span, at: offset)
+            offset += got
+        }
+        try site.sync(file, .recoverySync)
+    }
+
     private func sealed(_ position: UInt64, _ path: String, _ size: Int, _ seal: Seal) -> Segment {
         Segment(
             firstPosition: position, path: path, fileSize: size, readable: seal.validLength, end: seal.endPosition,
@@ -178,9 +200,15 @@ struct Recovery {
         // In a file that was cut off, the last bytes may be a batch's.
         let isFree = segment.fileSize == site.options.segmentSize || scan.tail?.upperBound ?? 0 <= offset
         guard offset >= scan.validLength, isFree else { return }
-        let seal = Seal(
-            validLength: scan.validLength, endPosition: scan.end, durablePosition: durable,
-            earliest: scan.earliest, latest: scan.latest)
+        write(
+            Seal(
+                validLength: scan.validLength, endPosition: scan.end, durablePosition: durable,
+                earliest: scan.earliest, latest: scan.latest),
+            to: segment)
+    }
+
+    private func write(_ seal: Seal, to segment: Segment) {
+        let offset = segment.capacity
         do throws(SystemError) {
             let file = try site.disk.open(segment.path, .readWrite)
             try file.write(seal.encoded(site.seed(segment), at: offset, now: site.clock.wallClock()).span, at: offset)

@@ -15,6 +15,8 @@ struct SegmentScan {
 
     /// Behind the last whole batch.
     private(set) var validLength = 0
+    /// In front of this, all was durable when the last whole batch was written, which says so.
+    private(set) var unsyncedFrom = 0
     /// The position after the last whole batch's last event.
     private(set) var end: UInt64
     /// The highest position below which a header here says that everything was durable.
@@ -38,6 +40,8 @@ struct SegmentScan {
     ) throws(SystemError) {
         end = first
         var bad: Range<Int>?
+        /// Whole batches from the one on that holds the durable end: as many as one commit had, or one interval.
+        var unsynced: [(position: UInt64, offset: Int)] = []
         var walker = SegmentWalker(file, seed: seed, limit: limit, verifying: true)
         walk: while true {
             switch try walker.next() {
@@ -51,6 +55,10 @@ struct SegmentScan {
                 let behind = offset + header.totalSize
                 if intact {
                     note(header, at: offset, behind: bad)
+                    unsynced.append((header.firstPosition, offset))
+                    if let index = unsynced.lastIndex(where: { $0.position <= header.durablePosition }) {
+                        unsynced.removeFirst(index)
+                    }
                     bad = nil
                 } else {
                     bad = (bad?.lowerBound ?? offset)..<behind
@@ -60,6 +68,7 @@ struct SegmentScan {
             }
         }
         tail = bad
+        unsyncedFrom = unsynced.first?.offset ?? 0
     }
 
     private mutating func note(_ header: BatchHeader, at offset: Int, behind bad: Range<Int>?) {

@@ -108,7 +108,7 @@ import Testing
         ("routes: { to: [a] }", "\"routes\" has to be a list, not a map"),
         ("routes: [ {} ]", "route 1 needs \"to\""),
         ("routes: [ { name: x, to: [] } ]", "a route has to name a destination"),
-        ("pipeline: []", "\"pipeline\" is not supported by this version"),
+        ("plan: x", "\"plan\" is not supported by this version"),
         ("control: { metrics: 127.0.0.1:9 }", "\"metrics\" is not supported by this version"),
         ("journal: { retain: { size: 1 } }", "\"size\" has to be from 16MiB to 1PiB"),
         ("[a]: b", "a key has to be plain text"),

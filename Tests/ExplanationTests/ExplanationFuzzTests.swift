@@ -115,20 +115,22 @@ struct ExplanationFuzzTests {
                 let event = Self.event(&random)
                 let explanation = explainer.explain(Array(event.utf8), position: UInt64(position), receivedAt: morning)
                 for destination in explanation.destinations {
-                    let ways = destination.trace.ways
+                    let ways = destination.trace.events
                     switch destination.verdict {
                     case .routed:
                         routed += 1
                         #expect(ways.contains { $0.taker != nil }, "\(yaml)\n\(event)")
                         if destination.destination.mapping == nil { expectSame(destination, yaml, event) }
                     case .filtered(reason: "no_route"): #expect(ways.allSatisfy { $0.taker == nil }, "\(yaml)\n\(event)")
-                    case .filtered(reason: "integrations"): #expect(ways.contains { $0.forbiddingIntegrations != nil })
+                    case .filtered(reason: "integrations"): #expect(ways.contains(where: \.isForbidden))
                     case .filtered(reason: "mapping"): #expect(destination.destination.mapping != nil)
                     case .filtered:
-                        #expect(ways.allSatisfy { $0.events.isEmpty }, "\(yaml)\n\(event)")
+                        #expect(ways.allSatisfy { $0.results.isEmpty }, "\(yaml)\n\(event)")
                         // A router meets edits that cannot be made only when it writes them all.
                         #expect(
-                            ways.flatMap(\.steps).contains { if case .passed = $0.outcome { false } else { true } }, "\(yaml)\n\(event)")
+                            (ways.flatMap(\.steps) + destination.trace.pipeline).contains { step in
+                                if case .made = step.outcome { false } else { step.outcome != .passedOver }
+                            }, "\(yaml)\n\(event)")
                     case .rejected: rejected += 1
                     }
                 }
@@ -142,7 +144,7 @@ struct ExplanationFuzzTests {
 
     /// The last step's events are what the destination gets, but for the message ids that are added.
     private func expectSame(_ destination: DestinationExplanation, _ yaml: String, _ event: String) {
-        let steps = destination.trace.ways.flatMap(\.events)
+        let steps = destination.trace.events.flatMap(\.results)
         #expect(steps.count == destination.events.count, "\(yaml)\n\(event)")
         for (before, after) in zip(steps, destination.events) {
             guard let before = JSONTree(before), let after = JSONTree(after) else { continue }

@@ -92,7 +92,7 @@ struct ExplanationTests {
         let text = told(event, try configuration(Self.shop), only: ["collector"])
         #expect(text.contains("✗ collector · the destination's own filter says no (where)\n"), "\(text)")
         #expect(text.contains("    where !match(userId, \"test-*\")\n"), "\(text)")
-        #expect(text.contains("false  !match(userId, \"test-*\")  userId is \"test-7\"\n"), "\(text)")
+        #expect(text.contains("        true  match(userId, \"test-*\")  userId is \"test-7\"\n"), "\(text)")
     }
 
     @Test("An event can keep itself away")

@@ -180,6 +180,81 @@ struct TransformTests {
         let twice = track(#""traits":{"email":"a","x":1},"traits":{"email":"abc","email":"b"}"#)
         #expect(try transformed(twice, "- drop: [traits.email]") == track(#""traits":{}"#))
         #expect(try transformed(twice, "- mask: [traits.email]") == track(#""traits":{"email":"*"}"#))
-        #expect(try transformed(track(#""ip":"1.2.3.4","\u0069p":"5.6.7.8""#), "- set: { ip: none }") == track(#""ip":"none""#))
+        #expect(try transformed(track(#""ip":"1.2.3.4","\u0069p":"5.6.7.8""#), "- set: { ip: none }") == track(#""\u0069p":"none""#))
+    }
+}
+
+@Suite("The pipeline, and several events of one")
+struct PipelineTests {
+    private func outcome(
+        _ json: String, pipeline: String, routes: [(filter: String, transforms: String)] = [("true", "")]
+    ) throws -> String {
+        let router = DestinationRouter(
+            name: "out", pipeline: try transforms(pipeline),
+            routes: try routes.map {
+                .init(filter: try Filter(parsing: $0.filter), transforms: $0.transforms.isEmpty ? [] : try transforms($0.transforms))
+            }, journal: [UInt8](repeating: 1, count: 16))
+        return RoutingTests.outcome(of: router, json)
+    }
+
+    @Test("Routes see what the pipeline made; what it drops is counted under the transform")
+    func routes() throws {
+        #expect(try outcome(track(""), pipeline: "- set: { event: Joined }", routes: [("event = 'Joined'", "")]) == track("", event: "Joined"))
+        #expect(try outcome(track(""), pipeline: "- name_case: snake", routes: [("event = 'Signed Up'", "")]) == "dropped by no_route")
+        #expect(try outcome(track(""), pipeline: "- sample: 0") == "dropped by sample")
+        #expect(
+            try outcome(track(#""integrations":{"All":true}"#), pipeline: "- set: { integrations.All: false }") == "dropped by integrations")
+    }
+
+    @Test("The pipeline comes first, then the route's transforms; a missing message id is added at the end")
+    func order() throws {
+        let bare = #"{"type":"track","event":"A","userId":"u"}"#
+        let id = MessageID.derived(journal: [UInt8](repeating: 1, count: 16), position: 7)
+        #expect(
+            try outcome(bare, pipeline: "- set: { a: 1 }", routes: [("a = 1", "- to_string: [a]")])
+                == #"{"type":"track","event":"A","userId":"u","a":"1","messageId":"\#(id)"}"#)
+        #expect(try outcome(bare, pipeline: "- redact: {}") == #"{"type":"track","event":"A","userId":"u","messageId":"\#(id)"}"#)
+    }
+}
+
+@Suite("Explanations")
+struct TraceTests {
+    private let event = SampleEvent(track(#""properties":{"plan":"pro","total":5}"#))
+
+    @Test("Of each route it is said which part of its filter said no, and what it saw")
+    func filters() throws {
+        let routes = try ["type = 'page'", "type = 'track' and (properties.total > 10 or properties.plan = \"free\")", "!(event = 'X')"].map {
+            DestinationRouter.Route(name: $0, filter: try Filter(parsing: $0), transforms: [])
+        }
+        let trace = RouteTracer(name: "out", routes: routes).trace(event.record, of: event.batch)
+        let answers = try #require(trace.events.first?.routes)
+        #expect(answers.map(\.filter.isTrue) == [false, false, true])
+        #expect(answers[1].filter.reasons.map(\.text) == ["properties.total > 10", "properties.plan = \"free\""])
+        #expect(answers[1].filter.reasons.map(\.values) == [[.init(text: "properties.total", json: "5")], [.init(text: "properties.plan", json: "\"pro\"")]])
+        #expect(answers[2].filter.text == "!(event = \"X\")")
+    }
+
+    @Test("Each transform's effect is shown, and who dropped the event")
+    func steps() throws {
+        let steps = try transforms("[ { drop: [properties.plan] }, { set: { x: 1 }, where: properties.plan = \"pro\" }, { name_case: snake }, { sample: 0 } ]")
+        let trace = RouteTracer(name: "out", routes: [.init(filter: .always, transforms: steps)]).trace(event.record, of: event.batch)
+        let after = track(#""properties":{"total":5}"#)
+        #expect(
+            trace.events.first?.steps.map(\.outcome) == [
+                .made([after]), .passedOver, .made([after.replacing("Signed Up", with: "signed_up")]), .dropped,
+            ])
+        #expect(trace.events.first?.steps.map(\.name) == ["drop", "set", "name_case", "sample"])
+        #expect(trace.events.first?.steps[1].filter?.isTrue == false)
+    }
+
+    @Test("A filter's text, written out, is the same filter")
+    func texts() throws {
+        for text in ["a and (b or c) and !d", "(a = 1) = (b != 'x\"')", "a\\ b.0 in [1, 'x', null, true]", "!(match(lowercase(a), \"b*\") and length(c) >= -1.5)", "(a or b) and c or d"] {
+            let filter = try Filter(parsing: text)
+            let trace = RouteTracer(name: "o", routes: [.init(filter: filter, transforms: [])]).trace(event.record, of: event.batch)
+            let written = try #require(trace.events.first?.routes.first?.filter.text)
+            let again = RouteTracer(name: "o", routes: [.init(filter: try Filter(parsing: written), transforms: [])]).trace(event.record, of: event.batch)
+            #expect(again.events.first?.routes.first?.filter == trace.events.first?.routes.first?.filter)
+        }
     }
 }

@@ -54,9 +54,12 @@ final class EditStage {
     }
 
     /// Appends the event with its edits to `output`; nothing, unless the outcome is `.written`.
-    /// - Parameter messageID: for an event that has none; nil: it stays without.
+    /// - Parameters:
+    ///   - messageID: for an event that has none; nil: it stays without.
+    ///   - isUnique: no field stands in the event twice.
     func apply(
-        _ view: borrowing EventView, messageID: @autoclosure () -> String?, into output: inout [UInt8]
+        _ view: borrowing EventView, messageID: @autoclosure () -> String?, isUnique: Bool = false,
+        into output: inout [UInt8]
     ) -> Outcome {
         if let place = appendWhole(view, into: &output) { return .written(messageID: place) }
 
@@ -74,12 +77,30 @@ final class EditStage {
                 }
             }
         }
+        // What is removed or hidden must not stay behind under the same name.
+        if overlay.hasEdits, view.fields.hasDuplicates, !isUnique {
+            return applyToUnique(view, messageID: messageID(), into: &output)
+        }
         if !view.index.messageID.isPresent, let id = messageID() { overlay.addMessageID(id) }
         do {
             return .written(messageID: try overlay.render(view, into: &output))
         } catch {
             return .rejected(reason: error.description)
         }
+    }
+
+    /// The same for an event in which a field stands twice, after the one that does not count is
+    /// taken out. Rare, and slow.
+    private func applyToUnique(
+        _ view: borrowing EventView, messageID: String?, into output: inout [UInt8]
+    ) -> Outcome {
+        let unique = UniqueMembers.copy(view.json)
+        var table = PathTable()
+        let indexer = EventIndexer(&table)
+        let index = indexer.index(of: unique.span, EventFields(table), kind: view.index.kind)
+        view.fields.startEvent()
+        let view = EventView(json: unique.span, index: index, fields: view.fields, moment: view.moment)
+        return apply(view, messageID: messageID, isUnique: true, into: &output)
     }
 
     /// The common case, one copy: no edits, or constants that are new to the event.

@@ -1,55 +1,76 @@
-/// The way of one event to one destination, step by step, for whoever asks why it came out as it did.
+import Events
+
+/// All that happened to one event on its way to one destination, and why.
 package struct RouteTrace: Sendable {
-    /// What the pipeline did, before any route was asked.
-    package var pipeline: [Step] = []
-    /// Each event that came out of the pipeline: one, unless it was dropped or made into several.
-    package var ways: [Way] = []
+    /// What the pipeline did, step by step.
+    package var pipeline: [StepTrace] = []
+    /// Nil: the pipeline left something over.
+    package var pipelineVerdict: DestinationRouter.Verdict?
+    /// One for each event that the pipeline let through: one, if it did not split it.
+    package var events: [EventTrace] = []
+}
 
-    package struct Way: Sendable {
-        /// As the routes see it.
-        package var event: [UInt8]
-        /// The routes that lead to the destination, in order, up to the one that took it.
-        package var routes: [RouteAnswer] = []
-        /// What the event says in `integrations`, if that keeps it away: JSON.
-        package var forbiddingIntegrations: [UInt8]?
-        package var steps: [Step] = []
-        /// What steps have made of it, before the mapping; empty if it went no further.
-        package var events: [[UInt8]] = []
+/// The way of an event behind the pipeline.
+package struct EventTrace: Sendable {
+    /// As the routes see it: JSON.
+    package var event: String
+    /// The routes that were asked, in order; the last one took the event, if any did.
+    package var routes: [RouteAnswer] = []
+    package var taker: RouteAnswer? { routes.last.flatMap { $0.filter.isTrue ? $0 : nil } }
+    /// The event's own `integrations` forbid the destination.
+    package var isForbidden = false
+    /// The route's transforms, the destination's filter and its transforms.
+    package var steps: [StepTrace] = []
+    /// What the destination gets, without the message id that is added where there is none.
+    package var results: [String] = []
+}
 
-        package var taker: RouteAnswer? { routes.last.flatMap { $0.filter.holds ? $0 : nil } }
+package struct RouteAnswer: Sendable {
+    package var name: String
+    package var filter: FilterTrace
+}
+
+/// A transform, or the destination's filter, and one event.
+package struct StepTrace: Sendable {
+    package enum Outcome: Sendable, Equatable {
+        /// Its `where` does not take the event.
+        case passedOver
+        /// What it made of the event: nothing but the same, another one, several.
+        case made([String])
+        case dropped
+        case rejected(reason: String)
     }
 
-    package struct RouteAnswer: Sendable {
-        package var name: String
-        package var filter: FilterTrace
+    /// The transform's name, or `where`.
+    package var name: String
+    /// The event's JSON.
+    package var before: String
+    package var outcome: Outcome
+    /// Of the transform, if it has one, or the destination's.
+    package var filter: FilterTrace?
+}
+
+/// A filter, or a part of one, and what it says about one event.
+package struct FilterTrace: Sendable, Equatable {
+    /// In the filter language.
+    package var text: String
+    package var isTrue: Bool
+    /// The fields that it looks at, and what functions make of them. Of a part with parts, those have them.
+    package var values: [Field] = []
+    /// The operands of `and`, `or` and `!`.
+    package var parts: [FilterTrace] = []
+
+    package struct Field: Sendable, Equatable {
+        /// `properties.total`, `length(properties.items)`.
+        package var text: String
+        /// nil: missing.
+        package var json: String?
     }
 
-    /// One transform, or the destination's own filter, at work on one event.
-    package struct Step: Sendable {
-        package enum Kind: Sendable {
-            case transform(name: String)
-            case filter
-        }
-
-        package enum Origin: String, Sendable { case pipeline, route, destination }
-
-        package enum Outcome: Sendable, Equatable {
-            /// What came of it, as JSON: one event, mostly.
-            case passed([[UInt8]])
-            case dropped
-            case rejected(reason: String)
-        }
-
-        package var kind: Kind
-        package var origin: Origin
-        /// The transform's `where`, or the filter itself; nil: a transform for every event.
-        package var condition: FilterTrace?
-        package var before: [UInt8]
-        package var outcome: Outcome
-
-        /// The transform was not asked, since its `where` is false.
-        package var isSkipped: Bool {
-            if case .transform = kind { condition?.holds == false } else { false }
-        }
+    /// The smallest parts that made it say what it says: why it is false, or true.
+    package var reasons: [FilterTrace] {
+        guard !parts.isEmpty else { return [self] }
+        let deciding = parts.count == 1 ? parts : parts.filter { $0.isTrue == isTrue }
+        return deciding.flatMap(\.reasons)
     }
 }

@@ -1,142 +1,139 @@
 import Events
 
-/// Does what a `DestinationRouter` does, one step at a time, and notes what happened at each. It uses
-/// the same stages, but writes the event out after every step; what the destination gets is still the
-/// router's to say. Slow; one thread.
+/// Explains what a destination's configuration does with an event. It comes to the same result as a
+/// `DestinationRouter` of the same configuration, one step at a time; slow, and one thread.
 package final class RouteTracer {
-    private struct Step {
-        var kind: RouteTrace.Step.Kind
-        var origin: RouteTrace.Step.Origin
-        var condition: FilterTracer?
-        var stages: [RouteChain.Stage]
-    }
-
-    private struct Route {
-        var name: String
-        var filter: FilterTracer
-        var steps: [Step]
-    }
-
-    private let pipeline: [Step]
-    private let routes: [Route]
+    private let routes: [DestinationRouter.Route]
+    private let filter: Filter
+    private let pipeline: Steps
+    private let chains: [Steps]
     private let integrations: Integrations
-    private let integrationsPath: Int
     private let fields: EventFields
-    private var runner: StageRunner
+    private let indexer: EventIndexer
 
-    /// - Parameters: as the router's.
+    private struct Steps {
+        var steps: [RouteChain.Step]
+        var stages: [RouteChain.Stage]
+
+        init(_ steps: [RouteChain.Step], host: String, _ table: inout PathTable) {
+            self.steps = steps
+            stages = RouteChain(steps, endsInEdits: false, separate: true, host: host, &table).stages
+        }
+    }
+
+    /// - Parameters: as a `DestinationRouter`'s.
     package init(
         name: String, displayName: String? = nil, pipeline: [Transform] = [], routes: [DestinationRouter.Route],
         filter: Filter = .always, transforms: [Transform] = [], host: String = ""
     ) {
         var table = PathTable()
-        self.pipeline = pipeline.map { Self.step($0, .pipeline, host, &table) }
-        self.routes = routes.map { route in
-            var steps = route.transforms.map { Self.step($0, .route, host, &table) }
-            if filter.expression != .bool(true) {
-                steps.append(
-                    Step(
-                        kind: .filter, origin: .destination, condition: FilterTracer(filter.expression, &table),
-                        stages: Self.stages(.requirement(filter), host, &table)))
-            }
-            steps += transforms.map { Self.step($0, .destination, host, &table) }
-            return Route(name: route.name, filter: FilterTracer(route.filter.expression, &table), steps: steps)
-        }
+        self.routes = routes
+        self.filter = filter
+        chains = routes.map { Steps(RouteChain.steps($0.transforms, filter, transforms), host: host, &table) }
+        self.pipeline = Steps(pipeline.map(RouteChain.Step.init), host: host, &table)
         integrations = Integrations(name: name, displayName: displayName, &table)
-        integrationsPath = table.index(of: FieldPath(["integrations"]))
-        let indexer = EventIndexer(&table)
+        indexer = EventIndexer(&table)
         fields = EventFields(table)
-        runner = StageRunner(fields, indexer)
     }
 
-    private static func step(
-        _ transform: Transform, _ origin: RouteTrace.Step.Origin, _ host: String, _ table: inout PathTable
-    ) -> Step {
-        let condition = transform.condition.expression
-        return Step(
-            kind: .transform(name: transform.name), origin: origin,
-            condition: condition == .bool(true) ? nil : FilterTracer(condition, &table),
-            stages: stages(RouteChain.Step(transform), host, &table))
-    }
-
-    private static func stages(_ step: RouteChain.Step, _ host: String, _ table: inout PathTable) -> [RouteChain.Stage] {
-        RouteChain([step], endsInEdits: false, host: host, &table).stages
-    }
-
-    /// - Parameter event: one that a door has accepted.
     package func trace(_ event: EventRecord, of batch: borrowing EventBatch) -> RouteTrace {
         var trace = RouteTrace()
-        fields.startEvent()
-        guard event.length >= 2 else { return trace }
-        let view = EventView(
-            json: batch.json(of: event), index: event.index, fields: fields,
-            moment: EventMoment(position: event.position, receivedAt: event.receivedAt))
-        var json: [UInt8] = []
-        json.append(contentsOf: view.json)
-        let events = walk(pipeline, [json], view, &trace.pipeline)
-        for event in events {
-            fields.startEvent()
-            // Untouched, it is read with the index that the door made.
-            let way = event == json ? decide(view, event) : decide(runner.view(event.span, view), event)
-            trace.ways.append(way)
+        let moment = EventMoment(position: event.position, receivedAt: event.receivedAt)
+        let (texts, verdict) = run(
+            pipeline, [UInt8](copying: batch.json(of: event)), event.index.kind, moment, &trace.pipeline)
+        guard !texts.isEmpty else {
+            trace.pipelineVerdict = verdict
+            return trace
         }
+        trace.events = texts.map { explain($0, event.index.kind, moment) }
         return trace
     }
 
-    private func decide(_ view: borrowing EventView, _ event: [UInt8]) -> RouteTrace.Way {
-        var way = RouteTrace.Way(event: event)
-        var taken: Route?
-        for route in routes where taken == nil {
-            let filter = route.filter.trace(view)
-            way.routes.append(.init(name: route.name, filter: filter))
-            if filter.holds { taken = route }
+    private func explain(_ json: [UInt8], _ kind: EventKind, _ moment: EventMoment) -> EventTrace {
+        var trace = EventTrace(event: String(decoding: json, as: UTF8.self))
+        var taken: Int?
+        for (number, route) in routes.enumerated() where taken == nil {
+            let answer = FilterTracer.trace(route.filter.expression, json.span, index(json, kind))
+            trace.routes.append(RouteAnswer(name: route.name, filter: answer))
+            if answer.isTrue { taken = number }
         }
-        guard let taken else { return way }
-        if view.index.flags.contains(.hasIntegrations), !integrations.allow(view),
-            let range = view.value(integrationsPath).json
-        {
-            var json: [UInt8] = []
-            json.append(contentsOf: view.json.extracting(range))
-            way.forbiddingIntegrations = json
-            return way
-        }
-        way.events = walk(taken.steps, [event], view, &way.steps)
-        return way
+        guard let taken else { return trace }
+        fields.startEvent()
+        let view = EventView(json: json.span, index: index(json, kind), fields: fields, moment: moment)
+        trace.isForbidden = view.index.flags.contains(.hasIntegrations) && !integrations.allow(view)
+        guard !trace.isForbidden else { return trace }
+        let (texts, _) = run(chains[taken], json, kind, moment, &trace.steps)
+        trace.results = texts.map { String(decoding: $0, as: UTF8.self) }
+        return trace
     }
 
-    /// Takes events through steps.
-    /// - Returns: what is left of them; nothing once one is rejected.
-    private func walk(
-        _ steps: [Step], _ events: [[UInt8]], _ original: borrowing EventView, _ trace: inout [RouteTrace.Step]
-    ) -> [[UInt8]] {
-        var events = events
-        for step in steps {
+    private func index(_ json: [UInt8], _ kind: EventKind) -> EventIndex {
+        fields.startEvent()
+        return indexer.index(of: json.span, fields, kind: kind)
+    }
+
+    /// Takes an event through all steps.
+    /// - Returns: what is left of it, and why nothing is.
+    private func run(
+        _ chain: Steps, _ json: [UInt8], _ kind: EventKind, _ moment: EventMoment, _ traces: inout [StepTrace]
+    ) -> (texts: [[UInt8]], verdict: DestinationRouter.Verdict?) {
+        var texts = [json]
+        var verdict: DestinationRouter.Verdict?
+        for (step, stage) in zip(chain.steps, chain.stages) {
             var next: [[UInt8]] = []
-            for event in events {
-                fields.startEvent()
-                let isOriginal = original.json.hasBytes(of: event.span)
-                let made = isOriginal ? perform(step, event, original) : perform(step, event, runner.view(event.span, original))
-                trace.append(made)
-                switch made.outcome {
-                case .passed(let events): next += events
-                case .dropped: break
-                case .rejected: return []
+            for text in texts {
+                let (trace, made) = apply(step, stage, text, kind, moment)
+                traces.append(trace)
+                next += made
+                switch trace.outcome {
+                case .dropped: verdict = verdict ?? .filtered(reason: trace.name)
+                // It takes the others, which came of the same event, with it.
+                case .rejected(let reason): return ([], .rejected(reason: reason))
+                case .passedOver, .made: break
                 }
             }
-            events = next
+            texts = next
         }
-        return events
+        return (texts, texts.isEmpty ? verdict : nil)
     }
 
-    private func perform(_ step: Step, _ event: [UInt8], _ view: borrowing EventView) -> RouteTrace.Step {
-        let condition = step.condition?.trace(view)
-        let outcome: RouteTrace.Step.Outcome
-        switch runner.run(step.stages[...], view) {
+    private func apply(
+        _ step: RouteChain.Step, _ stage: RouteChain.Stage, _ text: [UInt8], _ kind: EventKind, _ moment: EventMoment
+    ) -> (StepTrace, made: [[UInt8]]) {
+        let before = String(decoding: text, as: UTF8.self)
+        let index = index(text, kind)
+        let condition = FilterTracer.trace(step.condition.expression, text.span, index)
+        var trace = StepTrace(
+            name: step.name, before: before, outcome: .passedOver,
+            filter: step.condition == .always ? nil : condition)
+        if case .requirement = step {} else if !condition.isTrue { return (trace, [text]) }
+        var runner = StageRunner(fields, indexer)
+        fields.startEvent()
+        let view = EventView(json: text.span, index: index, fields: fields, moment: moment)
+        switch runner.run([stage], view) {
         case .done:
-            outcome = .passed((0..<runner.texts.count).map { Array(runner.texts.bytes[runner.texts.range(of: $0)]) })
-        case .dropped: outcome = .dropped
-        case .rejected(let reason): outcome = .rejected(reason: reason)
+            let made = (0..<runner.texts.count).map { Array(runner.texts.bytes[runner.texts.range(of: $0)]) }
+            trace.outcome = .made(made.map { String(decoding: $0, as: UTF8.self) })
+            return (trace, made)
+        case .dropped: trace.outcome = .dropped
+        case .rejected(let reason): trace.outcome = .rejected(reason: reason)
         }
-        return RouteTrace.Step(kind: step.kind, origin: step.origin, condition: condition, before: event, outcome: outcome)
+        return (trace, [])
+    }
+}
+
+extension RouteChain.Step {
+    fileprivate var name: String {
+        switch self {
+        case .requirement: "where"
+        case .edit(let transform, _), .rewrite(let transform, _): transform.name
+        }
+    }
+
+    fileprivate var condition: Filter {
+        switch self {
+        case .requirement(let filter): filter
+        case .edit(let transform, _), .rewrite(let transform, _): transform.condition
+        }
     }
 }

@@ -1,0 +1,204 @@
+import Delivery
+import Events
+import Journal
+import Platform
+import Seams
+
+// What may happen at any moment.
+extension World {
+    /// One thing happens.
+    func act() {
+        if random.oneIn(deathRate) { disk.dieAfter = random.below(random.pick([3, 10, 40])) }
+        guard let life else {
+            trace.note("start")
+            start(faulty: true)
+            return
+        }
+        let choice = random.below(100)
+        trace.note("act", choice)
+        switch choice {
+        case 0..<22: send()
+        case 22..<36: write(life)
+        case 36..<44: keep(life)
+        case 44..<64: turn(life)
+        case 64..<74: for running in life.running where random.oneIn(2) { running.destination.settle() }
+        case 74..<80: hear()
+        case 80..<86: pass()
+        case 86..<88: reload()
+        case 88..<90: replay(life)
+        case 90..<92: weather()
+        case 92..<94: commit(life)
+        case 94..<95: stop()
+        case 95..<97: if random.oneIn(deathRate / 5) { die() }
+        case 97..<99: damageSomething()
+        default: newClient()
+        }
+    }
+
+    /// The writer works while the disk may refuse something on a segment: what was acknowledged as written only
+    /// may be lost then, and the journal says so.
+    func write(_ life: Life) {
+        let before = (durable: life.journal.durableEnd, acknowledged: life.journal.acknowledgedEnd)
+        disk.segmentFailures = 0
+        life.steps.write()
+        noteWritten(life, before)
+    }
+
+    private func keep(_ life: Life) {
+        life.steps.keep()
+    }
+
+    private func noteWritten(_ life: Life, _ before: (durable: UInt64, acknowledged: UInt64)) {
+        guard disk.segmentFailures > 0 else { return }
+        let after = max(life.journal.acknowledgedEnd, life.journal.durableEnd)
+        let end = options.sync == .always ? before.acknowledged : after
+        if end > before.durable { ledger.mark(before.durable..<end, .volatile) }
+    }
+
+    private func send() {
+        guard let door, let client = clients.isEmpty ? nil : random.pick(clients) else { return newClient() }
+        for _ in 0..<random.pick([0, 1, 1, 3, 12]) {
+            if random.oneIn(25) { client.addNonsense() }
+            let size = random.pick([90, 200, 400, 400, 1500, 6000, 6000, 20_000])
+            client.add(event: ledger.make(size: size), ledger)
+            count(.events)
+        }
+        client.send(random.pick([1, 100, 5000, 100_000]), at: door)
+    }
+
+    func hear() {
+        guard let journal, !disk.isDead else { return }
+        notePublished()
+        for client in clients {
+            for event in client.hear(durableEnd: journal.acknowledgedEnd, trace) { acknowledged(event) }
+        }
+    }
+
+    private func acknowledged(_ event: Int) {
+        count(.acknowledged)
+        guard let position = ledger.position(of: event), let journal else {
+            return trace.violated("event \(event) was acknowledged, and has no position")
+        }
+        if position >= journal.durableEnd {
+            if position >= acknowledgedAsWritten { trace.violated("event \(event) was acknowledged at \(position), durable is \(journal.durableEnd)") }
+            ledger.mark(position..<position + 1, [.acknowledged, .volatile])
+        } else {
+            ledger.mark(position..<position + 1, .acknowledged)
+        }
+    }
+
+    private func newClient() {
+        guard !clients.isEmpty, !random.oneIn(3), clients.count >= 3 else {
+            clients.append(Client(number: clients.count, asksForAnswers: random.percent(80)))
+            return
+        }
+        // One goes, whatever it was answered.
+        clients.remove(at: random.below(clients.count))
+    }
+
+    func turn(_ life: Life) {
+        for running in life.running where random.percent(70) {
+            _ = running.worker.turn(now: clock.now())
+            if disk.isDead { return }
+        }
+    }
+
+    private func pass() {
+        clock.advance(random.pick([.milliseconds(1), .milliseconds(100), .seconds(1), .seconds(5), .seconds(60), .seconds(3600)]))
+        if random.oneIn(20) { clock.jump(.seconds(random.within(-100...100))) }
+        for outside in outsides where random.oneIn(4) { outside.trouble = random.pick([0, 0, 0, 1, 5, 10]) }
+    }
+
+    private func replay(_ life: Life) {
+        count(.replays)
+        let from = UInt64(random.below(Int(life.journal.durableEnd) + 1))
+        read(life.journal, from: from, batches: random.within(1...4), size: random.pick([100, 10_000, 1 << 20]))
+    }
+
+    /// The kernel and the disk do something by themselves.
+    private func weather() {
+        let files = disk.files()
+        guard !files.isEmpty else { return }
+        let inode = random.pick(files).inode
+        if random.oneIn(2) {
+            var random = random.fork()
+            inode.persistSome(&random, recycled: nil)
+        } else if inode.hasLost {
+            faults.note(.evictedPage)
+            inode.evict()
+        }
+    }
+
+    private func commit(_ life: Life) {
+        do { try life.journal.commit() } catch { return }
+        guard !disk.isDead else { return }
+        for outside in outsides where outside.start != nil {
+            outside.committed = life.journal.cursor(of: outside.name)?.position ?? 0
+        }
+    }
+
+    private func die() {
+        comeBack(afterPowerCut: random.percent(60))
+    }
+
+    private func reload() {
+        guard let life else { return }
+        count(.reloads)
+        let next = outsides.map(\.name).filter { _ in random.percent(70) }
+        do {
+            try declare(life.journal, configured + next)
+            World.change(&options, &random)
+            if options.sync == .never { hasBeenUnsynced = true }
+            try life.journal.configure(options)
+        } catch { return }
+        // Those that stay are started anew too: their settings may have changed.
+        let running = life.running
+        self.life?.running = []
+        for one in running { end(one) }
+        guard !disk.isDead else { return }
+        let before = configured
+        configured = next.isEmpty ? [outsides[0].name] : next
+        for name in before where !configured.contains(name) { outside(name)?.wasAway = true }
+        startDestinations()
+        if !disk.isDead { try? declare(life.journal, configured) }
+    }
+
+    func declare(_ journal: Journal, _ names: [String]) throws {
+        let fresh = names.filter { outside($0)?.start == nil }
+        let start = random.oneIn(2) ? journal.firstPosition : journal.statistics().next
+        try journal.declare(destinations: names.map { ($0, start) })
+        guard !disk.isDead else { return }
+        for name in fresh {
+            guard let outside = outside(name), let cursor = journal.cursor(of: name) else { continue }
+            outside.start = cursor.position
+            outside.checked = cursor.position
+            outside.committed = cursor.position
+        }
+    }
+
+    /// Ends a worker as a reload does: what is in flight may settle, then time is up.
+    func end(_ running: Running) {
+        running.worker.requestStop(by: clock.now() + .seconds(1))
+        for _ in 0..<50 where !running.worker.isStopped {
+            _ = running.worker.turn(now: clock.now())
+            running.destination.settle()
+            clock.advance(.milliseconds(100))
+        }
+        if !running.worker.isStopped, !disk.isDead { trace.violated("the worker of \(running.outside.name) did not stop") }
+        running.outside.crash()
+    }
+
+    private func stop() {
+        guard let life else { return }
+        trace.note("stop")
+        for running in life.running { end(running) }
+        let before = (durable: life.journal.durableEnd, acknowledged: life.journal.acknowledgedEnd)
+        disk.segmentFailures = 0
+        life.journal.stop()
+        noteWritten(life, before)
+        if !disk.isDead {
+            notePublished()
+            comeBack(afterPowerCut: random.oneIn(3))
+        }
+    }
+}

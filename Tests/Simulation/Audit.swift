@@ -1,0 +1,182 @@
+import Delivery
+import Events
+import Journal
+import Platform
+import Seams
+
+// What must hold when a journal comes back, and at the end.
+extension World {
+    /// Does something that no fault disturbs.
+    func quietly(_ body: () -> Void) {
+        let (areOn, dieAfter) = (faults.areOn, disk.dieAfter)
+        faults.areOn = false
+        disk.dieAfter = nil
+        body()
+        faults.areOn = areOn
+        disk.dieAfter = dieAfter
+    }
+
+    /// Reads everything there is. What was promised is there; what is not there was promised to nobody, or is
+    /// told.
+    func audit(_ journal: Journal) {
+        quietly {
+            let found = readEverything(journal)
+            published = journal.durableEnd
+            acknowledgedAsWritten = published
+            gapsSeen = 0
+            for index in ledger.positions.indices {
+                let position = UInt64(index)
+                if position < published, found[index] {
+                    let isNew = !ledger.positions[index].marks.contains(.published)
+                    ledger.positions[index].marks.formUnion(isNew && options.sync == .never ? [.published, .volatile] : .published)
+                    ledger.positions[index].marks.remove(.removed)
+                    if wasPowerCut { ledger.positions[index].marks.remove(.volatile) }
+                } else {
+                    noteGone(position)
+                }
+            }
+            look()
+            checkSilence(found)
+            for outside in outsides where outside.start != nil && !damagedCursors {
+                let cursor = journal.cursor(of: outside.name)?.position ?? 0
+                if cursor < outside.committed {
+                    trace.violated("the cursor of \(outside.name) was committed at \(outside.committed), and is at \(cursor)")
+                }
+            }
+            wasPowerCut = false
+        }
+    }
+
+    private func readEverything(_ journal: Journal) -> [Bool] {
+        var found = [Bool](repeating: false, count: max(ledger.positions.count, Int(min(journal.durableEnd, Ledger.limit))))
+        let reader = journal.makeReader(from: 0)
+        var batch = EventBatch()
+        do throws(JournalError) {
+            while trace.violation == nil, try reader.read(into: &batch, maximumBytes: 1 << 20) {
+                for event in batch.events {
+                    guard verify(batch.bytes[event.range], at: event.position, by: "the audit") != nil else { return found }
+                    found[Int(event.position)] = true
+                }
+            }
+        } catch { trace.violated("a journal that was opened cannot be read: \(error)") }
+        return found
+    }
+
+    private func noteGone(_ position: UInt64) {
+        let entry = ledger[position]
+        guard entry.event != nil else { return }
+        if entry.isPromised {
+            trace.violated("event \(entry.event ?? 0) at \(position) is lost; the journal ends at \(published)")
+        }
+        let isHarmed = !entry.marks.isDisjoint(with: [.damaged, .removed])
+        if !wasPowerCut, !isHarmed, entry.marks.contains(.acknowledged), faults.counts[Faults.Kind.evictedPage.rawValue] == 0 {
+            trace.violated("event \(entry.event ?? 0) at \(position) was acknowledged, and no power cut took it")
+        }
+    }
+
+    /// What is gone below the journal's end was told, if anybody relied on it. Everything else is forgotten.
+    private func checkSilence(_ found: [Bool]) {
+        for index in ledger.positions.indices where !found[index] {
+            let entry = ledger.positions[index]
+            guard entry.event != nil, !entry.marks.contains(.removed) else { continue }
+            let isReliedOn = !entry.marks.isDisjoint(with: [.published, .acknowledged])
+            if UInt64(index) < published, isReliedOn, !entry.marks.contains(.told) {
+                trace.violated("position \(index) is gone, and nobody was told")
+            }
+            ledger.forget(UInt64(index))
+            for outside in outsides { outside[UInt64(index)] = .none }
+        }
+    }
+
+    /// The dead letters that a destination was told are stored.
+    func check(_ store: DeadLetterStore, _ outside: Outside) {
+        guard !damagedLetters.contains(outside.name) else { return }
+        quietly {
+            var stored: Set<UInt64> = []
+            do throws(JournalError) {
+                try store.forEach { letter in
+                    if let number = ledger.number(of: letter.event), number == ledger[letter.position].event {
+                        stored.insert(letter.position)
+                    }
+                }
+            } catch { trace.violated("dead letters cannot be read: \(error)") }
+            for index in ledger.positions.indices where outside[UInt64(index)] == .deadLettered {
+                if !stored.contains(UInt64(index)) {
+                    return trace.violated("the dead letter of \(outside.name) at \(index) is lost")
+                }
+            }
+        }
+    }
+
+    /// What the format says about files that nobody is writing.
+    func checkFiles() {
+        let spare = World.directory + "/spare"
+        if let inode = disk.inode(spare), !hasBeenUnsynced, !damagedInodes.contains(inode.number) {
+            if inode.current.count != options.segmentSize || inode.current.contains(where: { $0 != 0 }) {
+                trace.violated("`spare` is not the zeros that its name says")
+            }
+        }
+        for (path, count) in copies {
+            guard let inode = disk.inode(path) else { return trace.violated("\(path) was told to be a copy, and is gone") }
+            if inode.current.count != count { trace.violated("\(path) has \(inode.current.count) bytes of \(count)") }
+        }
+    }
+
+    /// The faults stop. Then everything that was taken is settled everywhere, and nothing is left to do.
+    func drain() {
+        trace.note("drain")
+        faults.areOn = false
+        disk.dieAfter = nil
+        disk.capacity = .max
+        for outside in outsides { outside.trouble = 0 }
+        for _ in 0..<400 where trace.violation == nil {
+            if isDrained { break }
+            drainStep()
+            look()
+        }
+        guard trace.violation == nil else { return }
+        guard isDrained, let life else { return trace.violated("it does not drain: \(undrained)") }
+        for running in life.running { end(running) }
+        life.journal.stop()
+        look()
+        comeBack(afterPowerCut: true)
+        start(faulty: false)
+        if self.life == nil, damagedManifest == nil { start(faulty: false) }
+        look()
+        if self.life == nil { trace.violated("it does not start again") }
+        count(.delivered, outsides.reduce(0) { sum, outside in sum + outside.fates.count { $0 == .taken } })
+    }
+
+    private func drainStep() {
+        guard let life else { return start(faulty: false) }
+        clock.advance(.seconds(7))
+        if let door { for client in clients { client.send(1 << 20, at: door) } }
+        life.steps.keep()
+        write(life)
+        for running in life.running {
+            running.letters.file.setLimit(.max)
+            _ = running.worker.turn(now: clock.now())
+            while running.destination.hasOffers { running.destination.settle() }
+            _ = running.worker.turn(now: clock.now())
+        }
+        hear()
+    }
+
+    private var isDrained: Bool {
+        guard let journal, clients.allSatisfy(\.isDone) else { return false }
+        let end = journal.statistics().next
+        // What is missing at the end is passed over once something comes behind it.
+        return journal.durableEnd == end
+            && configured.allSatisfy { name in
+                ((journal.cursor(of: name)?.position ?? 0)..<max(end, journal.cursor(of: name)?.position ?? 0)).allSatisfy { ledger[$0].event == nil }
+            }
+    }
+
+    private var undrained: String {
+        guard let journal else { return "it does not start" }
+        let cursors = configured.map { "\($0) \(journal.cursor(of: $0)?.position ?? 0)" }.joined(separator: ", ")
+        let statistics = journal.statistics()
+        return "next \(statistics.next), durable \(statistics.durable), \(cursors), clients "
+            + "\(clients.count { !$0.isDone }), \(statistics.problem ?? "no problem")"
+    }
+}

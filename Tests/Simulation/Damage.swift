@@ -1,0 +1,84 @@
+import Platform
+
+// What a disk does to bytes at rest. What it hits may be lost; nothing else may.
+extension World {
+    func damageSomething() {
+        guard isDamaging, damageLeft > 0, let life else { return }
+        _ = life
+        let files = disk.files(below: "", nil).filter { $0.path.hasPrefix(World.directory + "/") }
+        let segments = files.filter { World.isSegment($0.path) }
+        let others = files.filter { file in
+            ["/cursors", "/manifest", "/spare"].contains { file.path.hasSuffix($0) } || file.path.contains("/dead-letters/")
+        }
+        let choices = random.percent(70) ? segments : others
+        guard !choices.isEmpty else { return }
+        let (path, inode) = random.pick(choices)
+        guard let (bytes, offset) = change(inode, path, segments) else { return }
+        damageLeft -= 1
+        noteDamage(path, inode, bytes, offset)
+        inode.damage(bytes, at: offset)
+        damagedInodes.insert(inode.number)
+    }
+
+    /// - Returns: the bytes that will lie there.
+    private func change(
+        _ inode: Inode, _ path: String, _ segments: [(path: String, inode: Inode)]
+    ) -> (bytes: [UInt8], offset: Int)? {
+        let size = inode.durable.count
+        // At rest: on the platter, and not on its way.
+        guard size > 0, !inode.isDirty, inode.current.count == size else { return nil }
+        switch random.below(4) {
+        case 0, 1:
+            // Where something lies, mostly.
+            let used = (inode.durable.lastIndex { $0 != 0 } ?? 0) + 1
+            let offset = random.below(random.percent(90) ? used : size)
+            faults.note(.bitFlip)
+            return ([inode.durable[offset] ^ (1 << UInt8(random.below(8)))], offset)
+        case 2:
+            guard !inode.history.isEmpty else { return nil }
+            let (offset, bytes) = random.pick(inode.history)
+            guard offset + bytes.count <= size else { return nil }
+            faults.note(.oldSector)
+            return (bytes, offset)
+        default:
+            return misdirected(inode, path, segments)
+        }
+    }
+
+    /// Sectors of another place: another segment, another offset, another journal's file of the same name.
+    private func misdirected(
+        _ inode: Inode, _ path: String, _ segments: [(path: String, inode: Inode)]
+    ) -> (bytes: [UInt8], offset: Int)? {
+        guard World.isSegment(path) else { return nil }
+        var sources = segments.map(\.inode.durable) + disk.graveyard.map(\.bytes)
+        sources.removeAll { $0.count < 2 * Inode.sector }
+        guard !sources.isEmpty else { return nil }
+        let source = random.pick(sources)
+        let used = (source.dropLast(128).lastIndex { $0 != 0 } ?? 0) / Inode.sector + 1
+        let first = random.below(used) * Inode.sector
+        let count = min(random.pick([1, 8, 24, 64]) * Inode.sector, source.count - first)
+        let own = (inode.durable.dropLast(128).lastIndex { $0 != 0 } ?? 0) / Inode.sector + 1
+        let offset = random.percent(50) ? first : random.below(own + 1) * Inode.sector
+        guard offset + count <= inode.durable.count else { return nil }
+        faults.note(.misdirectedSector)
+        return (Array(source[first..<first + count]), offset)
+    }
+
+    private func noteDamage(_ path: String, _ inode: Inode, _ bytes: [UInt8], _ offset: Int) {
+        trace.note("damage", offset, "\(bytes.count) bytes of \(path)")
+        if path.contains("/dead-letters/") {
+            damagedLetters.formUnion(path.split(separator: "/").dropLast().suffix(1).map(String.init))
+        } else if path.hasSuffix(".seg") {
+            segmentMaps[inode.number, default: []].append(SegmentMap(inode.current))
+            let changed = bytes.indices.filter { bytes[$0] != inode.current[offset + $0] || bytes[$0] != inode.durable[offset + $0] }
+            guard let first = changed.first, let last = changed.last else { return }
+            for map in segmentMaps[inode.number] ?? [] {
+                for positions in map.positions(in: offset + first..<offset + last + 1) { ledger.mark(positions, .damaged) }
+            }
+        } else if path.hasSuffix("/cursors") {
+            damagedCursors = true
+        } else if path.hasSuffix("/manifest") {
+            if damagedManifest?.inode != inode.number { damagedManifest = (inode.number, inode.current) }
+        }
+    }
+}

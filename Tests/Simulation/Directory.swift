@@ -1,0 +1,78 @@
+/// A directory: the entries that the kernel shows, those on the platter, and the changes between them.
+final class Directory {
+    enum Node {
+        case file(Inode)
+        case directory(Directory)
+
+        func isSame(as other: Node?) -> Bool {
+            switch (self, other) {
+            case (.file(let a), .file(let b)?): a === b
+            case (.directory(let a), .directory(let b)?): a === b
+            default: false
+            }
+        }
+    }
+
+    private enum Change {
+        case create(String, Node)
+        case rename(String, String, Node)
+        case remove(String, Node)
+    }
+
+    private(set) var entries: [String: Node] = [:]
+    private var durable: [String: Node] = [:]
+    private var pending: [Change] = []
+
+    subscript(name: String) -> Node? { entries[name] }
+    var names: [String] { entries.keys.sorted() }
+
+    func create(_ name: String, _ node: Node) {
+        entries[name] = node
+        pending.append(.create(name, node))
+    }
+
+    func rename(_ name: String, to other: String, _ node: Node) {
+        entries[name] = nil
+        entries[other] = node
+        pending.append(.rename(name, other, node))
+    }
+
+    func remove(_ name: String, _ node: Node) {
+        entries[name] = nil
+        pending.append(.remove(name, node))
+    }
+
+    func sync() {
+        for change in pending { apply(change) }
+        pending = []
+    }
+
+    /// Brings some of the changes to the platter and forgets the rest: at a crash. (A sync that fails brings none,
+    /// and forgets none: a filesystem's log keeps changes of names until it can write them, or stops.)
+    /// - Parameter inOrder: as a filesystem with a log of its own does: what comes first is there first.
+    /// - Returns: how many were forgotten.
+    func persistSome(_ random: inout Generator, inOrder: Bool) -> Int {
+        let cut = random.pick([0, pending.count, random.below(pending.count + 1)])
+        var forgotten = 0
+        for (index, change) in pending.enumerated() {
+            if inOrder ? index < cut : random.percent(50) { apply(change) } else { forgotten += 1 }
+        }
+        pending = []
+        return forgotten
+    }
+
+    /// The machine starts again.
+    func crash() { entries = durable }
+
+    private func apply(_ change: Change) {
+        switch change {
+        case .create(let name, let node):
+            durable[name] = node
+        case .rename(let name, let other, let node):
+            if node.isSame(as: durable[name]) { durable[name] = nil }
+            durable[other] = node
+        case .remove(let name, let node):
+            if node.isSame(as: durable[name]) { durable[name] = nil }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Glibc
+import Platform
+
+/// What goes wrong in a world, how often, and how often it did. Each world has its own mix: some know no
+/// fault but one, some know all of them.
+final class Faults {
+    enum Kind: Int, CaseIterable {
+        case readError, writeError, shortWrite, openError, renameError, unlinkError, listError, statusError
+        case syncError, directorySyncError, allocateError, truncateError, fullDisk
+        case kill, powerCut, lostSector, lostEntry, recycledSector, evictedPage
+        case bitFlip, oldSector, misdirectedSector
+    }
+
+    /// Faults that one call can meet.
+    private static let ofCalls: [Kind] = [
+        .readError, .writeError, .shortWrite, .openError, .renameError, .unlinkError, .listError, .statusError,
+        .syncError, .directorySyncError, .allocateError, .truncateError,
+    ]
+
+    private var random: Generator
+    /// A call of the kind fails once in so many times; 0: never.
+    private var rates = [Int](repeating: 0, count: Kind.allCases.count)
+    private(set) var counts = [Int](repeating: 0, count: Kind.allCases.count)
+    /// Off while a world is set up, looked at and drained.
+    var areOn = false
+
+    init(_ random: Generator) {
+        self.random = random
+        let base = self.random.pick([0, 0, 5, 10, 20, 50])
+        guard base > 0 else { return }
+        for kind in Self.ofCalls where self.random.percent(40) { rates[kind.rawValue] = base * self.random.within(1...4) }
+        // What each write meets would leave nothing standing.
+        rates[Kind.readError.rawValue] *= 4
+        rates[Kind.statusError.rawValue] *= 4
+    }
+
+    func strikes(_ kind: Kind) -> Bool {
+        guard areOn, random.oneIn(rates[kind.rawValue]) else { return false }
+        counts[kind.rawValue] += 1
+        return true
+    }
+
+    func note(_ kind: Kind, _ count: Int = 1) { counts[kind.rawValue] += count }
+
+    /// Throws if a call of this kind fails now.
+    func check(_ kind: Kind, _ call: String, _ path: String) throws(SystemError) {
+        guard strikes(kind) else { return }
+        let codes: [Int32] =
+            switch kind {
+            case .openError: [EMFILE, EIO, ENOMEM, EINTR]
+            case .writeError, .shortWrite, .allocateError: [EIO, ENOSPC, EDQUOT, ENOMEM]
+            case .renameError: [EIO, ENOSPC]
+            case .listError, .statusError: [EIO, ENOMEM, EMFILE]
+            default: [EIO]
+            }
+        throw SystemError(call, path, code: random.pick(codes))
+    }
+}

@@ -1,0 +1,170 @@
+/// A file's bytes: what the kernel shows, what is on the platter, and what is on its way.
+///
+/// Writes reach the platter in sectors of 512 bytes, each by itself and in any order, until a sync has
+/// returned. Sizes reach it in the order in which they changed. A sync that fails leaves some of it on the
+/// platter and calls all of it clean: the kernel goes on to show bytes that nothing will ever write.
+final class Inode {
+    enum Change {
+        case write(Int, [UInt8])
+        case resize(Int)
+        /// Reads as zeros, whatever was there before.
+        case allocate(Int)
+    }
+
+    static let sector = 512
+
+    let number: Int
+    private(set) var current: [UInt8] = []
+    private(set) var durable: [UInt8] = []
+    private var pending: [Change] = []
+    /// Whether the kernel may show what is not on the platter, nor on its way.
+    private(set) var hasLost = false
+    /// Below lie bytes that a sync has made durable and that are never to change; 0 once they were damaged.
+    private(set) var settledEnd = 0
+    private var writtenEnd = 0
+    /// Whoever holds the lock.
+    weak var owner: SimulatedFile?
+    /// Sectors that were overwritten, as they were.
+    private(set) var history: [(offset: Int, bytes: [UInt8])] = []
+
+    init(number: Int) { self.number = number }
+
+    var isDirty: Bool { !pending.isEmpty }
+
+    func write(_ bytes: [UInt8], at offset: Int) {
+        Self.put(bytes, at: offset, in: &current)
+        pending.append(.write(offset, bytes))
+        let limit = current.count - 128
+        var end = min(offset + bytes.count, limit)
+        while end > offset, bytes[end - offset - 1] == 0 { end -= 1 }
+        writtenEnd = max(writtenEnd, end)
+    }
+
+    func resize(to size: Int) {
+        Self.resize(&current, to: size)
+        pending.append(.resize(size))
+        settledEnd = min(settledEnd, size)
+        writtenEnd = min(writtenEnd, size)
+    }
+
+    func allocate(_ size: Int) {
+        Self.resize(&current, to: max(size, current.count))
+        pending.append(.allocate(size))
+    }
+
+    /// Whether a write would change bytes that are durable.
+    func isSettled(_ bytes: [UInt8], at offset: Int) -> Bool {
+        let end = min(settledEnd, offset + bytes.count)
+        guard offset < end else { return false }
+        return bytes[..<(end - offset)] != durable[offset..<end]
+    }
+
+    func sync(_ random: inout Generator) {
+        for change in pending {
+            if case .write(let offset, _) = change, random.oneIn(3) { remember(offset) }
+            Self.apply(change, to: &durable)
+        }
+        pending = []
+        settledEnd = writtenEnd
+    }
+
+    func failSync(_ random: inout Generator) {
+        persistSome(&random, recycled: nil)
+        pending = []
+        hasLost = true
+        writtenEnd = settledEnd
+    }
+
+    /// The kernel writes something back by itself; or the power goes and this much arrives.
+    /// - Parameter recycled: what blocks held that belonged to another file before.
+    func persistSome(_ random: inout Generator, recycled: [UInt8]?) {
+        guard !pending.isEmpty else { return }
+        let sizes = random.pick([0, pending.count, random.below(pending.count + 1)])
+        let share = random.pick([0, 50, 90, 100])
+        let unit = random.pick([Self.sector, Self.sector, 8 * Self.sector])
+        var size = durable.count
+        let before = size
+        for (index, change) in pending.enumerated() {
+            switch change {
+            case .resize(let to):
+                guard index < sizes else { continue }
+                size = to
+                Self.resize(&durable, to: to)
+            case .allocate(let to):
+                if index < sizes { size = max(size, to) }
+            case .write(let offset, let bytes):
+                if index < sizes { size = max(size, offset + bytes.count) }
+                var place = offset
+                while place < offset + bytes.count {
+                    let end = min((place / unit + 1) * unit, offset + bytes.count)
+                    if random.percent(share) {
+                        Self.put(bytes[(place - offset)..<(end - offset)], at: place, in: &durable)
+                    } else if let recycled, place >= before, end <= recycled.count, index < sizes {
+                        Self.put(recycled[place..<end], at: place, in: &durable)
+                    }
+                    place = end
+                }
+            }
+        }
+        Self.resize(&durable, to: size)
+    }
+
+    /// The machine starts again: what is on the platter is what there is.
+    func crash() {
+        current = durable
+        pending = []
+        hasLost = false
+        writtenEnd = settledEnd
+    }
+
+    /// The kernel needs the memory, and reads the platter when it is asked again.
+    func evict() {
+        guard pending.isEmpty, hasLost else { return }
+        let size = current.count
+        current = durable
+        Self.resize(&current, to: size)
+        hasLost = false
+    }
+
+    /// Changes what is at rest.
+    func damage(_ bytes: [UInt8], at offset: Int) {
+        Self.put(bytes, at: offset, in: &durable)
+        Self.put(bytes, at: offset, in: &current)
+        settledEnd = 0
+        writtenEnd = 0
+    }
+
+    private func remember(_ offset: Int) {
+        let start = offset / Self.sector * Self.sector
+        guard start + Self.sector <= durable.count else { return }
+        let old = Array(durable[start..<start + Self.sector])
+        guard old.contains(where: { $0 != 0 }) else { return }
+        history.append((start, old))
+        if history.count > 4 { history.removeFirst() }
+    }
+
+    private static func apply(_ change: Change, to bytes: inout [UInt8]) {
+        switch change {
+        case .write(let offset, let piece): put(piece, at: offset, in: &bytes)
+        case .resize(let size): resize(&bytes, to: size)
+        case .allocate(let size): resize(&bytes, to: max(size, bytes.count))
+        }
+    }
+
+    private static func resize(_ bytes: inout [UInt8], to size: Int) {
+        if size < bytes.count {
+            bytes.removeLast(bytes.count - size)
+        } else if size > bytes.count {
+            bytes.append(contentsOf: repeatElement(0, count: size - bytes.count))
+        }
+    }
+
+    private static func put(_ piece: some Collection<UInt8>, at offset: Int, in bytes: inout [UInt8]) {
+        if bytes.count == offset {
+            bytes.append(contentsOf: piece)
+            return
+        }
+        if bytes.count < offset + piece.count { resize(&bytes, to: offset + piece.count) }
+        bytes.replaceSubrange(offset..<offset + piece.count, with: piece)
+    }
+}

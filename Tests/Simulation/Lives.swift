@@ -1,0 +1,119 @@
+import Delivery
+import Journal
+import Platform
+import Seams
+
+// Starting, dying, and coming back.
+extension World {
+    func begin() {
+        disk.prepare("/var/lib/penstock")
+        if random.percent(15) { earlierJournal() }
+        faults.areOn = true
+        start(faulty: true)
+    }
+
+    /// Another journal was here once, and was moved away: its bytes are still on the platter.
+    private func earlierJournal() {
+        guard let journal = try? open(seed: 1) else { return trace.violated("an empty disk was refused") }
+        let steps = journal.startStepped()
+        let earlier = Client(number: 9, asksForAnswers: false)
+        life = Life(journal: journal, steps: steps)
+        for _ in 0..<20 { earlier.add(event: ledger.make(size: 900), ledger) }
+        steps.keep()
+        if let door { earlier.send(1 << 20, at: door) }
+        steps.write()
+        journal.stop()
+        life = nil
+        for (path, inode) in disk.files() where path.hasSuffix(".seg") {
+            disk.bury(String(path.split(separator: "/").last ?? ""), inode.durable)
+        }
+        for name in disk.files().map(\.path) { try? disk.remove(name) }
+        disk.forgetDirectory(World.directory)
+        ledger = Ledger()
+        published = 0
+    }
+
+    private func open(seed: UInt64) throws(JournalError) -> Journal {
+        try Journal.open(
+            directory: World.directory, options: options, disk: disk, clock: clock, telemetry: telemetry,
+            generator: Generator(seed: seed))
+    }
+
+    /// The daemon starts; the disk may refuse it, and then it is tried again.
+    func start(faulty: Bool) {
+        count(.lives)
+        let wasOn = faults.areOn
+        faults.areOn = faulty
+        defer { faults.areOn = wasOn }
+        let journal: Journal
+        do throws(JournalError) { journal = try open(seed: random.next()) } catch {
+            trace.note("refused", 0, "\(error)")
+            if error.code == .inconsistent, !disk.isDead { excuse(error) }
+            return
+        }
+        if disk.isDead { return }
+        let steps = journal.startStepped()
+        gapsSeen = 0
+        life = Life(journal: journal, steps: steps)
+        audit(journal)
+        if trace.violation != nil { return }
+        do { try declare(journal, configured) } catch {
+            life = nil
+            return
+        }
+        startDestinations()
+    }
+
+    /// The operator's part: a manifest that was damaged comes back from a copy.
+    private func excuse(_ error: JournalError) {
+        guard let damage = damagedManifest, let inode = disk.inode(World.directory + "/manifest"), inode.number == damage.inode
+        else {
+            return trace.violated("the journal is refused, and nobody has damaged it: \(error)")
+        }
+        inode.damage(damage.bytes, at: 0)
+        damagedManifest = nil
+    }
+
+    func startDestinations() {
+        guard let life else { return }
+        for name in configured {
+            guard let outside = outside(name) else { continue }
+            let store: DeadLetterStore
+            do { store = try life.journal.deadLetters(of: name, limit: random.pick([2000, 20_000, 1 << 20])) } catch {
+                // The daemon would not have started.
+                if !disk.isDead { comeBack(afterPowerCut: false) }
+                return
+            }
+            if disk.isDead { return }
+            let file = DeadLetterFile(store, journal: life.journal.uuid.bytes)
+            check(store, outside)
+            let destination = SimulatedDestination(outside, self, random.fork())
+            let letters = SimulatedDeadLetters(outside, self, file)
+            let policy = DeliveryPolicy(
+                batchEvents: random.pick([1, 5, 50, 1000]), batchBytes: random.pick([2000, 1 << 20]),
+                batchWait: random.pick([.zero, .zero, .milliseconds(500)]), inFlight: outside.inFlight,
+                retryMaximum: .seconds(60), giveUpAfter: random.pick([nil, .seconds(600)]),
+                checkpointInterval: random.pick([.milliseconds(1), .seconds(1)]))
+            let setting = DeliveryWorker.Setting(
+                name: name, policy: policy, log: JournalLog(journal: life.journal),
+                cursors: JournalCursors(journal: life.journal, owner: "simulated"), clock: clock, telemetry: telemetry)
+            let worker = DeliveryWorker(
+                setting, router: SimulatedRouter(outside, self), destination: destination, deadLetters: letters,
+                random: random.fork(), wake: {})
+            self.life?.running.append(Running(outside: outside, destination: destination, letters: letters, worker: worker))
+        }
+    }
+
+    /// The process ends where it stands. Nothing that it did behind the last call that the disk answered was seen
+    /// by anybody.
+    func comeBack(afterPowerCut: Bool) {
+        trace.note("die", afterPowerCut ? 1 : 0)
+        life = nil
+        clients = []
+        for outside in outsides { outside.crash() }
+        if afterPowerCut { disk.cutPower() } else { disk.kill() }
+        disk.dieAfter = nil
+        wasPowerCut = wasPowerCut || afterPowerCut
+        checkFiles()
+    }
+}

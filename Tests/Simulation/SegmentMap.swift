@@ -1,0 +1,40 @@
+/// Where a segment's batches lie, found without the journal's code and without its checksums: for bytes
+/// that the simulator knows to be good.
+struct SegmentMap {
+    struct Batch {
+        var bytes: Range<Int>
+        var positions: Range<UInt64>
+    }
+
+    private(set) var batches: [Batch] = []
+
+    init(_ bytes: [UInt8], isSegment: Bool = true) {
+        let limit = bytes.count - (isSegment ? 128 : 0)
+        var place = 0
+        while place + 64 <= limit {
+            guard bytes[place..<place + 4].elementsEqual("PNSB".utf8) else {
+                place += 8
+                continue
+            }
+            let length = Self.number(bytes, place + 8, 4)
+            let count = Self.number(bytes, place + 12, 4)
+            let first = Self.number(bytes, place + 16, 8)
+            let end = place + 64 + Int(length + 7) / 8 * 8
+            guard end <= limit, count < 1 << 20, first < 1 << 40 else {
+                place += 8
+                continue
+            }
+            batches.append(Batch(bytes: place..<end, positions: first..<first + count))
+            place = end
+        }
+    }
+
+    /// Positions of the batches that have a byte in the range.
+    func positions(in range: Range<Int>) -> [Range<UInt64>] {
+        batches.filter { $0.bytes.overlaps(range) }.map(\.positions)
+    }
+
+    private static func number(_ bytes: [UInt8], _ place: Int, _ count: Int) -> UInt64 {
+        (0..<count).reversed().reduce(0) { $0 << 8 | UInt64(bytes[place + $1]) }
+    }
+}

@@ -1,0 +1,250 @@
+import Glibc
+import Platform
+
+/// A disk that keeps what a real one promises, and nothing more:
+///
+/// - a file's bytes are on the platter once its sync has returned, its name once its directory's has;
+/// - before that, any part may arrive or not, by sectors and in any order (`Inode`, `Directory`);
+/// - any call may fail; a write may have been done in part then, a sync never says what it left out;
+/// - it dies in the middle of whatever the process does: at the next call once `dieAfter` calls were made.
+///   Then nothing has an effect any more, and whoever runs the process notices when it comes back.
+///
+/// One thread: a world has no other.
+final class SimulatedDisk: Disk, @unchecked Sendable {
+    static let directBlock = 4096
+
+    let faults: Faults
+    let trace: Trace
+    let root = Directory()
+    /// Names are brought to the platter in the order in which they changed.
+    let keepsEntryOrder: Bool
+    var random: Generator
+    /// Bytes that all files together may have.
+    var capacity = Int.max
+    /// Calls until the process dies; nil: it lives on.
+    var dieAfter: Int?
+    private(set) var isDead = false
+    /// Counts lives: a file opened in another one is closed.
+    private(set) var life = 0
+    /// Contents of files that are gone.
+    private(set) var graveyard: [(name: String, bytes: [UInt8])] = []
+    /// A segment is about to be removed.
+    var onRemoval: (String, Inode) -> Void = { _, _ in }
+    /// Calls that failed on a segment since somebody looked.
+    var segmentFailures = 0
+    private var inodes = 0
+
+    init(_ random: Generator, _ faults: Faults, _ trace: Trace) {
+        self.random = random
+        self.faults = faults
+        self.trace = trace
+        keepsEntryOrder = self.random.percent(60)
+    }
+
+    /// Makes a directory that was always there.
+    func prepare(_ path: String) {
+        try? makeDirectory(path, permissions: 0o755)
+        var directory = root
+        directory.sync()
+        for part in path.split(separator: "/") {
+            guard case .directory(let inner)? = directory[String(part)] else { return }
+            inner.sync()
+            directory = inner
+        }
+    }
+
+    /// Somebody removes a directory with what is left in it.
+    func forgetDirectory(_ path: String) {
+        guard let (directory, name) = try? place(path, "rm"), let node = directory[name] else { return }
+        directory.remove(name, node)
+        directory.sync()
+    }
+
+    // MARK: - Dying and coming back
+
+    /// Before every call: dead disks answer nothing.
+    func call(_ name: StaticString, _ path: String, _ number: Int = 0) throws(SystemError) {
+        if !isDead, let left = dieAfter {
+            dieAfter = left - 1
+            if left <= 0 { die() }
+        }
+        trace.note(name, number, path)
+        if isDead { throw SystemError("\(name)", path, code: EIO) }
+    }
+
+    private func die() {
+        isDead = true
+        dieAfter = nil
+        trace.note("process-dies")
+    }
+
+    /// The process is gone; what the kernel holds stays.
+    func kill() {
+        die()
+        isDead = false
+        life += 1
+        faults.note(.kill)
+    }
+
+    /// The machine is gone, and starts again with what is on the platter.
+    func cutPower() {
+        die()
+        faults.note(.powerCut)
+        let recycled = random.percent(50) ? graveyard.last?.bytes : nil
+        cut(root, recycled)
+        isDead = false
+        life += 1
+    }
+
+    private func cut(_ directory: Directory, _ recycled: [UInt8]?) {
+        faults.note(.lostEntry, directory.persistSome(&random, inOrder: keepsEntryOrder))
+        directory.crash()
+        for name in directory.names {
+            switch directory[name] {
+            case .directory(let inner): cut(inner, recycled)
+            case .file(let inode):
+                if inode.isDirty {
+                    inode.persistSome(&random, recycled: recycled)
+                    faults.note(.lostSector)
+                    if recycled != nil { faults.note(.recycledSector) }
+                }
+                inode.crash()
+            case nil: break
+            }
+        }
+    }
+
+    /// All files below a directory, by path.
+    func files(below path: String = "", _ directory: Directory? = nil) -> [(path: String, inode: Inode)] {
+        let directory = directory ?? root
+        return directory.names.flatMap { name -> [(path: String, inode: Inode)] in
+            switch directory[name] {
+            case .file(let inode): [("\(path)/\(name)", inode)]
+            case .directory(let inner): files(below: "\(path)/\(name)", inner)
+            case nil: []
+            }
+        }
+    }
+
+    func inode(_ path: String) -> Inode? {
+        guard let (directory, name) = try? place(path, "stat"), case .file(let inode)? = directory[name] else { return nil }
+        return inode
+    }
+
+    // MARK: - Disk
+
+    func open(_ path: String, _ mode: DiskOpenMode) throws(SystemError) -> any DiskFile {
+        try open(path, mode, blockSize: 1)
+    }
+
+    func openDirect(_ path: String, _ mode: DiskOpenMode) throws(SystemError) -> any DiskFile {
+        try open(path, mode, blockSize: Self.directBlock)
+    }
+
+    private func open(_ path: String, _ mode: DiskOpenMode, blockSize: Int) throws(SystemError) -> any DiskFile {
+        try call("open", path)
+        try faults.check(.openError, "open", path)
+        let (directory, name) = try place(path, "open")
+        if case .file(let inode)? = directory[name] {
+            if mode == .createNew { throw SystemError("open", path, code: EEXIST) }
+            return SimulatedFile(self, inode, path, blockSize: blockSize, isWritable: mode != .readOnly)
+        }
+        guard mode == .createNew || mode == .createOrReadWrite else { throw SystemError("open", path, code: ENOENT) }
+        inodes += 1
+        let inode = Inode(number: inodes)
+        directory.create(name, .file(inode))
+        return SimulatedFile(self, inode, path, blockSize: blockSize, isWritable: true)
+    }
+
+    func list(_ path: String) throws(SystemError) -> [String] {
+        try call("list", path)
+        try faults.check(.listError, "opendir", path)
+        return try directory(path, "opendir").names
+    }
+
+    func status(_ path: String) throws(SystemError) -> DiskStatus? {
+        try call("status", path)
+        try faults.check(.statusError, "stat", path)
+        guard let (directory, name) = try? place(path, "stat") else { return nil }
+        switch directory[name] {
+        case .file(let inode): return DiskStatus(size: inode.current.count, isDirectory: false, modifiedAt: 0)
+        case .directory: return DiskStatus(size: 0, isDirectory: true, modifiedAt: 0)
+        case nil: return nil
+        }
+    }
+
+    func makeDirectory(_ path: String, permissions: UInt32) throws(SystemError) {
+        try call("mkdir", path)
+        try faults.check(.openError, "mkdir", path)
+        var directory = root
+        for part in path.split(separator: "/").map(String.init) {
+            if case .directory(let inner)? = directory[part] {
+                directory = inner
+            } else {
+                let inner = Directory()
+                directory.create(part, .directory(inner))
+                directory = inner
+            }
+        }
+    }
+
+    func rename(_ from: String, to: String) throws(SystemError) {
+        try call("rename", to)
+        try faults.check(.renameError, "rename", from)
+        let (directory, name) = try place(from, "rename")
+        let (_, other) = try place(to, "rename")
+        guard let node = directory[name] else { throw SystemError("rename", from, code: ENOENT) }
+        directory.rename(name, to: other, node)
+    }
+
+    func remove(_ path: String) throws(SystemError) {
+        try call("unlink", path)
+        try faults.check(.unlinkError, "unlink", path)
+        let (directory, name) = try place(path, "unlink")
+        guard case .file(let inode)? = directory[name] else { throw SystemError("unlink", path, code: ENOENT) }
+        if name.hasSuffix(".seg") {
+            onRemoval(path, inode)
+            bury(name, inode.durable)
+        }
+        directory.remove(name, .file(inode))
+    }
+
+    func bury(_ name: String, _ bytes: [UInt8]) {
+        graveyard.append((name, bytes))
+        if graveyard.count > 3 { graveyard.removeFirst() }
+    }
+
+    func syncDirectory(_ path: String) throws(SystemError) {
+        try call("fsync", path)
+        let directory = try directory(path, "fsync")
+        try faults.check(.directorySyncError, "fsync", path)
+        directory.sync()
+    }
+
+    func freeSpace(_ path: String) throws(SystemError) -> Int {
+        try call("statvfs", path)
+        return capacity == .max ? 1 << 40 : max(0, capacity - files().reduce(0) { $0 + $1.inode.current.count })
+    }
+
+    /// Bytes that a file may still grow by.
+    func room(for growth: Int) -> Int {
+        guard capacity != .max else { return growth }
+        return min(growth, max(0, capacity - files().reduce(0) { $0 + $1.inode.current.count }))
+    }
+
+    // MARK: - Paths
+
+    private func directory(_ path: String, _ call: String) throws(SystemError) -> Directory {
+        var directory = root
+        for part in path.split(separator: "/") {
+            guard case .directory(let inner)? = directory[String(part)] else { throw SystemError(call, path, code: ENOENT) }
+            directory = inner
+        }
+        return directory
+    }
+
+    private func place(_ path: String, _ call: String) throws(SystemError) -> (Directory, String) {
+        let slash = path.lastIndex(of: "/") ?? path.startIndex
+        return (try directory(String(path[..<slash]), call), String(path[path.index(after: slash)...]))
+    }
+}
