@@ -31,9 +31,11 @@ struct ScrubbedSlice {
             self.bytes.append(0x0A)
             lines.append(event.line)
         }
+        var passed: [ScannedEvent] = []
         var problems: [ScannedRefusal] = []
-        _ = scanner.scan(self.bytes.span, accepted: &self.accepted, refused: &problems)
-        for i in self.accepted.indices { self.accepted[i].line = lines[Int(self.accepted[i].line)] }
+        _ = scanner.scan(self.bytes.span, accepted: &passed, refused: &problems)
+        for i in passed.indices { passed[i].line = lines[Int(passed[i].line)] }
+        self.accepted = passed
         for problem in problems { refuse(lines[Int(problem.line)], problem.refusal) }
     }
 
