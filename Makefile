@@ -7,11 +7,16 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test torture fuzz build bench bench-journal bench-routing install install-files clean setup
+.PHONY: help run test torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing install
+.PHONY: install-files clean setup
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 DESTDIR ?=
+
+# How many seeds `make simulate` runs, from which on.
+SEEDS ?= 20000
+FIRST ?= 1
 
 release := .build/release
 # What `install-files` installs: the tests install a debug build into a throw-away system.
@@ -23,8 +28,9 @@ plugins := libsqlite.so libconsole.so
 packages := git ca-certificates binutils g++ libc6-dev pkg-config patchelf \
 	libsystemd-dev libcurl4-openssl-dev libsimdjson-dev zlib1g-dev libzstd-dev libisal-dev libsqlite3-dev \
 	libssl-dev libre2-dev liblua5.4-dev
-# To test and to show: HTTP servers and clients, what the plugin wrote, a systemd of the tests' own.
-packages += python3 curl openssl sqlite3 tzdata systemd dbus libnss-systemd util-linux mount bsdutils
+# To test and to show: HTTP servers (nginx runs on free ports, its own service is not
+# needed) and clients, what the plugin wrote, a systemd of the tests' own.
+packages += python3 nginx-light curl openssl sqlite3 tzdata systemd dbus libnss-systemd util-linux mount bsdutils
 # To hold the configuration's JSON Schema against configurations.
 packages += python3-jsonschema python3-yaml
 # To crash it: filesystems whose power is cut, system calls that fail.
@@ -34,6 +40,8 @@ help:
 	@echo 'make run      build, start, send real events, show what arrives where'
 	@echo 'make test     build and run all tests'
 	@echo 'make torture  crash the release for half an hour: kill -9, power cuts, failing system calls'
+	@echo 'make simulate SEEDS=$(SEEDS) FIRST=$(FIRST)'
+	@echo '              the journal in one thread, on a disk that tears, forgets and lies'
 	@echo 'make build    release binaries in $(release)'
 	@echo 'make fuzz     filters and transforms that nobody would write, ROUNDS=20000 of them'
 	@echo 'make bench    measure the release; make bench-journal, make bench-routing: a part alone'
@@ -51,8 +59,24 @@ test: setup
 	@swift build --build-tests
 	@echo '==> testing'
 	@swift test --skip-build --disable-xctest
+	@$(MAKE) --no-print-directory build-simulator
+	@echo '==> simulating: 20,000 seeds, or as many as three minutes hold'
+	@$(release)/simulate --seeds 20000 --seconds 180
+	@echo '==> taking out one protection at a time'
+	@$(release)/simulate --mutations --seeds 10000
 	@echo '==> crashing it'
 	@Tests/CrashTests/run --short
+
+simulate: build-simulator
+	@$(release)/simulate --first $(FIRST) --seeds $(SEEDS)
+
+# Each protection of the journal is taken out, and some seed has to notice.
+simulate-mutations: build-simulator
+	@$(release)/simulate --mutations --seeds 10000
+
+build-simulator: setup
+	@echo '==> building the simulator (release)'
+	@swift build -c release --product simulate
 
 build: setup
 	@echo '==> building (release)'

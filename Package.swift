@@ -142,6 +142,7 @@ let package = Package(
             "ExplanationTests",
             ["Explanation", "Configuration", "Daemon", "Events", "Routing", "Destinations", "Delivery", "Journal", "Platform"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
+        tests("DaemonTests", ["Configuration", "Daemon", "Delivery", "Destinations"]),
         .executableTarget(
             name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),

@@ -192,11 +192,7 @@ struct ConfigurationBuilder {
                         path: draft.file, compression: compression, rotateSize: draft.rotateSize,
                         rotateEvery: draft.rotateEvery, timezone: draft.timezone))
             case .http:
-                value = .http(
-                    .init(
-                        url: draft.http, method: draft.method, format: draft.format,
-                        headers: draft.headers.map { .init(name: $0.name, text: resolve($0.value, singleLine: true)) },
-                        gzip: draft.compression == .gzip, connectTimeout: draft.connectTimeout, timeout: draft.timeout))
+                value = .http(draft.http.value { resolve($0, singleLine: true) })
                 checkHeaders(located)
             case .plugin:
                 value = .plugin(
@@ -205,13 +201,24 @@ struct ConfigurationBuilder {
                         directory: absolutePath(".", in: ConfigurationFile.directory(of: located.place(of: "settings").file)),
                         deadline: draft.deadline))
             }
+            if let range = draft.inFlight, range.lowerBound < range.upperBound, kind != .http {
+                diagnostics.error(
+                    at: located.place(of: "in_flight"), "only an HTTP destination finds out how many batches it bears",
+                    hint: "write a number: in_flight: \(range.upperBound)")
+            }
+            if draft.rateLimit.burst != nil, draft.rateLimit.eventsPerSecond == nil {
+                diagnostics.error(
+                    at: located.place(of: "rate_limit.burst"), "a burst without events_per_second",
+                    hint: "add events_per_second, or remove it")
+            }
             let usual = kind.batch(compressed: compressed)
             return .init(
                 name: located.name, kind: value, start: draft.start,
                 batch: .init(
                     events: draft.batchEvents ?? usual.events, bytes: draft.batchBytes ?? usual.bytes,
                     wait: draft.batchWait ?? usual.wait),
-                inFlight: draft.inFlight ?? kind.inFlight, retry: draft.retry, rules: rules(draft.rules),
+                inFlight: draft.inFlight ?? kind.inFlight,
+                rateLimit: draft.rateLimit == .init() ? nil : draft.rateLimit, retry: draft.retry, rules: rules(draft.rules),
                 deadLetters: draft.deadLetters, mapping: draft.mapping.map(fill), maximumEventSize: draft.maximumEventSize)
         }
     }
@@ -236,7 +243,7 @@ struct ConfigurationBuilder {
 
     private func checkHeaders(_ located: Located<DestinationDraft>) {
         var seen: Set<String> = []
-        for header in located.draft.headers where !seen.insert(header.name.lowercased()).inserted {
+        for header in located.draft.http.headers where !seen.insert(header.name.lowercased()).inserted {
             diagnostics.error(
                 at: located.place(of: "headers"), "the header \(header.name) is set twice",
                 hint: "remove one of the two")

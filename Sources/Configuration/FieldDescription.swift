@@ -31,7 +31,8 @@ package indirect enum FieldShape: Sendable {
     /// Names of the user's, each with a value of this type.
     case map(of: FieldShape)
     case list(of: FieldShape)
-    case either(FieldShape, FieldShape)
+    /// One of several.
+    case either([FieldShape])
     /// A map with one of these keys, and perhaps `where`.
     case transform([FieldDescription])
     /// What Routing's `Directive`s make up.
@@ -62,7 +63,7 @@ extension FieldShape {
         case .record(let settings, let shorthand):
             let section = FieldShape.section(settings.map(FieldDescription.init))
             let short = settings.first { $0.name == shorthand }.map { FieldShape($0.shape) }
-            self = short.map { .either($0, section) } ?? section
+            self = short.map { .either([$0, section]) } ?? section
         }
     }
 

@@ -50,12 +50,13 @@ package enum StatusText {
         text += "\n"
 
         var destinations = TextTable(
-            "DESTINATION", "STATE", ">DELIVERED", ">PER SECOND", ">FILTERED", ">DEAD", ">RETRIES", ">LAG", ">BEHIND", "LAST ERROR")
+            "DESTINATION", "STATE", ">FOR", ">DELIVERED", ">PER SECOND", ">FILTERED", ">DEAD", ">RETRIES", ">LAG", ">BEHIND", "LAST ERROR")
         for (name, destination) in report.destinations.sorted(by: { $0.key < $1.key }) {
             var error = destination.lastError ?? ""
+            if let answer = destination.lastAnswer { error += ", the service says: \(answer)" }
             if let next = destination.nextAttemptSeconds { error += " (again in \(duration(next)))" }
             destinations.add(
-                name, destination.state.rawValue, grouped(destination.delivered),
+                name, destination.state.rawValue, destination.stateSeconds.map(duration) ?? "-", grouped(destination.delivered),
                 grouped(UInt64(destination.eventsPerSecond.rounded().clamped)), grouped(destination.filtered),
                 grouped(destination.deadLettered), grouped(destination.retries), grouped(destination.lagEvents),
                 destination.lagSeconds > 0 ? duration(destination.lagSeconds) : "-", error)

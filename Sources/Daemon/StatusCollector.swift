@@ -95,6 +95,9 @@ extension StatusReport.Destination {
             lagSeconds: lag == 0 ? 0 : status.oldestUnsettled.map { max(0, Double(wallClock - $0) / 1e9) } ?? 0,
             lastError: status.lastError?.message,
             nextAttemptSeconds: status.nextAttempt.map { max(0, Double($0 - wallClock) / 1e9) },
+            since: Timestamp.format(status.since), stateSeconds: max(0, Double(wallClock - status.since) / 1e9),
+            lastErrorTime: status.lastError.map { Timestamp.format($0.at) },
+            lastAnswer: status.lastError.flatMap { $0.answer.isEmpty ? nil : $0.answer },
             filteredByReason: status.filtered)
     }
 }

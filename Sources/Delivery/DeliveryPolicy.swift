@@ -15,15 +15,19 @@ package struct DeliveryPolicy: Sendable, Equatable {
     package var retryInitial: Duration
     /// and none later, whatever a service asks for. Also how often a held destination is tried.
     package var retryMaximum: Duration
+    /// nil: as fast as it goes.
+    package var rateLimit: RateLimit?
     /// What has been refused with "retry" for this long becomes a dead letter; nil: never.
     package var giveUpAfter: Duration?
+    /// So does what has been refused with "retry" so often; nil: never.
+    package var attempts: Int?
     /// How long settled events may wait for their checkpoint: what a crash can repeat.
     package var checkpointInterval: Duration
 
     package init(
         batchEvents: Int = 1000, batchBytes: Int = 1 << 20, batchWait: Duration = .zero, inFlight: Int = 1,
         retryInitial: Duration = .milliseconds(500), retryMaximum: Duration = .seconds(300),
-        giveUpAfter: Duration? = nil, checkpointInterval: Duration = .seconds(1)
+        giveUpAfter: Duration? = nil, attempts: Int? = nil, rateLimit: RateLimit? = nil, checkpointInterval: Duration = .seconds(1)
     ) {
         // A year is beyond every use, and far from where nanoseconds overflow.
         func within(_ least: Duration, _ value: Duration) -> Duration { min(max(value, least), .seconds(365 * 86_400)) }
@@ -33,7 +37,9 @@ package struct DeliveryPolicy: Sendable, Equatable {
         self.inFlight = max(1, inFlight)
         self.retryInitial = within(.milliseconds(1), retryInitial)
         self.retryMaximum = within(self.retryInitial, retryMaximum)
+        self.rateLimit = rateLimit
         self.giveUpAfter = giveUpAfter.map { max($0, .zero) }
+        self.attempts = attempts.map { max($0, 1) }
         self.checkpointInterval = within(.milliseconds(1), checkpointInterval)
     }
 }

@@ -14,12 +14,13 @@ extension DeliveryWorker {
             let cursor = setting.cursors.cursor(of: name)
             let position = try destination.open(from: cursor) ?? cursor.position
             let (policy, limits) = (setting.policy, destination.limits)
-            inFlight = max(1, min(policy.inFlight, limits.maximumInFlight))
+            gate = policy.rateLimit.map { RateGate($0, eventsPerRequest: limits.eventsPerRequest, now: now) }
+            let paced = policy.rateLimit?.maximumBatch(eventsPerRequest: limits.eventsPerRequest) ?? .max
             intake = Intake(
                 log: setting.log, router: router, position: position,
                 builder: BatchBuilder(
-                    maximumEvents: min(policy.batchEvents, limits.maximumBatchEvents),
-                    maximumBytes: min(policy.batchBytes, limits.maximumBatchBytes), spare: min(inFlight, 64)))
+                    maximumEvents: min(policy.batchEvents, limits.maximumBatchEvents, paced),
+                    maximumBytes: min(policy.batchBytes, limits.maximumBatchBytes), spare: min(policy.inFlight, 64)))
             checkpointed = position
             unsavedSince = nil
             // The backoff starts anew only with a checkpoint that holds: a destination that opens
@@ -38,6 +39,7 @@ extension DeliveryWorker {
         failed(what, error, now)
         destination.close()
         window = InFlightWindow(after: window)
+        rateUntil = nil
         breaker = Breaker(initial: setting.policy.retryInitial, maximum: setting.policy.retryMaximum)
         desk.removeAll()
         intake = nil
@@ -68,18 +70,28 @@ extension DeliveryWorker {
 
     /// Offers the next batch, if there is one and it may go.
     func offer(_ now: Instant) -> Bool {
-        guard desk.isEmpty, breaker.mayOffer(now) else { return false }
+        guard desk.isEmpty, breaker.mayOffer(now), rateUntil.map({ now >= $0 }) ?? true else { return false }
         if !window.hasWaiting {
             let partial = isPartialDue(now)
             guard window.count < inFlight, let batch = intake?.builder.take(partial: partial) else { return false }
             window.add(batch)
         }
+        rateUntil = nil
+        let count = window.nextCount
+        if let wait = gate?.wait(for: count, now), wait > .zero {
+            rateUntil = now + wait
+            return false
+        }
+        gate?.pass(count, now)
         guard let next = window.offerFirst(round: breaker.offered()) else { return false }
         if next.isRetry { ledger.update { $0.retries += 1 } }
         let (inbox, id) = (inbox, next.id)
         destination.deliver(next.batch, DeliveryClaim { inbox.put(id, $0) })
         return true
     }
+
+    /// Batches that may be on offer, or wait to be offered again, at the same time.
+    private var inFlight: Int { max(1, min(setting.policy.inFlight, destination.limits.maximumInFlight)) }
 
     /// Whether a batch that is not full may go.
     private func isPartialDue(_ now: Instant) -> Bool {
@@ -94,7 +106,8 @@ extension DeliveryWorker {
     func apply(_ id: UInt64, _ settlement: DeliveryClaim.Settlement, _ now: Instant) {
         guard
             let result = window.settle(
-                id, settlement, now: now, giveUpAfter: setting.policy.giveUpAfter,
+                id, settlement, now: now,
+                bound: .init(giveUpAfter: setting.policy.giveUpAfter, attempts: setting.policy.attempts),
                 reuse: { intake?.builder.recycle(&$0) })
         else { return }
         if result.delivered > 0 {
@@ -106,7 +119,7 @@ extension DeliveryWorker {
         if let first = result.refused.first {
             let time = setting.clock.wallClock()
             for refused in result.refused { desk.add(refused, at: time) }
-            note(first.reason)
+            note(first.reason, first.answer)
         }
         if result.holdReason != nil || result.retryReason != nil, unsavedSince == nil {
             // A destination may refuse because it cannot make durable what it has: its next
@@ -115,13 +128,13 @@ extension DeliveryWorker {
         }
         if let reason = result.holdReason {
             breaker.held(round: result.round, now: now)
-            note(reason)
+            note(reason, result.answer ?? "")
             setting.telemetry.emit(DeliveryHeld(destination: name, reason: reason))
         } else if let reason = result.retryReason {
             breaker.failed(
                 round: result.round, now: now, asked: result.retryAfter, progress: result.delivered > 0,
                 using: &random)
-            note(reason)
+            note(reason, result.answer ?? "")
             var wait: Duration?
             if case .open(let until) = breaker.state { wait = until - now }
             setting.telemetry.emit(DeliveryRetrying(destination: name, reason: reason, wait: wait))
@@ -198,6 +211,8 @@ extension DeliveryWorker {
         if let unsavedSince { consider(unsavedSince + setting.policy.checkpointInterval) }
         if !desk.isEmpty {
             consider(desk.retryAt)
+        } else if let rateUntil, breaker.mayOffer(rateUntil) {
+            consider(rateUntil)
         } else if case .open(let until) = breaker.state {
             if window.hasWaiting {
                 consider(until)
@@ -218,9 +233,10 @@ extension DeliveryWorker {
 
     // MARK: Status
 
-    private func note(_ message: String) {
+    /// - Parameter answer: what the service said.
+    private func note(_ message: String, _ answer: String = "") {
         let time = setting.clock.wallClock()
-        ledger.update { $0.lastError = .init(message: message, at: time) }
+        ledger.update { $0.lastError = .init(message: message, answer: answer, at: time) }
     }
 
     private var state: DeliveryStatus.State {

@@ -63,7 +63,10 @@ package final class DeliveryWorker: @unchecked Sendable {
     var desk: DeadLetterDesk
     /// nil while the destination is not open.
     var intake: Intake?
-    var inFlight = 1
+    /// nil: no rate limit.
+    var gate: RateGate?
+    /// While the rate limit holds back what could go: until when.
+    var rateUntil: Instant?
     /// The cursor's position as it was last given to the store.
     var checkpointed: UInt64 = 0
     /// When the first position was settled that no checkpoint covers.

@@ -17,6 +17,14 @@ struct InFlightWindow {
         var answer: String
     }
 
+    /// When an event that is refused with "retry" again and again is given up.
+    struct RetryBound {
+        var giveUpAfter: Duration?
+        /// Of an event that was refused alone, or by an answer that speaks of each event; a batch
+        /// refused as a whole goes on in halves then.
+        var attempts: Int?
+    }
+
     /// What an outcome came to.
     struct Result: Sendable {
         /// The round of the breaker in which the batch was offered.
@@ -30,6 +38,8 @@ struct InFlightWindow {
         var retryAfter: Duration?
         /// Why the destination is to be held.
         var holdReason: String?
+        /// What the service said with the first of these reasons.
+        var answer: String?
     }
 
     fileprivate struct Entry {
@@ -73,6 +83,9 @@ struct InFlightWindow {
         nextID += 1
     }
 
+    /// Events that `offerFirst` would take; 0: none waits.
+    var nextCount: Int { entries.first { $0.offered == 0 }.map { min($0.unsettled, $0.limit) } ?? 0 }
+
     /// Takes the first batch that waits, or the next piece of it.
     mutating func offerFirst(round: UInt64) -> (id: UInt64, batch: OutboundBatch, isRetry: Bool)? {
         guard let index = entries.firstIndex(where: { $0.offered == 0 }) else { return nil }
@@ -91,12 +104,12 @@ struct InFlightWindow {
 
     /// Takes an outcome.
     /// - Parameters:
-    ///   - giveUpAfter: events that were refused with "retry" for this long are refused for good.
+    ///   - bound: when events that were refused with "retry" are refused for good.
     ///   - reuse: is given the buffers of a batch that is done; in place, because a second
     ///     reference to them would make the next write copy.
     /// - Returns: nil if there is no such offer (any more).
     mutating func settle(
-        _ id: UInt64, _ settlement: DeliveryClaim.Settlement, now: Instant, giveUpAfter: Duration?,
+        _ id: UInt64, _ settlement: DeliveryClaim.Settlement, now: Instant, bound: RetryBound = RetryBound(),
         reuse: (inout OutboundBatch) -> Void
     ) -> Result? {
         guard let index = entries.firstIndex(where: { $0.id == id }), entries[index].offered > 0 else { return nil }
@@ -109,7 +122,7 @@ struct InFlightWindow {
             reuse(&entry.batch)
             return result
         }
-        entries[index].settle(settlement, now: now, giveUpAfter: giveUpAfter, into: &result)
+        entries[index].settle(settlement, now: now, bound: bound, into: &result)
         if entries[index].unsettled == 0 {
             var entry = entries.remove(at: index)
             reuse(&entry.batch)
@@ -120,12 +133,15 @@ struct InFlightWindow {
 
 extension InFlightWindow.Entry {
     fileprivate mutating func settle(
-        _ settlement: DeliveryClaim.Settlement, now: Instant, giveUpAfter: Duration?,
+        _ settlement: DeliveryClaim.Settlement, now: Instant, bound: InFlightWindow.RetryBound,
         into result: inout InFlightWindow.Result
     ) {
         let indexes = remaining ?? Array(batch.events.indices)
         var again: [Int] = []
         var isTooLarge = false
+        // Perhaps one of them is at fault for all: each gets its chance in ever smaller company.
+        var isWhole = false
+        if case .all = settlement, offered > 1 { isWhole = true }
         let since = failingSince ?? now
 
         for (n, index) in indexes.prefix(offered).enumerated() {
@@ -140,27 +156,33 @@ extension InFlightWindow.Entry {
                 result.deliveredPosition = max(result.deliveredPosition, batch.events[index].position)
             case .rejected(let reason, let answer):
                 refuse(index, reason, answer, &result)
-            case .tooLarge(let reason):
+            case .tooLarge(let reason, let answer):
                 if offered == 1 {
-                    refuse(index, reason, "", &result)
+                    refuse(index, reason, answer, &result)
                 } else {
                     isTooLarge = true
                     batch.events[index].attempt &+= 1
                     again.append(index)
                 }
-            case .retry(let reason, let after):
-                if let giveUpAfter, now - since >= giveUpAfter {
-                    refuse(index, "given up after \(giveUpAfter): \(reason)", "", &result)
+            case .retry(let reason, let after, let answer):
+                batch.events[index].refusals &+= 1
+                if let giveUpAfter = bound.giveUpAfter, now - since >= giveUpAfter {
+                    refuse(index, "given up after \(giveUpAfter): \(reason)", answer, &result)
+                } else if let attempts = bound.attempts, batch.events[index].refusals >= attempts, !isWhole {
+                    refuse(index, "given up after \(batch.events[index].refusals) attempts: \(reason)", answer, &result)
                 } else {
+                    isTooLarge = isTooLarge || bound.attempts.map { batch.events[index].refusals >= $0 } ?? false
                     batch.events[index].attempt &+= 1
                     again.append(index)
                 }
                 result.retryReason = result.retryReason ?? reason
+                result.answer = result.answer ?? answer
                 if let after { result.retryAfter = max(after, result.retryAfter ?? .zero) }
-            case .hold(let reason):
+            case .hold(let reason, let answer):
                 batch.events[index].attempt &+= 1
                 again.append(index)
                 result.holdReason = result.holdReason ?? reason
+                result.answer = result.answer ?? answer
             }
         }
 

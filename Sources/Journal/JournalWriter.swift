@@ -184,7 +184,10 @@ final class JournalWriter: @unchecked Sendable {
         current?.end = buffer.marks[last - 1].header.endPosition
         current?.hasUnsynced = true
         mark = last
-        if !site.protections.contains(.publishAfterSync) { noteCommitted(); publish() }
+        if !site.protections.contains(.publishAfterSync), let current {
+            current.segment.publish(readable: current.offset, end: current.end)
+            ends.durable = current.end
+        }
         if !site.protections.contains(.acknowledgeAfterSync), let current { acknowledge(current.end) }
     }
 

@@ -27,8 +27,9 @@ final class Quarantine: Sendable {
     func report(_ gap: Gap, file: (any DiskFile)?) {
         let new = state.withLock { state in
             let isKnown = state.gaps.contains {
-                $0.path == gap.path && $0.bytes.lowerBound == gap.bytes.lowerBound
-                    && $0.positions.lowerBound == gap.positions.lowerBound
+                // One that has grown since is told again.
+                $0.path == gap.path && $0.positions.lowerBound <= gap.positions.lowerBound
+                    && $0.positions.upperBound >= gap.positions.upperBound
             }
             if isKnown { return false }
             state.count += 1

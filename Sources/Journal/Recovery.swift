@@ -103,17 +103,15 @@ struct Recovery {
 
     private func recoverLast(_ position: UInt64, _ result: inout Result) throws(SystemError) {
         let path = site.path(Segment.name(position))
-        // Past the page cache: what is read here once would cost more to keep than to read.
-        let file = try site.disk.openDirect(path, .readOnly)
+        let file = try site.disk.openDirect(path, .readWrite)
         let size = try file.size()
         let seed = site.seed(position)
         if let seal = try Seal.read(file, fileSize: size, seed) {
+            // It was written just before the end, perhaps, and may be in memory only, with what it seals.
             let scan = try SegmentScan(file, seed, first: position, limit: seal.validLength, following: nil)
-            try makeDurable(scan, path)
-            let segment = sealed(position, path, size, seal)
-            result.segments.append(segment)
-            // Written just before the end, perhaps, and in memory only.
-            if site.protections.contains(.rewriteTail) { write(seal, to: segment) }
+            try rewrite(scan.unsyncedFrom..<size, of: file)
+            try site.sync(file, .recoverySync)
+            result.segments.append(sealed(position, path, size, seal))
             result.next = max(seal.endPosition, known)
             if seal.endPosition < known {
                 let missing = seal.endPosition..<known
@@ -122,7 +120,9 @@ struct Recovery {
             return
         }
         let scan = try SegmentScan(file, seed, first: position, limit: size, following: nil)
-        try makeDurable(scan, path)
+        // What kill -9 left in the page cache must be on disk before anybody hears of it.
+        try rewrite(scan.unsyncedFrom..<scan.validLength, of: file)
+        try site.sync(file, .recoverySync)
         let durable = max(known, scan.durable)
         let gaps = scan.gaps(in: path, durable: durable) + scan.missingEnd(in: path, upTo: durable, fileSize: size)
         for gap in gaps { quarantine.report(gap, file: file) }
@@ -136,7 +136,7 @@ struct Recovery {
             site.telemetry.emit(JournalTornTail(path: path, length: scan.validLength))
             if scan.validLength == 0 {
                 // The next segment gets the same name and takes the place of this one.
-                setAside(file, torn)
+                setAside(file, torn, isOnly: result.segments.isEmpty)
                 return
             }
         }
@@ -156,21 +156,24 @@ struct Recovery {
         }
     }
 
-    /// What kill -9 left in the page cache must be on disk before anybody hears of it. What was not synced for sure
-    /// is written once more: a sync that failed before the kill has made the kernel call lost pages
-    /// clean, and no later sync would write them.
-    private func makeDurable(_ scan: SegmentScan, _ path: String) throws(SystemError) {
-        let file = try site.disk.open(path, .readWrite)
-        var offset = scan.unsyncedFrom
+    /// Writes once more what may be in memory only: a sync that failed before the kill has made the kernel call
+    /// lost pages clean, and no later sync would write them. Whole blocks, with the bytes that they have.
+    private func rewrite(_ range: Range<Int>, of file: any DiskFile) throws(SystemError) {
+        guard site.protections.contains(.rewriteTail), !range.isEmpty else { return }
+        var offset = range.lowerBound / AlignedMemory.alignment * AlignedMemory.alignment
         var piece: [UInt8] = []
-        while offset < scan.validLength, site.protections.contains(.rewriteTail) {
+        while offset < range.upperBound {
             piece.removeAll(keepingCapacity: true)
-            let got = try file.read(min(1 << 20, scan.validLength - offset), at: offset, appendingTo: &piece)
-            if got == 0 { break }
-            try file.write(piece.span, at: offset)
-            offset += got
+            let wanted = min(1 << 20, (range.upperBound - offset + AlignedMemory.alignment - 1) / AlignedMemory.alignment * AlignedMemory.alignment)
+            let got = try file.read(wanted, at: offset, appendingTo: &piece)
+            // In a file that was cut off, what is left of its last block is no journal's.
+            let whole = got / AlignedMemory.alignment * AlignedMemory.alignment
+            if whole == 0 { return }
+            let memory = AlignedMemory(count: whole)
+            memory.write(piece.span.extracting(first: whole), at: 0)
+            try file.write(memory.bytes, at: offset)
+            offset += whole
         }
-        try site.sync(file, .recoverySync)
     }
 
     private func sealed(_ position: UInt64, _ path: String, _ size: Int, _ seal: Seal) -> Segment {
@@ -180,12 +183,14 @@ struct Recovery {
     }
 
     /// Keeps what is in a segment of which nothing is whole.
-    private func setAside(_ file: any DiskFile, _ torn: Range<Int>) {
+    private func setAside(_ file: any DiskFile, _ torn: Range<Int>, isOnly: Bool) {
         do throws(SystemError) {
             do throws(SystemError) {
                 try quarantine.copy(torn, of: file)
             } catch {
-                // No room for a copy; the file itself needs none.
+                // No room for a copy; the file itself needs none. But a journal that has cursors and no segment
+                // would be refused at the next start.
+                if isOnly { throw error }
                 try quarantine.move(file.path)
             }
         } catch {
@@ -200,15 +205,9 @@ struct Recovery {
         // In a file that was cut off, the last bytes may be a batch's.
         let isFree = segment.fileSize == site.options.segmentSize || scan.tail?.upperBound ?? 0 <= offset
         guard offset >= scan.validLength, isFree else { return }
-        write(
-            Seal(
-                validLength: scan.validLength, endPosition: scan.end, durablePosition: durable,
-                earliest: scan.earliest, latest: scan.latest),
-            to: segment)
-    }
-
-    private func write(_ seal: Seal, to segment: Segment) {
-        let offset = segment.capacity
+        let seal = Seal(
+            validLength: scan.validLength, endPosition: scan.end, durablePosition: durable,
+            earliest: scan.earliest, latest: scan.latest)
         do throws(SystemError) {
             let file = try site.disk.open(segment.path, .readWrite)
             try file.write(seal.encoded(site.seed(segment), at: offset, now: site.clock.wallClock()).span, at: offset)

@@ -15,8 +15,6 @@ struct SegmentScan {
 
     /// Behind the last whole batch.
     private(set) var validLength = 0
-    /// In front of this, all was durable when the last whole batch was written, which says so.
-    private(set) var unsyncedFrom = 0
     /// The position after the last whole batch's last event.
     private(set) var end: UInt64
     /// The highest position below which a header here says that everything was durable.
@@ -24,6 +22,9 @@ struct SegmentScan {
     private(set) var earliest: Int64 = .max
     private(set) var latest: Int64 = .min
     private(set) var batches = 0
+    /// From here on, batches may have been written and not synced: the last ones say that all below was durable.
+    var unsyncedFrom: Int { unsynced.first?.offset ?? 0 }
+    private var unsynced: [(position: UInt64, offset: Int)] = []
     /// Positions that the whole batches take.
     private(set) var events: UInt64 = 0
     private(set) var holes: [Hole] = []
@@ -40,8 +41,6 @@ struct SegmentScan {
     ) throws(SystemError) {
         end = first
         var bad: Range<Int>?
-        /// Whole batches from the one on that holds the durable end: as many as one commit had, or one interval.
-        var unsynced: [(position: UInt64, offset: Int)] = []
         var walker = SegmentWalker(file, seed: seed, limit: limit, verifying: true)
         walk: while true {
             switch try walker.next() {
@@ -55,10 +54,6 @@ struct SegmentScan {
                 let behind = offset + header.totalSize
                 if intact {
                     note(header, at: offset, behind: bad)
-                    unsynced.append((header.firstPosition, offset))
-                    if let index = unsynced.lastIndex(where: { $0.position <= header.durablePosition }) {
-                        unsynced.removeFirst(index)
-                    }
                     bad = nil
                 } else {
                     bad = (bad?.lowerBound ?? offset)..<behind
@@ -68,7 +63,6 @@ struct SegmentScan {
             }
         }
         tail = bad
-        unsyncedFrom = unsynced.first?.offset ?? 0
     }
 
     private mutating func note(_ header: BatchHeader, at offset: Int, behind bad: Range<Int>?) {
@@ -78,6 +72,8 @@ struct SegmentScan {
                     positions: end..<header.firstPosition, bytes: (bad?.lowerBound ?? offset)..<offset, after: lastTime,
                     before: header.receivedAt))
         }
+        unsynced.append((header.firstPosition, offset))
+        if let index = unsynced.lastIndex(where: { $0.position <= header.durablePosition }) { unsynced.removeFirst(index) }
         validLength = offset + header.totalSize
         end = header.endPosition
         earliest = min(earliest, header.receivedAt)

@@ -253,4 +253,14 @@ struct DeliveryWorkerTests {
         bench.run(for: .seconds(30))
         #expect(bench.worker.status.delivered == 100)
     }
+
+    @Test func damageBehindTheLastEventIsPassedOver() {
+        let bench = Bench()
+        bench.log.append(5)
+        bench.log.state.withLock { $0.missing = 3..<5 }
+        bench.run(for: .seconds(1))
+        bench.run(for: .seconds(3))
+        #expect(bench.cursors.position == 5)
+        #expect(bench.worker.status.positionSettled == 5)
+    }
 }

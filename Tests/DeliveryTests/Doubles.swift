@@ -82,7 +82,7 @@ final class FakeLog: EventLog {
                 next += 1
             }
             batch.next = next
-            return true
+            return !batch.events.isEmpty
         }
     }
 }

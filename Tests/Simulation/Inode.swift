@@ -37,7 +37,7 @@ final class Inode {
         let limit = current.count - 128
         var end = min(offset + bytes.count, limit)
         while end > offset, bytes[end - offset - 1] == 0 { end -= 1 }
-        writtenEnd = max(writtenEnd, end)
+        if end > offset { writtenEnd = max(writtenEnd, end) }
     }
 
     func resize(to size: Int) {

@@ -12,13 +12,14 @@ final class OpenSSLServer {
         var description: String
     }
 
-    /// Writes a certificate for 127.0.0.1 that signs itself, `cert.pem`, and its key, `key.pem`.
-    static func makeCertificate(in directory: String) throws {
+    /// Writes a certificate that signs itself, `cert.pem`, and its key, `key.pem`.
+    /// - Parameter names: what it is for.
+    static func makeCertificate(in directory: String, for names: String = "IP:127.0.0.1") throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
         process.arguments = [
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-            "-subj", "/CN=receiver", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", directory + "/key.pem",
+            "-subj", "/CN=receiver", "-addext", "subjectAltName=\(names)", "-keyout", directory + "/key.pem",
             "-out", directory + "/cert.pem",
         ]
         process.standardError = FileHandle.nullDevice
