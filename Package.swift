@@ -94,7 +94,7 @@ let package = Package(
         .executableTarget(
             name: "PenstockCommand",
             dependencies: [
-                "Configuration", "Daemon", "Control", "Destinations", "Events", "Explanation", "Journal", "Platform",
+                "Configuration", "Daemon", "Control", "Destinations", "Events", "Explanation", "Journal", "Platform", "Routing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
