@@ -63,7 +63,7 @@ package enum ConfigurationSchema {
         case .variants(let variants): return self.variants(variants)
         case .map(let value): return SchemaShapes.map(self.shape(value), orNothing: true)
         case .list(let item): return SchemaShapes.list(self.shape(item), orNothing: true)
-        case .either(let a, let b): return .object([.init("anyOf", .list([self.shape(a), self.shape(b)]))])
+        case .either(let shapes): return .object([.init("anyOf", .list(shapes.map(self.shape)))])
         case .transform: return .object([.init("$ref", .string("#/$defs/transform"))])
         case .mapping: return .object([.init("$ref", .string("#/$defs/mapping"))])
         case .anything: return .object([])

@@ -3,7 +3,9 @@ import Configuration
 import Events
 import Explanation
 import Glibc
+import Journal
 import Platform
+import Routing
 
 struct Explain: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -26,14 +28,61 @@ struct Explain: ParsableCommand {
     @Option(name: .customLong("destination"), help: "Tell of this destination only; may be repeated.")
     var destinations: [String] = []
 
+    @Option(name: .customLong("from-journal"), help: "Take the event at this position of the journal, which is only read.")
+    var position: UInt64?
+
+    @Option(name: .customLong("where"), help: "Take the newest event in the journal that this filter (FQL) lets through.")
+    var filter: String?
+
     @Flag(help: "Print a line of JSON for each event.")
     var json = false
 
     @Argument(help: "A file of events, or - for stdin: one a line, or spread over several.")
     var events = "-"
 
+    func validate() throws {
+        if position != nil, filter != nil { throw ValidationError("--from-journal names one event, --where looks for one: give one of the two") }
+    }
+
     func run() throws {
-        let explainer = try makeExplainer()
+        let configuration = try loadConfiguration()
+        if position == nil, filter == nil {
+            try explainInput(configuration)
+        } else {
+            try explainStored(configuration)
+        }
+    }
+
+    /// An event that the journal holds: it was accepted and scrubbed when it came.
+    private func explainStored(_ configuration: Configuration) throws {
+        do {
+            let stored = try StoredEvents(directory: configuration.journal.directory, disk: SystemDisk())
+            let batch: EventBatch?
+            if let filter {
+                let matcher = FilterMatcher(try parse(filter))
+                batch = try stored.last { event, batch in matcher.matches(batch.json(of: event), event.index) }
+            } else {
+                batch = try stored.event(at: position ?? 0)
+            }
+            guard let batch, let event = batch.events.first else {
+                throw failure(position.map { "there is no event at position \($0) in" } ?? "no event matches in", configuration.journal.directory)
+            }
+            show(makeExplainer(configuration, journal: stored.journal).explain(event, of: batch))
+        } catch let error as JournalError {
+            throw failure("\(error)")
+        }
+    }
+
+    private func parse(_ filter: String) throws -> Filter {
+        do throws(FilterError) {
+            return try Filter(parsing: filter)
+        } catch {
+            throw failure("--where: \(error)")
+        }
+    }
+
+    private func explainInput(_ configuration: Configuration) throws {
+        let explainer = makeExplainer(configuration)
         var isRefused = false
         let now = SystemClock().wallClock()
         let texts = EventInput.split(try input())
@@ -55,7 +104,11 @@ struct Explain: ParsableCommand {
         }
     }
 
-    private func makeExplainer() throws -> EventExplainer {
+    private func makeExplainer(_ configuration: Configuration, journal: [UInt8] = EventExplainer.noJournal) -> EventExplainer {
+        EventExplainer(configuration, source: source, only: destinations, host: HostName.current, journal: journal)
+    }
+
+    private func loadConfiguration() throws -> Configuration {
         let loaded = ConfigurationLoader.withStandIns().load(file: file)
         for error in loaded.errors { printError(error.description) }
         guard let configuration = loaded.configuration else { throw ExitCode(2) }
@@ -65,7 +118,7 @@ struct Explain: ParsableCommand {
         if let source, !configuration.sources.contains(where: { $0.name == source }) {
             throw failure("there is no source \"\(source)\" in \(file)")
         }
-        return EventExplainer(configuration, source: source, only: destinations)
+        return configuration
     }
 
     private func input() throws -> [UInt8] {
@@ -87,8 +140,8 @@ struct Explain: ParsableCommand {
     private static let maximumInput = 64 << 20
 
     /// Ends the command with exit status 2.
-    private func failure(_ text: String) -> ExitCode {
-        printError(text)
+    private func failure(_ words: String...) -> ExitCode {
+        printError(words.joined(separator: " "))
         return ExitCode(2)
     }
 }

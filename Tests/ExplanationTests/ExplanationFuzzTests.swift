@@ -122,7 +122,7 @@ struct ExplanationFuzzTests {
                         #expect(ways.contains { $0.taker != nil }, "\(yaml)\n\(event)")
                         if destination.destination.mapping == nil { expectSame(destination, yaml, event) }
                     case .filtered(reason: "no_route"): #expect(ways.allSatisfy { $0.taker == nil }, "\(yaml)\n\(event)")
-                    case .filtered(reason: "integrations"): #expect(ways.contains(where: \.isForbidden))
+                    case .filtered(reason: "integrations"): #expect(ways.contains { $0.isForbidden })
                     case .filtered(reason: "mapping"): #expect(destination.destination.mapping != nil)
                     case .filtered:
                         #expect(ways.allSatisfy { $0.results.isEmpty }, "\(yaml)\n\(event)")

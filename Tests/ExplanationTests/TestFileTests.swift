@@ -201,7 +201,70 @@ struct TestFileTests {
             """
         let found = TestFileResult.load(text: text, named: "t.yaml")
         #expect(found.file == nil)
-        #expect(found.diagnostics.map(\.description).joined(separator: "\n") == "")
+        #expect(
+            found.diagnostics.map(\.description).joined(separator: "\n") == """
+                t.yaml:1:6: error: "yesterday" is not a time
+                now: yesterday
+                     ^~~~~~~~~
+                hint: a time is written 2026-01-31T08:00:00Z
+                t.yaml:2:1: error: unknown key "test" in a test file
+                test: []
+                ^~~~
+                hint: did you mean "tests"?
+                t.yaml:4:5: error: test "a" has no event
+                  - name: a
+                    ^
+                hint: add event: { type: track, … }
+                t.yaml:5:5: error: unknown key "evnt" in test "a"
+                    evnt: { type: page }
+                    ^~~~
+                hint: did you mean "event"?
+                t.yaml:6:24: error: "archive" has to be nothing, or a map
+                    expect: { archive: nothin, b: { events: {}, evnets: 1, match: some } }
+                                       ^~~~~~
+                hint: write nothing, or { event: { … } }
+                t.yaml:6:45: error: "events" has to be a list of events, not a map
+                    expect: { archive: nothin, b: { events: {}, evnets: 1, match: some } }
+                                                            ^
+                t.yaml:6:49: error: unknown key "evnets" in what "b" gets
+                    expect: { archive: nothin, b: { events: {}, evnets: 1, match: some } }
+                                                                ^~~~~~
+                hint: did you mean "events"?
+                t.yaml:6:67: error: "match" has to be one of subset, whole
+                    expect: { archive: nothin, b: { events: {}, evnets: 1, match: some } }
+                                                                                  ^~~~
+                t.yaml:7:5: error: test "test 2" expects nothing
+                  - event: { type: page }
+                    ^
+                hint: add expect: { DESTINATION: … }, or refused: REASON
+                t.yaml:8:27: error: "refused" has to be one of invalid_json, invalid_utf8, too_large, too_deep, not_an_object, no_user_anon_id, id_not_string, unknown_type, event_not_defined, event_not_string, group_id_not_defined, properties_not_object, traits_not_object, context_not_object, name_not_string, invalid_timestamp, empty_batch, rate_limited, not_allowed, journal_full, unplanned, schema_violation
+                  - { event: {}, refused: too_big }
+                                          ^~~~~~~
+                t.yaml:9:18: error: event and events at once
+                  - { event: {}, events: [], expect: { a: { event: {}, dropped_by: no_rute, absent: [a..b] } } }
+                                 ^~~~~~
+                hint: write all of them below events
+                t.yaml:9:56: error: event and dropped_by at once
+                  - { event: {}, events: [], expect: { a: { event: {}, dropped_by: no_rute, absent: [a..b] } } }
+                                                                       ^~~~~~~~~~
+                hint: it either gets something or it does not
+                t.yaml:9:68: error: "dropped_by" has to be one of no_route, integrations, where, mapping, keep, drop, rename, set, copy, move, to_string, to_number, hash, mask, redact, sample, throttle, dedupe, name_case, rename_events, flatten, enrich, timed, session, lua
+                  - { event: {}, events: [], expect: { a: { event: {}, dropped_by: no_rute, absent: [a..b] } } }
+                                                                                   ^~~~~~~
+                hint: did you mean "no_route"?
+                t.yaml:9:88: error: a field name was expected here, found .
+                …vent: {}, events: [], expect: { a: { event: {}, dropped_by: no_rute, absent: [a..b] } } }
+                                                                                                 ^
+                hint: a dot stands between two names; one that belongs to a name is written \\.
+                t.yaml:10:14: error: a secret is not allowed here
+                  - { event: !secret x, refused: too_large, expect: { a: nothing } }
+                             ^~~~~~~~~
+                hint: secrets are allowed in URLs, in header values, in mappings and in a plugin's settings
+                t.yaml:10:25: error: refused and expect at once
+                  - { event: !secret x, refused: too_large, expect: { a: nothing } }
+                                        ^~~~~~~
+                hint: what is refused reaches no destination
+                """)
     }
 
     @Test("Names that the configuration does not have are told at their places")
@@ -252,7 +315,7 @@ struct TestFileTests {
                 <testsuites name="penstock" tests="2" failures="1">
                   <testsuite name="t.yaml" tests="2" failures="1" errors="0" time="0.025">
                     <testcase name="a &lt;b&gt; &amp; &quot;c&quot;" classname="t.yaml" file="t.yaml" line="2" time="0.012">
-                      <failure message="archive: expected nothing, but it gets an event">✓ archive · route route 1&#10;
+                      <failure message="archive: expected nothing, but it gets an event">✓ archive · route 1&#10;
                 """), "\(xml)")
         #expect(
             xml.hasSuffix(

@@ -30,7 +30,9 @@ enum FilterTracer {
             } else {
                 let program = FilterCompiler.compile(value: operand, &table)
                 var evaluation = FilterEvaluation(program, EventView(json: json, index: index, fields: EventFields(table)))
-                value = evaluation.result(program.root).jsonValue.json
+                var text: [UInt8] = []
+                evaluation.result(program.root).jsonValue.append(to: &text)
+                value = String(decoding: text, as: UTF8.self)
             }
             values.append(FilterTrace.Field(text: operand.description, json: value))
         }

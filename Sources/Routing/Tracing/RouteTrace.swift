@@ -65,6 +65,11 @@ package struct FilterTrace: Sendable, Equatable {
         package var text: String
         /// nil: missing.
         package var json: String?
+
+        package init(text: String, json: String?) {
+            self.text = text
+            self.json = json
+        }
     }
 
     /// The smallest parts that made it say what it says: why it is false, or true.
