@@ -31,6 +31,8 @@ packages := git ca-certificates binutils g++ libc6-dev pkg-config patchelf \
 # To test and to show: HTTP servers (nginx runs on free ports, its own service is not
 # needed) and clients, what the plugin wrote, a systemd of the tests' own.
 packages += python3 nginx-light curl openssl sqlite3 tzdata systemd dbus libnss-systemd util-linux mount bsdutils
+# To hold the configuration's JSON Schema against configurations.
+packages += python3-jsonschema python3-yaml
 # To crash it: filesystems whose power is cut, system calls that fail.
 packages += xfsprogs e2fsprogs strace
 
@@ -110,7 +112,7 @@ install: build install-files
 
 install-files:
 	@echo '==> installing to $(DESTDIR)$(PREFIX)'
-	@install -d '$(DESTDIR)$(PREFIX)'/{bin,include,lib/penstock/plugins}
+	@install -d '$(DESTDIR)$(PREFIX)'/{bin,include,lib/penstock/plugins,share/penstock}
 	@install -d '$(DESTDIR)$(PREFIX)'/lib/{systemd/system,sysusers.d,tmpfiles.d}
 	@install -m 755 $(binaries)/penstockd $(binaries)/penstock '$(DESTDIR)$(PREFIX)/bin/'
 	@install -m 644 $(addprefix $(binaries)/,$(plugins)) '$(DESTDIR)$(PREFIX)/lib/penstock/plugins/'
@@ -119,6 +121,7 @@ install-files:
 		| xargs -r install -m 644 -t '$(DESTDIR)$(PREFIX)/lib/penstock/'
 	@patchelf --set-rpath '$$ORIGIN/../lib/penstock' '$(DESTDIR)$(PREFIX)'/bin/{penstockd,penstock}
 	@patchelf --set-rpath '$$ORIGIN/..' $(patsubst %,'$(DESTDIR)$(PREFIX)/lib/penstock/plugins/%',$(plugins))
+	@$(binaries)/penstock check --schema | install -m 644 /dev/stdin '$(DESTDIR)$(PREFIX)/share/penstock/penstock.schema.json'
 	@install -m 644 Sources/CPenstockPlugin/include/penstock_plugin.h '$(DESTDIR)$(PREFIX)/include/'
 	@for unit in systemd/*.service systemd/*.socket; do \
 		sed 's#@PREFIX@#$(PREFIX)#g' "$$unit" \

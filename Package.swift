@@ -80,6 +80,10 @@ let package = Package(
             "Telemetry", "Events", "Platform", "Journal", "Ingest", "Routing", "Delivery", "Destinations",
             "Configuration", "Control", "Seams",
         ]),
+        // What a configuration does with an event, told instead of done: `penstock explain`, `penstock test`.
+        room("Explanation", [
+            "Events", "Platform", "Journal", "Routing", "Delivery", "Destinations", "Configuration", "Daemon",
+        ]),
 
         // The programs.
         .executableTarget(
@@ -90,7 +94,7 @@ let package = Package(
         .executableTarget(
             name: "PenstockCommand",
             dependencies: [
-                "Daemon", "Control", "Destinations", "Events", "Journal", "Platform",
+                "Configuration", "Daemon", "Control", "Destinations", "Events", "Explanation", "Journal", "Platform", "Routing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
@@ -134,6 +138,9 @@ let package = Package(
                 "Destinations", "Delivery", "Events", "Platform", "Telemetry", "CZlib", "CZstd", "CSQLite", "CPenstockPlugin", "TestSupport",
             ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing"]),
+        tests(
+            "ExplanationTests",
+            ["Explanation", "Configuration", "Daemon", "Events", "Routing", "Destinations", "Delivery", "Journal", "Platform"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
         tests(
             "DaemonTests",

@@ -46,6 +46,9 @@ package struct Configuration: Sendable {
         package var maximumUnreadAnswers: Int = 256 << 10
         /// For every event, before it is stored.
         package var scrub: [Rules.Step] = []
+
+        /// A nameless one with the limits that a source has if nothing is said.
+        package static let usual = Source(name: "", socket: "")
     }
 
     package struct Peers: Sendable, Equatable {

@@ -26,6 +26,8 @@ package struct ConfigurationLoader: Sendable {
     /// look for is a warning, and empty in the configuration.
     package var missingSecretsAreWarnings: Bool
     package var accounts: KnownAccounts
+    /// Given a secret's name, says what stands in its place; no secret is read then. nil: they are.
+    package var secretStandIn: (@Sendable (String) -> String)?
 
     package init(
         pluginDirectories: [String] = installedPlugins,
@@ -75,7 +77,7 @@ package struct ConfigurationLoader: Sendable {
             draft: draft, isComplete: isComplete,
             secrets: SecretStore(
                 credentials: credentialsDirectory, directory: draft.secretsDirectory,
-                missingIsWarning: missingSecretsAreWarnings, diagnostics),
+                missingIsWarning: missingSecretsAreWarnings, standIn: secretStandIn, diagnostics),
             accounts: accounts, diagnostics: diagnostics)
         let configuration = builder.build(at: first)
         return LoadResult(
@@ -84,7 +86,7 @@ package struct ConfigurationLoader: Sendable {
     }
 
     /// Readers of errors work from the top of a file to its end.
-    private static func ordered(_ list: [Diagnostic], by paths: [String]) -> [Diagnostic] {
+    static func ordered(_ list: [Diagnostic], by paths: [String]) -> [Diagnostic] {
         func key(_ diagnostic: Diagnostic) -> (Int, Int, Int) {
             (paths.firstIndex(of: diagnostic.place.file) ?? -1, diagnostic.place.line, diagnostic.place.column)
         }

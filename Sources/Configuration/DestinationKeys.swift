@@ -93,9 +93,6 @@ extension Section where Target == DestinationDraft {
 
     static func destination(_ kind: DestinationKind) -> Section { Section((own[kind] ?? []) + common) }
 
-    /// All keys, for describing; a destination has those of one kind.
-    static let anyDestination = Section(DestinationKind.allCases.flatMap { own[$0] ?? [] } + common)
-
     /// For one that does not say what it is.
     static let kindless = Section(common)
 
@@ -112,7 +109,15 @@ extension Section where Target == DestinationDraft {
 
 extension Kind where Value == [Located<DestinationDraft>] {
     static var destinations: Kind {
-        .named("destination", DestinationDraft(), keys: .anyDestination) { node in
+        var kind = readDestinations
+        kind.type = .map(
+            of: .variants(
+                DestinationKind.allCases.map { ($0.rawValue, Section.destination($0).describe(DestinationDraft())) }))
+        return kind
+    }
+
+    private static var readDestinations: Kind {
+        .named("destination", DestinationDraft(), keys: .kindless) { node in
             let keys = (node.entries ?? []).map(\.key)
             // Of several kinds, which is an error of its own, the first decides about the rest.
             let kind = keys.lazy.compactMap(DestinationKind.init(rawValue:)).first

@@ -26,6 +26,8 @@ package indirect enum FieldShape: Sendable {
     case mode
     case choice([String])
     case section([FieldDescription])
+    /// One of several sections; the key that each is named for says which.
+    case variants([(key: String, fields: [FieldDescription])])
     /// Names of the user's, each with a value of this type.
     case map(of: FieldShape)
     case list(of: FieldShape)
@@ -33,6 +35,8 @@ package indirect enum FieldShape: Sendable {
     case either([FieldShape])
     /// A map with one of these keys, and perhaps `where`.
     case transform([FieldDescription])
+    /// What Routing's `Directive`s make up.
+    case mapping
     case anything
     /// Of a key that this version refuses.
     case unsupported
@@ -64,7 +68,7 @@ extension FieldShape {
     }
 
     /// Every transform that there is.
-    static var anyTransform: FieldShape { .transform(TransformCatalogue.all.map(FieldDescription.init)) }
+    package static var anyTransform: FieldShape { .transform(TransformCatalogue.all.map(FieldDescription.init)) }
 }
 
 extension FieldDescription {

@@ -9,7 +9,7 @@ struct MappingDraft: Sendable {
 
 extension Kind where Value == MappingDraft {
     static var mapping: Kind {
-        Kind(.anything) { node, key, diagnostics in
+        Kind(.mapping) { node, key, diagnostics in
             guard !node.isNull else {
                 diagnostics.error(
                     at: node.place, "\(quoted(key)) has no value", hint: "write \(key): { name: $.event }, or remove the key")

@@ -1,6 +1,6 @@
 /// Numbers with a unit, as they are written in the configuration: `200ms`, `32KiB`, `"0660"`.
 /// Pure functions of text; nil is "not one of those", and never a trap.
-enum Quantity {
+package enum Quantity {
     static let durationHint = "a duration is a whole number and a unit: 200ms 5s 10m 24h 7d"
     static let sizeHint = "a size is a number of bytes, or one with a unit: 4096 32KiB 1MiB 20GiB"
 
@@ -51,7 +51,7 @@ enum Quantity {
     }
 
     /// The shortest way to write it.
-    static func text(_ duration: Duration) -> String {
+    package static func text(_ duration: Duration) -> String {
         let milliseconds = milliseconds(duration)
         let units: [(String, Int64)] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)]
         for (unit, size) in units
@@ -61,7 +61,7 @@ enum Quantity {
         return milliseconds == 0 ? "0s" : "\(milliseconds)ms"
     }
 
-    static func text(_ size: Int) -> String {
+    package static func text(_ size: Int) -> String {
         for (unit, shift) in [("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)]
         where size != 0 && size.isMultiple(of: 1 << shift) {
             return "\(size >> shift)\(unit)"

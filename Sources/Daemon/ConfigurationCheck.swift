@@ -56,7 +56,7 @@ package enum ConfigurationCheck {
 
 extension KnownAccounts {
     /// The machine's users and groups.
-    static let system = KnownAccounts(
+    package static let system = KnownAccounts(
         hasUser: { name in ((try? Accounts.userID(named: name)) ?? nil) != nil },
         hasGroup: { name in ((try? Accounts.groupID(named: name)) ?? nil) != nil })
 }

@@ -4,6 +4,7 @@ import Delivery
 import Destinations
 import Ingest
 import Journal
+import Routing
 import Telemetry
 
 // The configuration's values as the rooms want them. The rooms do not know the configuration, so
@@ -55,8 +56,35 @@ extension DeliveryPolicy {
     }
 }
 
+extension Configuration {
+    /// The routes that lead to a destination, in order.
+    package func routes(to destination: Destination) -> [DestinationRouter.Route] {
+        routes.filter { $0.to.contains(destination.name) }
+            .map { DestinationRouter.Route(name: $0.name, filter: $0.filter, transforms: $0.transforms) }
+    }
+}
+
+extension DestinationRouter {
+    /// What decides about a destination's events.
+    /// - Parameters:
+    ///   - host: the name of this machine.
+    ///   - journal: the 16 bytes that identify the journal.
+    package convenience init(
+        _ destination: Configuration.Destination, in configuration: Configuration, host: String, journal: [UInt8]
+    ) {
+        self.init(
+            name: destination.name, pipeline: configuration.pipeline.map(\.transform),
+            routes: configuration.routes(to: destination), filter: destination.filter,
+            transforms: destination.transforms,
+            mapping: destination.mapping.map {
+                MappingSetting($0.mapping, limit: destination.maximumEventSize, secret: $0.secret)
+            },
+            host: host, journal: journal)
+    }
+}
+
 extension FileDestinationOptions {
-    init(_ file: Configuration.File) {
+    package init(_ file: Configuration.File) {
         let compression: Compression =
             switch file.compression {
             case .none: .none

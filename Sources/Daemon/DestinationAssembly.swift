@@ -77,16 +77,7 @@ struct DestinationAssembly {
     ) -> RunningDestination {
         let deadLetters = prepared.deadLetters
         deadLetters.setLimit(destination.deadLetters)
-        let routes = configuration.routes.filter { $0.to.contains(destination.name) }
-        let router = DestinationRouter(
-            name: destination.name, pipeline: configuration.pipeline.map(\.transform),
-            routes: routes.map { DestinationRouter.Route(name: $0.name, filter: $0.filter, transforms: $0.transforms) },
-            filter: destination.filter, transforms: destination.transforms,
-            mapping: destination.mapping.map {
-                MappingSetting($0.mapping, limit: destination.maximumEventSize, secret: $0.secret)
-            },
-            host: HostName.current,
-            journal: journal.uuid.bytes)
+        let router = DestinationRouter(destination, in: configuration, host: HostName.current, journal: journal.uuid.bytes)
         let setting = DeliveryWorker.Setting(
             name: destination.name, policy: DeliveryPolicy(destination, cursorInterval: configuration.journal.cursorInterval),
             log: JournalLog(journal: journal), cursors: JournalCursors(journal: journal, owner: destination.kind.owner), clock: clock,

@@ -6,7 +6,7 @@ import Destinations
 
 extension HTTPOptions {
     /// - Parameter inFlight: how many requests may be under way.
-    init(_ http: Configuration.HTTP, inFlight: ClosedRange<Int>) {
+    package init(_ http: Configuration.HTTP, inFlight: ClosedRange<Int>) {
         self.init(url: http.url, version: Daemon.version)
         method =
             switch http.method {

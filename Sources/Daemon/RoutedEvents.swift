@@ -4,18 +4,17 @@ import Routing
 
 /// Routing as Delivery asks for it: the router's output, framed as a batch of a destination's.
 /// The worker's thread only.
-final class RoutedEvents: EventRouter {
+package final class RoutedEvents: EventRouter {
     private let router: DestinationRouter
-
     private let marksUsers: Bool
 
     /// - Parameter marksUsers: say of each event whose it is.
-    init(_ router: DestinationRouter, marksUsers: Bool) {
+    package init(_ router: DestinationRouter, marksUsers: Bool = false) {
         self.router = router
         self.marksUsers = marksUsers
     }
 
-    func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> Delivery.RouteVerdict {
+    package func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> Delivery.RouteVerdict {
         let (start, first) = (output.payload.count, output.events.count)
         let verdict = self.verdict(on: event, of: batch, into: &output, from: start)
         if marksUsers, output.events.count > first {

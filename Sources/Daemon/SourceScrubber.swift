@@ -4,16 +4,16 @@ import Ingest
 import Routing
 
 /// Routing's transforms as Ingest asks for them. One event loop only.
-final class SourceScrubber: EventScrubber {
+package final class SourceScrubber: EventScrubber {
     private let scrubber: Scrubber
 
     /// Nil: the source stores events as they come.
-    init?(_ source: Configuration.Source) {
+    package init?(_ source: Configuration.Source) {
         guard !source.scrub.isEmpty else { return nil }
         scrubber = Scrubber(source.scrub.map(\.transform))
     }
 
-    func scrub(_ json: Span<UInt8>, _ index: EventIndex, into output: inout [UInt8]) -> String? {
+    package func scrub(_ json: Span<UInt8>, _ index: EventIndex, into output: inout [UInt8]) -> String? {
         switch scrubber.scrub(json, index, into: &output) {
         case .written: nil
         case .rejected(let reason): reason

@@ -1,15 +1,29 @@
 import ArgumentParser
 import Daemon
+import Explanation
 
 struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Validate the configuration, secrets and plugins included.",
-        discussion: "Changes nothing and touches no live socket. Exit status: 0 valid, 1 not.")
+        discussion: """
+            Changes nothing and touches no live socket. Exit status: 0 valid, 1 not.
+
+            With --schema it prints the configuration's JSON Schema instead, for editors: a first line \
+            "# yaml-language-server: $schema=/usr/share/penstock/penstock.schema.json" has them complete \
+            and explain keys.
+            """)
 
     @Option(name: .customLong("config"), help: "The configuration; conf.d beside it is read, too.")
     var file = Locations.configuration
 
+    @Flag(help: "Print the JSON Schema of a configuration, and check nothing.")
+    var schema = false
+
     func run() throws {
+        if schema {
+            print(ConfigurationSchema.text, terminator: "")
+            return
+        }
         let (findings, summary) = ConfigurationCheck.run(file: file, pluginDirectories: Installation.pluginDirectories)
         for finding in findings { printError(finding.text) }
         guard let summary else {

@@ -103,6 +103,13 @@ package final class FileDestination: Destination {
         _ = try PathTemplate(options.path, timezone: options.timezone)
     }
 
+    /// The path of the file that an event received at this time goes to.
+    /// - Parameter time: nanoseconds since 1970-01-01 UTC.
+    package static func path(at time: Int64, _ options: FileDestinationOptions) throws -> String {
+        var template = try PathTemplate(options.path, timezone: options.timezone)
+        return try template.filled(at: time).path
+    }
+
     /// One batch at a time: the recorded position is that of the file's end.
     package var limits: DestinationLimits { DestinationLimits(maximumInFlight: 1) }
 

@@ -19,7 +19,7 @@ final class HTTPDelivery {
         self.batch = batch
         self.format = format
         self.claim = consume claim
-        settlements = Array(repeating: nil, count: format == .single ? batch.events.count : 1)
+        settlements = Array(repeating: nil, count: batch.requests(format))
     }
 
     /// The next request to send, nil: no more. Each must be told of with `finish`.
@@ -30,24 +30,7 @@ final class HTTPDelivery {
         return next
     }
 
-    func body(of request: Int) -> [UInt8] {
-        switch format {
-        case .ndjson: batch.payload
-        case .array: arrayBody
-        case .single: Array(batch.payload[batch.events[request].payload])
-        }
-    }
-
-    /// The payload, with a comma for each line feed between two events.
-    private var arrayBody: [UInt8] {
-        var body: [UInt8] = []
-        body.reserveCapacity(batch.payload.count + 1)
-        body.append(UInt8(ascii: "["))
-        body += batch.payload
-        for event in batch.events { body[event.payload.upperBound + 1] = UInt8(ascii: ",") }
-        body[body.count - 1] = UInt8(ascii: "]")
-        return body
-    }
+    func body(of request: Int) -> [UInt8] { batch.body(of: request, format) }
 
     /// Events in each request.
     var eventsPerRequest: Int { format == .single ? 1 : batch.events.count }

@@ -94,6 +94,8 @@ struct HTTPRequest {
         ([value[...]] + value.split(separator: " ")).map { Array($0.utf8) }.filter { $0.count >= 8 }
     }
 
+    var userAgent: String { "penstock/\(options.version)" }
+
     /// A handle that needs nothing more than each request's body.
     /// - Parameter hop: where a redirect leads; nil: to the target itself.
     func makeHandle(following hop: HTTPRedirect.Hop? = nil) throws(CurlError) -> EasyHandle {
@@ -105,7 +107,7 @@ struct HTTPRequest {
         try easy.set(CURLOPT_POST, 1)
         if options.method != .POST { try easy.set(CURLOPT_CUSTOMREQUEST, options.method.rawValue) }
         try easy.set(CURLOPT_HTTPHEADER, isTrusted ? headerLines : plainHeaders)
-        try easy.set(CURLOPT_USERAGENT, "penstock/\(options.version)")
+        try easy.set(CURLOPT_USERAGENT, userAgent)
 
         try easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
         // HTTPRedirect does it, since libcurl would take most headers along to wherever it leads.

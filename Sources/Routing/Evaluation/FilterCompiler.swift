@@ -14,6 +14,13 @@ struct FilterCompiler {
         return compiler.program(root: root)
     }
 
+    /// A program whose root is a value, for `FilterEvaluation.result`.
+    static func compile(value expression: Expression, _ table: inout PathTable) -> FilterProgram {
+        var compiler = FilterCompiler()
+        let root = compiler.value(expression.folded, &table)
+        return compiler.program(root: root)
+    }
+
     /// For folding: the value of an expression without fields.
     fileprivate static func value(_ expression: Expression) -> Expression {
         var compiler = FilterCompiler()
@@ -156,7 +163,7 @@ struct FilterCompiler {
 
 extension Expression {
     /// A literal as JSON.
-    fileprivate var jsonValue: JSONValue {
+    var jsonValue: JSONValue {
         switch self {
         case .bool(let value): .bool(value)
         case .number(.integer(let value)): .integer(value)

@@ -13,19 +13,45 @@ enum FilterTracer {
         case .all(let operands), .any(let operands): trace.parts = operands.map { self.trace($0, json, index) }
         case .not(let operand): trace.parts = [self.trace(operand, json, index)]
         case .null, .bool, .number, .string, .list, .path, .compare, .isIn, .call:
-            trace.values = values(of: expression.paths, json)
+            trace.values = values(of: expression.operands(isWhole: true), json, index)
         }
         return trace
     }
 
-    private static func values(of paths: [FieldPath], _ json: Span<UInt8>) -> [FilterTrace.Field] {
-        var table = PathTable()
-        for path in paths { _ = table.index(of: path) }
-        let fields = EventFields(table)
-        return table.paths.enumerated().map { number, path in
-            let value = fields.value(number, in: json)
-            return FilterTrace.Field(
-                path: path.description, json: value.json.map { String(copying: json.extracting($0)) })
+    /// - Parameter operands: fields and functions.
+    private static func values(of operands: [Expression], _ json: Span<UInt8>, _ index: EventIndex) -> [FilterTrace.Field] {
+        var values: [FilterTrace.Field] = []
+        for operand in operands where !values.contains(where: { $0.text == operand.description }) {
+            var table = PathTable()
+            var value: String?
+            if case .path(let path) = operand {
+                let number = table.index(of: path)
+                value = EventFields(table).value(number, in: json).json.map { String(copying: json.extracting($0)) }
+            } else {
+                let program = FilterCompiler.compile(value: operand, &table)
+                var evaluation = FilterEvaluation(program, EventView(json: json, index: index, fields: EventFields(table)))
+                var text: [UInt8] = []
+                evaluation.result(program.root).jsonValue.append(to: &text)
+                value = String(decoding: text, as: UTF8.self)
+            }
+            values.append(FilterTrace.Field(text: operand.description, json: value))
+        }
+        return values
+    }
+}
+
+extension Expression {
+    /// Fields, and what functions make of them; not what a condition as a whole comes to.
+    fileprivate func operands(isWhole: Bool) -> [Expression] {
+        switch self {
+        case .null, .bool, .number, .string, .list: []
+        case .path: [self]
+        case .call(let function, let arguments):
+            arguments.flatMap { $0.operands(isWhole: false) } + (isWhole && function.result == .bool || !hasPath ? [] : [self])
+        case .compare(_, let left, let right), .isIn(let left, let right):
+            left.operands(isWhole: false) + right.operands(isWhole: false)
+        case .not(let operand): operand.operands(isWhole: isWhole)
+        case .all(let parts), .any(let parts): parts.flatMap { $0.operands(isWhole: false) }
         }
     }
 }

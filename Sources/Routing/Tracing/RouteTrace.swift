@@ -12,9 +12,11 @@ package struct RouteTrace: Sendable {
 
 /// The way of an event behind the pipeline.
 package struct EventTrace: Sendable {
+    /// As the routes see it: JSON.
+    package var event: String
     /// The routes that were asked, in order; the last one took the event, if any did.
     package var routes: [RouteAnswer] = []
-    package var isTaken: Bool { routes.last?.filter.isTrue ?? false }
+    package var taker: RouteAnswer? { routes.last.flatMap { $0.filter.isTrue ? $0 : nil } }
     /// The event's own `integrations` forbid the destination.
     package var isForbidden = false
     /// The route's transforms, the destination's filter and its transforms.
@@ -53,14 +55,21 @@ package struct FilterTrace: Sendable, Equatable {
     /// In the filter language.
     package var text: String
     package var isTrue: Bool
-    /// The fields that it looks at and their JSON; nil: missing. Of a part with parts, those have them.
+    /// The fields that it looks at, and what functions make of them. Of a part with parts, those have them.
     package var values: [Field] = []
     /// The operands of `and`, `or` and `!`.
     package var parts: [FilterTrace] = []
 
     package struct Field: Sendable, Equatable {
-        package var path: String
+        /// `properties.total`, `length(properties.items)`.
+        package var text: String
+        /// nil: missing.
         package var json: String?
+
+        package init(text: String, json: String?) {
+            self.text = text
+            self.json = json
+        }
     }
 
     /// The smallest parts that made it say what it says: why it is false, or true.

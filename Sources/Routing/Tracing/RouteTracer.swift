@@ -50,7 +50,7 @@ package final class RouteTracer {
     }
 
     private func explain(_ json: [UInt8], _ kind: EventKind, _ moment: EventMoment) -> EventTrace {
-        var trace = EventTrace()
+        var trace = EventTrace(event: String(decoding: json, as: UTF8.self))
         var taken: Int?
         for (number, route) in routes.enumerated() where taken == nil {
             let answer = FilterTracer.trace(route.filter.expression, json.span, index(json, kind))

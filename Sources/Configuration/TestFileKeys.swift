@@ -1,0 +1,276 @@
+import Events
+import Routing
+
+// The keys of a test file, declared as the configuration's own are.
+
+extension Section where Target == TestFile {
+    static let testFile = Section([
+        Field("now", \.now, .moment, "when events are received; every test of the file sees this time"),
+        Field("secrets", \.secrets, .standIns, "what stands in place of secrets, by their names"),
+        Field("tests", \.tests, .tests, required: true, "events in, and what is to come of them"),
+    ])
+}
+
+extension Section where Target == TestDraft {
+    static let test = Section([
+        Field("name", \.name, .word("text"), "what the test is called in reports"),
+        Field("now", \.now, .moment, default: "the file's", "when the events are received"),
+        Field("source", \.source, .named("a source"), default: "the first", "the source that the events come through"),
+        Field("event", \.event, .eventText, "the event, as a client would send it; a text is sent as it is"),
+        Field("events", \.events, .list(.eventText, "events"), "the same for several, in their order"),
+        Field(
+            "refused", \.refused, .word(of: RefusalReason.allCases.map(\.rawValue)),
+            "the events are not taken at all, for this reason"),
+        Field("expect", \.expectations, .expectations, "what destinations get, by their names"),
+        Field("others", \.others, .word(of: ["nothing", "anything"]), default: "anything", "what destinations get that are not named"),
+    ])
+}
+
+extension Section where Target == ExpectationDraft {
+    /// What keeps an event from a destination, other than its transforms.
+    private static let reasons = ["no_route", "integrations", "where", "mapping"]
+
+    static let expectation = Section([
+        Field("event", \.event, .jsonText, "the one event that it gets"),
+        Field("events", \.events, .list(.jsonText, "events"), "the events that it gets, in their order"),
+        Field("absent", \.absent, .list(.fieldPath, "paths"), "fields that none of the events has"),
+        Field("match", \.match, .choice, "whether what is not named may be there, too"),
+        Field("request", \.request, .request, "the one request that it is sent"),
+        Field("requests", \.requests, .list(.request, "requests"), "the requests that it is sent, in their order"),
+        Field("file", \.file, .word("a path"), "the file that the events are appended to"),
+        Field(
+            "dropped_by", \.droppedBy, .word(of: reasons + TransformCatalogue.all.map(\.name)),
+            "it gets nothing, for this reason: \(reasons.joined(separator: ", ")) or the name of a transform"),
+        Field("rejected", \.rejected, .word("text"), "the event becomes a dead letter, with a reason that holds this text"),
+    ])
+}
+
+extension Section where Target == ExpectedDelivery.Request {
+    static let request = Section([
+        Field("method", \.method, .word("a method"), "HTTP method"),
+        Field("url", \.url, .word("a URL"), "the whole URL"),
+        Field("headers", \.headers, .expectedHeaders, "headers; one without a value must not be there"),
+        Field("body", \.bodyText, .body, "JSON (of ndjson, a list of its lines), or a text, compared as it is"),
+    ])
+}
+
+/// A test while it is read.
+struct TestDraft: Sendable {
+    var name: String?
+    var now: Int64?
+    var source: ConfigurationTest.Named?
+    var event: String?
+    var events: [String]?
+    var refused: String?
+    var expectations: [ExpectedDelivery] = []
+    var others: String?
+}
+
+/// What is expected of one destination while it is read.
+struct ExpectationDraft: Sendable {
+    var event: String?
+    var events: [String]?
+    var absent: [FieldPath] = []
+    var match = ExpectedDelivery.Match.subset
+    var request: ExpectedDelivery.Request?
+    var requests: [ExpectedDelivery.Request]?
+    var file: String?
+    var droppedBy: String?
+    var rejected: String?
+}
+
+extension ExpectedDelivery.Request {
+    /// A body as it is read.
+    struct Body: Sendable {
+        var text: String
+        var isText: Bool
+    }
+
+    fileprivate var bodyText: Body? {
+        get { body.map { Body(text: $0, isText: bodyIsText) } }
+        set { (body, bodyIsText) = (newValue?.text, newValue?.isText ?? false) }
+    }
+}
+
+// MARK: Values
+
+extension Kind where Value == Int64 {
+    static var moment: Kind {
+        .text(
+            "a time", .text("a time"), hint: "a time is written 2026-01-31T08:00:00Z",
+            show: { Timestamp.format($0) }, convert: { Timestamp.parse($0) })
+    }
+}
+
+extension Kind where Value == [String: String] {
+    static var standIns: Kind {
+        Kind(.map(of: .text("a text"))) { node, key, diagnostics in
+            guard let entries = node.entries else {
+                diagnostics.error(
+                    at: node.place, "\(quoted(key)) has to be a map, not \(node.found)", hint: "write \(key): { name: text }")
+                return nil
+            }
+            var secrets: [String: String] = [:]
+            for entry in entries { secrets[entry.key] = plainText(entry.value, entry.key, "a text", diagnostics) }
+            return secrets
+        }
+    }
+}
+
+extension Kind where Value == ConfigurationTest.Named {
+    static func named(_ what: String) -> Kind {
+        Kind(.text(what)) { node, key, diagnostics in
+            plainText(node, key, what, diagnostics).map { .init(name: $0, place: node.place) }
+        }
+    }
+}
+
+extension Kind where Value == FieldPath {
+    static var fieldPath: Kind {
+        Kind(.text("the path of a field")) { node, key, diagnostics in
+            guard let text = plainText(node, key, "the path of a field", diagnostics) else { return nil }
+            do throws(FilterError) {
+                return try FieldPath(parsing: text)
+            } catch {
+                diagnostics.error(at: node.place(of: error), error.message, hint: error.hint)
+                return nil
+            }
+        }
+    }
+}
+
+extension Kind where Value == String {
+    /// An event of any kind: YAML becomes JSON, a text stays what it is.
+    static var eventText: Kind {
+        Kind(.anything) { node, key, diagnostics in
+            if let scalar = node.scalar, !scalar.isNull, !scalar.isSecret, !scalar.isMistagged { return scalar.text }
+            return jsonText.read(node, key, diagnostics)
+        }
+    }
+
+    /// YAML as JSON.
+    static var jsonText: Kind {
+        Kind(.anything) { node, key, diagnostics in
+            JSONRendering.render(node, secretsAllowed: false, diagnostics)?.literal
+        }
+    }
+}
+
+extension Kind where Value == ExpectedDelivery.Request.Body {
+    static var body: Kind {
+        Kind(.anything) { node, key, diagnostics in
+            if let scalar = node.scalar, !scalar.isPlain, !scalar.isSecret { return .init(text: scalar.text, isText: true) }
+            return Kind<String>.jsonText.read(node, key, diagnostics).map { .init(text: $0, isText: false) }
+        }
+    }
+}
+
+extension Kind where Value == [(name: String, value: String?)] {
+    static var expectedHeaders: Kind {
+        Kind(.map(of: .text("a header's value"))) { node, key, diagnostics in
+            guard let entries = node.entries else {
+                diagnostics.error(
+                    at: node.place, "\(quoted(key)) has to be a map, not \(node.found)", hint: "write headers: { Name: value }")
+                return nil
+            }
+            return entries.map { entry in
+                (entry.key, entry.value.isNull ? nil : plainText(entry.value, entry.key, "a header's value", diagnostics))
+            }
+        }
+    }
+}
+
+extension Kind where Value == ExpectedDelivery.Request {
+    static var request: Kind {
+        let section = Section<ExpectedDelivery.Request>.request
+        return Kind(.section(section.describe(ExpectedDelivery.Request()))) { node, key, diagnostics in
+            var request = ExpectedDelivery.Request()
+            section.read(node, named: quoted(key), into: &request, diagnostics)
+            return request
+        }
+    }
+}
+
+extension Kind where Value == [ExpectedDelivery] {
+    static var expectations: Kind {
+        let section = Section<ExpectationDraft>.expectation
+        return Kind(.map(of: .section(section.describe(ExpectationDraft())))) { node, key, diagnostics in
+            guard let entries = node.entries else {
+                diagnostics.error(
+                    at: node.place, "\(quoted(key)) has to be a map of destinations, not \(node.found)",
+                    hint: "write the name of a destination, a colon, and what it gets: nothing, or { event: … }")
+                return nil
+            }
+            return entries.compactMap { entry in
+                var expected = ExpectedDelivery(.init(name: entry.key, place: entry.place))
+                if let scalar = entry.value.scalar {
+                    if scalar.text == "nothing" {
+                        expected.nothing = true
+                    } else {
+                        diagnostics.error(
+                            at: entry.value.place, "\(quoted(entry.key)) has to be nothing, or a map",
+                            hint: "write nothing, or { event: { … } }")
+                    }
+                    return expected
+                }
+                var draft = ExpectationDraft()
+                let found = section.read(entry.value, named: "what \(quoted(entry.key)) gets", into: &draft, diagnostics)
+                for (one, several) in [("event", "events"), ("request", "requests")] {
+                    if found[one] != nil, let both = found[several] {
+                        diagnostics.error(at: both.place, "\(one) and \(several) at once", hint: "write all of them below \(several)")
+                    }
+                }
+                let gets = ["event", "events", "request", "requests", "file", "absent"].first { found[$0] != nil }
+                let not = ["dropped_by", "rejected"].first { found[$0] != nil }
+                if let gets, let not, let place = found[not]?.place {
+                    diagnostics.error(at: place, "\(gets) and \(not) at once", hint: "it either gets something or it does not")
+                }
+                expected.droppedBy = draft.droppedBy
+                expected.rejected = draft.rejected
+                expected.events = draft.events ?? draft.event.map { [$0] }
+                expected.requests = draft.requests ?? draft.request.map { [$0] }
+                expected.absent = draft.absent
+                expected.match = draft.match
+                expected.file = draft.file
+                return expected
+            }
+        }
+    }
+}
+
+extension Kind where Value == [ConfigurationTest] {
+    static var tests: Kind {
+        let section = Section<TestDraft>.test
+        return Kind(.list(of: .section(section.describe(TestDraft())))) { node, key, diagnostics in
+            guard let items = node.items else {
+                diagnostics.error(
+                    at: node.place, "\(quoted(key)) has to be a list, not \(node.found)", hint: "put \"- \" before each test")
+                return nil
+            }
+            return items.enumerated().map { number, item in
+                var draft = TestDraft()
+                let name = (item.entries ?? []).first { $0.key == "name" }?.value.scalar?.text ?? "test \(number + 1)"
+                let owner = "test \(quoted(name))"
+                let found = section.read(item, named: owner, into: &draft, diagnostics)
+                if found["event"] == nil, found["events"] == nil {
+                    diagnostics.error(at: item.place, "\(owner) has no event", hint: "add event: { type: track, … }")
+                }
+                if let events = found["events"], found["event"] != nil {
+                    diagnostics.error(at: events.place, "event and events at once", hint: "write all of them below events")
+                }
+                if found["expect"] == nil, found["refused"] == nil, found["others"] == nil {
+                    diagnostics.error(
+                        at: item.place, "\(owner) expects nothing", hint: "add expect: { DESTINATION: … }, or refused: REASON")
+                }
+                if let refused = found["refused"], found["expect"] != nil {
+                    diagnostics.error(
+                        at: refused.place, "refused and expect at once", hint: "what is refused reaches no destination")
+                }
+                return ConfigurationTest(
+                    name: name, place: item.place, now: draft.now, source: draft.source,
+                    events: draft.events ?? draft.event.map { [$0] } ?? [], refused: draft.refused,
+                    expectations: draft.expectations, othersGetNothing: draft.others == "nothing")
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import Configuration
+import Routing
+
+/// The configuration's keys as a JSON Schema (2020-12), for editors. Made of the declarations that the
+/// configuration is read by, so that it cannot say anything else. What a schema cannot say (names that
+/// have to exist, filters that have to parse) is for `penstock check`.
+package enum ConfigurationSchema {
+    /// With a line feed at the end.
+    package static var text: String { schema.lines.map { $0 + "\n" }.joined() }
+
+    static var schema: JSONTree {
+        guard case .object(let members) = section(Configuration.fields) else { return .object([]) }
+        return .object(
+            [
+                .init("$schema", .string("https://json-schema.org/draft/2020-12/schema")),
+                .init("title", .string("Penstock's configuration")),
+                .init("description", .string("penstock.yaml, and each file in conf.d beside it")),
+            ] + members + [
+                .init(
+                    "$defs",
+                    .object([
+                        .init("transform", anyTransform), .init("mapping", MappingSchema.any),
+                    ]))
+            ])
+    }
+
+    private static func section(_ fields: [FieldDescription]) -> JSONTree {
+        let known = fields.filter(\.isSupported)
+        return .object(
+            [
+                // A key with nothing behind it counts as an empty map.
+                .init("type", .list([.string("object"), .string("null")])),
+                .init("properties", .object(known.map { .init($0.name, property($0)) })),
+            ] + required(known.filter(\.isRequired).map(\.name)) + [.init("additionalProperties", .bool(false))])
+    }
+
+    private static func required(_ names: [String]) -> [JSONTree.Member] {
+        names.isEmpty ? [] : [.init("required", .list(names.map(JSONTree.string)))]
+    }
+
+    private static func property(_ field: FieldDescription) -> JSONTree {
+        described(shape(field.type), field.summary, field.defaultText)
+    }
+
+    /// Puts a description in front.
+    static func described(_ schema: JSONTree, _ summary: String, _ defaultText: String?) -> JSONTree {
+        guard case .object(let members) = schema else { return schema }
+        let sentence = summary + (defaultText.map { "; default: \($0)" } ?? "")
+        return .object([.init("description", .string(sentence))] + members)
+    }
+
+    private static func shape(_ shape: FieldShape) -> JSONTree {
+        switch shape {
+        case .text: return SchemaShapes.text
+        case .flag: return SchemaShapes.flag
+        case .integer(let bounds): return SchemaShapes.integer(bounds)
+        case .number(let bounds): return SchemaShapes.number(bounds)
+        case .size(let bounds): return SchemaShapes.size(bounds)
+        case .duration: return SchemaShapes.duration
+        case .mode: return SchemaShapes.mode
+        case .choice(let names): return SchemaShapes.choice(names)
+        case .section(let fields): return section(fields)
+        case .variants(let variants): return self.variants(variants)
+        case .map(let value): return SchemaShapes.map(self.shape(value), orNothing: true)
+        case .list(let item): return SchemaShapes.list(self.shape(item), orNothing: true)
+        case .either(let shapes): return .object([.init("anyOf", .list(shapes.map(self.shape)))])
+        case .transform: return .object([.init("$ref", .string("#/$defs/transform"))])
+        case .mapping: return .object([.init("$ref", .string("#/$defs/mapping"))])
+        case .anything: return .object([])
+        case .unsupported: return .bool(false)
+        }
+    }
+
+    /// An object with the name of a transform, and perhaps a `where`.
+    private static var anyTransform: JSONTree {
+        guard case .transform(let transforms) = FieldShape.anyTransform else { return .object([]) }
+        let properties = transforms.map { transform in
+            let example = TransformCatalogue.declaration(of: transform.name).map { "; such as \($0.example)" } ?? ""
+            return JSONTree.Member(transform.name, described(shape(transform.type), transform.summary + example, nil))
+        }
+        let condition = described(SchemaShapes.text, "only for events that this filter takes", nil)
+        return .object([
+            .init("type", .string("object")), .init("properties", .object(properties + [.init("where", condition)])),
+            .init("additionalProperties", .bool(false)),
+            .init("oneOf", .list(transforms.map { .object(required([$0.name])) })),
+        ])
+    }
+
+    /// One of several sections. All keys stand together, so that an editor can offer them; then each
+    /// section says which ones are its own.
+    private static func variants(_ variants: [(key: String, fields: [FieldDescription])]) -> JSONTree {
+        var seen: Set<String> = []
+        let all = variants.flatMap(\.fields).filter { $0.isSupported && seen.insert($0.name).inserted }
+        return .object([
+            .init("type", .string("object")), .init("properties", .object(all.map { .init($0.name, property($0)) })),
+            .init("oneOf", .list(variants.map { .object(required([$0.key])) })),
+            .init(
+                "allOf",
+                .list(
+                    variants.map { variant in
+                        let names = variant.fields.filter(\.isSupported).map { JSONTree.string($0.name) }
+                        return .object([
+                            .init("if", .object(required([variant.key]))),
+                            .init("then", .object([.init("propertyNames", .object([.init("enum", .list(names))]))])),
+                        ])
+                    })),
+        ])
+    }
+}

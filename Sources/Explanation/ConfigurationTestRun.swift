@@ -1,0 +1,88 @@
+import Configuration
+import Daemon
+import Delivery
+import Events
+import Routing
+
+/// What came of one test.
+package struct TestOutcome: Sendable {
+    package var test: ConfigurationTest
+    /// Why it failed, each with lines of detail; empty: it held.
+    package var failures: [TestFailure] = []
+    /// Seconds.
+    package var duration: Double = 0
+
+    package var holds: Bool { failures.isEmpty }
+}
+
+package struct TestFailure: Sendable {
+    /// `collector: event 1 differs`
+    package var summary: String
+    /// Fields that differ: what was expected is before, what came is after.
+    package var changes: [JSONDifference.Change] = []
+    /// Why it came out as it did.
+    package var explanation: [DestinationExplanation] = []
+
+    init(_ summary: String, changes: [JSONDifference.Change] = [], explanation: [DestinationExplanation] = []) {
+        self.summary = summary
+        self.changes = changes
+        self.explanation = explanation
+    }
+}
+
+/// Runs one test: its events through a fresh explainer, then what each destination got against what
+/// it was to get.
+package struct ConfigurationTestRun {
+    private let test: ConfigurationTest
+    private let explanations: [EventExplanation]
+
+    package static func run(_ test: ConfigurationTest, of file: TestFile, under configuration: Configuration) -> TestOutcome {
+        let start = ContinuousClock.now
+        let run = ConfigurationTestRun(test, of: file, under: configuration)
+        let failures = run.failures
+        let duration = ContinuousClock.now - start
+        return TestOutcome(test: test, failures: failures, duration: duration / .seconds(1))
+    }
+
+    private init(_ test: ConfigurationTest, of file: TestFile, under configuration: Configuration) {
+        self.test = test
+        let explainer = EventExplainer(configuration, source: test.source?.name)
+        let now = test.now ?? file.now
+        explanations = test.events.enumerated().map { number, event in
+            // A client sends lines; an event that is written as a text may hold some.
+            explainer.explain(Array(event.utf8.map { $0 == 0x0A ? 0x20 : $0 }), position: UInt64(number), receivedAt: now)
+        }
+    }
+
+    private var failures: [TestFailure] {
+        if let reason = test.refused { return refusalFailures(reason) }
+        let refusals = explanations.enumerated().compactMap { number, explanation -> TestFailure? in
+            guard case .refused(let refusal) = explanation.verdict else { return nil }
+            return TestFailure("event \(number + 1) is refused: \(refusal.reason.rawValue): \(refusal.detail)")
+        }
+        guard refusals.isEmpty else { return refusals }
+        return test.expectations.flatMap { ExpectationCheck($0, told(of: $0.destination.name)).failures } + othersFailures
+    }
+
+    private func told(of destination: String) -> [DestinationExplanation] {
+        explanations.flatMap(\.destinations).filter { $0.name == destination }
+    }
+
+    private func refusalFailures(_ reason: String) -> [TestFailure] {
+        explanations.enumerated().compactMap { number, explanation in
+            guard case .refused(let refusal) = explanation.verdict else {
+                return TestFailure("event \(number + 1): expected to be refused (\(reason)), but it is accepted")
+            }
+            if refusal.reason.rawValue == reason { return nil }
+            return TestFailure(
+                "event \(number + 1): expected to be refused for \(reason), but it is for \(refusal.reason.rawValue): \(refusal.detail)")
+        }
+    }
+
+    private var othersFailures: [TestFailure] {
+        guard test.othersGetNothing else { return [] }
+        let named = Set(test.expectations.map(\.destination.name))
+        let others = explanations.flatMap(\.destinations).filter { !named.contains($0.name) && $0.verdict == .routed }
+        return others.map { TestFailure("\($0.name): expected nothing (others: nothing), but it gets an event", explanation: [$0]) }
+    }
+}

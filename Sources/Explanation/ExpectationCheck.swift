@@ -1,0 +1,199 @@
+import Configuration
+import Delivery
+import Destinations
+import Events
+import Routing
+
+/// What one destination got, held against what it was to get.
+struct ExpectationCheck {
+    private let expected: ExpectedDelivery
+    /// For each event of the test.
+    private let told: [DestinationExplanation]
+    private let name: String
+
+    init(_ expected: ExpectedDelivery, _ told: [DestinationExplanation]) {
+        self.expected = expected
+        self.told = told
+        name = expected.destination.name
+    }
+
+    var failures: [TestFailure] {
+        if expected.nothing || expected.droppedBy != nil { return nothingFailures }
+        if let text = expected.rejected { return rejectionFailures(text) }
+        var failures: [TestFailure] = []
+        if let events = expected.events { failures += eventFailures(events) }
+        if let requests = expected.requests { failures += requestFailures(requests) }
+        if let file = expected.file { failures += fileFailures(file) }
+        failures += absenceFailures
+        if expected.events == nil, expected.requests == nil, got.isEmpty {
+            failures.append(TestFailure("\(name): expected an event, but it gets none", explanation: notRouted))
+        }
+        return failures
+    }
+
+    private var got: [[UInt8]] { told.flatMap(\.events) }
+    private var notRouted: [DestinationExplanation] { told.filter { $0.verdict != .routed } }
+
+    // MARK: Nothing
+
+    private var nothingFailures: [TestFailure] {
+        told.compactMap { told in
+            switch (told.verdict, expected.droppedBy) {
+            case (.routed, _): TestFailure("\(name): expected nothing, but it gets an event", explanation: [told])
+            case (.rejected(let reason), _): TestFailure("\(name): expected nothing, but the event becomes a dead letter: \(reason)")
+            case (.filtered(let reason), let wanted?) where reason != wanted:
+                TestFailure("\(name): expected to be dropped by \(wanted), but it is by \(reason)", explanation: [told])
+            case (.filtered, _): nil
+            }
+        }
+    }
+
+    private func rejectionFailures(_ text: String) -> [TestFailure] {
+        told.compactMap { told in
+            switch told.verdict {
+            case .rejected(let reason) where reason.contains(text): nil
+            case .rejected(let reason): TestFailure("\(name): expected a dead letter with \"\(text)\", but its reason is: \(reason)")
+            case .routed: TestFailure("\(name): expected a dead letter, but it gets the event", explanation: [told])
+            case .filtered: TestFailure("\(name): expected a dead letter, but it gets nothing", explanation: [told])
+            }
+        }
+    }
+
+    // MARK: Something
+
+    private func eventFailures(_ events: [String]) -> [TestFailure] {
+        guard events.count == got.count else {
+            return [
+                TestFailure(
+                    "\(name): expected \(count(events.count, "event")), but it gets \(got.isEmpty ? "none" : count(got.count, "event"))",
+                    explanation: events.count > got.count ? notRouted : told.filter { $0.verdict == .routed })
+            ]
+        }
+        return zip(events, got).enumerated().compactMap { number, pair in
+            guard let wanted = JSONTree(pair.0), let actual = JSONTree(pair.1) else {
+                return TestFailure("\(name): event \(number + 1) is no JSON that can be compared")
+            }
+            return difference("event \(number + 1)", wanted, actual)
+        }
+    }
+
+    private func difference(_ what: String, _ wanted: JSONTree, _ actual: JSONTree) -> TestFailure? {
+        let match: JSONDifference.Match = expected.match == .whole ? .whole : .subset
+        let difference = JSONDifference(expected: wanted, actual: actual, match)
+        return difference.isEmpty ? nil : TestFailure("\(name): \(what) differs", changes: difference.changes)
+    }
+
+    private var absenceFailures: [TestFailure] {
+        got.enumerated().flatMap { number, event in
+            expected.absent.compactMap { path in
+                guard let value = JSONTree(event)?[path] else { return nil }
+                return TestFailure(
+                    "\(name): event \(number + 1) has a field that was to be absent",
+                    changes: [.init(path: path.description, before: nil, after: value)])
+            }
+        }
+    }
+
+    private func fileFailures(_ file: String) -> [TestFailure] {
+        told.compactMap { told in
+            guard told.verdict == .routed, case .file(let path, _) = told.delivery, path != file else { return nil }
+            return TestFailure(
+                "\(name): the file differs", changes: [.init(path: "file", before: .string(file), after: .string(path))])
+        }
+    }
+
+    // MARK: Requests
+
+    /// All of the test's events are one batch, as they are when they come close together.
+    private var requests: [HTTPRequestPreview] {
+        guard let destination = told.first?.destination else { return [] }
+        var batch = OutboundBatch()
+        for told in told {
+            for event in told.output.events { batch.append(event, of: told.output) }
+        }
+        if case .requests(let requests) = ExplainedDelivery(batch, to: destination) { return requests }
+        return []
+    }
+
+    private func requestFailures(_ wanted: [ExpectedDelivery.Request]) -> [TestFailure] {
+        let actual = requests
+        guard wanted.count == actual.count else {
+            return [
+                TestFailure(
+                    "\(name): expected \(count(wanted.count, "request")), but it is sent \(actual.isEmpty ? "none" : "\(actual.count)")",
+                    explanation: wanted.count > actual.count ? notRouted : [])
+            ]
+        }
+        return zip(wanted, actual).enumerated().compactMap { number, pair in
+            let changes = changes(pair.0, pair.1)
+            return changes.isEmpty ? nil : TestFailure("\(name): request \(number + 1) differs", changes: changes)
+        }
+    }
+
+    private func changes(_ wanted: ExpectedDelivery.Request, _ actual: HTTPRequestPreview) -> [JSONDifference.Change] {
+        var changes: [JSONDifference.Change] = []
+        func compare(_ what: String, _ wanted: String?, _ actual: String) {
+            if let wanted, wanted != actual { changes.append(.init(path: what, before: .string(wanted), after: .string(actual))) }
+        }
+        compare("method", wanted.method, actual.method)
+        compare("url", wanted.url, actual.url)
+        for header in wanted.headers {
+            let value = actual.headers.first { $0.name.lowercased() == header.name.lowercased() }?.value
+            guard value != header.value else { continue }
+            changes.append(
+                .init(
+                    path: "headers.\(header.name)", before: header.value.map(JSONTree.string), after: value.map(JSONTree.string)))
+        }
+        guard let body = wanted.body else { return changes }
+        if wanted.bodyIsText {
+            compare("body", body, String(decoding: actual.body, as: UTF8.self))
+        } else if let wanted = JSONTree(body), let actual = Self.tree(actual.body) {
+            let match: JSONDifference.Match = expected.match == .whole ? .whole : .subset
+            changes += JSONDifference(expected: wanted, actual: actual, match).changes.map {
+                .init(path: $0.path.isEmpty ? "body" : "body.\($0.path)", before: $0.before, after: $0.after)
+            }
+        }
+        return changes
+    }
+
+    /// A body as JSON: the value, or the list of values where each is a line.
+    private static func tree(_ body: [UInt8]) -> JSONTree? {
+        if body.last != UInt8(ascii: "\n") { return JSONTree(body) }
+        let lines = body.split(separator: UInt8(ascii: "\n")).map { JSONTree(Array($0)) }
+        return .list(lines.compactMap { $0 })
+    }
+
+    private func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+}
+
+extension JSONTree {
+    /// The value at a path; nil: there is none.
+    subscript(path: FieldPath) -> JSONTree? {
+        var value = self
+        for segment in path.segments {
+            if case .list(let items) = value {
+                guard let number = Int(segment), items.indices.contains(number) else { return nil }
+                value = items[number]
+            } else {
+                guard let member = value[segment] else { return nil }
+                value = member
+            }
+        }
+        return value
+    }
+}
+
+extension OutboundBatch {
+    /// Copies one event of another batch to the end of this one.
+    fileprivate mutating func append(_ event: OutboundEvent, of other: OutboundBatch) {
+        var copy = event
+        let shift = payload.count - event.payload.lowerBound
+        payload += other.payload[event.payload]
+        payload.append(UInt8(ascii: "\n"))
+        copy.payload = event.payload.lowerBound + shift..<event.payload.upperBound + shift
+        if !event.messageID.isEmpty {
+            copy.messageID = event.messageID.lowerBound + shift..<event.messageID.upperBound + shift
+        }
+        events.append(copy)
+    }
+}

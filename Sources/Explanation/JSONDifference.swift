@@ -1,0 +1,67 @@
+import Events
+import Routing
+
+/// How two JSON values differ, field by field.
+package struct JSONDifference: Sendable, Equatable {
+    package struct Change: Sendable, Equatable {
+        /// As a filter names the field; empty: the whole.
+        package var path: String
+        package var before: JSONTree?
+        package var after: JSONTree?
+    }
+
+    package enum Match: String, Sendable, CaseIterable {
+        /// What was not expected may be there, too.
+        case subset
+        case whole
+    }
+
+    package private(set) var changes: [Change] = []
+
+    package init(from before: JSONTree, to after: JSONTree) {
+        compare(before, after, [], .whole)
+    }
+
+    /// What differs from an expectation.
+    package init(expected: JSONTree, actual: JSONTree, _ match: Match) {
+        compare(expected, actual, [], match)
+    }
+
+    package var isEmpty: Bool { changes.isEmpty }
+
+    private mutating func compare(_ before: JSONTree, _ after: JSONTree, _ path: [String], _ match: Match) {
+        switch (before, after) {
+        case (.object(let old), .object(let new)):
+            let values = Dictionary(new.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+            for member in old {
+                if let value = values[member.name] {
+                    compare(member.value, value, path + [member.name], match)
+                } else {
+                    add(path + [member.name], member.value, nil)
+                }
+            }
+            guard match == .whole else { return }
+            let names = Set(old.map(\.name))
+            for member in new where !names.contains(member.name) {
+                add(path + [member.name], nil, member.value)
+            }
+        case (.list(let old), .list(let new)):
+            for (number, (before, after)) in zip(old, new).enumerated() {
+                compare(before, after, path + ["\(number)"], match)
+            }
+            for number in new.count..<max(old.count, new.count) { add(path + ["\(number)"], old[number], nil) }
+            for number in old.count..<max(old.count, new.count) { add(path + ["\(number)"], nil, new[number]) }
+        default:
+            if before != after { add(path, before, after) }
+        }
+    }
+
+    private mutating func add(_ path: [String], _ before: JSONTree?, _ after: JSONTree?) {
+        // Of a new object, what is in it is of interest.
+        if before == nil, case .object(let members)? = after, !members.isEmpty, path.count < 64 {
+            for member in members { add(path + [member.name], nil, member.value) }
+            return
+        }
+        changes.append(Change(path: path.isEmpty ? "" : FieldPath(path).description, before: before, after: after))
+    }
+}

@@ -1,0 +1,147 @@
+import ArgumentParser
+import Configuration
+import Events
+import Explanation
+import Glibc
+import Journal
+import Platform
+import Routing
+
+struct Explain: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show an event's way: which routes take it and why not, what is changed, what is sent.",
+        discussion: """
+            Works on the configuration alone: no daemon is asked, nothing is sent, and no secret is \
+            read: their names stand in their places, so what is printed can be passed on. (A hash \
+            with a key therefore differs from the real one.)
+
+            Exit status: 0, 1 if an event would be refused, 2 if the configuration is not valid or \
+            there is nothing to explain.
+            """)
+
+    @Option(name: .customLong("config"), help: "The configuration; conf.d beside it is read, too.")
+    var file = Locations.configuration
+
+    @Option(help: "The source that the events come through; the first one if not given.")
+    var source: String?
+
+    @Option(name: .customLong("destination"), help: "Tell of this destination only; may be repeated.")
+    var destinations: [String] = []
+
+    @Option(name: .customLong("from-journal"), help: "Take the event at this position of the journal, which is only read.")
+    var position: UInt64?
+
+    @Option(name: .customLong("where"), help: "Take the newest event in the journal that this filter (FQL) lets through.")
+    var filter: String?
+
+    @Flag(help: "Print a line of JSON for each event.")
+    var json = false
+
+    @Argument(help: "A file of events, or - for stdin: one a line, or spread over several.")
+    var events = "-"
+
+    func validate() throws {
+        if position != nil, filter != nil { throw ValidationError("--from-journal names one event, --where looks for one: give one of the two") }
+    }
+
+    func run() throws {
+        let configuration = try loadConfiguration()
+        if position == nil, filter == nil {
+            try explainInput(configuration)
+        } else {
+            try explainStored(configuration)
+        }
+    }
+
+    /// An event that the journal holds: it was accepted and scrubbed when it came.
+    private func explainStored(_ configuration: Configuration) throws {
+        do {
+            let stored = try StoredEvents(directory: configuration.journal.directory, disk: SystemDisk())
+            let batch: EventBatch?
+            if let filter {
+                let matcher = FilterMatcher(try parse(filter))
+                batch = try stored.last { event, batch in matcher.matches(batch.json(of: event), event.index) }
+            } else {
+                batch = try stored.event(at: position ?? 0)
+            }
+            guard let batch, let event = batch.events.first else {
+                throw failure(position.map { "there is no event at position \($0) in" } ?? "no event matches in", configuration.journal.directory)
+            }
+            show(makeExplainer(configuration, journal: stored.journal).explain(event, of: batch))
+        } catch let error as JournalError {
+            throw failure("\(error)")
+        }
+    }
+
+    private func parse(_ filter: String) throws -> Filter {
+        do throws(FilterError) {
+            return try Filter(parsing: filter)
+        } catch {
+            throw failure("--where: \(error)")
+        }
+    }
+
+    private func explainInput(_ configuration: Configuration) throws {
+        let explainer = makeExplainer(configuration)
+        var isRefused = false
+        let now = SystemClock().wallClock()
+        let texts = EventInput.split(try input())
+        if texts.isEmpty { throw failure("there is no event in \(events == "-" ? "the input" : events)") }
+        for (number, text) in texts.enumerated() {
+            let explanation = explainer.explain(text, position: UInt64(number), receivedAt: now)
+            if case .refused = explanation.verdict { isRefused = true }
+            if number > 0, !json { print("") }
+            show(explanation)
+        }
+        if isRefused { throw ExitCode(1) }
+    }
+
+    private func show(_ explanation: EventExplanation) {
+        if json {
+            print(explanation.json.text)
+        } else {
+            print(ExplanationText(Paint(isOn: stdoutTakesColour)).render(explanation), terminator: "")
+        }
+    }
+
+    private func makeExplainer(_ configuration: Configuration, journal: [UInt8] = EventExplainer.noJournal) -> EventExplainer {
+        EventExplainer(configuration, source: source, only: destinations, host: HostName.current, journal: journal)
+    }
+
+    private func loadConfiguration() throws -> Configuration {
+        let loaded = ConfigurationLoader.withStandIns().load(file: file)
+        for error in loaded.errors { printError(error.description) }
+        guard let configuration = loaded.configuration else { throw ExitCode(2) }
+        for name in destinations where !configuration.destinations.contains(where: { $0.name == name }) {
+            throw failure("there is no destination \"\(name)\" in \(file)")
+        }
+        if let source, !configuration.sources.contains(where: { $0.name == source }) {
+            throw failure("there is no source \"\(source)\" in \(file)")
+        }
+        return configuration
+    }
+
+    private func input() throws -> [UInt8] {
+        do {
+            let file = events == "-" ? try FileDescriptor.duplicate(of: STDIN_FILENO) : try FileDescriptor.open(events, O_RDONLY)
+            var text: [UInt8] = []
+            while text.count < Self.maximumInput {
+                let bytes = try file.read(upTo: 64 << 10)
+                if bytes.isEmpty { return text }
+                text += bytes
+            }
+        } catch {
+            throw failure("\(error)")
+        }
+        throw failure("more than \(Self.maximumInput >> 20) MiB of events are not explained at once")
+    }
+
+    /// Bytes; explanations are for looking at.
+    private static let maximumInput = 64 << 20
+
+    /// Ends the command with exit status 2.
+    private func failure(_ words: String...) -> ExitCode {
+        printError(words.joined(separator: " "))
+        return ExitCode(2)
+    }
+}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import Configuration
+import Explanation
+import Foundation
+
+struct Test: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run the tests written for the configuration.",
+        discussion: """
+            A test says which events come in, and what each destination is to get: events, whole HTTP \
+            requests, or nothing. Time stands still, secrets are those that the test file gives, and \
+            nothing is sent.
+
+            Exit status: 0 all passed, 1 some failed, 2 a file is not valid or there are no tests.
+            """)
+
+    @Option(name: .customLong("config"), help: "The configuration; conf.d beside it is read, too.")
+    var file = Locations.configuration
+
+    @Option(help: "Also write a report in JUnit's format to this file.")
+    var junit: String?
+
+    @Argument(help: "Files of tests; tests/*.yaml beside the configuration if none is given.")
+    var tests: [String] = []
+
+    func run() throws {
+        let paths = try tests.isEmpty ? Self.testsBeside(file) : tests
+        let read = paths.map(TestFileResult.load)
+        var isValid = true
+        func report(_ diagnostics: [Diagnostic]) {
+            for diagnostic in diagnostics {
+                printError(diagnostic.description)
+                if diagnostic.severity == .error { isValid = false }
+            }
+        }
+        report(read.flatMap(\.diagnostics))
+        var reports: [TestReport] = []
+        // Even where no test can be read, the configuration's errors are worth knowing.
+        if read.allSatisfy({ $0.file == nil }) { report(ConfigurationLoader.withStandIns().load(file: file).errors) }
+        for tests in read.compactMap(\.file) {
+            // Each file has secrets of its own.
+            let loaded = ConfigurationLoader.withStandIns(tests.secrets).load(file: file)
+            guard let configuration = loaded.configuration else {
+                report(loaded.errors)
+                break
+            }
+            let problems = tests.problems(in: configuration)
+            report(problems)
+            if problems.isEmpty { reports.append(TestReport(tests, under: configuration)) }
+        }
+        guard isValid else { throw ExitCode(2) }
+        for report in reports { print(TestText(Paint(isOn: stdoutTakesColour)).render(report)) }
+        print(TestReport.summary(reports))
+        if let junit { try write(JUnitReport.render(reports), to: junit) }
+        if reports.contains(where: { $0.failed > 0 }) { throw ExitCode(1) }
+    }
+
+    private static func testsBeside(_ file: String) throws -> [String] {
+        let directory = (file.contains("/") ? (file as NSString).deletingLastPathComponent : ".") + "/tests"
+        let names = ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).filter { $0.hasSuffix(".yaml") && !$0.hasPrefix(".") }
+        guard !names.isEmpty else {
+            printError("there are no tests: \(directory) has no file with a name that ends in .yaml")
+            throw ExitCode(2)
+        }
+        return names.sorted().map { directory + "/" + $0 }
+    }
+
+    private func write(_ text: String, to file: String) throws {
+        do {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        } catch {
+            printError("\(file) cannot be written: \(error.localizedDescription)")
+            throw ExitCode(2)
+        }
+    }
+}

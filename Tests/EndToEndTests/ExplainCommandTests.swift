@@ -1,0 +1,80 @@
+import Foundation
+import Testing
+
+/// `penstock explain`, `penstock test` and `penstock check --schema`: what they print, and how they end.
+@Suite struct ExplainCommandTests {
+    private static let quickstart = Repository.root + "/etc/penstock/examples/quickstart.yaml"
+    private static let order = #"{"type":"track","event":"Order Completed","messageId":"m1","userId":"ada"}"#
+
+    @Test func explainTellsOfEachEventAndFailsIfOneWouldBeRefused() throws {
+        let result = try Program.penstock(["explain", "--config", Self.quickstart, "-"], input: Self.order + "\n{\n}\n")
+        #expect(result.status == 1, "\(result.errors)")
+        #expect(result.output.hasPrefix("track \"Order Completed\" of user ada · 74 bytes · received "), "\(result.output)")
+        #expect(result.output.contains("\n✓ collector · route who bought what\n"))
+        #expect(result.output.contains("\n✗ warehouse · no route takes it (no_route)\n"))
+        #expect(result.output.contains("\n\nan event · 3 bytes · "))
+        #expect(result.output.contains("\n✗ refused: unknown_type\n"), "\(result.output)")
+        #expect(!result.output.contains("\u{1B}"), "no colours but on a terminal")
+        let fine = try Program.penstock(["explain", "--config", Self.quickstart, "--destination", "archive"], input: Self.order)
+        #expect(fine.status == 0, "\(fine.errors)")
+        #expect(!fine.output.contains("collector"))
+    }
+
+    @Test func explainIsForScriptsToo() throws {
+        let result = try Program.penstock(["explain", "--json", "--config", Self.quickstart], input: Self.order)
+        #expect(result.status == 0, "\(result.errors)")
+        let report = try #require(jsonObject(result.output))
+        let destinations = try #require(report["destinations"] as? [String: [String: Any]])
+        #expect(destinations["collector"]?["verdict"] as? String == "routed")
+        #expect(destinations["warehouse"]?["reason"] as? String == "no_route")
+    }
+
+    @Test(arguments: [
+        (["--config", "/nonexistent/p.yaml"], "/nonexistent/p.yaml:1:1: error: cannot be read"),
+        (["--config", quickstart, "/nonexistent"], "/nonexistent"),
+        (["--config", quickstart, "--destination", "nobody"], "there is no destination \"nobody\""),
+        (["--config", quickstart, "--source", "nobody"], "there is no source \"nobody\""),
+        (["--config", quickstart, "-"], "there is no event"),
+    ])
+    func explainThatCannotBeginEndsWithTwo(_ arguments: [String], _ message: String) throws {
+        let result = try Program.penstock(["explain"] + arguments)
+        #expect(result.status == 2)
+        #expect(result.output == "")
+        #expect(result.errors.contains(message), "\(result.errors)")
+    }
+
+    @Test func testRunsTheFilesBesideTheConfiguration() throws {
+        let result = try Program.penstock(["test", "--config", Self.quickstart])
+        #expect(result.status == 0, "\(result.errors)\(result.output)")
+        #expect(result.output.contains("  ✓ an order goes to the archive and to the collector\n"))
+        #expect(result.output.hasSuffix(" tests, all passed\n"))
+    }
+
+    @Test func testFailsWithADiffAndWritesJUnit() throws {
+        let directory = FileManager.default.temporaryDirectory.path + "/penstock-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let tests = directory + "/t.yaml"
+        try "tests: [ { event: \(Self.order), expect: { archive: { event: { userId: eve } } } } ]"
+            .write(toFile: tests, atomically: true, encoding: .utf8)
+        let result = try Program.penstock(["test", "--config", Self.quickstart, "--junit", directory + "/junit.xml", tests])
+        #expect(result.status == 1, "\(result.errors)")
+        #expect(result.output.contains("- userId  \"eve\"  expected\n"), "\(result.output)")
+        #expect(result.output.hasSuffix("1 test, 1 failed\n"))
+        #expect(try String(contentsOfFile: directory + "/junit.xml", encoding: .utf8).contains("failures=\"1\""))
+        // A test file that is not valid, and a configuration without tests.
+        try "tests: [ { evnt: 1 } ]".write(toFile: tests, atomically: true, encoding: .utf8)
+        let invalid = try Program.penstock(["test", "--config", Self.quickstart, tests])
+        #expect(invalid.status == 2)
+        #expect(invalid.errors.contains("\(tests):1:12: error: unknown key \"evnt\""), "\(invalid.errors)")
+        let none = try Program.penstock(["test", "--config", directory + "/p.yaml"])
+        #expect(none.status == 2)
+        #expect(none.errors.contains("there are no tests"), "\(none.errors)")
+    }
+
+    @Test func checkPrintsTheSchema() throws {
+        let result = try Program.penstock(["check", "--schema"])
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(jsonObject(result.output)?["$schema"] as? String == "https://json-schema.org/draft/2020-12/schema")
+    }
+}

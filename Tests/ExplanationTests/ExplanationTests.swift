@@ -1,0 +1,185 @@
+import Configuration
+import Explanation
+import Testing
+
+/// What an operator reads who asks about an event.
+@Suite("Explanations")
+struct ExplanationTests {
+    private static let shop = """
+        sources: { apps: { socket: /run/s } }
+        routes:
+          - { name: everything, to: [archive] }
+          - name: orders
+            where: type = "track" and event in ["Order Completed", "Order Refunded"]
+            transforms:
+              - set: { context.routed_by: penstock }
+              - set: { properties.vip: true }
+                where: properties.total > 100
+            to: [collector]
+          - name: people
+            where: type = "identify" or length(properties.products) >= 2
+            to: [crm]
+        destinations:
+          archive: { file: /var/archive/%Y-%m-%d.ndjson }
+          collector:
+            http: https://collector.example/v1/events
+            format: single
+            headers: { Authorization: "Bearer {{ secret.collector }}" }
+            compression: gzip
+            where: "!match(userId, 'test-*')"
+            mapping: { name: $.event, who: "{{ userId }}", token: !secret token }
+          crm: { plugin: crm, settings: { key: !secret crm_key } }
+        """
+
+    @Test("Each destination: the route and what is changed, or the conditions that said no with what they saw")
+    func whole() throws {
+        let event = #"{"type":"track","event":"Order Completed","messageId":"m1","userId":"ada","properties":{"total":19.90,"products":[1]}}"#
+        #expect(
+            told(event, try configuration(Self.shop)) == """
+                track "Order Completed" of user ada · 118 bytes · received 2026-01-31T08:00:00.000Z · source apps
+
+                ✓ archive · route everything
+                    → /var/archive/2026-01-31.ndjson
+                      {"type":"track","event":"Order Completed","messageId":"m1","userId":"ada","properties":{"total":19.90,"products":[1]}}
+                    119 bytes of 1MiB, 1 of 10000 events a batch, at once
+
+                ✓ collector · route orders
+                    where type = "track" and event in ["Order Completed", "Order Refunded"]
+                    set
+                        + context.routed_by  "penstock"
+                    set passes it by: where properties.total > 100
+                        false  properties.total > 100  properties.total is 19.90
+                    mapping
+                        { "name": "Order Completed", "who": "ada", "token": "<secret token>" }
+                    → POST https://collector.example/v1/events
+                      User-Agent: penstock/0.1.0
+                      Authorization: Bearer <secret collector>
+                      Content-Type: application/json
+                      Content-Encoding: gzip
+
+                      { "name": "Order Completed", "who": "ada", "token": "<secret token>" }
+                    64 bytes of 1MiB, 1 of 500 events a batch, after 1s at the latest
+
+                ✗ crm · no route takes it (no_route)
+                    route people
+                        false  type = "identify"                 type is "track"
+                        false  length(properties.products) >= 2  properties.products is [1], length(properties.products) is 1
+
+                """)
+    }
+
+    @Test("What a plugin gets: its settings with secrets by their names, and the row")
+    func plugin() throws {
+        let event = #"{"type":"identify","userId":"ada"}"#
+        #expect(
+            told(event, try configuration(Self.shop), only: ["crm"]) == """
+                identify of user ada · 34 bytes · received 2026-01-31T08:00:00.000Z · source apps
+
+                ✓ crm · route people
+                    where type = "identify" or length(properties.products) >= 2
+                    + messageId  "00000000-0000-8000-8000-000000000007"
+                    → plugin crm {"key":<secret crm_key>}
+                      position 7, identify, message id 00000000-0000-8000-8000-000000000007
+                      {"type":"identify","userId":"ada","messageId":"00000000-0000-8000-8000-000000000007"}
+                    86 bytes of 1MiB, 1 of 512 events a batch, after 200ms at the latest
+
+                """)
+    }
+
+    @Test("A negation that kept an event away is told by the condition that holds")
+    func negation() throws {
+        let event = #"{"type":"track","event":"Order Completed","userId":"test-7"}"#
+        let text = told(event, try configuration(Self.shop), only: ["collector"])
+        #expect(text.contains("✗ collector · the destination's own filter says no (where)\n"), "\(text)")
+        #expect(text.contains("    where !match(userId, \"test-*\")\n"), "\(text)")
+        #expect(text.contains("        true  match(userId, \"test-*\")  userId is \"test-7\"\n"), "\(text)")
+    }
+
+    @Test("An event can keep itself away")
+    func integrations() throws {
+        let event = #"{"type":"track","event":"x","userId":"u","integrations":{"archive":false}}"#
+        let text = told(event, try configuration(Self.shop), only: ["archive"])
+        #expect(text.contains("✗ archive · kept away by the event itself (integrations)\n    integrations is { \"archive\": false }\n"), "\(text)")
+    }
+
+    @Test("What ingest would refuse is told by its reason")
+    func refused() throws {
+        #expect(
+            told(#"{"type":"track","event":"x"}"#, try configuration(Self.shop)) == """
+                track "x" · 28 bytes · received 2026-01-31T08:00:00.000Z · source apps
+                ✗ refused: no_user_anon_id
+                    expected userId or anonymousId, a string that is not empty
+
+                """)
+        #expect(told("nonsense", try configuration(Self.shop)).contains("✗ refused: invalid_json\n"))
+        #expect(told("  ", try configuration(Self.shop)).contains("there is no event here"))
+    }
+
+    @Test("A transform that cannot be done, and one that is too large after its mapping, go to the dead letters")
+    func rejected() throws {
+        let configuration = try configuration(
+            """
+            routes: [ { to: [a, b], transforms: [ set: { properties.a.b: 1 } ] } ]
+            destinations:
+              a: { file: /d/a }
+              b: { file: /d/b, max_event_size: 1KiB, transforms: [ set: { properties.a: {} } ], mapping: { x: $.properties.long } }
+            """)
+        let text = told(#"{"type":"track","event":"x","userId":"u","properties":{"a":"text"}}"#, configuration, only: ["a"])
+        #expect(text.contains("! a · to the dead letters: set: properties.a is not an object"), "\(text)")
+        #expect(text.contains("    set cannot be done: set: properties.a is not an object"), "\(text)")
+        let long = #"{"type":"track","event":"x","userId":"u","properties":{"a":{},"long":"\#(String(repeating: "x", count: 2_000))"}}"#
+        #expect(told(long, configuration, only: ["b"]).contains("! b · to the dead letters: mapping: "))
+    }
+
+    @Test("An event that is larger than a batch may be is said to go alone")
+    func large() throws {
+        let configuration = try configuration(
+            """
+            routes: [ { to: [a] } ]
+            destinations: { a: { file: /d/a, batch: { bytes: 1KiB } } }
+            """)
+        let event = #"{"type":"track","event":"x","messageId":"m","userId":"\#(String(repeating: "u", count: 2_000))"}"#
+        #expect(told(event, configuration).contains("are more than batch.bytes (1KiB): it goes alone\n"))
+    }
+
+    @Test("Colours mark what is added, and control characters of an event reach no terminal")
+    func colours() throws {
+        let explainer = EventExplainer(try configuration(Self.shop))
+        let event = Array(#"{"type":"track","event":"a\u001bb","userId":"u\#u{1B}[31m"}"#.utf8)
+        let text = ExplanationText(Paint(isOn: true)).render(explainer.explain(event, position: 0, receivedAt: morning))
+        #expect(text.contains("\u{1B}[32m✓ \u{1B}[0m\u{1B}[1marchive\u{1B}[0m") || text.contains("refused"), "\(text)")
+        let plain = ExplanationText(Paint(isOn: false)).render(explainer.explain(event, position: 0, receivedAt: morning))
+        #expect(!plain.contains("\u{1B}"))
+    }
+
+    @Test("As JSON, an event stands in it as it is, and the same story is told")
+    func json() throws {
+        let explainer = EventExplainer(try configuration(Self.shop))
+        let event = #"{"type":"track","event":"Order Completed","messageId":"m1","userId":"ada","properties":{"total":1e400}}"#
+        let json = explainer.explain(Array(event.utf8), position: 7, receivedAt: morning).json
+        #expect(json.text.contains(#""event":\#(event),"bytes":103"#), "\(json.text)")
+        #expect(json.text.contains(#""archive":{"verdict":"routed","route":"everything""#))
+        #expect(json.text.contains(#""crm":{"verdict":"filtered","reason":"no_route""#))
+        #expect(json.text.contains(#""seen":{"properties.products":{"missing":true},"length(properties.products)":0}"#))
+        #expect(json.text.contains(#""requests":[{"method":"POST","url":"https://collector.example/v1/events""#))
+        #expect(JSONTree(json.text) == json)
+    }
+
+    @Test("No value of a secret is read, whatever is printed")
+    func secrets() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write("token", "s3cr3t")
+        let yaml = """
+            routes: [ { to: [a] } ]
+            destinations: { a: { http: "https://a.example/", headers: { X: !secret token }, mapping: { t: !secret token } } }
+            secrets: { directory: \(directory.path) }
+            """
+        let event = #"{"type":"track","event":"x","userId":"u"}"#
+        let explainer = EventExplainer(try configuration(yaml))
+        let explanation = explainer.explain(Array(event.utf8), position: 0, receivedAt: 0)
+        for text in [ExplanationText(Paint(isOn: false)).render(explanation), explanation.json.text, "\(explanation)"] {
+            #expect(text.contains("<secret token>"))
+            #expect(!text.contains("s3cr3t"))
+        }
+    }
+}

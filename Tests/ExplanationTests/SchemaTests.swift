@@ -1,0 +1,127 @@
+import Configuration
+import Explanation
+import Foundation
+import Testing
+
+/// The JSON Schema for editors, held against real configurations by a validator of others' making.
+@Suite("The configuration's JSON Schema")
+struct SchemaTests {
+    /// What python3-jsonschema says of YAML documents: a line each, empty if it is valid.
+    private func verdicts(_ documents: [String]) throws -> [String] {
+        let directory = try TemporaryDirectory()
+        try directory.write("schema.json", ConfigurationSchema.text)
+        for (number, document) in documents.enumerated() { try directory.write("\(number).yaml", document) }
+        try directory.write(
+            "validate.py",
+            """
+            import json, sys, yaml, jsonschema
+            yaml.SafeLoader.add_constructor("!secret", lambda loader, node: loader.construct_scalar(node))
+            schema = json.load(open(sys.argv[1] + "/schema.json"))
+            jsonschema.Draft202012Validator.check_schema(schema)
+            validator = jsonschema.Draft202012Validator(schema)
+            for number in range(int(sys.argv[2])):
+                document = yaml.safe_load(open(sys.argv[1] + f"/{number}.yaml"))
+                errors = sorted({"/".join(map(str, error.path)) for error in validator.iter_errors(document)})
+                print("; ".join(errors) + ("!" if errors else ""))
+            """)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["python3", directory.path + "/validate.py", directory.path, "\(documents.count)"]
+        let output = URL(fileURLWithPath: try directory.write("output", ""))
+        let handle = try FileHandle(forWritingTo: output)
+        process.standardOutput = handle
+        process.standardError = handle
+        try process.run()
+        process.waitUntilExit()
+        let text = try String(contentsOf: output, encoding: .utf8)
+        try #require(process.terminationStatus == 0, "\(text)")
+        return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+    }
+
+    @Test("It takes the shipped configurations and what the daemon takes")
+    func good() throws {
+        let shipped = try ["penstock.yaml", "examples/quickstart.yaml"].map {
+            try String(contentsOfFile: Repository.root + "/etc/penstock/" + $0, encoding: .utf8)
+        }
+        let written = Self.good
+        for document in written { _ = try configuration(document) }
+        let verdicts = try verdicts(shipped + written)
+        #expect(verdicts == [String](repeating: "", count: shipped.count + written.count))
+    }
+
+    @Test("It refuses, at its place, what check refuses")
+    func bad() throws {
+        let verdicts = try verdicts(Self.bad.map(\.0))
+        for ((document, place), verdict) in zip(Self.bad, verdicts) {
+            #expect(verdict == place + "!", "\(document)")
+            #expect(ConfigurationLoader.withStandIns().load(text: document, named: "p.yaml").configuration == nil, "\(document)")
+        }
+        #expect(verdicts.count == Self.bad.count)
+    }
+
+    @Test("Every key says what it is for")
+    func descriptions() throws {
+        let schema = try #require(JSONTree(ConfigurationSchema.text))
+        func look(_ tree: JSONTree, _ path: String) {
+            guard case .object(let members) = tree else { return }
+            for member in members {
+                if member.name == "properties", case .object(let keys) = member.value {
+                    for key in keys {
+                        guard case .object(let about) = key.value else { continue }
+                        #expect(about.contains { $0.name == "description" }, "\(path).\(key.name)")
+                    }
+                }
+                look(member.value, path + "." + member.name)
+            }
+        }
+        look(schema, "")
+    }
+
+    private static let good = [
+        """
+        sources: { apps: { socket: /run/s, mode: "0660", max_event_size: 64KiB, allow: { users: [root] } } }
+        routes:
+          - { where: true, to: [a] }
+          - { name: n, where: event = "x", transforms: [ { set: { a: 1, b.c: "{{ event }}" }, where: userId = "u" } ], to: [b] }
+          - { to: [c] }
+        destinations:
+          a: { file: a/%Y.ndjson, rotate: { size: 1MiB, every: 1h }, batch: { events: 5, bytes: 4096, wait: 0 }, start: earliest }
+          b:
+            http: https://b.example/
+            headers: { Authorization: !secret t, X: "a {{ secret.t }}" }
+            retry: { initial: 500ms, max: 5m, give_up_after: 1d }
+            mapping:
+              name: $.event
+              at: { $date: $.timestamp }
+              fixed: { $literal: { $strange: [1] } }
+              list: [ 1, { $path: $.a }, { x: "{{ b }}" } ]
+              $$dollar: { $if: { exists: $.a, then: 1, else: { $case: { operator: lower, value: $.b } } } }
+          c: { plugin: p, settings: { any: [thing, 1] }, isolation: none, dead_letters: { size: 1MiB } }
+        journal: { directory: j, sync: 10ms, retain: { time: 7d, size: 20GiB }, when_full: drop_oldest }
+        plugins: { directories: [p] }
+        secrets: { directory: s }
+        control:
+        """,
+        "destinations: { a: { file: /a, mapping: $.event } }",
+    ]
+
+    /// With the places that are at fault.
+    private static let bad: [(String, String)] = [
+        ("sorces: {}", ""),
+        ("sources: { apps: {} }", "sources/apps"),
+        ("sources: { apps: { socket: /s, mod: 1 } }", "sources/apps"),
+        ("journal: { retain: { time: 7 } }", "journal/retain/time"),
+        ("journal: { when_full: wait }", "journal/when_full"),
+        ("routes: [ { where: a = 1 } ]", "routes/0"),
+        ("routes: { to: [a] }", "routes"),
+        ("destinations: { a: {} }", "destinations/a"),
+        ("destinations: { a: { file: /a, url: b } }", "destinations/a"),
+        ("destinations: { a: { file: /a, format: array } }", "destinations/a"),
+        ("destinations: { a: { http: \"http://a/\", method: GET } }", "destinations/a/method"),
+        ("destinations: { a: { file: /a, batch: { bytes: 1 } } }", "destinations/a/batch/bytes"),
+        ("destinations: { a: { file: /a, transforms: [ { sett: { a: 1 } } ] } }", "destinations/a/transforms/0"),
+        ("destinations: { a: { file: /a, mapping: { x: { $dat: 1 } } } }", "destinations/a/mapping/x"),
+        ("destinations: { a: { file: /a, mapping: { $date: $.a, b: 1 } } }", "destinations/a/mapping"),
+        ("destinations: { a: { file: /a, mapping: { $case: { operator: up, value: 1 } } } }", "destinations/a/mapping/$case/operator"),
+    ]
+}
