@@ -39,7 +39,7 @@ struct Mutation {
             "manifest-directory-sync", .manifestDirectorySync,
             .harmless("a new journal's directory is synced again before anything is taken, and what a manifest says of a"
                 + " destination, the cursor file says, too: it takes the loss of both")),
-        Mutation("cursor-directory-sync", .cursorDirectorySync),
+        Mutation("cursor-directory-sync", .cursorDirectorySync, .caught(997)),
         Mutation(
             "spare-directory-sync", .spareDirectorySync,
             .harmless("the segment's own name is synced when it is taken; this one is there so that that is quick")),
@@ -59,8 +59,8 @@ struct Mutation {
         Mutation("publish-after-sync", .publishAfterSync, .caught(7)),
         Mutation("publish-committed-only", .publishCommittedOnly),
         Mutation("retire-failed-file", .retireFailedFile, .caught(3)),
-        Mutation("retain-by-durable-cursors", .retainByDurableCursors),
-        Mutation("commit-before-removal", .commitBeforeRemoval, .caught(57)),
+        Mutation("retain-by-durable-cursors", .retainByDurableCursors, .caught(997)),
+        Mutation("commit-before-removal", .commitBeforeRemoval, .caught(301)),
         Mutation("alternate-slots", .alternateSlots, .caught(265)),
         Mutation("quarantine-copy", .quarantineCopy, .caught(2)),
         Mutation("next-above-cursors", .nextAboveCursors, .caught(5)),
