@@ -7,7 +7,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test torture simulate simulate-mutations build-simulator build bench bench-journal install install-files clean setup
+.PHONY: help run test torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing install
+.PHONY: install-files clean setup
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
@@ -27,8 +28,9 @@ plugins := libsqlite.so libconsole.so
 packages := git ca-certificates binutils g++ libc6-dev pkg-config patchelf \
 	libsystemd-dev libcurl4-openssl-dev libsimdjson-dev zlib1g-dev libzstd-dev libisal-dev libsqlite3-dev \
 	libssl-dev libre2-dev liblua5.4-dev
-# To test and to show: HTTP servers and clients, what the plugin wrote, a systemd of the tests' own.
-packages += python3 curl openssl sqlite3 tzdata systemd dbus libnss-systemd util-linux mount bsdutils
+# To test and to show: HTTP servers (nginx runs on free ports, its own service is not
+# needed) and clients, what the plugin wrote, a systemd of the tests' own.
+packages += python3 nginx-light curl openssl sqlite3 tzdata systemd dbus libnss-systemd util-linux mount bsdutils
 # To crash it: filesystems whose power is cut, system calls that fail.
 packages += xfsprogs e2fsprogs strace
 
@@ -39,7 +41,8 @@ help:
 	@echo 'make simulate SEEDS=$(SEEDS) FIRST=$(FIRST)'
 	@echo '              the journal in one thread, on a disk that tears, forgets and lies'
 	@echo 'make build    release binaries in $(release)'
-	@echo 'make bench    measure the release; make bench-journal: the journal alone'
+	@echo 'make fuzz     filters and transforms that nobody would write, ROUNDS=20000 of them'
+	@echo 'make bench    measure the release; make bench-journal, make bench-routing: a part alone'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make clean    remove what was built'
 
@@ -86,10 +89,20 @@ bench: build
 	@echo '==> measuring'
 	@Tests/Benchmarks/run
 	@Tests/Benchmarks/journal
+	@$(release)/routing-benchmark
 
 bench-journal: build
 	@echo '==> measuring the journal, beside the machine'"'"'s own limit'
 	@Tests/Benchmarks/journal
+
+bench-routing: setup
+	@swift build -c release --product routing-benchmark
+	@$(release)/routing-benchmark
+
+# Longer than the tests do it: filters and transforms that nobody would write.
+fuzz: setup
+	@swift build --build-tests
+	@FUZZ_ROUNDS=$(or $(ROUNDS),20000) swift test --skip-build --disable-xctest --filter RoutingTests
 
 # The installed programs find the Swift runtime beside them, whatever is on the machine: the
 # path of the toolchain that built them is replaced.

@@ -115,6 +115,10 @@ let package = Package(
         .executableTarget(
             name: "journal-benchmark", dependencies: ["Journal", "Events", "Platform", "Telemetry", "CAllocations"],
             path: "Tests/Benchmarks/Journal", swiftSettings: rules),
+        // `make bench-routing`.
+        .executableTarget(
+            name: "routing-benchmark", dependencies: ["Routing", "Configuration", "Events", "CAllocations"],
+            path: "Tests/Benchmarks/Routing", swiftSettings: rules),
         tests("EventsTests", ["Events"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),
         tests(
@@ -131,6 +135,7 @@ let package = Package(
             ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
+        tests("DaemonTests", ["Configuration", "Daemon", "Delivery", "Destinations"]),
         .executableTarget(
             name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),

@@ -36,10 +36,10 @@ final class EventTable {
         try database.execute(
             """
             CREATE TABLE IF NOT EXISTS \(table) (
-                position INTEGER NOT NULL, part INTEGER NOT NULL, message_id TEXT, kind TEXT NOT NULL, event TEXT,
+                position INTEGER NOT NULL, message_id TEXT, kind TEXT NOT NULL, event TEXT,
                 user_id TEXT, anonymous_id TEXT, timestamp TEXT NOT NULL, received_at TEXT NOT NULL,
                 properties TEXT, traits TEXT, context TEXT, rest TEXT,
-                PRIMARY KEY (position, part));
+                part INTEGER NOT NULL, PRIMARY KEY (position, part));
             CREATE TABLE IF NOT EXISTS penstock_position (
                 table_name TEXT PRIMARY KEY COLLATE NOCASE, destination TEXT NOT NULL, journal TEXT NOT NULL,
                 position INTEGER);

@@ -51,6 +51,11 @@ long ccurl_status(CURL *easy) {
     return curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? status : 0;
 }
 
+const char *ccurl_effective_url(CURL *easy) {
+    char *url = 0;
+    return curl_easy_getinfo(easy, CURLINFO_EFFECTIVE_URL, &url) == CURLE_OK ? url : 0;
+}
+
 void *ccurl_context(CURL *easy) {
     char *context = 0;
     return curl_easy_getinfo(easy, CURLINFO_PRIVATE, &context) == CURLE_OK ? context : 0;

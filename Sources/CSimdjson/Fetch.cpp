@@ -27,6 +27,9 @@ public:
         return true;
     }
 
+    /// Whether a value that was found had to give way to a later one of the same name.
+    bool saw_duplicates() const noexcept { return duplicates; }
+
 private:
     psj_parser &parser;
     const psj_paths &paths;
@@ -34,6 +37,7 @@ private:
     psj_value *values;
     const bool backslash;
     size_t depth = 0;
+    bool duplicates = false;
 
     static bool is_opening(uint8_t c) noexcept { return (c | 0x20) == '{'; }
     static bool is_closing(uint8_t c) noexcept { return (c | 0x20) == '}'; }
@@ -113,7 +117,12 @@ private:
 
     /// What an earlier duplicate of the key left behind.
     void forget(const Node &node) noexcept {
-        for (uint32_t k = node.first; k < node.end; k++) values[paths.order[k]] = {UINT32_MAX, 0, PSJ_MISSING};
+        for (uint32_t k = node.first; k < node.end; k++) {
+            psj_value &value = values[paths.order[k]];
+            if (value.type == PSJ_MISSING) continue;
+            duplicates = true;
+            value = {UINT32_MAX, 0, PSJ_MISSING};
+        }
     }
 
     void set(const Node &node, psj_value value) noexcept {
@@ -156,7 +165,8 @@ int psj_fetch(psj_parser *parser, const psj_paths *paths, const uint8_t *bytes, 
     forget_all();
     penstock::Structurals document{};
     if (length > UINT32_MAX || parser->index(bytes, uint32_t(length), document) || document.count == 0) return 1;
-    if (penstock::Fetch(*parser, *paths, document, values).run()) return 0;
+    penstock::Fetch fetch(*parser, *paths, document, values);
+    if (fetch.run()) return fetch.saw_duplicates() ? 2 : 0;
     forget_all();
     return 1;
 }

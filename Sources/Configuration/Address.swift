@@ -1,43 +1,124 @@
-/// A URL of a service, checked as far as text can be: `http` or `https`, a host, nothing that has
-/// to be encoded.
-extension Kind where Value == String {
+/// URLs of services and proxies, checked as far as text can be: a scheme that is spoken, a host,
+/// nothing that has to be encoded.
+extension Kind where Value == SecretTemplate {
+    /// `http`, `https`, or `unix:` with the path of a socket.
     static var url: Kind {
-        Kind(.text("a URL"), show: { $0 }) { node, key, diagnostics in
-            guard let text = plainText(node, key, "a URL", diagnostics) else { return nil }
-            let hint = "a URL is written https://host.example/path"
-            let lowered = text.lowercased()
-            guard let scheme = ["http://", "https://"].first(where: lowered.hasPrefix) else {
-                diagnostics.error(at: node.place, "\(quoted(text)) is not a URL of http or https", hint: hint)
-                return nil
-            }
-            let scalars = Array(text.unicodeScalars)
-            if let index = scalars.firstIndex(where: { !isAllowed($0) }) {
-                let template = scalars[index] == "{"
-                diagnostics.error(
-                    at: ScalarPlaces.place(of: index, length: 1, in: node),
-                    template ? "a URL cannot be filled in by this version" : "a character that a URL cannot have",
-                    hint: template ? "secrets go into headers" : "write it percent-encoded: a space is %20")
-                return nil
-            }
-            let rest = text.dropFirst(scheme.count)
-            var authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-            if let at = authority.lastIndex(of: "@") {
-                diagnostics.warning(
-                    at: node.place, "a password in a URL is shown in logs and status",
-                    hint: "use headers: { Authorization: \"Basic {{ secret.NAME }}\" }")
-                authority = authority[authority.index(after: at)...]
-            }
-            guard isHost(authority) else {
-                diagnostics.error(at: node.place, "\(quoted(text)) has no valid host and port", hint: hint)
-                return nil
-            }
-            if rest.contains("#") {
-                diagnostics.error(
-                    at: node.place, "a URL with a fragment cannot be sent to", hint: "remove what begins with #")
-                return nil
-            }
-            return text
+        Kind(.text("a URL")) { node, key, diagnostics in
+            guard let parsed = AddressText(node, key, "a URL", diagnostics) else { return nil }
+            if parsed.skeleton.hasPrefix("unix:") { return parsed.socket(diagnostics) }
+            return parsed.check(
+                schemes: ["http", "https"], "a URL of http or https", hint: "a URL is written https://host.example/path",
+                credentials: "use headers: { Authorization: \"Basic {{ secret.NAME }}\" }", diagnostics)
         }
+    }
+}
+
+extension Kind where Value == SecretTemplate {
+    static var proxy: Kind {
+        Kind(.text("a proxy's URL")) { node, key, diagnostics in
+            AddressText(node, key, "a proxy's URL", diagnostics)?.check(
+                schemes: ["http", "https", "socks5", "socks5h"], "a proxy's URL",
+                hint: "a proxy is written http://proxy.example:3128, or socks5://…",
+                credentials: "write http://NAME:{{ secret.NAME }}@proxy.example", diagnostics)
+        }
+    }
+}
+
+extension Kind where Value == String {
+    /// What CURLOPT_NOPROXY(3) takes, one of them.
+    static var proxyException: Kind {
+        .text(
+            "a host, a domain or a network", .text("a host, a domain or a network"),
+            hint: "such as db.example, .example or 10.0.0.0/8",
+            convert: { text in
+                let isPlain = text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value < 0x7F && $0 != "," }
+                return isPlain && text != "*" ? text : nil
+            })
+    }
+}
+
+/// A URL as it stands in the file, secrets not filled in.
+private struct AddressText {
+    let node: YAMLNode
+    let template: SecretTemplate
+    /// With `{}` in the place of each secret: braces are no part of a URL.
+    let skeleton: String
+
+    /// nil: it is no text, or its secrets are not written as such; reported.
+    init?(_ node: YAMLNode, _ key: String, _ what: String, _ diagnostics: Diagnostics) {
+        guard let text = plainText(node, key, what, diagnostics),
+            let template = SecretParsing.template(node, in: what, encoding: .url, diagnostics)
+        else { return nil }
+        self.node = node
+        self.template = template
+        let scalars = Array(text.unicodeScalars)
+        var index = 0
+        while index < scalars.count {
+            if scalars[index...].starts(with: ["{", "{"]) {
+                while index < scalars.count, scalars[index] != "}" { index += 1 }
+                index += 2
+                continue
+            }
+            guard Self.isAllowed(scalars[index]) else {
+                diagnostics.error(
+                    at: ScalarPlaces.place(of: index, length: 1, in: node), "a character that a URL cannot have",
+                    hint: "write it percent-encoded: a space is %20")
+                return nil
+            }
+            index += 1
+        }
+        skeleton = template.pieces.reduce(into: "") { text, piece in
+            if case .literal(let literal) = piece { text += literal } else { text += "{}" }
+        }
+    }
+
+    /// - Parameter credentials: how a password is better written.
+    func check(
+        schemes: [String], _ what: String, hint: String, credentials: String, _ diagnostics: Diagnostics
+    ) -> SecretTemplate? {
+        let shown = quoted(node.scalar?.text ?? "")
+        let lowered = skeleton.lowercased()
+        guard let scheme = schemes.map({ $0 + "://" }).first(where: lowered.hasPrefix) else {
+            diagnostics.error(at: node.place, "\(shown) is not \(what)", hint: hint)
+            return nil
+        }
+        let rest = skeleton.dropFirst(scheme.count)
+        var authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        if let at = authority.lastIndex(of: "@") {
+            if !authority[..<at].contains("{}") {
+                diagnostics.warning(at: node.place, "a password in a URL is shown in logs and status", hint: credentials)
+            }
+            authority = authority[authority.index(after: at)...]
+        }
+        guard !authority.contains("{}") else {
+            diagnostics.error(
+                at: node.place, "a secret cannot be a part of the host", hint: "secrets go into the path, the query or headers")
+            return nil
+        }
+        guard Self.isHost(authority) else {
+            diagnostics.error(at: node.place, "\(shown) has no valid host and port", hint: hint)
+            return nil
+        }
+        if rest.contains("#") {
+            diagnostics.error(
+                at: node.place, "a URL with a fragment cannot be sent to", hint: "remove what begins with #")
+            return nil
+        }
+        return template
+    }
+
+    /// `unix:/run/receiver.sock`, or with a request's path behind a second colon.
+    func socket(_ diagnostics: Diagnostics) -> SecretTemplate? {
+        let parts = skeleton.dropFirst("unix:".count).split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = parts.first ?? ""
+        guard path.hasPrefix("/"), path.utf8.count <= 107, !path.contains("{}"), parts.count == 1 || parts[1].hasPrefix("/")
+        else {
+            diagnostics.error(
+                at: node.place, "\(quoted(node.scalar?.text ?? "")) is not a Unix socket's URL",
+                hint: "write unix:/run/receiver.sock or unix:/run/receiver.sock:/v1/events; the socket's path has at most 107 bytes")
+            return nil
+        }
+        return template
     }
 
     private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {

@@ -21,6 +21,8 @@ import Routing
 package struct Configuration: Sendable {
     package var sources: [Source]
     package var journal: Journal
+    /// For every event, before its routes are looked for.
+    package var pipeline: [Rules.Step] = []
     package var routes: [Route]
     package var destinations: [Destination]
     package var control: Control
@@ -42,6 +44,8 @@ package struct Configuration: Sendable {
         /// Acknowledgements and refusals that a client has not read yet, in bytes; above it, no
         /// more is read from that client.
         package var maximumUnreadAnswers: Int = 256 << 10
+        /// For every event, before it is stored.
+        package var scrub: [Rules.Step] = []
     }
 
     package struct Peers: Sendable, Equatable {

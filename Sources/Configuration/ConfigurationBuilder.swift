@@ -17,11 +17,12 @@ struct ConfigurationBuilder {
         checkReach()
         return Configuration(
             sources: draft.sources.map { located in
-                var source = located.draft
+                var source = located.draft.source
                 source.name = located.name
+                source.scrub = scrubbing(located.draft)
                 return source
             },
-            journal: draft.journal, routes: routes, destinations: destinations(), control: draft.control,
+            journal: draft.journal, pipeline: steps.steps(draft.pipeline), routes: routes, destinations: destinations(), control: draft.control,
             plugins: draft.plugins)
     }
 
@@ -39,7 +40,7 @@ struct ConfigurationBuilder {
         }
         checkLength(draft.control.socket, draft.found["control.socket"]?.value.place ?? place)
         for source in draft.sources {
-            let socket = source.draft.socket
+            let socket = source.draft.source.socket
             let place = source.place(of: "socket")
             checkLength(socket, place)
             if !socket.isEmpty {
@@ -52,21 +53,21 @@ struct ConfigurationBuilder {
                 }
             }
             checkRoom(for: source)
-            if let group = source.draft.group, !accounts.hasGroup(group) {
+            if let group = source.draft.source.group, !accounts.hasGroup(group) {
                 warnUnknown("group", group, source.place(of: "group"))
             }
-            for user in source.draft.allow?.users ?? [] where !accounts.hasUser(user) {
+            for user in source.draft.source.allow?.users ?? [] where !accounts.hasUser(user) {
                 warnUnknown("user", user, source.place(of: "allow"))
             }
-            for group in source.draft.allow?.groups ?? [] where !accounts.hasGroup(group) {
+            for group in source.draft.source.allow?.groups ?? [] where !accounts.hasGroup(group) {
                 warnUnknown("group", group, source.place(of: "allow"))
             }
         }
     }
 
     /// An event has to fit into the journal's queue and into one segment.
-    private func checkRoom(for source: Located<Configuration.Source>) {
-        let size = source.draft.maximumEventSize
+    private func checkRoom(for source: Located<SourceDraft>) {
+        let size = source.draft.source.maximumEventSize
         for (key, room) in [("queue", draft.journal.queue), ("segment_size", draft.journal.segmentSize)]
         where size > room {
             diagnostics.error(
@@ -126,7 +127,15 @@ struct ConfigurationBuilder {
     }
 
     private func rules(_ draft: RulesDraft) -> Rules {
-        Rules(condition: draft.condition, steps: steps.steps(draft.transforms))
+        // What timed events and sessions become, the destination's own transforms can still change.
+        Rules(condition: draft.condition, steps: steps.steps(draft.session + draft.timed + draft.transforms))
+    }
+
+    private func scrubbing(_ draft: SourceDraft) -> [Rules.Step] {
+        var reader = steps
+        reader.allowed = SourceDraft.scrubbing
+        reader.reason = "before the journal there are \(SourceDraft.scrubbing.joined(separator: ", ")); use it in pipeline:"
+        return reader.steps(draft.scrub)
     }
 
     private var steps: StepReader { StepReader(isComplete ? secrets : nil, diagnostics) }
@@ -183,11 +192,7 @@ struct ConfigurationBuilder {
                         path: draft.file, compression: compression, rotateSize: draft.rotateSize,
                         rotateEvery: draft.rotateEvery, timezone: draft.timezone))
             case .http:
-                value = .http(
-                    .init(
-                        url: draft.http, method: draft.method, format: draft.format,
-                        headers: draft.headers.map { .init(name: $0.name, text: resolve($0.value, singleLine: true)) },
-                        gzip: draft.compression == .gzip, connectTimeout: draft.connectTimeout, timeout: draft.timeout))
+                value = .http(draft.http.value { resolve($0, singleLine: true) })
                 checkHeaders(located)
             case .plugin:
                 value = .plugin(
@@ -196,13 +201,30 @@ struct ConfigurationBuilder {
                         directory: absolutePath(".", in: ConfigurationFile.directory(of: located.place(of: "settings").file)),
                         deadline: draft.deadline))
             }
+            if let range = draft.inFlight, range.lowerBound < range.upperBound, kind != .http {
+                diagnostics.error(
+                    at: located.place(of: "in_flight"), "only an HTTP destination finds out how many batches it bears",
+                    hint: "write a number: in_flight: \(range.upperBound)")
+            }
+            if draft.rateLimit.burst != nil, draft.rateLimit.eventsPerSecond == nil {
+                diagnostics.error(
+                    at: located.place(of: "rate_limit.burst"), "a burst without events_per_second",
+                    hint: "add events_per_second, or remove it")
+            }
+            if draft.rateLimit.per == .user, draft.order != .user {
+                diagnostics.error(
+                    at: located.place(of: "rate_limit.per"), "a rate for each user lets other users' events pass",
+                    hint: kind == .http ? "add order: user" : "only an HTTP destination keeps users apart")
+            }
             let usual = kind.batch(compressed: compressed)
             return .init(
                 name: located.name, kind: value, start: draft.start,
                 batch: .init(
                     events: draft.batchEvents ?? usual.events, bytes: draft.batchBytes ?? usual.bytes,
                     wait: draft.batchWait ?? usual.wait),
-                inFlight: draft.inFlight ?? kind.inFlight, retry: draft.retry, rules: rules(draft.rules),
+                inFlight: draft.inFlight ?? kind.inFlight,
+                rateLimit: draft.rateLimit == .init() ? nil : draft.rateLimit,
+                order: draft.order, retry: draft.retry, rules: rules(draft.rules),
                 deadLetters: draft.deadLetters, mapping: draft.mapping.map(fill), maximumEventSize: draft.maximumEventSize)
         }
     }
@@ -227,7 +249,7 @@ struct ConfigurationBuilder {
 
     private func checkHeaders(_ located: Located<DestinationDraft>) {
         var seen: Set<String> = []
-        for header in located.draft.headers where !seen.insert(header.name.lowercased()).inserted {
+        for header in located.draft.http.headers where !seen.insert(header.name.lowercased()).inserted {
             diagnostics.error(
                 at: located.place(of: "headers"), "the header \(header.name) is set twice",
                 hint: "remove one of the two")

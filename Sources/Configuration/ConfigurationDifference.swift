@@ -17,7 +17,8 @@ package struct ConfigurationDifference: Sendable, Equatable {
     /// is no difference: it only counts when a destination first appears.
     package var destinations: Names
     /// Destinations in both whose events are chosen or changed differently now: their own filter,
-    /// transforms and mapping, or the routes that lead to them. May overlap with `destinations.changed`.
+    /// transforms and mapping, the routes that lead to them, or the pipeline. May overlap with
+    /// `destinations.changed`.
     package var rerouted: [String]
     /// Reload has to refuse this one.
     package var journalDirectoryChanged: Bool
@@ -40,7 +41,7 @@ package struct ConfigurationDifference: Sendable, Equatable {
         rerouted = new.destinations.filter { destination in
             guard let earlier = before[destination.name] else { return false }
             return earlier.rules != destination.rules || earlier.mapping != destination.mapping
-                || earlier.maximumEventSize != destination.maximumEventSize
+                || earlier.maximumEventSize != destination.maximumEventSize || old.pipeline != new.pipeline
                 || Self.ways(to: destination.name, in: old) != Self.ways(to: destination.name, in: new)
         }.map(\.name)
         journalDirectoryChanged = old.journal.directory != new.journal.directory

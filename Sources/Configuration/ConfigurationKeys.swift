@@ -1,7 +1,8 @@
 /// Everything that was read, before what belongs together was checked together.
 struct ConfigurationDraft: Sendable {
-    var sources: [Located<Configuration.Source>] = []
+    var sources: [Located<SourceDraft>] = []
     var journal = Configuration.Journal()
+    var pipeline: [YAMLNode] = []
     var routes: [Located<RouteDraft>] = []
     var destinations: [Located<DestinationDraft>] = []
     var control = Configuration.Control()
@@ -16,6 +17,7 @@ extension Section where Target == ConfigurationDraft {
     static let configuration = Section([
         Field("sources", \.sources, .sources, "sockets that events come in through"),
         Field("journal", keys: .journal, "where events are kept until every destination has them"),
+        Field("pipeline", \.pipeline, .transforms, "what is changed in every event, before routes are looked for"),
         Field("routes", \.routes, .routes, "which events go where; the first that matches decides for a destination"),
         Field("destinations", \.destinations, .destinations, "where events go"),
         Field(
@@ -37,14 +39,13 @@ extension Section where Target == ConfigurationDraft {
                     "a directory with a file for each secret")
             ]), "where secrets are read from"),
         .unsupported("plan", "a tracking plan"),
-        .unsupported("pipeline", "transforms of every event before routing"),
         .unsupported("presets", "presets of one's own"),
     ])
 }
 
-extension Kind where Value == [Located<Configuration.Source>] {
+extension Kind where Value == [Located<SourceDraft>] {
     static var sources: Kind {
-        .named("source", Configuration.Source(name: "", socket: ""), keys: .source) { _ in (.source, { _ in nil }) }
+        .named("source", SourceDraft(), keys: .source) { _ in (.source, { _ in nil }) }
     }
 }
 

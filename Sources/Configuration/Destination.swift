@@ -22,12 +22,25 @@ extension Configuration {
             package var initial: Duration = .milliseconds(500)
             package var max: Duration = .seconds(300)
             package var giveUpAfter: Duration?
+            package var attempts: Int?
         }
+        package struct RateLimit: Sendable, Equatable {
+            package var eventsPerSecond: Int?
+            package var requestsPerSecond: Int?
+            /// Events that may go at once after a pause; nil: those of a second.
+            package var burst: Int?
+            package enum Per: String, Sendable, CaseIterable { case destination, user }
+            package var per = Per.destination
+        }
+        package enum Order: String, Sendable, CaseIterable { case destination, user }
         package var name: String
         package var kind: Kind
         package var start: Start = .now
         package var batch: Batch
-        package var inFlight: Int
+        /// Batches under way at once: as many as the lower bound at first, then as many as it bears.
+        package var inFlight: ClosedRange<Int>
+        package var rateLimit: RateLimit?
+        package var order: Order
         package var retry: Retry
         package var rules: Rules
         /// Bytes that its dead letters may take.
@@ -59,27 +72,6 @@ extension Configuration {
         package var rotateEvery: Duration?
         /// IANA name; nil: UTC.
         package var timezone: String?
-    }
-
-    package struct HTTP: Sendable, Equatable {
-        package enum Format: String, Sendable, CaseIterable { case ndjson, array, single }
-        package enum Method: String, Sendable, CaseIterable { case POST, PUT, PATCH }
-        package var url: String
-        package var method: Method = .POST
-        package var format: Format = .array
-        /// In the order given.
-        package var headers: [Header] = []
-        package var gzip: Bool = false
-        package var connectTimeout: Duration = .seconds(10)
-        package var timeout: Duration = .seconds(30)
-
-        package struct Header: Sendable, Equatable {
-            package var name: String
-            /// For showing: secrets by their names.
-            package var text: ConcealedText
-            /// For sending: secrets filled in, free of control characters.
-            package var value: String { text.revealed }
-        }
     }
 
     package struct Plugin: Sendable, Equatable {

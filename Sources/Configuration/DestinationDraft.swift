@@ -1,15 +1,15 @@
 /// A destination while it is read: what was given, before the defaults that depend on its kind.
 struct DestinationDraft: Sendable {
-    enum Compression: String, Sendable, CaseIterable { case gzip, none }
-
     var file = ""
-    var http = ""
+    var http = HTTPDraft()
     var plugin = ""
     var start = Configuration.Destination.Start.now
     var batchEvents: Int?
     var batchBytes: Int?
     var batchWait: Duration?
-    var inFlight: Int?
+    var inFlight: ClosedRange<Int>?
+    var rateLimit = Configuration.Destination.RateLimit()
+    var order = Configuration.Destination.Order.destination
     var retry = Configuration.Destination.Retry()
     var rules = RulesDraft()
     var deadLetters: Int = 1 << 30
@@ -20,21 +20,9 @@ struct DestinationDraft: Sendable {
     var rotateEvery: Duration?
     var timezone: String?
 
-    var method = Configuration.HTTP.Method.POST
-    var format = Configuration.HTTP.Format.array
-    var headers: [HeaderDraft] = []
-    var compression = Compression.none
-    var connectTimeout: Duration = .seconds(10)
-    var timeout: Duration = .seconds(30)
-
     var isolation = "none"
     var settings = SecretTemplate(pieces: [.literal("{}")])
     var deadline: Duration = .seconds(30)
-}
-
-struct HeaderDraft: Sendable {
-    var name: String
-    var value: SecretTemplate
 }
 
 /// The three kinds of destination, each named by the key that makes it one.
@@ -51,7 +39,7 @@ enum DestinationKind: String, CaseIterable, Sendable {
         }
     }
 
-    var inFlight: Int { self == .http ? 4 : 1 }
+    var inFlight: ClosedRange<Int> { self == .http ? 4...4 : 1...1 }
 
     /// "a file", "an HTTP", "a plugin" … destination.
     var article: String {

@@ -23,7 +23,22 @@ extension Section where Target == DestinationDraft {
                     "how long the first event of a batch waits for others"),
             ]), "how many events are handed over at once"),
         Field(
-            "in_flight", \.inFlight, .integer(1...1_024), default: "by kind", "batches that may be under way at once"),
+            "in_flight", \.inFlight, .inFlight(1...1_024), default: "by kind",
+            "batches that may be under way at once; between { minimum: , maximum: }, as many as the service bears"),
+        Field(
+            "rate_limit",
+            keys: Section([
+                Field(
+                    "events_per_second", \.rateLimit.eventsPerSecond, .integer(1...100_000_000), default: "unlimited",
+                    "events that are sent in a second"),
+                Field(
+                    "requests_per_second", \.rateLimit.requestsPerSecond, .integer(1...1_000_000), default: "unlimited",
+                    "requests, or batches, that are sent in a second"),
+                Field(
+                    "burst", \.rateLimit.burst, .integer(1...100_000_000), default: "events_per_second",
+                    "events that may be sent at once after a pause"),
+                Field("per", \.rateLimit.per, .choice, "whose events are counted: the destination's, or each user's"),
+            ]), "how fast the destination may be served"),
         Field(
             "retry",
             keys: Section([
@@ -34,15 +49,17 @@ extension Section where Target == DestinationDraft {
                 Field(
                     "give_up_after", \.retry.giveUpAfter, .duration(.seconds(1)...days(3_650)), default: "never",
                     "after this long, events go to the dead letters"),
+                Field(
+                    "attempts", \.retry.attempts, .integer(1...1_000_000), default: "unlimited",
+                    "after so many refusals, an event goes to the dead letters"),
             ]), "when a delivery that failed is tried again"),
         Field(
             "dead_letters",
             keys: Section([
                 Field("size", \.deadLetters, .size((64 << 10)...(1 << 50)), "bytes that refused events may take")
             ]), "events that the destination refused for good"),
-        .unsupported("timed", "timed events"),
-        .unsupported("session", "sessions"),
-        .unsupported("order", "delivery in order by user"),
+        Field("session", \.rules.session, .step("session"), "what becomes of sessions, before transforms"),
+        Field("timed", \.rules.timed, .step("timed"), "what becomes of timed events, before transforms"),
         .unsupported("preset", "services that Penstock knows"),
         .unsupported("token", "presets"),
         .unsupported("url", "presets"),
@@ -65,17 +82,7 @@ extension Section where Target == DestinationDraft {
                 ]), "when another file is begun"),
             Field("timezone", \.timezone, .timezone, default: "UTC", "time zone of the conversions in the path"),
         ],
-        .http: [
-            Field("http", \.http, .url, required: true, "URL that batches are sent to"),
-            Field("method", \.method, .choice, "HTTP method"),
-            Field("format", \.format, .choice, "body: a line for each event, one array, or one event a request"),
-            Field("headers", \.headers, .headers, "headers; {{ secret.NAME }} stands for a secret"),
-            Field("compression", \.compression, .choice, "compression of the body"),
-            Field("timeout", \.timeout, .duration(.milliseconds(10)...days(1)), "how long a request may take"),
-            Field(
-                "connect_timeout", \.connectTimeout, .duration(.milliseconds(10)...days(1)),
-                "how long connecting may take"),
-        ],
+        .http: http,
         .plugin: [
             Field("plugin", \.plugin, .pluginName, required: true, "name of a sink plugin: NAME.so or libNAME.so"),
             Field("isolation", \.isolation, .isolation, "where the plugin runs"),

@@ -101,6 +101,34 @@ extension Kind where Value == String {
     }
 }
 
+extension Kind where Value == ClosedRange<Int> {
+    /// One number, or a map of two.
+    static func inFlight(_ bounds: ClosedRange<Int>) -> Kind {
+        let number = Kind<Int>.integer(bounds)
+        let fields: [Field<Bounds>] = [
+            Field("minimum", \.minimum, number, "as many as there are always"),
+            Field("maximum", \.maximum, number, "as many as there are at most"),
+        ]
+        return Kind(.either([number.type, .section(Section(fields).describe(Bounds()))])) { node, key, diagnostics in
+            guard case .map = node.content else { return number.read(node, key, diagnostics).map { $0...$0 } }
+            var range = Bounds()
+            Section(fields).read(node, named: quoted(key), into: &range, diagnostics)
+            // One that could not be read was reported.
+            guard let maximum = range.maximum else { return nil }
+            guard range.minimum <= maximum else {
+                diagnostics.error(at: node.place, "the minimum is above the maximum")
+                return nil
+            }
+            return range.minimum...maximum
+        }
+    }
+
+    private struct Bounds: Sendable {
+        var minimum = 1
+        var maximum: Int? = 32
+    }
+}
+
 extension Kind where Value == [HeaderDraft] {
     static var headers: Kind {
         Kind(.map(of: .text("a header's value"))) { node, key, diagnostics in
@@ -125,7 +153,7 @@ extension Kind where Value == [HeaderDraft] {
                         at: entry.place, "Penstock itself sets the header \(entry.key)", hint: "remove it")
                     return nil
                 }
-                return SecretParsing.template(entry.value, diagnostics).map { HeaderDraft(name: entry.key, value: $0) }
+                return SecretParsing.template(entry.value, in: "a header", encoding: .plain, diagnostics).map { HeaderDraft(name: entry.key, value: $0) }
             }
         }
     }

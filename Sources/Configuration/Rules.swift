@@ -35,4 +35,7 @@ package struct Rules: Sendable, Equatable {
 struct RulesDraft: Sendable {
     var condition = Rules.Condition.always
     var transforms: [YAMLNode] = []
+    /// Of a destination: its `session:` and `timed:`, each as a transform, if it has them.
+    var session: [YAMLNode] = []
+    var timed: [YAMLNode] = []
 }

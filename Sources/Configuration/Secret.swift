@@ -3,6 +3,15 @@ package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebug
     package let name: String
     /// Encoded for the place it is used in.
     let value: String
+    /// As it is kept.
+    let plain: String
+
+    /// - Parameter plain: nil: the same.
+    init(name: String, value: String, plain: String? = nil) {
+        self.name = name
+        self.value = value
+        self.plain = plain ?? value
+    }
 
     package var description: String { "<secret \(name)>" }
     package var debugDescription: String { description }
@@ -40,13 +49,21 @@ package struct ConcealedText: Sendable, Equatable, CustomStringConvertible, Cust
         }
     }
 
+    /// The secrets in it, as kept and as used, for hiding them where they turn up.
+    package var secrets: [String] {
+        pieces.flatMap { piece in
+            if case .secret(let secret) = piece { [secret.value, secret.plain] } else { [String]() }
+        }
+    }
+
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// Text that names secrets, as it stands in the file: nothing is read for it yet.
 struct SecretTemplate: Sendable {
-    enum Encoding: Sendable { case plain, json }
+    /// How a secret is written in its place; in a URL percent-encoded.
+    enum Encoding: Sendable { case plain, json, url }
 
     enum Piece: Sendable {
         case literal(String)

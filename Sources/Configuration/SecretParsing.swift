@@ -1,6 +1,6 @@
 /// `!secret NAME`, and `{{ secret.NAME }}` inside a text.
 enum SecretParsing {
-    static let whereAllowed = "secrets are allowed in header values, in mappings and in a plugin's settings"
+    static let whereAllowed = "secrets are allowed in URLs, in header values, in mappings and in a plugin's settings"
 
     static func reference(
         _ name: String, at place: Place, _ encoding: SecretTemplate.Encoding, _ diagnostics: Diagnostics
@@ -14,30 +14,34 @@ enum SecretParsing {
         return .secret(name: name, place: place, encoding: encoding)
     }
 
-    /// Bytes of a header's value as written; servers take about this much.
-    static let maximumHeader = 8 << 10
+    /// Bytes of a header's value or a URL as written; servers take about this much.
+    static let longest = 8 << 10
 
-    /// A header's value.
-    static func template(_ node: YAMLNode, _ diagnostics: Diagnostics) -> SecretTemplate? {
+    /// One line of text: a header's value, a URL.
+    /// - Parameters:
+    ///   - what: what it is, for messages.
+    ///   - encoding: how secrets are written in it.
+    static func template(
+        _ node: YAMLNode, in what: String, encoding: SecretTemplate.Encoding, _ diagnostics: Diagnostics
+    ) -> SecretTemplate? {
         if node.scalar?.isMistagged == true { return nil }
         guard let scalar = node.scalar, !scalar.isNull else {
             diagnostics.error(at: node.place, "expected text, found \(node.found)")
             return nil
         }
-        guard scalar.text.utf8.count <= maximumHeader else {
-            diagnostics.error(
-                at: node.place, "a header of more than \(Quantity.text(maximumHeader))", hint: "make it shorter")
+        guard scalar.text.utf8.count <= longest else {
+            diagnostics.error(at: node.place, "\(what) of more than \(Quantity.text(longest))", hint: "make it shorter")
             return nil
         }
         if scalar.isSecret {
-            return reference(scalar.text, at: node.place, .plain, diagnostics).map { SecretTemplate(pieces: [$0]) }
+            return reference(scalar.text, at: node.place, encoding, diagnostics).map { SecretTemplate(pieces: [$0]) }
         }
         var valid = true
         let scalars = Array(scalar.text.unicodeScalars)
         if let control = scalars.firstIndex(where: { $0.properties.generalCategory == .control }) {
             diagnostics.error(
-                at: ScalarPlaces.place(of: control, length: 1, in: node), "a control character in a header",
-                hint: "a header is one line of text")
+                at: ScalarPlaces.place(of: control, length: 1, in: node), "a control character in \(what)",
+                hint: "it is one line of text")
             valid = false
         }
         var template = SecretTemplate()
@@ -59,7 +63,7 @@ enum SecretParsing {
             let expression = String(inner).trimmed
             let place = ScalarPlaces.place(of: index, length: end + 2 - index, in: node)
             if expression.hasPrefix("secret.") {
-                if let piece = reference(String(expression.dropFirst("secret.".count)), at: place, .plain, diagnostics)
+                if let piece = reference(String(expression.dropFirst("secret.".count)), at: place, encoding, diagnostics)
                 {
                     template.pieces.append(piece)
                 } else {
@@ -67,7 +71,7 @@ enum SecretParsing {
                 }
             } else {
                 diagnostics.error(
-                    at: place, "\(quoted(expression)) is not supported in a header by this version",
+                    at: place, "\(quoted(expression)) is not supported in \(what) by this version",
                     hint: "what can be filled in is {{ secret.NAME }}")
                 valid = false
             }

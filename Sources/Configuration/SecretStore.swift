@@ -36,10 +36,23 @@ final class SecretStore {
                     }
                     switch encoding {
                     case .plain: return .secret(Secret(name: name, value: value))
-                    case .json: return .secret(Secret(name: name, value: JSONRendering.string(value)))
+                    case .json: return .secret(Secret(name: name, value: JSONRendering.string(value), plain: value))
+                    case .url: return .secret(Secret(name: name, value: Self.percentEncoded(value), plain: value))
                     }
                 }
             })
+    }
+
+    /// All but the unreserved characters of RFC 3986, 2.3.
+    private static func percentEncoded(_ text: String) -> String {
+        text.utf8.reduce(into: "") { encoded, byte in
+            let character = Character(Unicode.Scalar(byte))
+            if byte < 0x80, character.isLetter || character.isNumber || "-._~".contains(character) {
+                encoded.append(character)
+            } else {
+                encoded += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+            }
+        }
     }
 
     private func read(_ name: String, at place: Place) -> String? {

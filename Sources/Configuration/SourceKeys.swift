@@ -1,22 +1,31 @@
+/// A source while it is read: what it scrubs may need secrets.
+struct SourceDraft: Sendable {
+    var source = Configuration.Source(name: "", socket: "")
+    var scrub: [YAMLNode] = []
+
+    /// Transforms that may be used before an event is stored: they take away, and add nothing.
+    static let scrubbing = ["drop", "hash", "mask", "redact"]
+}
+
 /// `sources.NAME`
-extension Section where Target == Configuration.Source {
+extension Section where Target == SourceDraft {
     static let source = Section([
-        Field("socket", \.socket, .path, required: true, "the Unix stream socket that applications connect to"),
-        Field("mode", \.mode, .mode, "permission bits of the socket's file"),
-        Field("group", \.group, .word("a group"), "group that the socket's file belongs to"),
-        Field("allow", \.allow, .peers, default: "whoever can open the socket", "users and groups that may connect"),
-        Field("max_event_size", \.maximumEventSize, .size(64...(16 << 20)), "bytes that one event may have"),
-        Field("max_depth", \.maximumDepth, .integer(1...1_000), "levels that an event's JSON may be nested"),
+        Field("socket", \.source.socket, .path, required: true, "the Unix stream socket that applications connect to"),
+        Field("mode", \.source.mode, .mode, "permission bits of the socket's file"),
+        Field("group", \.source.group, .word("a group"), "group that the socket's file belongs to"),
+        Field("allow", \.source.allow, .peers, default: "whoever can open the socket", "users and groups that may connect"),
+        Field("max_event_size", \.source.maximumEventSize, .size(64...(16 << 20)), "bytes that one event may have"),
+        Field("max_depth", \.source.maximumDepth, .integer(1...1_000), "levels that an event's JSON may be nested"),
         Field(
-            "max_connections", \.maximumConnections, .integer(1...1_000_000), "clients that may be connected at once"),
+            "max_connections", \.source.maximumConnections, .integer(1...1_000_000), "clients that may be connected at once"),
         Field(
-            "max_unread_answers", \.maximumUnreadAnswers, .size((4 << 10)...(64 << 20)),
+            "max_unread_answers", \.source.maximumUnreadAnswers, .size((4 << 10)...(64 << 20)),
             "bytes of acknowledgements that a client may leave unread before no more is read from it"),
         .unsupported("datagram", "a datagram socket beside the stream"),
         .unsupported("http", "a TCP listener for HTTP"),
         .unsupported("write_keys", "keys that HTTP clients have to send"),
         .unsupported("rate_limit", "bounds on events for each client"),
-        .unsupported("scrub", "transforms before the journal"),
+        Field("scrub", \.scrub, .transforms, "what must not even be stored: drop, hash, mask, redact"),
     ])
 }
 

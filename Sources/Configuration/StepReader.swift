@@ -91,7 +91,7 @@ struct StepReader {
 extension Kind where Value == [YAMLNode] {
     /// The items of a list of transforms; `StepReader` reads them once secrets can be read.
     static var transforms: Kind {
-        Kind(.list(of: .transform)) { node, key, diagnostics in
+        Kind(.list(of: .anyTransform)) { node, key, diagnostics in
             guard let items = node.items else {
                 diagnostics.error(
                     at: node.place, "\(quoted(key)) has to be a list of transforms, not \(node.found)",
@@ -99,6 +99,14 @@ extension Kind where Value == [YAMLNode] {
                 return nil
             }
             return items
+        }
+    }
+
+    /// One transform, as the key of its name beside others: `timed: native`.
+    static func step(_ name: String) -> Kind {
+        let shape = TransformCatalogue.declaration(of: name).map { FieldShape($0.shape) } ?? .anything
+        return Kind(shape) { node, key, _ in
+            [YAMLNode(content: .map([YAMLEntry(key: name, place: node.place, value: node)]), place: node.place, file: node.file)]
         }
     }
 }

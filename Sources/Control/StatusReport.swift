@@ -108,10 +108,15 @@ package struct StatusReport: Codable, Sendable, Equatable {
         }
 
         package var state: State
+        /// When it came into this state: RFC 3339, and seconds ago.
+        package var since: String?
+        package var stateSeconds: Double?
         /// Everything below this journal position is settled.
         package var position: UInt64
         package var delivered: UInt64
         package var filtered: UInt64
+        /// `no_route`, `integrations`, `where`, and the names of transforms that dropped events.
+        package var filteredByReason: [String: UInt64]
         package var deadLettered: UInt64
         package var retries: UInt64
         /// Delivered, averaged over the last seconds.
@@ -119,18 +124,30 @@ package struct StatusReport: Codable, Sendable, Equatable {
         package var lagEvents: UInt64
         /// Age of the oldest event that is not settled; 0 if all are.
         package var lagSeconds: Double
+        /// The last thing that went wrong, also when all is well again.
         package var lastError: String?
+        /// RFC 3339.
+        package var lastErrorTime: String?
+        /// The beginning of what the service said to that: printable, without secrets.
+        package var lastAnswer: String?
         /// Seconds until it tries again; only while it waits for that.
         package var nextAttemptSeconds: Double?
 
         package init(
             state: State, position: UInt64, delivered: UInt64, filtered: UInt64, deadLettered: UInt64, retries: UInt64,
-            eventsPerSecond: Double, lagEvents: UInt64, lagSeconds: Double, lastError: String? = nil, nextAttemptSeconds: Double? = nil
+            eventsPerSecond: Double, lagEvents: UInt64, lagSeconds: Double, lastError: String? = nil,
+            nextAttemptSeconds: Double? = nil, since: String? = nil, stateSeconds: Double? = nil,
+            lastErrorTime: String? = nil, lastAnswer: String? = nil, filteredByReason: [String: UInt64] = [:]
         ) {
             self.state = state
+            self.since = since
+            self.stateSeconds = stateSeconds
+            self.lastErrorTime = lastErrorTime
+            self.lastAnswer = lastAnswer
             self.position = position
             self.delivered = delivered
             self.filtered = filtered
+            self.filteredByReason = filteredByReason
             self.deadLettered = deadLettered
             self.retries = retries
             self.eventsPerSecond = eventsPerSecond
@@ -141,12 +158,16 @@ package struct StatusReport: Codable, Sendable, Equatable {
         }
 
         enum CodingKeys: String, CodingKey {
-            case state, position, delivered, filtered, retries
+            case state, since, position, delivered, filtered, retries
+            case filteredByReason = "filtered_by_reason"
+            case stateSeconds = "state_seconds"
             case deadLettered = "dead_lettered"
             case eventsPerSecond = "events_per_second"
             case lagEvents = "lag_events"
             case lagSeconds = "lag_seconds"
             case lastError = "last_error"
+            case lastErrorTime = "last_error_time"
+            case lastAnswer = "last_answer"
             case nextAttemptSeconds = "next_attempt_seconds"
         }
     }

@@ -50,12 +50,13 @@ package enum StatusText {
         text += "\n"
 
         var destinations = TextTable(
-            "DESTINATION", "STATE", ">DELIVERED", ">PER SECOND", ">FILTERED", ">DEAD", ">RETRIES", ">LAG", ">BEHIND", "LAST ERROR")
+            "DESTINATION", "STATE", ">FOR", ">DELIVERED", ">PER SECOND", ">FILTERED", ">DEAD", ">RETRIES", ">LAG", ">BEHIND", "LAST ERROR")
         for (name, destination) in report.destinations.sorted(by: { $0.key < $1.key }) {
             var error = destination.lastError ?? ""
+            if let answer = destination.lastAnswer { error += ", the service says: \(answer)" }
             if let next = destination.nextAttemptSeconds { error += " (again in \(duration(next)))" }
             destinations.add(
-                name, destination.state.rawValue, grouped(destination.delivered),
+                name, destination.state.rawValue, destination.stateSeconds.map(duration) ?? "-", grouped(destination.delivered),
                 grouped(UInt64(destination.eventsPerSecond.rounded().clamped)), grouped(destination.filtered),
                 grouped(destination.deadLettered), grouped(destination.retries), grouped(destination.lagEvents),
                 destination.lagSeconds > 0 ? duration(destination.lagSeconds) : "-", error)
@@ -65,6 +66,8 @@ package enum StatusText {
             return painted(cell, cell.hasPrefix("up") ? 32 : cell.hasPrefix("retrying") ? 33 : 31)
         }
 
+        text += filtered(report.destinations)
+
         if !report.recentRefusals.isEmpty {
             var refusals = TextTable("REFUSED AT", "SOURCE", "REASON", "DETAIL")
             for refusal in report.recentRefusals.suffix(5) {
@@ -73,6 +76,20 @@ package enum StatusText {
             text += "\n" + refusals.render()
         }
         return text
+    }
+
+    /// Why events were left out, where it is more than that no route leads there.
+    private static func filtered(_ destinations: [String: StatusReport.Destination]) -> String {
+        var table = TextTable("DESTINATION", ">FILTERED", "BY")
+        var isEmpty = true
+        for (name, destination) in destinations.sorted(by: { $0.key < $1.key }) {
+            guard destination.filteredByReason.contains(where: { $0.key != "no_route" && $0.value > 0 }) else { continue }
+            isEmpty = false
+            let reasons = destination.filteredByReason.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+            table.add(
+                name, grouped(destination.filtered), reasons.map { "\($0.key) \(grouped($0.value))" }.joined(separator: ", "))
+        }
+        return isEmpty ? "" : "\n" + table.render()
     }
 
     private static func because(_ error: String?) -> String {

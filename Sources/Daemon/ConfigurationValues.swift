@@ -44,9 +44,14 @@ extension DeliveryPolicy {
     init(_ destination: Configuration.Destination, cursorInterval: Duration) {
         self.init(
             batchEvents: destination.batch.events, batchBytes: destination.batch.bytes,
-            batchWait: destination.batch.wait, inFlight: destination.inFlight, retryInitial: destination.retry.initial,
-            retryMaximum: destination.retry.max, giveUpAfter: destination.retry.giveUpAfter,
-            checkpointInterval: cursorInterval)
+            batchWait: destination.batch.wait, inFlight: destination.inFlight.upperBound,
+            retryInitial: destination.retry.initial, retryMaximum: destination.retry.max,
+            giveUpAfter: destination.retry.giveUpAfter, attempts: destination.retry.attempts,
+            order: destination.order == .user ? .user : .destination,
+            rateLimit: destination.rateLimit.map {
+                RateLimit(eventsPerSecond: $0.eventsPerSecond, requestsPerSecond: $0.requestsPerSecond, burst: $0.burst,
+                    isPerUser: $0.per == .user)
+            }, checkpointInterval: cursorInterval)
     }
 }
 
@@ -61,29 +66,6 @@ extension FileDestinationOptions {
         self.init(
             path: file.path, compression: compression, rotateSize: file.rotateSize, rotateEvery: file.rotateEvery,
             timezone: file.timezone)
-    }
-}
-
-extension HTTPOptions {
-    init(_ http: Configuration.HTTP, inFlight: Int) {
-        self.init(url: http.url, version: Daemon.version)
-        method =
-            switch http.method {
-            case .POST: .POST
-            case .PUT: .PUT
-            case .PATCH: .PATCH
-            }
-        format =
-            switch http.format {
-            case .ndjson: .ndjson
-            case .array: .array
-            case .single: .single
-            }
-        headers = http.headers.map { Header(name: $0.name, value: $0.value) }
-        gzip = http.gzip
-        connectTimeout = http.connectTimeout
-        timeout = http.timeout
-        maximumRequests = inFlight
     }
 }
 

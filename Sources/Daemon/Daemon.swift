@@ -162,6 +162,7 @@ package final class Daemon {
     }
 
     private func look() {
+        pipeline.goOn()
         status.sample()
         let sentence = status.sentence
         if sentence != lastSentence {
@@ -175,9 +176,7 @@ package final class Daemon {
         // These grow all the time, unlike those of threads that sleep until there is work.
         var beats = ["journal": journal.heartbeat << 1 | 1, "http": engine.heartbeat << 1 | 1]
         for (number, beat) in loops.beats.enumerated() { beats["ingest \(number)"] = beat << 1 | 1 }
-        for destination in pipeline.destinations {
-            if let beat = destination.heartbeat { beats["to \(destination.worker.name)"] = beat }
-        }
+        // A destination that hangs harms only itself: the status says so.
         return beats
     }
 
@@ -228,19 +227,24 @@ package final class Daemon {
             try ingest.listen(
                 source: source.name, descriptor: prepared.socket.duplicate(), limits: SourceLimits(source),
                 admission: prepared.admission,
-                statistics: status.statistics(of: source.name, listens: sockets.paths(source)))
+                statistics: status.statistics(of: source.name, listens: sockets.paths(source)),
+                scrubber: { SourceScrubber(source) })
         }
         for name in next.removedSources {
             ingest.stopListening(source: name)
             status.forget(source: name)
         }
         sockets.hold(next.sources.map { ($0.source.name, $0.socket) }, without: next.removedSources)
-        pipeline.stop(next.endingDestinations, by: clock.now() + Self.drain)
+        for name in pipeline.stop(next.endingDestinations, by: clock.now() + Self.drain) {
+            telemetry.emit(DestinationLeftBehind(name: name))
+        }
         configuration = next.configuration
         // It was found valid when it was prepared.
         if next.journalChanged { try journal.configure(JournalOptions(configuration.journal)) }
         for prepared in next.destinations {
-            pipeline.add(assembly.start(prepared.prepared, prepared.destination, in: configuration))
+            pipeline.start(prepared.destination.name) { [assembly, configuration] in
+                assembly.start(prepared.prepared, prepared.destination, in: configuration)
+            }
         }
         // Only now do the segments of those that went go free. If that cannot be written down, they are
         // held until the next reload or start: no reason to call this one refused.

@@ -41,3 +41,12 @@ struct SegmentsHeld: NamedEvent {
         "the journal keeps segments for destinations that are gone, until the next reload or start: \(detail)"
     }
 }
+
+struct DestinationLeftBehind: NamedEvent {
+    static let name = "destination_left_behind"
+    let name: String
+    let level = Level.error
+    var message: String {
+        "destination \(name) does not come back from a call (a disk, a plugin) and is left behind; what has its name now starts when that call returns"
+    }
+}

@@ -79,12 +79,13 @@ struct DestinationAssembly {
         deadLetters.setLimit(destination.deadLetters)
         let routes = configuration.routes.filter { $0.to.contains(destination.name) }
         let router = DestinationRouter(
-            name: destination.name,
+            name: destination.name, pipeline: configuration.pipeline.map(\.transform),
             routes: routes.map { DestinationRouter.Route(name: $0.name, filter: $0.filter, transforms: $0.transforms) },
             filter: destination.filter, transforms: destination.transforms,
             mapping: destination.mapping.map {
                 MappingSetting($0.mapping, limit: destination.maximumEventSize, secret: $0.secret)
             },
+            host: HostName.current,
             journal: journal.uuid.bytes)
         let setting = DeliveryWorker.Setting(
             name: destination.name, policy: DeliveryPolicy(destination, cursorInterval: configuration.journal.cursorInterval),
@@ -92,7 +93,7 @@ struct DestinationAssembly {
             telemetry: telemetry)
         func worker(wake: @escaping @Sendable () -> Void) -> DeliveryWorker {
             DeliveryWorker(
-                setting, router: RoutedEvents(router), destination: prepared.destination, deadLetters: deadLetters,
+                setting, router: RoutedEvents(router, marksUsers: destination.order == .user), destination: prepared.destination, deadLetters: deadLetters,
                 random: SystemRandomNumberGenerator(), wake: wake)
         }
         if prepared.runsOnEngine {

@@ -4,8 +4,24 @@ import Platform
 import Synchronization
 
 /// The destinations at work. Any thread may ring and look; one (the main thread) changes them.
+///
+/// One whose thread does not come back from a call when it is to end is left behind: nobody else
+/// waits for it. What it writes to stays its own until it has ended, and so a destination of the
+/// same name, which may write to the same file and moves the same cursor, starts only then.
 final class Pipeline: Sendable {
-    private let running = Mutex<[String: RunningDestination]>([:])
+    private struct State {
+        var running: [String: RunningDestination] = [:]
+        var leftBehind: [String: RunningDestination] = [:]
+        /// What starts when those left behind have ended.
+        var successors: [String: Successor] = [:]
+    }
+
+    /// Unchecked: made and started on the main thread, which is the only one to look into it.
+    private struct Successor: @unchecked Sendable {
+        let start: () -> RunningDestination
+    }
+
+    private let state = Mutex(State())
     private let clock: any Clock
 
     init(clock: any Clock) {
@@ -14,18 +30,52 @@ final class Pipeline: Sendable {
 
     /// The journal committed.
     func ring() {
-        running.withLock { for destination in $0.values { destination.ring() } }
+        state.withLock { for destination in $0.running.values { destination.ring() } }
     }
 
-    func add(_ destination: RunningDestination) {
-        running.withLock { $0[destination.worker.name] = destination }
+    /// Starts a destination: now, or when the one before it has ended.
+    func start(_ name: String, _ start: @escaping () -> RunningDestination) {
+        let successor = Successor(start: start)
+        let mustWait = state.withLock { state in
+            guard state.leftBehind[name] != nil else { return false }
+            state.successors[name] = successor
+            return true
+        }
+        if !mustWait { add(start()) }
+    }
+
+    private func add(_ destination: RunningDestination) {
+        state.withLock { $0.running[destination.worker.name] = destination }
     }
 
     /// Ends these destinations, all at once; what is in flight may settle until the deadline.
-    func stop(_ names: some Sequence<String>, by deadline: Instant) {
-        let ending = running.withLock { running in names.compactMap { running.removeValue(forKey: $0) } }
+    /// - Returns: the names of those that had to be left behind.
+    @discardableResult
+    func stop(_ names: some Sequence<String>, by deadline: Instant) -> [String] {
+        let ending = state.withLock { state in
+            names.compactMap { name in
+                state.successors[name] = nil
+                return state.running.removeValue(forKey: name)
+            }
+        }
         for destination in ending { destination.requestStop(by: deadline) }
-        for destination in ending { destination.awaitStop(by: deadline, clock: clock) }
+        var left: [String] = []
+        for destination in ending where !destination.awaitStop(by: deadline, clock: clock) {
+            left.append(destination.worker.name)
+            state.withLock { $0.leftBehind[destination.worker.name] = destination }
+        }
+        return left
+    }
+
+    /// Starts what waited for one that was left behind and has ended by now.
+    func goOn() {
+        let free = state.withLock { state in
+            state.leftBehind.filter { $0.value.reap() }.keys.compactMap { name in
+                state.leftBehind[name] = nil
+                return state.successors.removeValue(forKey: name)
+            }
+        }
+        for successor in free { add(successor.start()) }
     }
 
     /// Waits until every destination that is up has settled what is below `position`, or the
@@ -42,7 +92,11 @@ final class Pipeline: Sendable {
         stop(names, by: deadline)
     }
 
-    var names: [String] { running.withLock { Array($0.keys) } }
-    var destinations: [RunningDestination] { running.withLock { Array($0.values) } }
-    subscript(name: String) -> RunningDestination? { running.withLock { $0[name] } }
+    var names: [String] { state.withLock { Array($0.running.keys) } }
+    var destinations: [RunningDestination] { state.withLock { Array($0.running.values) } }
+    /// Those whose end is waited for, so that their successors may start.
+    var awaited: [RunningDestination] {
+        state.withLock { state in state.successors.keys.compactMap { state.leftBehind[$0] } }
+    }
+    subscript(name: String) -> RunningDestination? { state.withLock { $0.running[name] ?? $0.leftBehind[name] } }
 }

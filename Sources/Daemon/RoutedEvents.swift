@@ -7,12 +7,39 @@ import Routing
 final class RoutedEvents: EventRouter {
     private let router: DestinationRouter
 
-    init(_ router: DestinationRouter) {
+    private let marksUsers: Bool
+
+    /// - Parameter marksUsers: say of each event whose it is.
+    init(_ router: DestinationRouter, marksUsers: Bool) {
         self.router = router
+        self.marksUsers = marksUsers
     }
 
     func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> Delivery.RouteVerdict {
-        let start = output.payload.count
+        let (start, first) = (output.payload.count, output.events.count)
+        let verdict = self.verdict(on: event, of: batch, into: &output, from: start)
+        if marksUsers, output.events.count > first {
+            let user = Self.user(event, in: batch)
+            for index in first..<output.events.count { output.events[index].user = user }
+        }
+        return verdict
+    }
+
+    /// A hash of the id that the event has of its user: known or anonymous, as it is written.
+    private static func user(_ event: EventRecord, in batch: borrowing EventBatch) -> UInt64 {
+        let id = event.index.userID.isPresent ? event.index.userID : event.index.anonymousID
+        var hasher = Hasher()
+        hasher.combine(event.index.userID.isPresent)
+        if id.isPresent {
+            let start = event.range.lowerBound + id.range.lowerBound
+            for byte in batch.bytes[start..<start + id.range.count] { hasher.combine(byte) }
+        }
+        return UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+
+    private func verdict(
+        on event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch, from start: Int
+    ) -> Delivery.RouteVerdict {
         switch router.route(event, of: batch, into: &output.payload) {
         case .routed(let messageID):
             let end = output.payload.count

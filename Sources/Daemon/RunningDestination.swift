@@ -47,10 +47,11 @@ final class RunningDestination: Sendable {
         }
     }
 
-    /// For the watchdog; nil where the thread is the engine's, which is watched once for all.
-    var heartbeat: UInt64? {
+    /// When the turn began that its own thread is in; nil: none. HTTP destinations' thread is the
+    /// engine's, which is watched once for all.
+    var turnBegan: Instant? {
         switch runner {
-        case .thread(let thread): thread.heartbeat
+        case .thread(let thread): thread.turnBegan
         case .engine: nil
         }
     }
@@ -61,17 +62,27 @@ final class RunningDestination: Sendable {
         ring()
     }
 
-    /// Returns when it has ended; its cursor is in the store by then.
-    func awaitStop(by deadline: Instant, clock: any Clock) {
+    /// Waits for its end; its cursor is in the store then.
+    /// - Returns: false: its thread is in a call that does not return, and has to be left behind.
+    func awaitStop(by deadline: Instant, clock: any Clock) -> Bool {
         switch runner {
         case .thread(let thread):
-            thread.stop(by: deadline)
+            return thread.stop(by: deadline)
         case .engine(let registration):
             let pause = Doorbell()
             while !worker.isStopped, clock.now() < deadline + .seconds(1) {
                 pause.wait(until: clock.now() + .milliseconds(2))
             }
             registration.cancel()
+            return true
+        }
+    }
+
+    /// Of one that was left behind: whether its thread has come back and ended.
+    func reap() -> Bool {
+        switch runner {
+        case .thread(let thread): thread.reap()
+        case .engine: true
         }
     }
 }

@@ -61,6 +61,17 @@ final class StatusCollector: Sendable {
             let status = destination.worker.status
             destinations[status.name] = StatusReport.Destination(
                 status, end: statistics.next, wallClock: wallClock, eventsPerSecond: rates.rate(of: "to \(status.name)"))
+            if let began = destination.turnBegan, clock.now() - began >= Heartbeats.patience {
+                destinations[status.name]?.hangs("it has been in one call (a disk, a plugin) for", clock.now() - began)
+            }
+        }
+        for destination in pipeline.awaited {
+            let status = destination.worker.status
+            destinations[status.name] = StatusReport.Destination(
+                status, end: statistics.next, wallClock: wallClock, eventsPerSecond: 0)
+            let began = destination.turnBegan ?? clock.now()
+            destinations[status.name]?.hangs(
+                "it starts when a call of the one before it (a disk, a plugin) returns, which has lasted", clock.now() - began)
         }
         let refusals = snapshots.flatMap { name, source in source.0.recent.map { (name, $0) } }
             .sorted { $0.1.time < $1.1.time }
@@ -86,6 +97,15 @@ final class StatusCollector: Sendable {
 }
 
 extension StatusReport.Destination {
+    /// Its thread does not come back.
+    fileprivate mutating func hangs(_ what: String, _ duration: Duration) {
+        state = .failing
+        lastError = "\(what) \(duration.components.seconds) s"
+        lastErrorTime = nil
+        lastAnswer = nil
+        nextAttemptSeconds = nil
+    }
+
     fileprivate init(_ status: DeliveryStatus, end: UInt64, wallClock: Int64, eventsPerSecond: Double) {
         let lag = end > status.positionSettled ? end - status.positionSettled : 0
         self.init(
@@ -94,7 +114,11 @@ extension StatusReport.Destination {
             eventsPerSecond: eventsPerSecond, lagEvents: lag,
             lagSeconds: lag == 0 ? 0 : status.oldestUnsettled.map { max(0, Double(wallClock - $0) / 1e9) } ?? 0,
             lastError: status.lastError?.message,
-            nextAttemptSeconds: status.nextAttempt.map { max(0, Double($0 - wallClock) / 1e9) })
+            nextAttemptSeconds: status.nextAttempt.map { max(0, Double($0 - wallClock) / 1e9) },
+            since: Timestamp.format(status.since), stateSeconds: max(0, Double(wallClock - status.since) / 1e9),
+            lastErrorTime: status.lastError.map { Timestamp.format($0.at) },
+            lastAnswer: status.lastError.flatMap { $0.answer.isEmpty ? nil : $0.answer },
+            filteredByReason: status.filtered)
     }
 }
 

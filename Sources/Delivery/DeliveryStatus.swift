@@ -16,6 +16,8 @@ package struct DeliveryStatus: Sendable, Equatable {
     package struct Failure: Sendable, Equatable {
         /// One sentence.
         package var message: String
+        /// The beginning of what the service said; empty: nothing.
+        package var answer = ""
         /// Nanoseconds since 1970-01-01 UTC.
         package var at: Int64
     }

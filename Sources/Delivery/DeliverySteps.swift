@@ -14,12 +14,14 @@ extension DeliveryWorker {
             let cursor = setting.cursors.cursor(of: name)
             let position = try destination.open(from: cursor) ?? cursor.position
             let (policy, limits) = (setting.policy, destination.limits)
-            inFlight = max(1, min(policy.inFlight, limits.maximumInFlight))
+            gate = policy.rateLimit.map { RateGate($0, eventsPerRequest: limits.eventsPerRequest, now: now) }
+            let paced = policy.rateLimit?.maximumBatch(eventsPerRequest: limits.eventsPerRequest) ?? .max
             intake = Intake(
                 log: setting.log, router: router, position: position,
                 builder: BatchBuilder(
-                    maximumEvents: min(policy.batchEvents, limits.maximumBatchEvents),
-                    maximumBytes: min(policy.batchBytes, limits.maximumBatchBytes), spare: min(inFlight, 64)))
+                    maximumEvents: min(policy.batchEvents, limits.maximumBatchEvents, paced),
+                    maximumBytes: min(policy.batchBytes, limits.maximumBatchBytes), spare: min(policy.inFlight, 64)))
+            lanes = policy.order == .user ? UserLanes(policy) : nil
             checkpointed = position
             unsavedSince = nil
             // The backoff starts anew only with a checkpoint that holds: a destination that opens
@@ -38,6 +40,8 @@ extension DeliveryWorker {
         failed(what, error, now)
         destination.close()
         window = InFlightWindow(after: window)
+        lanes = nil
+        rateUntil = nil
         breaker = Breaker(initial: setting.policy.retryInitial, maximum: setting.policy.retryMaximum)
         desk.removeAll()
         intake = nil
@@ -68,18 +72,40 @@ extension DeliveryWorker {
 
     /// Offers the next batch, if there is one and it may go.
     func offer(_ now: Instant) -> Bool {
-        guard desk.isEmpty, breaker.mayOffer(now) else { return false }
+        guard desk.isEmpty, breaker.mayOffer(now), rateUntil.map({ now >= $0 }) ?? true else { return false }
         if !window.hasWaiting {
-            let partial = isPartialDue(now)
-            guard window.count < inFlight, let batch = intake?.builder.take(partial: partial) else { return false }
+            guard window.count < inFlight, let batch = nextBatch(now) else { return false }
             window.add(batch)
         }
+        rateUntil = nil
+        let count = window.nextCount
+        if let wait = gate?.wait(for: count, now), wait > .zero {
+            rateUntil = now + wait
+            return false
+        }
+        gate?.pass(count, now)
         guard let next = window.offerFirst(round: breaker.offered()) else { return false }
         if next.isRetry { ledger.update { $0.retries += 1 } }
         let (inbox, id) = (inbox, next.id)
         destination.deliver(next.batch, DeliveryClaim { inbox.put(id, $0) })
         return true
     }
+
+    private func nextBatch(_ now: Instant) -> OutboundBatch? {
+        let partial = isPartialDue(now)
+        guard lanes != nil else { return intake?.builder.take(partial: partial) }
+        if let due = lanes?.takeDue(
+            now, maximumEvents: setting.policy.batchEvents, maximumBytes: setting.policy.batchBytes) { return due }
+        while lanes?.hasRoom(now) == true, var batch = intake?.builder.take(partial: partial) {
+            let ready = lanes?.admit(batch, now)
+            intake?.builder.recycle(&batch)
+            if let ready, !ready.events.isEmpty { return ready }
+        }
+        return nil
+    }
+
+    /// Batches that may be on offer, or wait to be offered again, at the same time.
+    private var inFlight: Int { max(1, min(setting.policy.inFlight, destination.limits.maximumInFlight)) }
 
     /// Whether a batch that is not full may go.
     private func isPartialDue(_ now: Instant) -> Bool {
@@ -94,7 +120,8 @@ extension DeliveryWorker {
     func apply(_ id: UInt64, _ settlement: DeliveryClaim.Settlement, _ now: Instant) {
         guard
             let result = window.settle(
-                id, settlement, now: now, giveUpAfter: setting.policy.giveUpAfter,
+                id, settlement, now: now, failingSince: lanes == nil ? nil : { self.lanes?.failingSince($0) },
+                bound: .init(giveUpAfter: setting.policy.giveUpAfter, attempts: setting.policy.attempts),
                 reuse: { intake?.builder.recycle(&$0) })
         else { return }
         if result.delivered > 0 {
@@ -103,10 +130,17 @@ extension DeliveryWorker {
                 $0.positionDelivered = max($0.positionDelivered, result.deliveredPosition &+ 1)
             }
         }
+        for user in result.settledUsers { lanes?.settled(user, now) }
+        if !result.parked.events.isEmpty {
+            lanes?.park(result.parked, after: result.parkedAfter, now, using: &random)
+            ledger.update { $0.retries += 1 }
+            note(result.parkedReason ?? "", result.answer ?? "")
+            if unsavedSince == nil { unsavedSince = now }
+        }
         if let first = result.refused.first {
             let time = setting.clock.wallClock()
             for refused in result.refused { desk.add(refused, at: time) }
-            note(first.reason)
+            note(first.reason, first.answer)
         }
         if result.holdReason != nil || result.retryReason != nil, unsavedSince == nil {
             // A destination may refuse because it cannot make durable what it has: its next
@@ -115,13 +149,13 @@ extension DeliveryWorker {
         }
         if let reason = result.holdReason {
             breaker.held(round: result.round, now: now)
-            note(reason)
+            note(reason, result.answer ?? "")
             setting.telemetry.emit(DeliveryHeld(destination: name, reason: reason))
         } else if let reason = result.retryReason {
             breaker.failed(
                 round: result.round, now: now, asked: result.retryAfter, progress: result.delivered > 0,
                 using: &random)
-            note(reason)
+            note(reason, result.answer ?? "")
             var wait: Duration?
             if case .open(let until) = breaker.state { wait = until - now }
             setting.telemetry.emit(DeliveryRetrying(destination: name, reason: reason, wait: wait))
@@ -153,6 +187,7 @@ extension DeliveryWorker {
         var position = intake?.position ?? checkpointed
         if let event = intake?.builder.first { position = min(position, event.position) }
         if let event = window.first { position = min(position, event.position) }
+        if let event = lanes?.outlook(setting.clock.now()).first { position = min(position, event.position) }
         if let letter = desk.first { position = min(position, letter.position) }
         return position
     }
@@ -196,8 +231,11 @@ extension DeliveryWorker {
         if desk.isEmpty || intake == nil { consider(troubleUntil) }
         guard let intake else { return due }
         if let unsavedSince { consider(unsavedSince + setting.policy.checkpointInterval) }
+        if desk.isEmpty, breaker.state == .closed, window.count < inFlight { consider(lanes?.outlook(now).due) }
         if !desk.isEmpty {
             consider(desk.retryAt)
+        } else if let rateUntil, breaker.mayOffer(rateUntil) {
+            consider(rateUntil)
         } else if case .open(let until) = breaker.state {
             if window.hasWaiting {
                 consider(until)
@@ -218,9 +256,10 @@ extension DeliveryWorker {
 
     // MARK: Status
 
-    private func note(_ message: String) {
+    /// - Parameter answer: what the service said.
+    private func note(_ message: String, _ answer: String = "") {
         let time = setting.clock.wallClock()
-        ledger.update { $0.lastError = .init(message: message, at: time) }
+        ledger.update { $0.lastError = .init(message: message, answer: answer, at: time) }
     }
 
     private var state: DeliveryStatus.State {
@@ -235,11 +274,12 @@ extension DeliveryWorker {
         let state = self.state
         let settled = settledPosition
         let unsettled = [
-            window.first?.receivedAt, intake?.builder.first?.receivedAt, desk.first?.receivedAt,
+            window.first?.receivedAt, lanes?.outlook(now).first?.receivedAt, intake?.builder.first?.receivedAt, desk.first?.receivedAt,
             intake?.unrouted?.receivedAt,
         ].compactMap { $0 }.min()
         var attempt: Instant?
-        if case .open(let until) = breaker.state { attempt = until }
+        // What was given up is not tried again, though the service may still be down.
+        if case .open(let until) = breaker.state, unsettled != nil { attempt = until }
         attempt = troubleUntil ?? desk.retryAt ?? attempt
         let time = setting.clock.wallClock()
 

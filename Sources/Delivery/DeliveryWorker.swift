@@ -63,7 +63,12 @@ package final class DeliveryWorker: @unchecked Sendable {
     var desk: DeadLetterDesk
     /// nil while the destination is not open.
     var intake: Intake?
-    var inFlight = 1
+    /// nil: the destination's order is kept, not each user's.
+    var lanes: UserLanes?
+    /// nil: no rate limit.
+    var gate: RateGate?
+    /// While the rate limit holds back what could go: until when.
+    var rateUntil: Instant?
     /// The cursor's position as it was last given to the store.
     var checkpointed: UInt64 = 0
     /// When the first position was settled that no checkpoint covers.

@@ -6,7 +6,8 @@ import Platform
 /// Lifecycle, all on the destination's worker, one call at a time: `open` once; then any number
 /// of `deliver` and the two `checkpoint`s; `close` once. `open` that throws is tried again with backoff.
 package protocol Destination: AnyObject {
-    /// Bounds of its own, in addition to the configuration's. Read after `open`.
+    /// Bounds of its own, in addition to the configuration's. Those of a batch are read after
+    /// `open`; `maximumInFlight` before each offer, since it may change.
     var limits: DestinationLimits { get }
 
     /// Makes it ready.
@@ -44,8 +45,14 @@ package struct DestinationLimits: Sendable, Equatable {
     package var maximumBatchEvents: Int
     package var maximumBatchBytes: Int
     package var maximumInFlight: Int
+    /// What a limit of requests counts: events that go in one. `max`: a whole batch.
+    package var eventsPerRequest: Int
 
-    package init(maximumBatchEvents: Int = .max, maximumBatchBytes: Int = .max, maximumInFlight: Int = .max) {
+    package init(
+        maximumBatchEvents: Int = .max, maximumBatchBytes: Int = .max, maximumInFlight: Int = .max,
+        eventsPerRequest: Int = .max
+    ) {
+        self.eventsPerRequest = eventsPerRequest
         self.maximumBatchEvents = maximumBatchEvents
         self.maximumBatchBytes = maximumBatchBytes
         self.maximumInFlight = maximumInFlight

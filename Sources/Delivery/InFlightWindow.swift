@@ -17,6 +17,14 @@ struct InFlightWindow {
         var answer: String
     }
 
+    /// When an event that is refused with "retry" again and again is given up.
+    struct RetryBound {
+        var giveUpAfter: Duration?
+        /// Of an event that was refused alone, or by an answer that speaks of each event; a batch
+        /// refused as a whole goes on in halves then.
+        var attempts: Int?
+    }
+
     /// What an outcome came to.
     struct Result: Sendable {
         /// The round of the breaker in which the batch was offered.
@@ -30,6 +38,14 @@ struct InFlightWindow {
         var retryAfter: Duration?
         /// Why the destination is to be held.
         var holdReason: String?
+        /// With `order: user`: whose events are settled, one for each event;
+        var settledUsers: [UInt64] = []
+        /// and what left the window to wait for its user's next turn, while others' got through.
+        var parked = OutboundBatch()
+        var parkedAfter: [Duration?] = []
+        var parkedReason: String?
+        /// What the service said with the first of these reasons.
+        var answer: String?
     }
 
     fileprivate struct Entry {
@@ -45,6 +61,7 @@ struct InFlightWindow {
         var failingSince: Instant?
 
         var unsettled: Int { remaining?.count ?? batch.events.count }
+        var first: OutboundEvent { batch.events[remaining?.first ?? 0] }
     }
 
     private var entries: [Entry] = []
@@ -62,8 +79,9 @@ struct InFlightWindow {
 
     /// The oldest event that is not settled.
     var first: OutboundEvent? {
-        guard let entry = entries.first else { return nil }
-        return entry.batch.events[entry.remaining?.first ?? 0]
+        // In journal order, unless users' events go their own ways.
+        let oldest = entries.min { $0.first.position < $1.first.position }
+        return oldest?.first
     }
 
     /// Adds a batch of at least one event; it waits to be offered.
@@ -72,6 +90,9 @@ struct InFlightWindow {
         entries.append(Entry(id: nextID, batch: batch))
         nextID += 1
     }
+
+    /// Events that `offerFirst` would take; 0: none waits.
+    var nextCount: Int { entries.first { $0.offered == 0 }.map { min($0.unsettled, $0.limit) } ?? 0 }
 
     /// Takes the first batch that waits, or the next piece of it.
     mutating func offerFirst(round: UInt64) -> (id: UInt64, batch: OutboundBatch, isRetry: Bool)? {
@@ -91,12 +112,15 @@ struct InFlightWindow {
 
     /// Takes an outcome.
     /// - Parameters:
-    ///   - giveUpAfter: events that were refused with "retry" for this long are refused for good.
+    ///   - failingSince: where each user's order is kept: since when a user's events are refused. What
+    ///     has to be tried again then leaves the window, if the settlement speaks of each event.
+    ///   - bound: when events that were refused with "retry" are refused for good.
     ///   - reuse: is given the buffers of a batch that is done; in place, because a second
     ///     reference to them would make the next write copy.
     /// - Returns: nil if there is no such offer (any more).
     mutating func settle(
-        _ id: UInt64, _ settlement: DeliveryClaim.Settlement, now: Instant, giveUpAfter: Duration?,
+        _ id: UInt64, _ settlement: DeliveryClaim.Settlement, now: Instant, failingSince: ((UInt64) -> Instant?)? = nil,
+        bound: RetryBound = RetryBound(),
         reuse: (inout OutboundBatch) -> Void
     ) -> Result? {
         guard let index = entries.firstIndex(where: { $0.id == id }), entries[index].offered > 0 else { return nil }
@@ -105,11 +129,15 @@ struct InFlightWindow {
         if case .all(.delivered) = settlement, entries[index].offered == entries[index].unsettled {
             var entry = entries.remove(at: index)
             result.delivered = entry.offered
+            if failingSince != nil { result.settledUsers = (entry.remaining ?? Array(entry.batch.events.indices)).map { entry.batch.events[$0].user } }
             result.deliveredPosition = entry.batch.events[entry.remaining?.last ?? entry.batch.events.count - 1].position
             reuse(&entry.batch)
             return result
         }
-        entries[index].settle(settlement, now: now, giveUpAfter: giveUpAfter, into: &result)
+        // Of an answer to the whole batch, nothing follows for anybody's events.
+        var parks = false
+        if case .each = settlement { parks = failingSince != nil }
+        entries[index].settle(settlement, now: now, bound: bound, parks: parks, failingSince: failingSince, into: &result)
         if entries[index].unsettled == 0 {
             var entry = entries.remove(at: index)
             reuse(&entry.batch)
@@ -120,12 +148,15 @@ struct InFlightWindow {
 
 extension InFlightWindow.Entry {
     fileprivate mutating func settle(
-        _ settlement: DeliveryClaim.Settlement, now: Instant, giveUpAfter: Duration?,
-        into result: inout InFlightWindow.Result
+        _ settlement: DeliveryClaim.Settlement, now: Instant, bound: InFlightWindow.RetryBound,
+        parks: Bool, failingSince userSince: ((UInt64) -> Instant?)?, into result: inout InFlightWindow.Result
     ) {
         let indexes = remaining ?? Array(batch.events.indices)
         var again: [Int] = []
         var isTooLarge = false
+        // Perhaps one of them is at fault for all: each gets its chance in ever smaller company.
+        var isWhole = false
+        if case .all = settlement, offered > 1 { isWhole = true }
         let since = failingSince ?? now
 
         for (n, index) in indexes.prefix(offered).enumerated() {
@@ -136,31 +167,46 @@ extension InFlightWindow.Entry {
             }
             switch outcome {
             case .delivered:
+                if userSince != nil { result.settledUsers.append(batch.events[index].user) }
                 result.delivered += 1
                 result.deliveredPosition = max(result.deliveredPosition, batch.events[index].position)
             case .rejected(let reason, let answer):
                 refuse(index, reason, answer, &result)
-            case .tooLarge(let reason):
+            case .tooLarge(let reason, let answer):
                 if offered == 1 {
-                    refuse(index, reason, "", &result)
+                    refuse(index, reason, answer, &result)
                 } else {
                     isTooLarge = true
                     batch.events[index].attempt &+= 1
                     again.append(index)
                 }
-            case .retry(let reason, let after):
-                if let giveUpAfter, now - since >= giveUpAfter {
-                    refuse(index, "given up after \(giveUpAfter): \(reason)", "", &result)
+            case .retry(let reason, let after, let answer):
+                batch.events[index].refusals &+= 1
+                let since = parks ? userSince?(batch.events[index].user) ?? since : since
+                if let giveUpAfter = bound.giveUpAfter, now - since >= giveUpAfter {
+                    refuse(index, "given up after \(giveUpAfter): \(reason)", answer, &result)
+                } else if let attempts = bound.attempts, batch.events[index].refusals >= attempts, !isWhole {
+                    refuse(index, "given up after \(batch.events[index].refusals) attempts: \(reason)", answer, &result)
+                } else if parks {
+                    batch.events[index].attempt &+= 1
+                    result.parked.append(batch.events[index], from: batch)
+                    result.parkedAfter.append(after)
+                    result.answer = result.answer ?? answer
+                    result.parkedReason = result.parkedReason ?? reason
+                    continue
                 } else {
+                    isTooLarge = isTooLarge || bound.attempts.map { batch.events[index].refusals >= $0 } ?? false
                     batch.events[index].attempt &+= 1
                     again.append(index)
                 }
                 result.retryReason = result.retryReason ?? reason
+                result.answer = result.answer ?? answer
                 if let after { result.retryAfter = max(after, result.retryAfter ?? .zero) }
-            case .hold(let reason):
+            case .hold(let reason, let answer):
                 batch.events[index].attempt &+= 1
                 again.append(index)
                 result.holdReason = result.holdReason ?? reason
+                result.answer = result.answer ?? answer
             }
         }
 
@@ -178,6 +224,7 @@ extension InFlightWindow.Entry {
 
     private func refuse(_ index: Int, _ reason: String, _ answer: String, _ result: inout InFlightWindow.Result) {
         let event = batch.events[index]
+        result.settledUsers.append(event.user)
         result.refused.append(
             .init(event: event, payload: Array(batch.payload[event.payload]), reason: reason, answer: answer))
     }

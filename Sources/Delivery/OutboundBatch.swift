@@ -11,6 +11,11 @@ package struct OutboundEvent: Sendable {
     package var kind: EventKind
     /// How often it was offered before: 0 the first time.
     package var attempt: UInt32
+    /// How often it was refused with "retry": what a bound of attempts counts. Neither being part of
+    /// a batch that was too large nor a refused credential says anything about the event.
+    package var refusals: UInt32 = 0
+    /// Whose it is: a hash of the user's id, or the anonymous one. Set where `order: user` asks for it.
+    package var user: UInt64 = 0
     /// Where its rendered JSON lies in the batch's payload. No line feed in it or counted with it.
     package var payload: Range<Int>
     /// Where the contents of its message id lie in the payload, escapes and all; empty if it has
@@ -46,17 +51,18 @@ package struct OutboundBatch: Sendable {
     }
 }
 
-/// What became of one event. What nobody says anything about is tried again.
+/// What became of one event, and the beginning of what the service said about it, fit to be shown:
+/// bounded, printable, without secrets. What nobody says anything about is tried again.
 package enum Outcome: Sendable, Equatable {
     case delivered
     /// Not now. `after`: no sooner than that, as the service asked.
-    case retry(reason: String, after: Duration? = nil)
+    case retry(reason: String, after: Duration? = nil, answer: String = "")
     /// Never: to the dead letters, with the service's answer where there was one.
     case rejected(reason: String, answer: String = "")
-    /// The batch is larger than the service takes: halved and offered again; a single event
-    /// becomes `rejected`.
-    case tooLarge(reason: String)
+    /// The batch is larger than the service takes, or something in it is at fault: halved and
+    /// offered again; a single event becomes `rejected`.
+    case tooLarge(reason: String, answer: String = "")
     /// Not the event's fault (a credential refused): the destination is held, keeps its events
     /// and tries again slowly.
-    case hold(reason: String)
+    case hold(reason: String, answer: String = "")
 }

@@ -5,6 +5,9 @@ import CSimdjson
 @safe package final class PathReader {
     private let parser: OpaquePointer
     private var found: [psj_value] = []
+    /// Of the last event: whether one of the values has another of the same name before it in the
+    /// event, which a change of the value would leave there.
+    package private(set) var sawDuplicates = false
 
     /// - Parameters: the limits of the largest event that will be read; as `EventScanner`'s.
     package init(maximumEventSize: Int, maximumDepth: Int) {
@@ -33,17 +36,18 @@ import CSimdjson
         while found.count < count { found.append(psj_value()) }
         if values.count > count { values.removeLast(values.count - count) }
         while values.count < count { values.append(.missing) }
-        let failed = unsafe json.withUnsafeBufferPointer { json in
+        let answer = unsafe json.withUnsafeBufferPointer { json in
             unsafe found.withUnsafeMutableBufferPointer { found in
                 unsafe psj_fetch(parser, paths.compiled, json.baseAddress, json.count, found.baseAddress)
             }
         }
+        sawDuplicates = answer == 2
         for k in 0..<count {
             let value = found[k]
             values[k] = FieldValue(
                 slice: Slice(offset: value.offset, length: value.length),
                 type: FieldType(rawValue: value.type) ?? .missing)
         }
-        return failed == 0
+        return answer != 1
     }
 }

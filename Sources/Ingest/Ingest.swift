@@ -1,6 +1,6 @@
 // Ingest: from a socket to the journal.
 //
-// - It validates and admits; it never changes an event, and never drops one without a named
+// - It validates and admits; it never changes an event, unless the source is told to scrub, and never drops one without a named
 //   reason that is counted and, if the client asked, told.
 // - A line is refused by itself: neighbours and other clients notice nothing.
 // - Back-pressure is the kernel's: while the journal is busy, a client's socket is not read.
@@ -44,17 +44,19 @@ package final class Ingest: Sendable {
     ///
     /// - Parameters:
     ///   - descriptor: a listening AF_UNIX stream socket; owned by the listener from here on.
+    ///   - scrubber: makes one for each event loop, if events are scrubbed before they are stored.
     ///   - statistics: carried on over reloads by the caller.
     /// - Returns: when the socket is served.
     package func listen(
         source: String, descriptor: consuming Platform.FileDescriptor, limits: SourceLimits, admission: Admission,
-        statistics: SourceStatistics
+        statistics: SourceStatistics, scrubber: () -> (any EventScrubber)? = { nil }
     ) throws {
         var doors: [ObjectIdentifier: SourceListener.LoopState] = [:]
         for loop in group.makeIterator() {
             let waits = WaitingConnections(loop: loop)
             doors[ObjectIdentifier(loop)] = SourceListener.LoopState(
-                door: SourceDoor(limits: limits, appender: appender, statistics: statistics, clock: clock),
+                door: SourceDoor(
+                    limits: limits, appender: appender, statistics: statistics, clock: clock, scrubber: scrubber()),
                 waiting: waits)
             places.withLock { places in
                 places.removeAll { $0.waiting == nil }

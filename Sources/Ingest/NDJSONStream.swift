@@ -26,6 +26,7 @@ package struct NDJSONStream {
         var scan: ScanResult
         var accepted: [ScannedEvent]
         var refused: [ScannedRefusal]
+        var scrubbed: [UInt8]?
     }
 
     /// Bytes that are scanned and offered at once: it bounds what the journal's queue has to take.
@@ -193,7 +194,8 @@ package struct NDJSONStream {
     }
 
     private mutating func stall(_ scan: ScanResult, inCarry: Bool, at door: SourceDoor) {
-        stalled = Stalled(inCarry: inCarry, scan: scan, accepted: door.accepted, refused: door.refused)
+        stalled = Stalled(
+            inCarry: inCarry, scan: scan, accepted: door.accepted, refused: door.refused, scrubbed: door.scrubbed)
     }
 
     /// Offers again what the journal had no room for. False: still none.
@@ -201,6 +203,7 @@ package struct NDJSONStream {
         guard let stalled else { return true }
         door.accepted = stalled.accepted
         door.refused = stalled.refused
+        door.scrubbed = stalled.scrubbed
         if stalled.inCarry {
             guard offerCarry(stalled.scan, at: door) else { return false }
         } else {

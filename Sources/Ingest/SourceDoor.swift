@@ -9,13 +9,20 @@ package final class SourceDoor {
     /// Of the last scan; reused for every one.
     var accepted: [ScannedEvent] = []
     var refused: [ScannedRefusal] = []
+    /// What `accepted` lies in, if it is not the bytes that were scanned: they were scrubbed.
+    var scrubbed: [UInt8]?
 
+    private let scrubber: (any EventScrubber)?
     private let scanner: EventScanner
     private let appender: any EventAppender
     private let statistics: SourceStatistics
     private let clock: any Clock
 
-    package init(limits: SourceLimits, appender: any EventAppender, statistics: SourceStatistics, clock: any Clock) {
+    package init(
+        limits: SourceLimits, appender: any EventAppender, statistics: SourceStatistics, clock: any Clock,
+        scrubber: (any EventScrubber)? = nil
+    ) {
+        self.scrubber = scrubber
         maximumEventSize = limits.maximumEventSize
         scanner = EventScanner(maximumEventSize: limits.maximumEventSize, maximumDepth: limits.maximumDepth)
         controlReader = PathReader(maximumEventSize: limits.maximumEventSize, maximumDepth: limits.maximumDepth)
@@ -28,12 +35,30 @@ package final class SourceDoor {
     func scan(_ bytes: Span<UInt8>) -> ScanResult {
         accepted.removeAll(keepingCapacity: true)
         refused.removeAll(keepingCapacity: true)
-        return scanner.scan(bytes, accepted: &accepted, refused: &refused)
+        scrubbed = nil
+        let result = scanner.scan(bytes, accepted: &accepted, refused: &refused)
+        if let scrubber, !accepted.isEmpty {
+            let slice = ScrubbedSlice(bytes, accepted, scrubber, scanner)
+            scrubbed = slice.bytes
+            accepted = slice.accepted
+            if !slice.refused.isEmpty {
+                refused += slice.refused
+                refused.sort { $0.line < $1.line }
+            }
+        }
+        return result
     }
 
     /// Offers `accepted` to the journal.
+    /// - Parameter bytes: those that were scanned.
     func append(_ bytes: Span<UInt8>, from origin: Origin) -> AppendOutcome {
-        let outcome = appender.append(bytes, events: accepted.span, from: origin)
+        let (events, scrubbed) = (accepted, scrubbed)
+        let outcome =
+            if let scrubbed {
+                appender.append(scrubbed.span, events: events.span, from: origin)
+            } else {
+                appender.append(bytes, events: events.span, from: origin)
+            }
         if case .queued = outcome { statistics.accept(accepted.count) }
         return outcome
     }

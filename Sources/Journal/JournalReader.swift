@@ -79,7 +79,8 @@ package final class JournalReader {
     private func open() throws(SystemError) -> Bool {
         if file != nil { return true }
         guard let segment = segments.containing(position) else { return false }
-        cached = segment.isSealed ? try site.disk.open(segment.path, .readOnly) : nil
+        // Without it nothing is lost but time.
+        cached = segment.isSealed ? try? site.disk.open(segment.path, .readOnly) : nil
         let file = try site.disk.openDirect(segment.path, .readOnly)
         seed = site.seed(segment)
         offset = 0

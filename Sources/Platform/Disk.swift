@@ -59,8 +59,8 @@ package protocol DiskFile: AnyObject, Sendable {
     /// Appends up to `count` bytes from `offset` to `bytes`: fewer only at the end of the file.
     /// - Returns: how many.
     func read(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) throws(SystemError) -> Int
-    /// The same, but only what the page cache has of it, from the first byte on: never waits for the disk.
-    /// For files that are not open for direct input and output.
+    /// The same, but only what the page cache has of it, from the first byte on: brings nothing in that is
+    /// not there. For files that are not open for direct input and output.
     /// - Returns: how many; 0: none, or the system cannot say.
     func readCached(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) -> Int
     /// All of it, or an error; after one, any part of it may have been written.

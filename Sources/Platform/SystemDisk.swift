@@ -139,22 +139,12 @@ private final class SystemFile: DiskFile {
     }
 
     func readCached(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) -> Int {
-        guard access == .cached else { return 0 }
-        var done = 0
-        bytes.append(addingCapacity: count) { span in
-            unsafe span.withUnsafeMutableBufferPointer { buffer, initialized in
-                guard let start = buffer.baseAddress else { return }
-                while done < count {
-                    let got = unsafe clinux_read_cached(descriptor.raw, start + initialized, count - done, offset + done)
-                    if got < 0 && errno == EINTR { continue }
-                    // An error, too, is for the read that waits to report.
-                    if got <= 0 { break }
-                    done += got
-                    initialized += got
-                }
-            }
-        }
-        return done
+        guard access == .cached, count > 0 else { return 0 }
+        // Asked first: even a read that is told not to wait (RWF_NOWAIT) has the kernel read ahead.
+        let there = min(clinux_cached(descriptor.raw, offset, count), count)
+        guard there > 0 else { return 0 }
+        // An error is for the read to report that goes to the disk.
+        return (try? read(there, at: offset, appendingTo: &bytes)) ?? 0
     }
 
     /// Some filesystems open a file for direct input and output, and then refuse it: on through the

@@ -61,6 +61,10 @@ package final class DestinationRouter {
 
     private let filters: [FilterProgram]
     private let chains: [RouteChain]
+    /// No event is written more than once on its way, and none is mapped.
+    private let writesAtOnce: Bool
+    /// If so: what is behind each route.
+    private let stages: [EditStage]
     private let integrations: Integrations
     private let fields: EventFields
     private let mapping: MappingProgram?
@@ -96,12 +100,15 @@ package final class DestinationRouter {
             .stages
         integrations = Integrations(name: name, displayName: displayName, &table)
         self.mapping = mapping.map { MappingProgram($0, journal: journal, &table) }
-        let isStaged = chains.contains { $0.stages.count > (mapping == nil ? 1 : 0) }
-        let indexer = isStaged || !pipeline.isEmpty ? EventIndexer(&table) : nil
+        let isChained = chains.contains { $0.stages.count > (mapping == nil ? 1 : 0) }
+        let isStaged = isChained || !pipeline.isEmpty
+        let indexer = isStaged ? EventIndexer(&table) : nil
+        writesAtOnce = !isStaged && mapping == nil
+        stages = writesAtOnce ? chains.compactMap(\.last) : []
         fields = EventFields(table)
         self.journal = journal
         if let indexer, !pipeline.isEmpty { pipelineRunner = StageRunner(fields, indexer) }
-        if let indexer, isStaged { runner = StageRunner(fields, indexer) }
+        if let indexer, isChained { runner = StageRunner(fields, indexer) }
     }
 
     /// Decides about one event, and appends what the destination is to get to `output`: JSON, no
@@ -112,6 +119,7 @@ package final class DestinationRouter {
         let view = EventView(
             json: batch.json(of: event), index: event.index, fields: fields,
             moment: EventMoment(position: event.position, receivedAt: event.receivedAt))
+        if writesAtOnce { return routeAtOnce(view, into: &output) }
         var parts = Parts(output)
         if pipeline.isEmpty {
             decide(view, into: &output, &parts)
@@ -133,6 +141,33 @@ package final class DestinationRouter {
         return parts.verdict(&output)
     }
 
+    /// The common case: one event stays one, and is written once.
+    @inline(__always)
+    private func routeAtOnce(_ view: borrowing EventView, into output: inout [UInt8]) -> Verdict {
+        var taken: EditStage?
+        for i in filters.indices where filters[i].matches(view) {
+            taken = stages[i]
+            break
+        }
+        if fields.isUnreadable { return .rejected(reason: StageRunner.unreadable) }
+        guard let taken else { return .filtered(reason: "no_route") }
+        if view.index.flags.contains(.hasIntegrations), !integrations.allow(view) {
+            return .filtered(reason: "integrations")
+        }
+        let start = output.count
+        let outcome = taken.apply(
+            view, messageID: MessageID.derived(journal: journal, position: view.moment.position), into: &output)
+        if fields.isUnreadable {
+            output.removeLast(output.count - start)
+            return .rejected(reason: StageRunner.unreadable)
+        }
+        switch outcome {
+        case .written(let messageID): return .routed(messageID: messageID)
+        case .dropped(let name): return .filtered(reason: name)
+        case .rejected(let reason): return .rejected(reason: reason)
+        }
+    }
+
     /// The first route that takes it, and what is behind that.
     private func decide(_ view: borrowing EventView, into output: inout [UInt8], _ parts: inout Parts) {
         var taken: Int?
@@ -143,12 +178,14 @@ package final class DestinationRouter {
         if fields.isUnreadable { return parts.reject(StageRunner.unreadable) }
         guard let taken else { return parts.filter("no_route") }
         if view.index.flags.contains(.hasIntegrations), !integrations.allow(view) { return parts.filter("integrations") }
-        var stages = chains[taken].stages[...]
+        let chain = chains[taken]
+        var stages = chain.stages[...]
         let end: End
         if let mapping {
             end = .mapping(mapping)
-        } else if case .edits(let last)? = stages.popLast() {
+        } else if let last = chain.last {
             end = .edits(last)
+            stages = chain.stages.dropLast()
         } else {
             preconditionFailure("without a mapping, what is behind a route ends in edits")
         }

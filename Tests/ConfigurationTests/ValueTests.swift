@@ -89,7 +89,7 @@ import Testing
                     .init(
                         path: "/etc/penstock/out/%Y-%m-%d.ndjson.zst", compression: .zstd, rotateSize: 256 << 20,
                         rotateEvery: .seconds(3_600), timezone: "UTC")))
-        #expect(f.start == .earliest && f.inFlight == 2 && f.deadLetters == 1 << 20)
+        #expect(f.start == .earliest && f.inFlight == 2...2 && f.deadLetters == 1 << 20)
         #expect(f.batch == .init(events: 7, bytes: 4_096, wait: .seconds(3)))
         #expect(f.retry == .init(initial: .seconds(1), max: .seconds(2), giveUpAfter: .seconds(10_800)))
         #expect(f.rules.condition.text == "event != \"Heartbeat\"")
@@ -99,7 +99,7 @@ import Testing
         }
         #expect(http.url == "https://collector.example/v1/events" && http.method == .PUT && http.format == .ndjson)
         #expect(http.headers.map(\.name) == ["X-One", "X-Two"] && http.headers.map(\.value) == ["1", "two"])
-        #expect(http.gzip && http.timeout == .seconds(7) && http.connectTimeout == .milliseconds(300))
+        #expect(http.compression == .gzip && http.timeout == .seconds(7) && http.connectTimeout == .milliseconds(300))
         #expect(h.start == .time(1_769_846_400_000_000_000))
         #expect(plugin.plugin == "sqlite" && plugin.deadline == .seconds(9))
         #expect(plugin.settings == #"{"file":"a.db","n":[1,2.50,16,1e3,true,null,"yes","5"],"o":{"k":"é\""}}"#)
@@ -126,12 +126,12 @@ import Testing
         #expect(configuration.sources == [.init(name: "apps", socket: "/run/s")])
         #expect(configuration.routes.map(\.name) == ["route 1", "route 2"])
         let batches = configuration.destinations.map {
-            "\($0.batch.events) \($0.batch.bytes) \($0.batch.wait) \($0.inFlight)"
+            "\($0.batch.events) \($0.batch.bytes) \($0.batch.wait) \($0.inFlight.lowerBound) \($0.inFlight.upperBound)"
         }
         #expect(
             batches == [
-                "10000 1048576 0.0 seconds 1", "10000 1048576 1.0 seconds 1", "500 1048576 1.0 seconds 4",
-                "512 1048576 0.2 seconds 1",
+                "10000 1048576 0.0 seconds 1 1", "10000 1048576 1.0 seconds 1 1", "500 1048576 1.0 seconds 4 4",
+                "512 1048576 0.2 seconds 1 1",
             ])
         #expect(
             configuration.destinations.allSatisfy {

@@ -7,11 +7,14 @@ import Testing
     typealias Destination = StatusReport.Destination
 
     static func destination(
-        _ state: Destination.State = .up, lagSeconds: Double = 0, lastError: String? = nil, next: Double? = nil
+        _ state: Destination.State = .up, lagSeconds: Double = 0, lastError: String? = nil, answer: String? = nil,
+        next: Double? = nil
     ) -> Destination {
         Destination(
             state: state, position: 90, delivered: 1234, filtered: 5, deadLettered: 1, retries: 2, eventsPerSecond: 10,
-            lagEvents: 7, lagSeconds: lagSeconds, lastError: lastError, nextAttemptSeconds: next)
+            lagEvents: 7, lagSeconds: lagSeconds, lastError: lastError, nextAttemptSeconds: next,
+            since: "2026-01-01T00:00:00Z", stateSeconds: 850, lastErrorTime: lastError.map { _ in "2026-01-01T00:01:00Z" },
+            lastAnswer: answer)
     }
 
     static func report(
@@ -31,7 +34,7 @@ import Testing
 
     @Test func `the JSON has the names that scripts rely on`() throws {
         let refusal = StatusReport.Refusal(time: "t", source: "apps", reason: "too_large", detail: "d", messageID: "m")
-        let report = Self.report(["mixpanel": Self.destination(.held, lastError: "HTTP 401", next: 3)], refusals: [refusal])
+        let report = Self.report(["mixpanel": Self.destination(.held, lastError: "HTTP 401", answer: "no", next: 3)], refusals: [refusal])
         let json = try #require(try JSONSerialization.jsonObject(with: JSONEncoder().encode(report)) as? [String: Any])
         func keys(_ path: String...) -> Set<String> {
             var value: Any? = json
@@ -46,12 +49,21 @@ import Testing
         #expect(keys("sources", "apps", "refused_by_reason") == ["invalid_json", "too_large"])
         #expect(keys("journal") == ["state", "first", "next", "bytes", "segments", "damaged"])
         #expect(keys("destinations", "mixpanel") == [
-            "state", "position", "delivered", "filtered", "dead_lettered", "retries", "events_per_second", "lag_events",
-            "lag_seconds", "last_error", "next_attempt_seconds",
+            "state", "since", "state_seconds", "position", "delivered", "filtered",
+            "filtered_by_reason", "dead_lettered", "retries", "events_per_second", "lag_events",
+            "lag_seconds", "last_error", "last_error_time", "last_answer", "next_attempt_seconds",
         ])
         #expect(json["health"] as? String == "degraded")
         #expect(((json["recent_refusals"] as? [[String: Any]])?.first?["messageId"]) as? String == "m")
         #expect(try JSONDecoder().decode(StatusReport.self, from: JSONEncoder().encode(report)) == report)
+    }
+
+    @Test func `what transforms dropped is told by reason, and where only routes decided nothing is`() {
+        var destination = Self.destination()
+        destination.filteredByReason = ["no_route": 5]
+        #expect(!StatusText.render(Self.report(["archive": destination])).contains("no_route"))
+        destination.filteredByReason = ["no_route": 5, "sample": 12_000, "dedupe": 5]
+        #expect(StatusText.render(Self.report(["archive": destination])).contains("sample 12,000, dedupe 5, no_route 5"))
     }
 
     @Test(arguments: [
@@ -76,7 +88,7 @@ import Testing
     @Test func `the text is columns with a sentence on top`() {
         let refusal = StatusReport.Refusal(time: "2026-01-01T00:00:00Z", source: "apps", reason: "too_large", detail: "40000 bytes")
         let report = Self.report(
-            ["archive": Self.destination(), "mixpanel": Self.destination(.retrying, lagSeconds: 3, lastError: "HTTP 503", next: 12)],
+            ["archive": Self.destination(), "mixpanel": Self.destination(.retrying, lagSeconds: 3, lastError: "HTTP 503", answer: "over\u{1B}loaded", next: 12)],
             refusals: [refusal])
         #expect(StatusText.render(report) == """
             degraded: 12,300 events/s; 1 destination up, mixpanel retrying: HTTP 503, 3.0 s behind
@@ -87,9 +99,9 @@ import Testing
 
             journal: ok, 64.0 MiB in 2 segments, positions 1 to 100
 
-            DESTINATION  STATE     DELIVERED  PER SECOND  FILTERED  DEAD  RETRIES  LAG  BEHIND  LAST ERROR
-            archive      up            1,234          10         5     1        2    7       -
-            mixpanel     retrying      1,234          10         5     1        2    7   3.0 s  HTTP 503 (again in 12 s)
+            DESTINATION  STATE        FOR  DELIVERED  PER SECOND  FILTERED  DEAD  RETRIES  LAG  BEHIND  LAST ERROR
+            archive      up        14 min      1,234          10         5     1        2    7       -
+            mixpanel     retrying  14 min      1,234          10         5     1        2    7   3.0 s  HTTP 503, the service says: over\\u{1B}loaded (again in 12 s)
 
             REFUSED AT            SOURCE  REASON     DETAIL
             2026-01-01T00:00:00Z  apps    too_large  40000 bytes

@@ -139,7 +139,8 @@ class Daemon:
     # What it says
 
     def penstock(self, *words):
-        return subprocess.run([BINARIES / "penstock", *words, "--control", self.directory / "control.sock"], capture_output=True, text=True)
+        command = [BINARIES / "penstock", *words, "--control", self.directory / "control.sock"]
+        return subprocess.run(command, capture_output=True, text=True)
 
     def status(self):
         """What `penstock status --json` prints."""

@@ -1,4 +1,4 @@
-"""System calls that fail: one at a time, once or from then on, in the threads that write the journal."""
+"""System calls that fail, one at a time, once or from then on, in the threads that write the journal or a file."""
 
 import sinks
 from client import Connection
@@ -25,7 +25,7 @@ AGAIN = """
   again: {{ file: {directory}/again.ndjson, start: earliest }}
 """
 JOURNAL = "segment_size: 1MiB, retain: {{ size: {retain} }}, cursor_interval: 20ms"
-THREADS = ["journal-writer", "journal-keeper", "to-file"]
+THREADS = ["journal-writer", "journal-keeper", "to-file", "sync-file"]
 
 
 class Case:
@@ -107,7 +107,7 @@ class Case:
             journal = report["journal"]
             if journal["state"] != "failed" or text not in journal["last_error"] or report["health"] != "degraded":
                 raise Failure(f"the journal cannot be written, and its status is {journal}")
-        elif self.thread == "to-file":
+        elif self.thread in ("to-file", "sync-file"):
             # It is opened again and again, which looks well for a moment.
             eventually(
                 "the destination's status says what is wrong",

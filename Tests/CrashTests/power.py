@@ -50,6 +50,7 @@ def power_cuts(kind):
         duplicates = trial.judge(daemon, output)
         return (
             f"{cycles} cycles ({recoveries} cut again in recovery), {trial.acknowledged:,} events acknowledged, 0 lost,"
-            f" {report['journal']['damaged']} positions interrupted, {by_sqlite} times ended by SQLite's mapped index, {duplicates}, ready after {spread(restarts)}")
+            f" {report['journal']['damaged']} positions interrupted, {by_sqlite} times ended by SQLite's mapped index,"
+            f" {duplicates}, ready after {spread(restarts)}")
 
     return test

@@ -13,9 +13,22 @@ routes: [ {{ to: [file, gzip, http, picky, sqlite] }} ]
 destinations:
   file: {{ file: {directory}/file.ndjson, rotate: {{ size: 512KiB }} }}
   gzip: {{ file: {directory}/gzip.ndjson.gz, batch: {{ wait: 20ms }} }}
-  http: {{ http: "{url}", format: ndjson, batch: {{ events: {events}, wait: 5ms }}, in_flight: {in_flight}, retry: {{ initial: 5ms, max: 100ms }}, headers: {{ Life: "LIFE" }} }}
-  picky: {{ http: "{url}picky", format: ndjson, batch: {{ events: 50, wait: 5ms }}, retry: {{ initial: 5ms, max: 100ms }} }}
-  sqlite: {{ plugin: sqlite, settings: {{ path: {directory}/sqlite.db, synchronous: full }}, batch: {{ events: 200, wait: 5ms }} }}
+  http:
+    http: "{url}"
+    format: ndjson
+    batch: {{ events: {events}, wait: 5ms }}
+    in_flight: {in_flight}
+    retry: {{ initial: 5ms, max: 100ms }}
+    headers: {{ Life: "LIFE" }}
+  picky:
+    http: "{url}picky"
+    format: ndjson
+    batch: {{ events: 50, wait: 5ms }}
+    retry: {{ initial: 5ms, max: 100ms }}
+  sqlite:
+    plugin: sqlite
+    settings: {{ path: {directory}/sqlite.db }}
+    batch: {{ events: 200, wait: 5ms }}
 """
 # Batches of this many events, this many at once.
 HTTP_EVENTS, HTTP_IN_FLIGHT = 100, 4

@@ -25,7 +25,12 @@ FILE_AND_HTTP = """
 routes: [ {{ to: [file, http] }} ]
 destinations:
   file: {{ file: {directory}/file.ndjson }}
-  http: {{ http: "{url}", format: ndjson, batch: {{ wait: 5ms }}, retry: {{ initial: 5ms, max: 50ms }}, headers: {{ Life: "LIFE" }} }}
+  http:
+    http: "{url}"
+    format: ndjson
+    batch: {{ wait: 5ms }}
+    retry: {{ initial: 5ms, max: 50ms }}
+    headers: {{ Life: "LIFE" }}
 """
 
 
@@ -101,7 +106,8 @@ class Scene:
 def full_tmpfs(trial):
     """16 MiB, filled by the journal and by somebody else, freed, filled again."""
     volume = Volume(trial, "tmpfs", "16M")
-    scene = Scene(trial, FILE.format(directory=trial.directory), "segment_size: 1MiB, retain: { size: 1GiB }", "volume/journal")
+    options = "segment_size: 1MiB, retain: { size: 1GiB }"
+    scene = Scene(trial, FILE.format(directory=trial.directory), options, "volume/journal")
     # What was delivered is kept for replay, and takes its part of the 16 MiB: no more rounds than that allows.
     rounds = 4 if trial.is_long else 2
     ballast = volume.path / "ballast"
@@ -255,6 +261,9 @@ def no_descriptors(trial):
     rounds = 10 if trial.is_long else 2
     for _ in range(rounds):
         pid = scene.daemon.process.pid
+        # This client is served already.
+        if scene.send() != BATCH:
+            raise Failure("a new client is not served")
         before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         said = len(scene.daemon.log)
         # What is open stays open; a descriptor that is given back is not had again.
@@ -266,8 +275,6 @@ def no_descriptors(trial):
         scene.taken_again()
         scene.connection.close()
         scene.connect()
-        if scene.send() != BATCH:
-            raise Failure("a new client is not served")
     scene.daemon.settle()
     report = scene.journal()
     if report["damaged"] or list(scene.daemon.journal.glob("quarantine/*")):

@@ -20,7 +20,12 @@ DESTINATIONS = """
 routes: [ {{ to: [file, http] }} ]
 destinations:
   file: {{ file: {directory}/file.ndjson, retry: {{ initial: 5ms, max: 50ms }} }}
-  http: {{ http: "{url}", format: ndjson, batch: {{ wait: 5ms }}, retry: {{ initial: 5ms, max: 50ms }}, headers: {{ Life: "LIFE" }} }}
+  http:
+    http: "{url}"
+    format: ndjson
+    batch: {{ wait: 5ms }}
+    retry: {{ initial: 5ms, max: 50ms }}
+    headers: {{ Life: "LIFE" }}
 """
 JOURNAL = "segment_size: 1MiB, retain: { size: 64MiB }, cursor_interval: 20ms"
 

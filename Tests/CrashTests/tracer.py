@@ -43,7 +43,9 @@ class Trace:
     def injected(self):
         """Calls that were made to fail, but for those on the C library's own files."""
         directory = str(self.path.parent)
-        return sum("(INJECTED)" in line and directory in line for line in self.text.splitlines())
+        # -y shows the working directory, too, which is this one.
+        lines = self.text.replace(f"AT_FDCWD<{directory}>", "").splitlines()
+        return sum("(INJECTED)" in line and directory in line for line in lines)
 
     def counts(self):
         """How often each call was made, by the thread that made it most."""

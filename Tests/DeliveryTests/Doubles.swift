@@ -105,6 +105,8 @@ final class FakeRouter: EventRouter {
     var verdict: (UInt64) -> RouteVerdict = { _ in .routed }
     /// Bytes that a rendered event is padded to.
     var size = 0
+    /// Whose an event is.
+    var user: (UInt64) -> UInt64 = { _ in 0 }
 
     func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> RouteVerdict {
         let verdict = verdict(event.position)
@@ -119,6 +121,7 @@ final class FakeRouter: EventRouter {
                     position: event.position, receivedAt: event.receivedAt, kind: .track,
                     payload: start..<output.payload.count, messageID: start..<start))
             output.payload.append(UInt8(ascii: "\n"))
+            output.events[output.events.count - 1].user = user(event.position)
             return .routed
         }
         return verdict

@@ -203,6 +203,38 @@ struct RetryTests {
         #expect(bench.cursors.position == 3)
     }
 
+    @Test("that comes again and again is halved down to the poisonous event, which becomes a dead letter")
+    func poison() {
+        let bench = Bench(
+            DeliveryPolicy(
+                batchEvents: 100, inFlight: 2, retryInitial: .milliseconds(10), retryMaximum: .seconds(1), attempts: 3))
+        bench.destination.answer = { batch in
+            batch.events.contains { $0.position == 37 } ? .all(.retry(reason: "HTTP 500", answer: "oops")) : .all(.delivered)
+        }
+        bench.log.append(200)
+        bench.run(for: .seconds(120))
+        #expect(bench.sink.letters.map(\.position) == [37])
+        #expect(bench.sink.letters.first?.reason.hasPrefix("given up after ") == true)
+        #expect(bench.sink.letters.first?.answer == "oops")
+        #expect(bench.worker.status.delivered == 199)
+        #expect(bench.destination.positions.prefix(3).allSatisfy { $0.count == 100 })
+        #expect(bench.cursors.position == 200)
+    }
+
+    @Test("of single events out of a batch is counted for each of them")
+    func attempts() {
+        let bench = Bench(
+            DeliveryPolicy(batchEvents: 10, retryInitial: .milliseconds(10), retryMaximum: .seconds(1), attempts: 4))
+        bench.destination.answer = { batch in
+            .each(batch.events.map { $0.position % 5 == 0 ? .retry(reason: "busy") : .delivered })
+        }
+        bench.log.append(10)
+        bench.run(for: .seconds(60))
+        #expect(Set(bench.sink.letters.map(\.position)) == [0, 5])
+        #expect(bench.sink.letters.allSatisfy { $0.reason.hasPrefix("given up after ") && $0.attempts >= 4 })
+        #expect(bench.worker.status.delivered == 8)
+    }
+
     @Test("of the credential holds the destination: slow tries, no dead letters, then everything")
     func holds() {
         let bench = Bench(

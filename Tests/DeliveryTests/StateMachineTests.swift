@@ -108,7 +108,7 @@ struct InFlightWindowTests {
                 }
             }
             let result = window.settle(
-                id, .each(outcomes), now: Instant(nanoseconds: 0), giveUpAfter: nil, reuse: { _ in reused += 1 })
+                id, .each(outcomes), now: Instant(nanoseconds: 0), reuse: { _ in reused += 1 })
             var delivered = 0
             for (event, outcome) in zip(batch.events, outcomes) where outcome == .delivered {
                 #expect(unsettled.remove(event.position) != nil)
@@ -123,7 +123,7 @@ struct InFlightWindowTests {
             while let offer = window.offerFirst(round: 0) { onOffer.append((offer.id, offer.batch)) }
             for (id, batch) in onOffer {
                 for event in batch.events { #expect(unsettled.remove(event.position) != nil) }
-                _ = window.settle(id, .all(.delivered), now: Instant(nanoseconds: 0), giveUpAfter: nil, reuse: { _ in })
+                _ = window.settle(id, .all(.delivered), now: Instant(nanoseconds: 0), reuse: { _ in })
             }
             onOffer = []
         }
@@ -148,7 +148,7 @@ struct InFlightWindowTests {
         let id = window.offerFirst(round: 0)?.id ?? .max
         _ = window.settle(
             id, atOnce ? .all(.delivered) : .each([.delivered, .rejected(reason: "x")]), now: Instant(nanoseconds: 0),
-            giveUpAfter: nil, reuse: { builder.recycle(&$0) })
+            reuse: { builder.recycle(&$0) })
         // What is next but one to be filled: the spare one.
         builder.batch.events.append(
             OutboundEvent(position: 9, receivedAt: 0, kind: .track, payload: 0..<1, messageID: 0..<0))
@@ -156,6 +156,26 @@ struct InFlightWindowTests {
         _ = builder.take(partial: true)
         #expect(before != nil && address(builder.batch) == before)
         #expect(builder.batch.payload.isEmpty)
+    }
+
+    @Test("keeps the events of one position in one batch, and within its bounds as long as they are")
+    func keepsPositionsTogether() {
+        var builder = BatchBuilder(maximumEvents: 4, maximumBytes: 1 << 20, spare: 1)
+        var batches: [[UInt64]] = []
+        for (position, count) in [3, 2, 1, 1, 6, 1, 4, 3].enumerated() {
+            for part in 0..<count {
+                let start = builder.batch.payload.count
+                builder.batch.payload += [UInt8(part), 10]
+                builder.batch.events.append(
+                    OutboundEvent(
+                        position: UInt64(position), part: UInt32(part), receivedAt: 0, kind: .track,
+                        payload: start..<start + 1, messageID: 0..<0))
+            }
+            builder.count(Instant(nanoseconds: 0))
+            while let batch = builder.take(partial: false) { batches.append(batch.events.map(\.position)) }
+        }
+        while let batch = builder.take(partial: true) { batches.append(batch.events.map(\.position)) }
+        #expect(batches == [[0, 0, 0], [1, 1, 2, 3], [4, 4, 4, 4, 4, 4], [5], [6, 6, 6, 6], [7, 7, 7]])
     }
 
     @Test("takes no outcome twice, and none from before it was emptied")
@@ -171,8 +191,8 @@ struct InFlightWindowTests {
         window.add(batch)
         _ = window.offerFirst(round: 0)
         let now = Instant(nanoseconds: 0)
-        #expect(window.settle(offer.id, .all(.delivered), now: now, giveUpAfter: nil, reuse: { _ in }) == nil)
-        #expect(window.settle(offer.id + 1, .all(.delivered), now: now, giveUpAfter: nil, reuse: { _ in }) != nil)
-        #expect(window.settle(offer.id + 1, .all(.delivered), now: now, giveUpAfter: nil, reuse: { _ in }) == nil)
+        #expect(window.settle(offer.id, .all(.delivered), now: now, reuse: { _ in }) == nil)
+        #expect(window.settle(offer.id + 1, .all(.delivered), now: now, reuse: { _ in }) != nil)
+        #expect(window.settle(offer.id + 1, .all(.delivered), now: now, reuse: { _ in }) == nil)
     }
 }

@@ -90,12 +90,53 @@ struct WorkerRunnerTests {
             while worker.status.delivered < round * 7, clock.now() < deadline { usleep(100) }
             #expect(worker.status.delivered == round * 7)
         }
-        #expect(runner.heartbeat >= 2)
-        runner.stop(by: clock.now() + .seconds(10))
+        #expect(runner.stop(by: clock.now() + .seconds(10)))
         #expect(worker.isStopped)
-        #expect(runner.heartbeat % 2 == 0)
+        #expect(runner.turnBegan == nil)
         #expect(cursors.position == 350)
         #expect(destination.count.load(ordering: .relaxed) == 350)
+    }
+
+    @Test("leaves a thread behind that does not come back, and takes it in when it does", .timeLimit(.minutes(5)))
+    func hangs() {
+        let bell = Doorbell()
+        let clock = SystemClock()
+        let log = FakeLog()
+        let cursors = FakeCursors()
+        let destination = HangingDestination()
+        let worker = DeliveryWorker(
+            .init(
+                name: "archive", policy: DeliveryPolicy(), log: log, cursors: cursors, clock: clock,
+                telemetry: Bench().telemetry),
+            router: FakeRouter(), destination: destination, deadLetters: FakeSink(), random: SeededRandom(),
+            wake: { bell.ring() })
+        let runner = WorkerRunner(worker, bell: bell, clock: clock)
+        log.append(1)
+        runner.ring()
+        destination.isIn.wait()
+        #expect(runner.turnBegan != nil)
+        #expect(!runner.stop(by: clock.now()))
+        #expect(!runner.hasEnded && !runner.reap() && !worker.isStopped)
+        destination.release.ring()
+        let deadline = clock.now() + .seconds(20)
+        while !runner.hasEnded, clock.now() < deadline { usleep(100) }
+        #expect(runner.reap())
+        #expect(worker.isStopped && runner.turnBegan == nil)
+        #expect(cursors.position == 1)
+    }
+
+    private final class HangingDestination: Destination {
+        let isIn = Doorbell()
+        let release = Doorbell()
+        var limits: DestinationLimits { DestinationLimits() }
+        func open(from cursor: Cursor) throws -> UInt64? { nil }
+        func deliver(_ batch: OutboundBatch, _ claim: consuming DeliveryClaim) {
+            isIn.ring()
+            release.wait()
+            claim.settle(.all(.delivered))
+        }
+        func checkpoint() throws -> [UInt8]? { nil }
+        func close() {}
     }
 
     private final class CountingDestination: Destination {

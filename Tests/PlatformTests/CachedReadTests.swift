@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import Platform
@@ -18,5 +19,22 @@ import Testing
         let direct = try SystemDisk().openDirect(path, .readOnly)
         if direct.blockSize > 1 { #expect(direct.readCached(100, at: 0, appendingTo: &bytes) == 0) }
         #expect(bytes.count == 5001)
+    }
+
+    @Test func whatIsNotThereIsNotBroughtIn() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/file"
+        let file = try SystemDisk().open(path, .createNew)
+        try file.write([UInt8](repeating: 1, count: 1 << 20).span, at: 0)
+        try file.sync()
+        let descriptor = try FileDescriptor.open(path, O_RDONLY)
+        posix_fadvise(descriptor.raw, 0, 0, POSIX_FADV_DONTNEED)
+        var bytes: [UInt8] = []
+        // The advice need not be taken.
+        guard file.readCached(4096, at: 0, appendingTo: &bytes) == 0 else { return }
+        // Time enough for a disk that was asked to read ahead.
+        _ = try SystemDisk().openDirect(path, .readOnly).read(1 << 20, at: 0, appendingTo: &bytes)
+        bytes = []
+        #expect(file.readCached(4096, at: 0, appendingTo: &bytes) == 0)
     }
 }

@@ -1,4 +1,6 @@
+import Configuration
 import Events
+import Foundation
 import Routing
 import Testing
 
@@ -128,9 +130,34 @@ struct TransformTests {
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         #expect(try transformed(track(#""a":"abc","b":"\u0061bc","c":null"#), "- hash: [a, b, c]") == track(#""a":"\#(abc)","b":"\#(abc)","c":null"#))
         // printf '%s' 1.50 | sha256sum
-        let number = "0af5c2aeef7af8d9a1a9b2ffb2bbed6ed6c3c0a0f8f7e37b1d0fbd5ea5a4bdfb"
-        let hashed = try transformed(track(#""a":1.50"#), "- hash: { paths: [a] }")
-        #expect(hashed != track(#""a":1.50"#) && hashed.count == track(#""a":"\#(number)""#).count)
+        let number = "1a60b208ff491c3e2d21cdd5abb003e51e97b072efec59098863da45021de6a9"
+        #expect(try transformed(track(#""a":1.50"#), "- hash: { paths: [a] }") == track(#""a":"\#(number)""#))
+    }
+
+    @Test("With a key, hash is HMAC; another secret in the same file is another configuration")
+    func keyedHash() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "penstock-\(UUID())")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let file = directory.appending(path: "pii")
+        func load(_ secret: String) throws -> Configuration {
+            try Data(secret.utf8).write(to: file)
+            return try configuration("- hash: { paths: [a], key: !secret pii }", secrets: directory.path)
+        }
+        let first = try load("pepper\n")
+        let router = DestinationRouter(
+            name: "out", routes: [.init(filter: .always, transforms: first.routes[0].transforms)],
+            journal: [UInt8](repeating: 1, count: 16))
+        // printf '%s' abc | openssl dgst -sha256 -hmac pepper
+        let expected = "95ac8d48c4886bae06029b433c46c419019bf03a65a842069d84b7755b1d08c4"
+        // Twice: the key stays.
+        for _ in 0..<2 { #expect(outcome(of: router, track(#""a":"abc""#)) == track(#""a":"\#(expected)""#)) }
+        #expect(ConfigurationDifference(from: first, to: try load("pepper")).isEmpty)
+        #expect(ConfigurationDifference(from: first, to: try load("salt")).rerouted == ["out"])
+        #expect(!"\(first)".contains("pepper"))
+        var dumped = ""
+        dump(first, to: &dumped)
+        #expect(!dumped.contains("pepper"))
     }
 
     @Test("flatten lifts the members of nested objects")
@@ -180,6 +207,81 @@ struct TransformTests {
         let twice = track(#""traits":{"email":"a","x":1},"traits":{"email":"abc","email":"b"}"#)
         #expect(try transformed(twice, "- drop: [traits.email]") == track(#""traits":{}"#))
         #expect(try transformed(twice, "- mask: [traits.email]") == track(#""traits":{"email":"*"}"#))
-        #expect(try transformed(track(#""ip":"1.2.3.4","\u0069p":"5.6.7.8""#), "- set: { ip: none }") == track(#""ip":"none""#))
+        #expect(try transformed(track(#""ip":"1.2.3.4","\u0069p":"5.6.7.8""#), "- set: { ip: none }") == track(#""\u0069p":"none""#))
+    }
+}
+
+@Suite("The pipeline, and several events of one")
+struct PipelineTests {
+    private func outcome(
+        _ json: String, pipeline: String, routes: [(filter: String, transforms: String)] = [("true", "")]
+    ) throws -> String {
+        let router = DestinationRouter(
+            name: "out", pipeline: try transforms(pipeline),
+            routes: try routes.map {
+                .init(filter: try Filter(parsing: $0.filter), transforms: $0.transforms.isEmpty ? [] : try transforms($0.transforms))
+            }, journal: [UInt8](repeating: 1, count: 16))
+        return RoutingTests.outcome(of: router, json)
+    }
+
+    @Test("Routes see what the pipeline made; what it drops is counted under the transform")
+    func routes() throws {
+        #expect(try outcome(track(""), pipeline: "- set: { event: Joined }", routes: [("event = 'Joined'", "")]) == track("", event: "Joined"))
+        #expect(try outcome(track(""), pipeline: "- name_case: snake", routes: [("event = 'Signed Up'", "")]) == "dropped by no_route")
+        #expect(try outcome(track(""), pipeline: "- sample: 0") == "dropped by sample")
+        #expect(
+            try outcome(track(#""integrations":{"All":true}"#), pipeline: "- set: { integrations.All: false }") == "dropped by integrations")
+    }
+
+    @Test("The pipeline comes first, then the route's transforms; a missing message id is added at the end")
+    func order() throws {
+        let bare = #"{"type":"track","event":"A","userId":"u"}"#
+        let id = MessageID.derived(journal: [UInt8](repeating: 1, count: 16), position: 7)
+        #expect(
+            try outcome(bare, pipeline: "- set: { a: 1 }", routes: [("a = 1", "- to_string: [a]")])
+                == #"{"type":"track","event":"A","userId":"u","a":"1","messageId":"\#(id)"}"#)
+        #expect(try outcome(bare, pipeline: "- redact: {}") == #"{"type":"track","event":"A","userId":"u","messageId":"\#(id)"}"#)
+    }
+}
+
+@Suite("Explanations")
+struct TraceTests {
+    private let event = SampleEvent(track(#""properties":{"plan":"pro","total":5}"#))
+
+    @Test("Of each route it is said which part of its filter said no, and what it saw")
+    func filters() throws {
+        let routes = try ["type = 'page'", "type = 'track' and (properties.total > 10 or properties.plan = \"free\")", "!(event = 'X')"].map {
+            DestinationRouter.Route(name: $0, filter: try Filter(parsing: $0), transforms: [])
+        }
+        let trace = RouteTracer(name: "out", routes: routes).trace(event.record, of: event.batch)
+        let answers = try #require(trace.events.first?.routes)
+        #expect(answers.map(\.filter.isTrue) == [false, false, true])
+        #expect(answers[1].filter.reasons.map(\.text) == ["properties.total > 10", "properties.plan = \"free\""])
+        #expect(answers[1].filter.reasons.flatMap(\.values).map { "\($0.path) \($0.json ?? "")" } == ["properties.total 5", "properties.plan \"pro\""])
+        #expect(answers[2].filter.text == "!(event = \"X\")")
+    }
+
+    @Test("Each transform's effect is shown, and who dropped the event")
+    func steps() throws {
+        let steps = try transforms("[ { drop: [properties.plan] }, { set: { x: 1 }, where: properties.plan = \"pro\" }, { name_case: snake }, { sample: 0 } ]")
+        let trace = RouteTracer(name: "out", routes: [.init(filter: .always, transforms: steps)]).trace(event.record, of: event.batch)
+        let after = track(#""properties":{"total":5}"#)
+        #expect(
+            trace.events.first?.steps.map(\.outcome) == [
+                .made([after]), .passedOver, .made([after.replacing("Signed Up", with: "signed_up")]), .dropped,
+            ])
+        #expect(trace.events.first?.steps.map(\.name) == ["drop", "set", "name_case", "sample"])
+        #expect(trace.events.first?.steps[1].filter?.isTrue == false)
+    }
+
+    @Test("A filter's text, written out, is the same filter")
+    func texts() throws {
+        for text in ["a and (b or c) and !d", "(a = 1) = (b != 'x\"')", "a\\ b.0 in [1, 'x', null, true]", "!(match(lowercase(a), \"b*\") and length(c) >= -1.5)", "(a or b) and c or d"] {
+            let filter = try Filter(parsing: text)
+            let trace = RouteTracer(name: "o", routes: [.init(filter: filter, transforms: [])]).trace(event.record, of: event.batch)
+            let written = try #require(trace.events.first?.routes.first?.filter.text)
+            let again = RouteTracer(name: "o", routes: [.init(filter: try Filter(parsing: written), transforms: [])]).trace(event.record, of: event.batch)
+            #expect(again.events.first?.routes.first?.filter == trace.events.first?.routes.first?.filter)
+        }
     }
 }

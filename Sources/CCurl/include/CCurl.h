@@ -31,6 +31,8 @@ CURLcode ccurl_set_body_copy(CURL *easy, const void *bytes, curl_off_t size);
 
 /* CURLINFO_RESPONSE_CODE: the last status code received, 0 if there was none. */
 long ccurl_status(CURL *easy);
+/* CURLINFO_EFFECTIVE_URL: the last URL used; NULL: none. The handle's own memory. */
+const char *ccurl_effective_url(CURL *easy);
 /* CURLINFO_PRIVATE: the `context` above. */
 void *ccurl_context(CURL *easy);
 

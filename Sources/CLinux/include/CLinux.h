@@ -16,8 +16,8 @@ int clinux_unix_stream_socket(void);
 /* O_DIRECT (open(2)), whose value differs between architectures. */
 int clinux_o_direct(void);
 
-/* pread(2) of what is in the page cache only, from the first byte on: preadv2(2) with RWF_NOWAIT.
- * EAGAIN: the first byte is not there. */
-ssize_t clinux_read_cached(int file, void *bytes, size_t count, off_t offset);
+/* How many of the file's bytes from offset on, up to count and to a few MiB, the page cache has
+ * (mincore(2)); 0 also where the system does not tell. Touches none of them. */
+size_t clinux_cached(int file, off_t offset, size_t count);
 
 #endif

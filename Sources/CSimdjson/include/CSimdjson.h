@@ -155,8 +155,9 @@ void psj_paths_destroy(psj_paths *paths);
 
 /* Fetches all paths from one event that was validated before, in one pass. values[i] answers
  * path i. Duplicate keys: the last one counts, with all that is in it; hence no way out before
- * the end. Allocates nothing, reads nothing beyond bytes[length - 1]. 0, or 1 if the bytes are not
- * what was validated (then every value is missing). An array may stand for the event. */
+ * the end. Allocates nothing, reads nothing beyond bytes[length - 1]. 0; 2 if a value has a duplicate
+ * before it; 1 if the bytes are not what was validated (then every value is missing). An array may
+ * stand for the event. */
 int psj_fetch(psj_parser *parser, const psj_paths *paths, const uint8_t *bytes, size_t length, psj_value *values);
 
 /* 0: the text stands nowhere in the bytes, and no backslash does: so a key that is spelled like it,

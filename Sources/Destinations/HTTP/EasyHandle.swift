@@ -11,7 +11,7 @@ struct CurlError: Error, CustomStringConvertible {
 /// This file, MultiHandle and CurlURL are the only Swift that calls libcurl. What is unsafe here:
 /// libcurl keeps a pointer to this object, which is why it is used only in callbacks that run
 /// while a MultiHandle holds the object; and the memory behind `curl`, `errorBuffer` and
-/// `headers`, which this object owns and frees.
+/// `lists`, which this object owns and frees.
 ///
 /// Engine's thread only, after `init`.
 @safe final class EasyHandle {
@@ -23,7 +23,8 @@ struct CurlError: Error, CustomStringConvertible {
 
     let curl: UnsafeMutableRawPointer
     private let errorBuffer: UnsafeMutablePointer<CChar>
-    private var headers: UnsafeMutablePointer<curl_slist>?
+    /// What libcurl holds pointers to, as long as it does.
+    private var lists: [UInt32: UnsafeMutablePointer<curl_slist>] = unsafe [:]
     private let maximumAnswer: Int
 
     private var body: [UInt8] = []
@@ -50,7 +51,7 @@ struct CurlError: Error, CustomStringConvertible {
 
     deinit {
         unsafe curl_easy_cleanup(curl)
-        unsafe curl_slist_free_all(headers)
+        for unsafe list in unsafe lists.values { unsafe curl_slist_free_all(list) }
         unsafe errorBuffer.deallocate()
     }
 
@@ -62,19 +63,20 @@ struct CurlError: Error, CustomStringConvertible {
         try check(unsafe ccurl_set_string(curl, option, value))
     }
 
-    /// - Parameter lines: `Name: value` each, without line ends; checked by whoever calls.
-    func setHeaders(_ lines: [String]) throws(CurlError) {
+    /// For an option that takes a list, such as the headers: `Name: value` each, without line ends,
+    /// checked by whoever calls.
+    func set(_ option: CURLoption, _ lines: [String]) throws(CurlError) {
         var list: UnsafeMutablePointer<curl_slist>?
         for line in lines {
             guard let longer = unsafe curl_slist_append(list, line) else {
                 unsafe curl_slist_free_all(list)
-                throw CurlError(description: "libcurl could not take the headers: out of memory")
+                throw CurlError(description: "libcurl could not take a list of options: out of memory")
             }
             unsafe list = longer
         }
-        try check(unsafe ccurl_set_list(curl, CURLOPT_HTTPHEADER, list))
-        unsafe curl_slist_free_all(headers)
-        unsafe headers = list
+        try check(unsafe ccurl_set_list(curl, option, list))
+        if let old = unsafe lists[option.rawValue] { unsafe curl_slist_free_all(old) }
+        unsafe lists[option.rawValue] = list
     }
 
     /// Makes ready for the next request: takes its body and forgets the last answer.
@@ -105,6 +107,9 @@ struct CurlError: Error, CustomStringConvertible {
 
     /// The status code of this request's answer; 0: none came.
     var status: Int { headerBytes > 0 ? unsafe ccurl_status(curl) : 0 }
+
+    /// Where the last request went.
+    var effectiveURL: String { unsafe ccurl_effective_url(curl).map { unsafe String(cString: $0) } ?? "" }
 
     /// libcurl's sentence about what went wrong.
     func errorText(_ code: CURLcode) -> String {

@@ -13,6 +13,8 @@ package struct HTTPAnswer: Sendable, Equatable {
     /// Characters of an answer that are kept to show somebody.
     package static let excerptLength = 200
 
+    static let credentialHint = ": the service refuses the credential; check the destination's headers and secrets"
+
     package init(status: Int, retryAfter: String? = nil, location: String? = nil, body: [UInt8] = []) {
         self.status = status
         self.retryAfter = retryAfter
@@ -28,18 +30,17 @@ package struct HTTPAnswer: Sendable, Equatable {
         case 200...299:
             return .delivered
         case 401, 403:
-            let said = excerpt(hiding: secrets)
-            return .hold(
-                reason: "HTTP \(status): the service refuses the credential; check the destination's headers and secrets"
-                    + (said.isEmpty ? "" : "; it says: \(said)"))
+            return .hold(reason: "HTTP \(status)" + Self.credentialHint, answer: excerpt(hiding: secrets))
         case 413:
-            return .tooLarge(reason: "HTTP 413: the service takes no requests of this size")
+            return .tooLarge(
+                reason: "HTTP 413: the service takes no requests of this size", answer: excerpt(hiding: secrets))
         case 501:
             return .rejected(reason: "HTTP 501", answer: excerpt(hiding: secrets))
         case 408, 423, 425, 429, 500...599, ..<200:
             let wait = retryAfter.flatMap { RetryAfter.parse($0, wallClock: wallClock) }
             return .retry(
-                reason: "HTTP \(status)" + (wait.map { ", asked to wait \($0.components.seconds) s" } ?? ""), after: wait)
+                reason: "HTTP \(status)" + (wait.map { ", asked to wait \($0.components.seconds) s" } ?? ""), after: wait,
+                answer: excerpt(hiding: secrets))
         case 300...399:
             return .rejected(reason: redirectReason, answer: excerpt(hiding: secrets))
         default:
@@ -58,7 +59,7 @@ package struct HTTPAnswer: Sendable, Equatable {
 
     private var redirectReason: String {
         // Only the host: paths and queries of redirects carry tokens.
-        let to = location.flatMap(CurlURL.init).map { " to \($0.scheme)://\($0.host)" } ?? ""
+        let to = location.flatMap { CurlURL($0) }.map { " to \($0.scheme)://\($0.host)" } ?? ""
         return "HTTP \(status): a redirect\(to), not followed; set the destination's URL to where it leads"
     }
 

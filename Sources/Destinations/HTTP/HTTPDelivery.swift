@@ -1,4 +1,5 @@
 import Delivery
+import Events
 
 /// One batch on its way: which requests it takes, and what became of them. It settles its claim
 /// when nothing of it is under way any more. Engine's thread only.
@@ -7,7 +8,7 @@ final class HTTPDelivery {
     private let format: HTTPOptions.Format
     private var claim: DeliveryClaim?
     /// Of each request; nil: not known yet.
-    private var outcomes: [Outcome?]
+    private var settlements: [DeliveryClaim.Settlement?]
     private var next = 0
     private var underWay = 0
     /// What one request's answer means for those that were not sent yet.
@@ -18,12 +19,12 @@ final class HTTPDelivery {
         self.batch = batch
         self.format = format
         self.claim = consume claim
-        outcomes = Array(repeating: nil, count: format == .single ? batch.events.count : 1)
+        settlements = Array(repeating: nil, count: format == .single ? batch.events.count : 1)
     }
 
     /// The next request to send, nil: no more. Each must be told of with `finish`.
     func takeRequest() -> Int? {
-        guard halted == nil, next < outcomes.count else { return nil }
+        guard halted == nil, next < settlements.count else { return nil }
         defer { next += 1 }
         underWay += 1
         return next
@@ -48,12 +49,21 @@ final class HTTPDelivery {
         return body
     }
 
-    /// - Parameter haltsOthers: the outcome holds for what was not sent yet, too.
-    func finish(_ request: Int, _ outcome: Outcome, haltsOthers: Bool) {
-        outcomes[request] = format == .single ? outcome.ofSingleEvent : outcome
+    /// Events in each request.
+    var eventsPerRequest: Int { format == .single ? 1 : batch.events.count }
+
+    /// The message ids of a request's events, as text.
+    func messageIDs(of request: Int) -> [String] {
+        let events = format == .single ? batch.events[request..<request + 1] : batch.events[...]
+        return events.map { JSONText.string(Array(batch.payload[$0.messageID]).span) ?? "" }
+    }
+
+    /// - Parameter haltsOthers: it goes for what was not sent yet, too.
+    func finish(_ request: Int, _ settlement: DeliveryClaim.Settlement, haltsOthers: Bool) {
+        settlements[request] = settlement
         underWay -= 1
-        if haltsOthers && halted == nil { halted = outcome }
-        if underWay == 0 && (halted != nil || next == outcomes.count) { settle() }
+        if haltsOthers && halted == nil { halted = settlement.outcome(at: 0) }
+        if underWay == 0 && (halted != nil || next == settlements.count) { settle() }
     }
 
     /// Gives the rest back unsent, and settles.
@@ -65,17 +75,38 @@ final class HTTPDelivery {
     private func settle() {
         guard let claim = claim.take() else { return }
         let rest = halted ?? .retry(reason: "not sent")
-        if format == .single {
-            claim.settle(.each(outcomes.map { $0 ?? rest }))
+        if format == .single, let halted, settlements.allSatisfy({ $0?.outcome(at: 0).isLike(halted) ?? true }) {
+            // Nobody was let in: that is about the service, not about each event.
+            claim.settle(.all(halted))
+        } else if format == .single {
+            claim.settle(.each(settlements.map { ($0?.outcome(at: 0) ?? rest).ofSingleEvent }))
         } else {
-            claim.settle(.all((outcomes.first ?? nil) ?? rest))
+            claim.settle((settlements.first ?? nil) ?? .all(rest))
+        }
+    }
+}
+
+extension DeliveryClaim.Settlement {
+    /// What it says about the event at this place.
+    fileprivate func outcome(at place: Int) -> Outcome {
+        switch self {
+        case .all(let outcome): outcome
+        case .each(let outcomes): outcomes.indices.contains(place) ? outcomes[place] : .retry(reason: "the answer says nothing about it")
         }
     }
 }
 
 extension Outcome {
+    /// Both ask to try again, or both to wait for a person.
+    fileprivate func isLike(_ other: Outcome) -> Bool {
+        switch (self, other) {
+        case (.retry, .retry), (.hold, .hold): true
+        default: false
+        }
+    }
+
     /// A request with one event cannot be halved.
     fileprivate var ofSingleEvent: Outcome {
-        if case .tooLarge(let reason) = self { .rejected(reason: reason) } else { self }
+        if case .tooLarge(let reason, let answer) = self { .rejected(reason: reason, answer: answer) } else { self }
     }
 }

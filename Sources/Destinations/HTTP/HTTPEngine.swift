@@ -173,7 +173,7 @@ package struct HTTPEngineError: Error, Sendable, CustomStringConvertible {
 }
 
 /// How a transfer ended. What the answer was is in its EasyHandle.
-enum HTTPTransferEnd {
+enum HTTPTransferEnd: Equatable {
     case answered
     /// No answer, or not all of it; libcurl's sentence about why.
     case failed(String)

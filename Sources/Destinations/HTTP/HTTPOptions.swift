@@ -12,6 +12,9 @@ package struct HTTPOptions: Sendable, Equatable {
 
     package enum Method: String, Sendable, CaseIterable { case POST, PUT, PATCH }
 
+    /// Of the request's body; the names are Content-Encoding's.
+    package enum Compression: String, Sendable, CaseIterable { case none, gzip, zstd }
+
     package struct Header: Sendable, Equatable {
         package var name: String
         /// May hold a secret: never shown.
@@ -23,27 +26,54 @@ package struct HTTPOptions: Sendable, Equatable {
         }
     }
 
+    /// How a service proves who it is, which it always has to, and how Penstock does.
+    package struct TLS: Sendable, Equatable {
+        package enum Version: Sendable { case v1_2, v1_3 }
+
+        /// PEM file with the certificate authorities to trust, instead of the system's.
+        package var caFile: String?
+        /// PEM files of a client's certificate, with its chain, and of its key.
+        package var certificateFile: String?
+        package var keyFile: String?
+        package var minimumVersion = Version.v1_2
+        /// The name that the certificate has to be for and that is asked for (SNI), where that is
+        /// not the URL's host.
+        package var serverName: String?
+
+        package init() {}
+    }
+
     /// `http://` or `https://`; or `unix:/run/receiver.sock`, `unix:/run/receiver.sock:/v1/events`:
     /// HTTP over a Unix socket, with the request's path behind the second colon.
     package var url: String
     package var method: Method = .POST
     package var format: Format = .array
     package var headers: [Header] = []
-    package var gzip = false
+    package var compression = Compression.none
+    package var tls = TLS()
+    /// `http://`, `https://`, `socks5://` (names resolved here) or `socks5h://` (there); may hold a user
+    /// and password. nil: no proxy, whatever the environment says.
+    package var proxy: String?
+    /// Hosts, domains and networks (`10.0.0.0/8`) that are reached without it.
+    package var proxyExceptions: [String] = []
     /// Until the connection stands, TLS included.
     package var connectTimeout: Duration = .seconds(10)
-    /// For the whole request, from its start to the last byte of the answer.
+    /// For one request, from its start to the last byte of the answer.
     package var timeout: Duration = .seconds(30)
-    /// Requests under way at once. With `ndjson` and `array`, batches; with `single`, events.
-    package var maximumRequests = 4
+    /// Requests under way at once. With `ndjson` and `array`, batches; with `single`, events. Between
+    /// the bounds it is as many as the service bears.
+    package var requests = 4...4
     /// Bytes of an answer's body that are read; behind them, the connection is closed.
     package var maximumAnswer = 64 << 10
-    /// Redirects followed, with method and body kept. 0: none. Only `Authorization` and `Cookie`
-    /// are held back from another host than the URL's own, so allow none that you do not trust
-    /// with the other headers.
+    /// How answers are read; what none of them meets, by `HTTPAnswer`'s table.
+    package var answers: [AnswerRule] = []
+    /// Redirects (301, 302, 307, 308) followed for one request, with method and body kept, never to
+    /// another scheme. Another host than the URL's is told nothing that the headers or the URL
+    /// hold, and shown no client certificate. 0: none.
     package var maximumRedirects = 0
-    /// PEM file with the certificate authorities to trust, instead of the system's.
-    package var caFile: String?
+    /// What must not be seen in an excerpt of an answer, besides the headers' values and what the URL
+    /// holds.
+    package var secrets: [String] = []
     /// Penstock's own, for User-Agent.
     package var version: String
 

@@ -4,8 +4,11 @@ import Platform
 /// What all requests of one destination have in common, checked once, before anything is sent.
 struct HTTPRequest {
     let target: HTTPTarget
+    private let proxy: HTTPProxy?
     /// Never shown: these are where the secrets are.
     let headerLines: [String]
+    /// Those without anything of the configuration's: for a host that it does not name.
+    private let plainHeaders: [String]
     /// Header values, parts of them and of the URL that an answer's excerpt must not repeat.
     let secrets: [[UInt8]]
     private let options: HTTPOptions
@@ -17,8 +20,10 @@ struct HTTPRequest {
     ]
 
     init(_ options: HTTPOptions) throws(HTTPOptionsError) {
-        target = try HTTPTarget(options.url)
+        target = try HTTPTarget(options.url, serverName: options.tls.serverName)
+        proxy = try options.proxy.map(HTTPProxy.init)
         self.options = options
+        try Self.check(options.tls)
         var lines: [String] = []
         var names: Set<String> = []
         for header in options.headers {
@@ -28,22 +33,33 @@ struct HTTPRequest {
             let value = header.value.drop { $0 == " " || $0 == "\t" }
             lines.append(value.isEmpty ? "\(header.name);" : "\(header.name): \(value)")
         }
+        let configured = lines
+        lines = []
         if !names.contains("content-type") {
             lines.append("Content-Type: \(options.format == .ndjson ? "application/x-ndjson" : "application/json")")
         }
-        if options.gzip {
+        if options.compression != .none {
             guard !names.contains("content-encoding") else {
                 throw HTTPOptionsError(
                     option: "headers.Content-Encoding",
                     problem: "the body is compressed already; remove this header or the compression")
             }
-            lines.append("Content-Encoding: gzip")
+            lines.append("Content-Encoding: \(options.compression.rawValue)")
         }
         // Without this, libcurl asks for permission before it sends a large body and waits up to
         // a second for it.
         lines.append("Expect:")
-        headerLines = lines
-        secrets = (options.headers.map(\.value) + target.secrets).flatMap(Self.secrets)
+        plainHeaders = lines
+        if let name = target.connection?.hostHeader, !names.contains("host") { lines.append("Host: \(name)") }
+        headerLines = configured + lines
+        secrets = (options.headers.map(\.value) + target.secrets + (proxy?.secrets ?? []) + options.secrets)
+            .flatMap(Self.secrets)
+    }
+
+    private static func check(_ tls: HTTPOptions.TLS) throws(HTTPOptionsError) {
+        if tls.keyFile != nil && tls.certificateFile == nil {
+            throw HTTPOptionsError(option: "tls.key", problem: "a key without a certificate; add tls.certificate")
+        }
     }
 
     private static func check(_ header: HTTPOptions.Header) throws(HTTPOptionsError) {
@@ -79,26 +95,30 @@ struct HTTPRequest {
     }
 
     /// A handle that needs nothing more than each request's body.
-    func makeHandle() throws(CurlError) -> EasyHandle {
+    /// - Parameter hop: where a redirect leads; nil: to the target itself.
+    func makeHandle(following hop: HTTPRedirect.Hop? = nil) throws(CurlError) -> EasyHandle {
+        let isTrusted = hop?.staysAtOrigin ?? true
         let easy = try EasyHandle(maximumAnswer: max(0, options.maximumAnswer))
-        try easy.set(CURLOPT_URL, target.url)
+        try easy.set(CURLOPT_URL, hop?.url ?? target.url)
         if let path = target.unixSocket { try easy.set(CURLOPT_UNIX_SOCKET_PATH, path) }
+        if isTrusted, let route = target.connection?.route { try easy.set(CURLOPT_CONNECT_TO, [route]) }
         try easy.set(CURLOPT_POST, 1)
         if options.method != .POST { try easy.set(CURLOPT_CUSTOMREQUEST, options.method.rawValue) }
-        try easy.setHeaders(headerLines)
+        try easy.set(CURLOPT_HTTPHEADER, isTrusted ? headerLines : plainHeaders)
         try easy.set(CURLOPT_USERAGENT, "penstock/\(options.version)")
 
         try easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
-        try easy.set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
-        try easy.set(CURLOPT_FOLLOWLOCATION, options.maximumRedirects > 0 ? 1 : 0)
-        try easy.set(CURLOPT_MAXREDIRS, max(0, options.maximumRedirects))
-        try easy.set(CURLOPT_POSTREDIR, Int(CURL_REDIR_POST_301 | CURL_REDIR_POST_302 | CURL_REDIR_POST_303))
+        // HTTPRedirect does it, since libcurl would take most headers along to wherever it leads.
+        try easy.set(CURLOPT_FOLLOWLOCATION, 0)
         // Where events go is said by the configuration alone, not by http_proxy in the environment.
-        try easy.set(CURLOPT_PROXY, "")
+        try easy.set(CURLOPT_PROXY, proxy?.url ?? "")
+        try easy.set(CURLOPT_NOPROXY, options.proxyExceptions.joined(separator: ","))
+        try easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
 
         try easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        try easy.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        if let file = options.caFile { try easy.set(CURLOPT_CAINFO, file) }
+        // Rather wait for a connection that may carry many requests than open one for each.
+        if target.url.hasPrefix("https:") { try easy.set(CURLOPT_PIPEWAIT, 1) }
+        try secure(easy, withCertificate: isTrusted)
 
         // libcurl's own signal handling is for programs with one thread.
         try easy.set(CURLOPT_NOSIGNAL, 1)
@@ -109,6 +129,24 @@ struct HTTPRequest {
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(options.connectTimeout))
         try easy.set(CURLOPT_TIMEOUT_MS, Self.milliseconds(options.timeout))
         return easy
+    }
+
+    private func secure(_ easy: EasyHandle, withCertificate: Bool) throws(CurlError) {
+        let tls = options.tls
+        let version = Int(tls.minimumVersion == .v1_3 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2)
+        try easy.set(CURLOPT_SSLVERSION, version)
+        try easy.set(CURLOPT_SSL_VERIFYPEER, 1)
+        try easy.set(CURLOPT_SSL_VERIFYHOST, 2)
+        if let file = tls.caFile { try easy.set(CURLOPT_CAINFO, file) }
+        if withCertificate, let certificate = tls.certificateFile {
+            try easy.set(CURLOPT_SSLCERT, certificate)
+            // A key may stand in the certificate's file.
+            try easy.set(CURLOPT_SSLKEY, tls.keyFile ?? certificate)
+        }
+        if proxy?.isSecure == true {
+            try easy.set(CURLOPT_PROXY_SSLVERSION, version)
+            if let file = tls.caFile { try easy.set(CURLOPT_PROXY_CAINFO, file) }
+        }
     }
 
     /// At least 1, since 0 means to libcurl that there is no bound.

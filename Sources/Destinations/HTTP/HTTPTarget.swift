@@ -1,8 +1,11 @@
 /// Where requests go: the checked URL, and what of it may be shown.
-struct HTTPTarget: Equatable {
+struct HTTPTarget {
     /// As libcurl gets it; may hold credentials.
     var url: String
     var unixSocket: String?
+    /// Where a certificate is for another name than the URL's: that name stands in `url`, this is
+    /// the host to connect to as CURLOPT_CONNECT_TO wants it, and this what it is called in Host.
+    var connection: (route: String, hostHeader: String)?
     /// Scheme, host and port, or the socket's path: no credentials, no path, no query, since
     /// services put their tokens in each of them.
     var shown: String
@@ -12,7 +15,8 @@ struct HTTPTarget: Equatable {
     /// sockaddr_un holds 107 bytes and the NUL (unix(7)).
     private static let longestSocketPath = 107
 
-    init(_ text: String) throws(HTTPOptionsError) {
+    /// - Parameter serverName: as in `HTTPOptions.TLS`.
+    init(_ text: String, serverName: String? = nil) throws(HTTPOptionsError) {
         if text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) {
             throw HTTPOptionsError(
                 option: "http",
@@ -32,6 +36,16 @@ struct HTTPTarget: Equatable {
         }
         let port = url.port.map { ":\($0)" } ?? ""
         self.init(url: text, shown: "\(url.scheme)://\(url.host)\(port)", secrets: url.secrets)
+        guard let serverName else { return }
+        guard url.scheme == "https" else {
+            throw HTTPOptionsError(option: "tls.server_name", problem: "only https: has a certificate; remove it")
+        }
+        guard let renamed = url.text(withHost: serverName), let check = CurlURL(renamed),
+            check.host.lowercased() == serverName.lowercased()
+        else { throw HTTPOptionsError(option: "tls.server_name", problem: "not a host's name; write it like api.example") }
+        self.url = renamed
+        let from = "\(serverName):\(url.effectivePort)"
+        connection = (route: "\(from):\(url.host):\(url.effectivePort)", hostHeader: "\(url.host)\(port)")
     }
 
     private init(url: String, unixSocket: String? = nil, shown: String, secrets: [String]) {

@@ -13,6 +13,8 @@ final class EventFields {
     private var isRead = false
     /// The event's bytes were not JSON after all; its values count as missing.
     private(set) var isUnreadable = false
+    /// A value that was read has another of the same name before it in the event.
+    private(set) var hasDuplicates = false
 
     init(_ table: PathTable) {
         paths = PathSet(table.paths)
@@ -24,6 +26,7 @@ final class EventFields {
     func startEvent() {
         isRead = false
         isUnreadable = false
+        hasDuplicates = false
     }
 
     @inline(__always)
@@ -35,7 +38,9 @@ final class EventFields {
     private func read(_ json: Span<UInt8>) {
         isRead = true
         guard !values.isEmpty else { return }
-        isUnreadable = !reader(for: json.count).read(paths, from: json, into: &values)
+        let reader = reader(for: json.count)
+        isUnreadable = !reader.read(paths, from: json, into: &values)
+        hasDuplicates = reader.sawDuplicates
     }
 
     private func reader(for size: Int) -> PathReader {

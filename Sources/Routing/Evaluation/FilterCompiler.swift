@@ -44,13 +44,17 @@ struct FilterCompiler {
             return add(.any(first: range.lowerBound, end: range.upperBound))
         case .compare(let comparison, let left, let right):
             if let mask = Self.kindMask(comparison, left, right) { return add(.kind(mask: mask)) }
-            if let node = indexedEquality(comparison, left, right) { return node }
+            if let node = equality(comparison, left, right, &table) { return node }
+            if case .path(let path) = left, case .number(let number) = right, path != .type, IndexedField(path) == nil {
+                return add(.compareNumber(comparison, Int32(table.index(of: path)), number))
+            }
             return add(.compare(comparison, value(left, &table), value(right, &table)))
         case .isIn(.path(.type), .list(let items)):
             return add(.kind(mask: Self.kindMask(items)))
         case .isIn(let item, .list(let items)):
             let list = store(list: items)
             if case .path(let path) = item, let field = IndexedField(path) { return add(.isIndexedIn(field, list: list)) }
+            if case .path(let path) = item { return add(.isFieldIn(Int32(table.index(of: path)), list: list)) }
             return add(.isInConstants(value(item, &table), list: list))
         case .isIn(let item, let list): return add(.isIn(value(item, &table), value(list, &table)))
         case .call(.contains, let arguments): return pair(arguments, &table, FilterProgram.Node.contains)
@@ -108,8 +112,10 @@ struct FilterCompiler {
         return Int32(lists.count - 1)
     }
 
-    /// `event = "Signed Up"` is `event in ["Signed Up"]`, which the index answers.
-    private mutating func indexedEquality(_ comparison: Comparison, _ left: Expression, _ right: Expression) -> Int32? {
+    /// `event = "Signed Up"` is `event in ["Signed Up"]`.
+    private mutating func equality(
+        _ comparison: Comparison, _ left: Expression, _ right: Expression, _ table: inout PathTable
+    ) -> Int32? {
         guard comparison == .equal || comparison == .notEqual else { return nil }
         let pair: (path: FieldPath, literal: Expression)
         switch (left, right) {
@@ -117,8 +123,12 @@ struct FilterCompiler {
         case (let other, .path(let path)) where !other.hasPath: pair = (path, other)
         default: return nil
         }
-        guard let field = IndexedField(pair.path) else { return nil }
-        let isEqual = add(.isIndexedIn(field, list: store(list: [pair.literal])))
+        if case .list = pair.literal { return nil }
+        if pair.path == .type { return nil }
+        let list = store(list: [pair.literal])
+        let isEqual =
+            IndexedField(pair.path).map { add(.isIndexedIn($0, list: list)) }
+            ?? add(.isFieldIn(Int32(table.index(of: pair.path)), list: list))
         return comparison == .equal ? isEqual : add(.not(isEqual))
     }
 

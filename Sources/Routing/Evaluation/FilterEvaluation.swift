@@ -8,7 +8,8 @@ extension FilterProgram {
         return evaluation.condition(root)
     }
 
-    /// What the event's index alone decides, at next to no cost; nil: it takes an evaluation.
+    /// What the event's index and fields decide without any memory, which is nearly everything; nil: it
+    /// takes an evaluation.
     private func answer(_ node: Int, _ view: borrowing EventView) -> Bool? {
         switch nodes[node] {
         case .constant(let value): return value
@@ -18,6 +19,13 @@ extension FilterProgram {
             guard !escaped else { return nil }
             guard slice.isPresent else { return lists[Int(list)].hasNull }
             return lists[Int(list)].strings.contains(view.bytes(slice))
+        case .isFieldIn(let path, let list):
+            return lists[Int(list)].contains(view.value(Int(path)), of: view.json)
+        case .compareNumber(let comparison, let path, let number):
+            return Self.compare(comparison, view.value(Int(path)), number, view.json)
+        case .isTrue(let operand):
+            guard case .field(let path) = nodes[Int(operand)] else { return nil }
+            return view.value(Int(path)).type == .true
         case .not(let operand): return answer(Int(operand), view).map { !$0 }
         case .all(let first, let end):
             for i in Int(first)..<Int(end) {
@@ -32,6 +40,26 @@ extension FilterProgram {
             }
             return false
         default: return nil
+        }
+    }
+}
+
+extension FilterProgram {
+    /// A field and a number: comparisons of anything but numbers are false, and `!=` is true.
+    @inline(__always)
+    fileprivate static func compare(
+        _ comparison: Comparison, _ value: FieldValue, _ right: JSONNumber, _ json: Span<UInt8>
+    ) -> Bool {
+        guard value.type == .number, let left = JSONNumber(json.extracting(value.slice.range)) else {
+            return comparison == .notEqual
+        }
+        switch comparison {
+        case .equal: return left == right
+        case .notEqual: return left != right
+        case .less: return left < right
+        case .lessOrEqual: return left <= right
+        case .greater: return left > right
+        case .greaterOrEqual: return left >= right
         }
     }
 }
@@ -78,6 +106,11 @@ struct FilterEvaluation: ~Escapable {
         case .isIndexedIn(let field, let list):
             let item = value(of: field)
             return isMember(item, of: program.lists[Int(list)])
+        case .isFieldIn(let path, let list):
+            let item = load(view.value(Int(path)))
+            return isMember(item, of: program.lists[Int(list)])
+        case .compareNumber(let comparison, let path, let number):
+            return FilterProgram.compare(comparison, view.value(Int(path)), number, view.json)
         case .isInConstants(let item, let list):
             let item = value(Int(item))
             return isMember(item, of: program.lists[Int(list)])
@@ -134,8 +167,8 @@ struct FilterEvaluation: ~Escapable {
         case .call(let function, let operand):
             let operand = value(Int(operand))
             return call(function, operand)
-        case .constant, .isTrue, .kind, .not, .all, .any, .compare, .isInConstants, .isIndexedIn, .isIn, .contains,
-            .match, .bool:
+        case .constant, .isTrue, .kind, .not, .all, .any, .compare, .compareNumber, .isInConstants, .isIndexedIn,
+            .isFieldIn, .isIn, .contains, .match, .bool:
             return .bool(condition(node))
         }
     }

@@ -20,6 +20,10 @@ final class FilterProgram: Sendable {
         case isInConstants(Int32, list: Int32)
         /// The same for a field that the event's index knows.
         case isIndexedIn(IndexedField, list: Int32)
+        /// The same for any other field.
+        case isFieldIn(Int32, list: Int32)
+        /// A field and a number.
+        case compareNumber(Comparison, Int32, JSONNumber)
         case isIn(Int32, Int32)
         case contains(Int32, Int32)
         case match(Int32, Int32)
@@ -47,6 +51,21 @@ final class FilterProgram: Sendable {
             hasNull = items.contains(.null)
             hasTrue = items.contains(.bool(true))
             hasFalse = items.contains(.bool(false))
+        }
+
+        /// - Returns: nil for a string with escapes, which has to be decoded first.
+        @inline(__always)
+        func contains(_ value: FieldValue, of json: Span<UInt8>) -> Bool? {
+            switch value.type {
+            case .string: strings.contains(json.extracting(value.slice.range))
+            case .escapedString: nil
+            case .number where numbers.isEmpty: false
+            case .number: JSONNumber(json.extracting(value.slice.range)).map(numbers.contains) ?? hasNull
+            case .true: hasTrue
+            case .false: hasFalse
+            case .missing, .null: hasNull
+            case .array, .object: false
+            }
         }
     }
 

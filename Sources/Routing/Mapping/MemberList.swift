@@ -4,11 +4,11 @@ import Events
 /// appearance. Time grows with their number and no faster, whatever the names are.
 struct MemberList {
     private struct Member {
+        /// A comma, the name and its colon, the value; in `bytes`.
+        var text: Range<Int>
         /// Contents of a JSON string with no more escapes than it needs, so that equal names have equal
         /// bytes. In `bytes`.
         var name: Range<Int>
-        /// In `bytes`.
-        var value: Range<Int>
         /// Length and three bytes of the name: what mostly tells two names apart.
         var mark: UInt32
         var owner: Int
@@ -16,6 +16,8 @@ struct MemberList {
 
     private(set) var bytes: [UInt8] = []
     private var members: [Member] = []
+    /// The members stand in `bytes` in their order, with nothing between them.
+    private var isInOrder = true
     /// From here on, names are looked up in `table`.
     private static let few = 32
     private var table: [Int: [Int]] = [:]
@@ -24,17 +26,25 @@ struct MemberList {
     mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         members.removeAll(keepingCapacity: true)
-        table.removeAll(keepingCapacity: true)
+        isInOrder = true
+        if !table.isEmpty { table = [:] }
     }
 
     /// Adds the members of an object; of a name that is known, only if this owner gave it or `replaces`.
     mutating func add(_ object: Range<Int>, of json: Span<UInt8>, owner: Int, replaces: Bool) {
         var cursor = ObjectCursor(object)
         while let member = cursor.next(in: json) {
-            name.removeAll(keepingCapacity: true)
-            Self.appendName(of: member, in: json, to: &name)
             guard let value = member.value.json else { continue }
-            add(name, json.extracting(value), owner: owner, replaces: replaces)
+            if member.isKeyEscaped {
+                var canonical: [UInt8] = []
+                swap(&canonical, &name)
+                canonical.removeAll(keepingCapacity: true)
+                Self.appendName(of: member, in: json, to: &canonical)
+                add(canonical.span, json.extracting(value), owner: owner, replaces: replaces)
+                swap(&canonical, &name)
+            } else {
+                add(json.extracting(member.key.range), json.extracting(value), owner: owner, replaces: replaces)
+            }
         }
     }
 
@@ -50,62 +60,69 @@ struct MemberList {
     /// - Parameters:
     ///   - name: as `appendName` makes it.
     ///   - value: JSON.
-    mutating func add(_ name: [UInt8], _ value: Span<UInt8>, owner: Int = 0, replaces: Bool = true) {
+    mutating func add(_ name: Span<UInt8>, _ value: Span<UInt8>, owner: Int = 0, replaces: Bool = true) {
         let mark = Self.mark(name)
-        if let known = find(name, mark) {
-            guard replaces || members[known].owner == owner else { return }
-            members[known].value = append(value)
-            members[known].owner = owner
+        let known = find(name, mark)
+        if let known, !replaces, members[known].owner != owner { return }
+        let start = bytes.count
+        bytes.append(UInt8(ascii: ","))
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(contentsOf: name)
+        let nameRange = start + 2..<bytes.count
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
+        bytes.append(contentsOf: value)
+        let member = Member(text: start..<bytes.count, name: nameRange, mark: mark, owner: owner)
+        if let known {
+            members[known] = member
+            isInOrder = false
             return
         }
-        let start = bytes.count
-        bytes.append(contentsOf: name.span)
-        let nameRange = start..<bytes.count
-        members.append(Member(name: nameRange, value: append(value), mark: mark, owner: owner))
+        members.append(member)
         if members.count == Self.few {
-            for (i, member) in members.enumerated() { table[Self.hash(bytes[member.name]), default: []].append(i) }
+            for (i, member) in members.enumerated() {
+                table[Self.hash(bytes.span.extracting(member.name)), default: []].append(i)
+            }
         } else if members.count > Self.few {
-            table[Self.hash(name[...]), default: []].append(members.count - 1)
+            table[Self.hash(name), default: []].append(members.count - 1)
         }
     }
 
     func write(to output: inout [UInt8]) {
-        output.append(UInt8(ascii: "{"))
-        for (i, member) in members.enumerated() {
-            if i > 0 { output.append(UInt8(ascii: ",")) }
-            output.append(UInt8(ascii: "\""))
-            output.append(contentsOf: bytes.span.extracting(member.name))
-            output.append(UInt8(ascii: "\""))
-            output.append(UInt8(ascii: ":"))
-            output.append(contentsOf: bytes.span.extracting(member.value))
+        let start = output.count
+        if isInOrder {
+            output.append(contentsOf: bytes.span)
+        } else {
+            for member in members { output.append(contentsOf: bytes.span.extracting(member.text)) }
         }
+        // In place of the first comma.
+        if output.count == start { output.append(0) }
+        output[start] = UInt8(ascii: "{")
         output.append(UInt8(ascii: "}"))
     }
 
-    private mutating func append(_ value: Span<UInt8>) -> Range<Int> {
-        let start = bytes.count
-        bytes.append(contentsOf: value)
-        return start..<bytes.count
-    }
-
-    private func find(_ name: [UInt8], _ mark: UInt32) -> Int? {
-        func isSame(_ i: Int) -> Bool {
-            members[i].mark == mark && bytes.span.extracting(members[i].name).hasBytes(of: name.span)
+    private func find(_ name: Span<UInt8>, _ mark: UInt32) -> Int? {
+        guard members.count < Self.few else {
+            guard let candidates = table[Self.hash(name)] else { return nil }
+            for i in candidates where bytes.span.extracting(members[i].name).hasBytes(of: name) { return i }
+            return nil
         }
-        guard members.count >= Self.few else { return members.indices.first(where: isSame) }
-        return table[Self.hash(name[...])]?.first(where: isSame)
+        for i in members.indices where members[i].mark == mark {
+            if bytes.span.extracting(members[i].name).hasBytes(of: name) { return i }
+        }
+        return nil
     }
 
-    private static func mark(_ name: [UInt8]) -> UInt32 {
-        guard let first = name.first, let last = name.last else { return 0 }
-        return UInt32(truncatingIfNeeded: name.count) << 24 | UInt32(first) << 16 | UInt32(name[name.count / 2]) << 8
-            | UInt32(last)
+    private static func mark(_ name: Span<UInt8>) -> UInt32 {
+        guard name.count > 0 else { return 0 }
+        return UInt32(truncatingIfNeeded: name.count) << 24 | UInt32(name[0]) << 16 | UInt32(name[name.count / 2]) << 8
+            | UInt32(name[name.count - 1])
     }
 
     /// Seeded anew in each process, so that nobody can choose names that collide.
-    private static func hash(_ name: ArraySlice<UInt8>) -> Int {
+    private static func hash(_ name: Span<UInt8>) -> Int {
         var hasher = Hasher()
-        for byte in name { hasher.combine(byte) }
+        for i in name.indices { hasher.combine(name[i]) }
         return hasher.finalize()
     }
 }

@@ -157,7 +157,10 @@ struct Overlay {
     // MARK: Splices
 
     private func hasEdits(_ node: Int) -> Bool {
-        edits[node].kind != .none || tree.nodes[node].children.contains(where: hasEdits)
+        if edits[node].kind != .none { return true }
+        // A loop: a closure would hold a copy of all of this.
+        for child in tree.nodes[node].children where hasEdits(child) { return true }
+        return false
     }
 
     /// What changes inside an object (or list) that the event has.
@@ -274,8 +277,8 @@ struct Overlay {
     /// The transform whose edit at or below a node cannot be made.
     fileprivate func culprit(_ node: Int) -> String {
         if edits[node].kind != .none { return tree.nodes[node].owner }
-        guard let below = tree.nodes[node].children.first(where: hasEdits) else { return tree.nodes[node].owner }
-        return culprit(below)
+        for child in tree.nodes[node].children where hasEdits(child) { return culprit(child) }
+        return tree.nodes[node].owner
     }
 }
 

@@ -11,9 +11,20 @@ final class EditStage {
         case rejected(reason: String)
     }
 
-    private enum Step {
-        case requirement(FilterProgram)
-        case edit(name: String, condition: FilterProgram, any EventEditor)
+    /// A class, so that going through the steps copies nothing.
+    private final class Step {
+        /// Of a filter that stands for itself: `where`.
+        let name: String
+        /// Nil: every event is taken.
+        let condition: FilterProgram?
+        /// Nil: what the condition does not take is dropped.
+        let editor: (any EventEditor)?
+
+        init(_ name: String, _ condition: FilterProgram, _ editor: (any EventEditor)?) {
+            self.name = name
+            self.condition = condition.isAlways ? nil : condition
+            self.editor = editor
+        }
     }
 
     private let steps: [Step]
@@ -29,7 +40,7 @@ final class EditStage {
         for step in steps {
             switch step {
             case .requirement(let filter):
-                compiled.append(.requirement(FilterCompiler.compile(filter.expression, &binding.table)))
+                compiled.append(Step("where", FilterCompiler.compile(filter.expression, &binding.table), nil))
                 constants = nil
             case .edit(let transform, let definition):
                 let condition = FilterCompiler.compile(transform.condition.expression, &binding.table)
@@ -40,7 +51,7 @@ final class EditStage {
                 } else {
                     constants = nil
                 }
-                compiled.append(.edit(name: transform.name, condition: condition, editor))
+                compiled.append(Step(transform.name, condition, editor))
             case .rewrite: preconditionFailure("a rewriting transform is a stage of its own")
             }
         }
@@ -54,25 +65,32 @@ final class EditStage {
     }
 
     /// Appends the event with its edits to `output`; nothing, unless the outcome is `.written`.
-    /// - Parameter messageID: for an event that has none; nil: it stays without.
+    /// - Parameters:
+    ///   - messageID: for an event that has none; nil: it stays without.
+    ///   - isUnique: no field stands in the event twice.
     func apply(
-        _ view: borrowing EventView, messageID: @autoclosure () -> String?, into output: inout [UInt8]
+        _ view: borrowing EventView, messageID: @autoclosure () -> String?, isUnique: Bool = false,
+        into output: inout [UInt8]
     ) -> Outcome {
         if let place = appendWhole(view, into: &output) { return .written(messageID: place) }
 
         overlay.startEvent()
         for step in steps {
-            switch step {
-            case .requirement(let filter):
-                if !filter.matches(view) { return .dropped(by: "where") }
-            case .edit(let name, let condition, let editor):
-                guard condition.matches(view) else { continue }
-                switch editor.edit(view, &overlay) {
-                case .keep: continue
-                case .drop: return .dropped(by: name)
-                case .reject(let reason): return .rejected(reason: "\(name): \(reason)")
-                }
+            let isTaken = step.condition?.matches(view) ?? true
+            guard let editor = step.editor else {
+                if isTaken { continue }
+                return .dropped(by: step.name)
             }
+            guard isTaken else { continue }
+            switch editor.edit(view, &overlay) {
+            case .keep: continue
+            case .drop: return .dropped(by: step.name)
+            case .reject(let reason): return .rejected(reason: "\(step.name): \(reason)")
+            }
+        }
+        // What is removed or hidden must not stay behind under the same name.
+        if overlay.hasEdits, view.fields.hasDuplicates, !isUnique {
+            return applyToUnique(view, messageID: messageID(), into: &output)
         }
         if !view.index.messageID.isPresent, let id = messageID() { overlay.addMessageID(id) }
         do {
@@ -80,6 +98,20 @@ final class EditStage {
         } catch {
             return .rejected(reason: error.description)
         }
+    }
+
+    /// The same for an event in which a field stands twice, after the one that does not count is
+    /// taken out. Rare, and slow.
+    private func applyToUnique(
+        _ view: borrowing EventView, messageID: String?, into output: inout [UInt8]
+    ) -> Outcome {
+        let unique = UniqueMembers.copy(view.json)
+        var table = PathTable()
+        let indexer = EventIndexer(&table)
+        let index = indexer.index(of: unique.span, EventFields(table), kind: view.index.kind)
+        view.fields.startEvent()
+        let view = EventView(json: unique.span, index: index, fields: view.fields, moment: view.moment)
+        return apply(view, messageID: messageID, isUnique: true, into: &output)
     }
 
     /// The common case, one copy: no edits, or constants that are new to the event.

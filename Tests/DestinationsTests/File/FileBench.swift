@@ -133,11 +133,16 @@ final class FileBench {
     /// Offers events of these numbers, all received now unless told otherwise.
     @discardableResult
     func deliver(_ numbers: Range<UInt64>, at time: ((UInt64) -> Int64)? = nil) -> DeliveryClaim.Settlement? {
+        deliver(makeBatch(numbers, at: time ?? { [clock] _ in clock.wallClock() }))
+    }
+
+    @discardableResult
+    func deliver(_ batch: OutboundBatch) -> DeliveryClaim.Settlement? {
         let box = Mutex<DeliveryClaim.Settlement?>(nil)
         withoutActuallyEscaping({ @Sendable (settlement: DeliveryClaim.Settlement) in
             box.withLock { $0 = settlement }
         }) { answer in
-            destination.deliver(makeBatch(numbers, at: time ?? { [clock] _ in clock.wallClock() }), DeliveryClaim(answer))
+            destination.deliver(batch, DeliveryClaim(answer))
         }
         return box.withLock { $0 }
     }

@@ -164,7 +164,7 @@ struct FileCrashTests {
         let before = foreign ? "half\n" : ""
         if !foreign { bench.deliver(0..<0) }
         disk.state.withLock { $0.space = 70 }
-        guard case .all(.retry(let reason, _)) = bench.deliver(0..<3) else { Issue.record("not a retry"); return }
+        guard case .all(.retry(let reason, _, _)) = bench.deliver(0..<3) else { Issue.record("not a retry"); return }
         #expect(reason.contains("No space left"))
         #expect(directory.text("events.ndjson") == (foreign ? "half" : ""))
         disk.state.withLock { $0.space = .max }

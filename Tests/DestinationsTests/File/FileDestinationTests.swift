@@ -109,6 +109,22 @@ struct FileDestinationTests {
         #expect(try inOrder.flatMap { try directory.lines($0) } == (0..<35).map(line))
     }
 
+    @Test("never puts the events of one position into two files: the cursor could not lie between them")
+    func rotatesBetweenPositions() throws {
+        let bench = try FileBench(options("events.ndjson", size: 500))
+        var batch = makeBatch(0..<35) { _ in bench.clock.wallClock() }
+        for k in batch.events.indices {
+            batch.events[k].position = UInt64(k / 5)
+            batch.events[k].part = UInt32(k % 5)
+        }
+        bench.deliver(batch)
+        let files = directory.files
+        let inOrder = files.filter { $0 != "events.ndjson" } + ["events.ndjson"]
+        #expect(files.count > 2)
+        for file in inOrder { #expect(try directory.lines(file).count.isMultiple(of: 5)) }
+        #expect(try inOrder.flatMap { try directory.lines($0) } == (0..<35).map(line))
+    }
+
     @Test("keeps a compression's extension when it renames", arguments: ["gz", "zst"])
     func rotatesCompressed(suffix: String) throws {
         let bench = try FileBench(options("a.ndjson.\(suffix)", suffix == "gz" ? .gzip : .zstd, size: 600))

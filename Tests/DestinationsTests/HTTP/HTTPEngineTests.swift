@@ -125,7 +125,7 @@ import Testing
         let server = try ScriptedServer([.hang])
         defer { server.stop() }
         var options = HTTPOptions(url: server.url, version: "1")
-        options.maximumRequests = 1
+        options.requests = 1...1
         let harness = try HTTPHarness(options)
         defer { harness.stop() }
         let settled = (0..<3).map { _ in harness.offer(outbound(["{}"])) }

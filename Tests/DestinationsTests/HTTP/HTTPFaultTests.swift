@@ -31,7 +31,7 @@ import Testing
     }
 
     private func retryReason(_ outcome: Outcome?) -> String? {
-        if case .retry(let reason, nil) = outcome { reason } else { nil }
+        if case .retry(let reason, nil, _) = outcome { reason } else { nil }
     }
 
     @Test func aServerThatHangsIsGivenUpAfterTheTimeout() throws {
@@ -56,7 +56,7 @@ import Testing
 
     @Test func aRefusalCountsEvenIfTheConnectionBreaksBehindIt() throws {
         let (outcomes, _) = try outcomes([.resetInMidAnswer(status: 413)])
-        #expect(outcomes == [.tooLarge(reason: "HTTP 413: the service takes no requests of this size")])
+        #expect(outcomes == [.tooLarge(reason: "HTTP 413: the service takes no requests of this size", answer: "only this")])
     }
 
     @Test func aRequestsAnswerIsNotTakenForTheNextOnes() throws {
@@ -80,12 +80,12 @@ import Testing
         let (outcomes, _) = try outcomes([.status(401, body: "no such token: hunter2-hunter2")]) {
             $0.headers = [.init(name: "Authorization", value: "Bearer hunter2-hunter2")]
         }
-        guard case .hold(let reason)? = outcomes.first else {
+        guard case .hold(let reason, let answer)? = outcomes.first else {
             Issue.record("not held: \(outcomes)")
             return
         }
         #expect(reason.hasPrefix("HTTP 401"))
-        #expect(reason.hasSuffix("no such token: [hidden]"))
+        #expect(answer == "no such token: [hidden]")
     }
 
     @Test func aSecretOfTheURLIsHiddenWhereTheServiceEchoesIt() throws {
@@ -114,6 +114,44 @@ import Testing
         let (followed, _) = try outcomes([redirect]) { $0.maximumRedirects = 1 }
         #expect(followed == [.delivered])
         #expect(target.requests.map(\.text) == ["{\"a\":1}\n{\"b\":2}\n"])
+    }
+
+    @Test func aRedirectWithinTheServiceKeepsTheHeaders() throws {
+        let (outcomes, server) = try outcomes([.status(308, headers: ["Location: ../v2/in?x=1"]), .status(200)]) {
+            $0.url = $0.url.replacing("://", with: "://user:word@").replacing("/in", with: "/v1/in")
+            $0.headers = [.init(name: "X-Key", value: "hunter2-hunter2")]
+            $0.maximumRedirects = 1
+        }
+        #expect(outcomes == [.delivered])
+        #expect(server.requests.map(\.line) == ["POST /v1/in HTTP/1.1", "POST /v2/in?x=1 HTTP/1.1"])
+        #expect(server.requests.last?.headers["x-key"] == "hunter2-hunter2")
+        #expect(server.requests.last?.headers["authorization"] == "Basic dXNlcjp3b3Jk")
+        #expect(server.requests.last?.text == "{\"a\":1}\n{\"b\":2}\n")
+    }
+
+    @Test func anotherHostThatARedirectLeadsToIsToldNoCredential() throws {
+        let target = try ScriptedServer([.status(200)])
+        defer { target.stop() }
+        let location = target.url.replacing("://", with: "://evil:one@")
+        let (outcomes, _) = try outcomes([.status(307, headers: ["Location: \(location)"])]) {
+            $0.url = $0.url.replacing("://", with: "://user:word@")
+            $0.headers = [.init(name: "X-Key", value: "hunter2-hunter2"), .init(name: "Authorization", value: "Bearer x")]
+            $0.maximumRedirects = 2
+        }
+        #expect(outcomes == [.delivered])
+        let request = try #require(target.requests.first)
+        #expect(request.text == "{\"a\":1}\n{\"b\":2}\n")
+        #expect(request.headers["content-type"] == "application/x-ndjson")
+        #expect(request.headers["x-key"] == nil)
+        #expect(request.headers["authorization"] == nil)
+    }
+
+    @Test func aRedirectedDestinationAsksItsOwnURLNextTime() throws {
+        let (outcomes, server) = try outcomes(
+            [.status(307, headers: ["Location: /elsewhere"]), .status(200), .status(200)], deliveries: 2
+        ) { $0.maximumRedirects = 1 }
+        #expect(outcomes == [.delivered, .delivered])
+        #expect(server.requests.map(\.line) == ["POST /in HTTP/1.1", "POST /elsewhere HTTP/1.1", "POST /in HTTP/1.1"])
     }
 
     @Test func aRedirectToAnotherProtocolIsNeverFollowed() throws {
@@ -161,7 +199,7 @@ import Testing
         defer { server.stop() }
         var options = options(server.url)
         options.format = .single
-        options.maximumRequests = 1
+        options.requests = 1...1
         let harness = try HTTPHarness(options)
         defer { harness.stop() }
         guard case .each(let outcomes) = try harness.deliver(batch) else {
@@ -176,7 +214,7 @@ import Testing
         defer { server.stop() }
         var options = options(server.url)
         options.format = .single
-        options.maximumRequests = 1
+        options.requests = 1...1
         let harness = try HTTPHarness(options)
         defer { harness.stop() }
         guard case .each(let outcomes) = try harness.deliver(batch) else {

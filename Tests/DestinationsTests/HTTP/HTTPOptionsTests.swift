@@ -55,9 +55,31 @@ import Testing
 
     @Test func aSecondContentEncodingIsRefused() throws {
         let error = try error {
-            $0.gzip = true
+            $0.compression = .gzip
             $0.headers = [.init(name: "content-encoding", value: "br")]
         }
         #expect(error?.option == "headers.Content-Encoding")
+    }
+
+    @Test("a proxy that cannot be one is refused", arguments: ["", "proxy", "ftp://p.example", "http://", "http://p.example/\r\nx"])
+    func proxies(proxy: String) throws {
+        #expect(try error { $0.proxy = proxy }?.option == "proxy")
+    }
+
+    @Test("a server name that cannot be one is refused", arguments: ["", "a b", "a/b", "a:1", "a@b", "a\r\nb"])
+    func serverNames(name: String) throws {
+        let error = try error {
+            $0.url = "https://a.example/"
+            $0.tls.serverName = name
+        }
+        #expect(error?.option == "tls.server_name")
+    }
+
+    @Test func aServerNameWithoutTLSIsRefused() throws {
+        #expect(try error { $0.tls.serverName = "api.example" }?.option == "tls.server_name")
+    }
+
+    @Test func aKeyWithoutItsCertificateIsRefused() throws {
+        #expect(try error { $0.tls.keyFile = "/key.pem" }?.option == "tls.key")
     }
 }

@@ -1,5 +1,6 @@
 import Delivery
 import Destinations
+import TestSupport
 import Testing
 
 /// Against `openssl s_server`, of Debian's package `openssl`.
@@ -8,14 +9,14 @@ import Testing
         _ server: OpenSSLServer, host: String = "127.0.0.1", trusting caFile: String?
     ) throws -> Outcome {
         var options = HTTPOptions(url: "https://\(host):\(server.port)/in", version: "1")
-        options.caFile = caFile
+        options.tls.caFile = caFile
         let harness = try HTTPHarness(options)
         defer { harness.stop() }
         return try harness.outcome(of: outbound(["{}"]))
     }
 
     private func retryReason(_ outcome: Outcome) -> String {
-        if case .retry(let reason, _) = outcome { reason } else { "not a retry" }
+        if case .retry(let reason, _, _) = outcome { reason } else { "not a retry" }
     }
 
     @Test func aCertificateThatNobodyVouchesForIsRefused() throws {

@@ -29,7 +29,7 @@ import Testing
         var options = HTTPOptions(url: server.url, version: "1")
         options.format = .ndjson
         options.timeout = .milliseconds(300)
-        options.maximumRequests = inFlight
+        options.requests = inFlight...inFlight
         let place = engine.register()
         let store = Keeper()
         let clock = SystemClock()

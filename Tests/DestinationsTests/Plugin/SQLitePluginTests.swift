@@ -59,7 +59,7 @@ import Testing
                 [
                     "41", "m-1", "track", #"Müll "A""#, "u1", "a1", "2023-11-14T00:00:00Z", "2023-11-14T22:13:20.007Z",
                     #"{"total":12.50,"big":12345678901234567890}"#, "-", #"{"ip":"10.0.0.1"}"#,
-                    #"{"integrations":{"All":false}}"#,
+                    #"{"integrations":{"All":false}}"#, "0",
                 ]
             ])
     }
@@ -102,6 +102,15 @@ import Testing
         _ = stage.offer([5, 6])
         #expect(stage.outcomes(stage.offer([5, 6, 7]), count: 3) == [.delivered, .delivered, .delivered])
         #expect(try rows("SELECT position FROM events") == [["5"], ["6"], ["7"]])
+    }
+
+    @Test func severalEventsOfOnePositionAreRowsOfTheirOwn() throws {
+        let stage = try open()
+        var batch = PluginStage.batch([5, 5, 6].map { ($0, .track, PluginStage.event($0)) })
+        batch.events[1].part = 1
+        #expect(stage.outcomes(stage.offer(batch), count: 3) == [.delivered, .delivered, .delivered])
+        _ = stage.offer(batch)
+        #expect(try rows("SELECT position, part FROM events ORDER BY 1, 2") == [["5", "0"], ["5", "1"], ["6", "0"]])
     }
 
     @Test func anEventThatSQLiteRefusesIsRejectedAloneAndHoldsThePositionBack() throws {

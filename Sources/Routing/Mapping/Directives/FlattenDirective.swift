@@ -72,6 +72,6 @@ private struct FlattenNode: MappingNode {
             }
         }
         // Empty ones are kept, so that nothing gets lost.
-        if count == 0, depth > 0 { members.add(name, json.extracting(range)) }
+        if count == 0, depth > 0 { members.add(name.span, json.extracting(range)) }
     }
 }

@@ -2,23 +2,24 @@ import Foundation
 
 /// A TLS server made of Debian's `openssl` command: it says what it is told to whoever
 /// connects.
-final class OpenSSLServer {
+package final class OpenSSLServer {
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
-    let port: UInt16
+    package let port: UInt16
 
-    struct Failed: Error, CustomStringConvertible {
-        var description: String
+    package struct Failed: Error, CustomStringConvertible {
+        package var description: String
     }
 
-    /// Writes a certificate for 127.0.0.1 that signs itself, `cert.pem`, and its key, `key.pem`.
-    static func makeCertificate(in directory: String) throws {
+    /// Writes a certificate that signs itself, `cert.pem`, and its key, `key.pem`.
+    /// - Parameter names: what it is for.
+    package static func makeCertificate(in directory: String, for names: String = "IP:127.0.0.1") throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
         process.arguments = [
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-            "-subj", "/CN=receiver", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", directory + "/key.pem",
+            "-subj", "/CN=receiver", "-addext", "subjectAltName=\(names)", "-keyout", directory + "/key.pem",
             "-out", directory + "/cert.pem",
         ]
         process.standardError = FileHandle.nullDevice
@@ -27,7 +28,7 @@ final class OpenSSLServer {
         guard process.terminationStatus == 0 else { throw Failed(description: "openssl req failed") }
     }
 
-    init(certificateIn directory: String, answer: String = "", _ arguments: [String] = []) throws {
+    package init(certificateIn directory: String, answer: String = "", _ arguments: [String] = []) throws {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
         process.arguments =
             ["s_server", "-accept", "127.0.0.1:0", "-cert", directory + "/cert.pem", "-key", directory + "/key.pem"]
@@ -52,7 +53,7 @@ final class OpenSSLServer {
         try input.fileHandleForWriting.write(contentsOf: Data(answer.utf8))
     }
 
-    func stop() {
+    package func stop() {
         // Not SIGTERM: the child has inherited the signal mask of the thread that runs this test,
         // and the threads of libdispatch block that.
         kill(process.processIdentifier, SIGKILL)

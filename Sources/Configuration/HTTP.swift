@@ -1,0 +1,51 @@
+extension Configuration {
+    package struct HTTP: Sendable, Equatable {
+        package enum Format: String, Sendable, CaseIterable { case ndjson, array, single }
+        package enum Method: String, Sendable, CaseIterable { case POST, PUT, PATCH }
+        package enum Compression: String, Sendable, CaseIterable { case none, gzip, zstd }
+
+        package struct TLS: Sendable, Equatable {
+            package enum Version: String, Sendable, CaseIterable { case v1_2 = "1.2", v1_3 = "1.3" }
+            /// Absolute paths of PEM files.
+            package var caFile: String?
+            package var certificate: String?
+            package var key: String?
+            package var minimumVersion = Version.v1_2
+            package var serverName: String?
+        }
+
+        package struct Header: Sendable, Equatable {
+            package var name: String
+            /// For showing: secrets by their names.
+            package var text: ConcealedText
+            /// For sending: secrets filled in, free of control characters.
+            package var value: String { text.revealed }
+        }
+
+        /// For showing: secrets by their names.
+        package var urlText: ConcealedText
+        /// For sending: secrets filled in, percent-encoded.
+        package var url: String { urlText.revealed }
+        package var method: Method = .POST
+        package var format: Format = .array
+        /// In the order given.
+        package var headers: [Header] = []
+        package var compression: Compression = .none
+        package var connectTimeout: Duration = .seconds(10)
+        package var timeout: Duration = .seconds(30)
+        /// Bytes.
+        package var maximumAnswer = 64 << 10
+        package var answers: [Answer] = []
+        package var maximumRedirects = 0
+        package var tls = TLS()
+        /// For showing.
+        package var proxyText: ConcealedText?
+        package var proxy: String? { proxyText?.revealed }
+        package var proxyExceptions: [String] = []
+
+        /// Every secret in it, for hiding them where a service repeats one.
+        package var secrets: [String] {
+            urlText.secrets + (proxyText?.secrets ?? []) + headers.flatMap(\.text.secrets)
+        }
+    }
+}

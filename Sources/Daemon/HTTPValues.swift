@@ -1,0 +1,91 @@
+import Configuration
+import Delivery
+import Destinations
+
+// An HTTP destination's configuration as the room of destinations wants it.
+
+extension HTTPOptions {
+    /// - Parameter inFlight: how many requests may be under way.
+    init(_ http: Configuration.HTTP, inFlight: ClosedRange<Int>) {
+        self.init(url: http.url, version: Daemon.version)
+        method =
+            switch http.method {
+            case .POST: .POST
+            case .PUT: .PUT
+            case .PATCH: .PATCH
+            }
+        format =
+            switch http.format {
+            case .ndjson: .ndjson
+            case .array: .array
+            case .single: .single
+            }
+        headers = http.headers.map { Header(name: $0.name, value: $0.value) }
+        compression =
+            switch http.compression {
+            case .none: .none
+            case .gzip: .gzip
+            case .zstd: .zstd
+            }
+        tls.caFile = http.tls.caFile
+        tls.certificateFile = http.tls.certificate
+        tls.keyFile = http.tls.key
+        tls.minimumVersion = http.tls.minimumVersion == .v1_3 ? .v1_3 : .v1_2
+        tls.serverName = http.tls.serverName
+        proxy = http.proxy
+        proxyExceptions = http.proxyExceptions
+        connectTimeout = http.connectTimeout
+        timeout = http.timeout
+        requests = inFlight
+        maximumAnswer = http.maximumAnswer
+        answers = http.answers.map(AnswerRule.init)
+        maximumRedirects = http.maximumRedirects
+        secrets = http.secrets
+    }
+}
+
+extension AnswerRule {
+    package init(_ answer: Configuration.Answer) {
+        self.init()
+        statuses = answer.statuses
+        words = answer.words
+        conditions = answer.conditions.map { Condition(path: AnswerPath($0.path), value: $0.value) }
+        verdict = answer.verdict.map(Verdict.init) ?? .retry
+        items = answer.items.map { items in
+            var result = Items(lists: items.lists.map(AnswerPath.init))
+            result.index = items.index.map(AnswerPath.init)
+            result.id = items.id.map(AnswerPath.init)
+            result.code = items.code.map(AnswerPath.init)
+            for (code, verdict) in items.verdicts { result.verdicts[Code(code)] = Verdict(verdict) }
+            result.listed = Verdict(items.listed)
+            result.others = Verdict(items.others)
+            return result
+        }
+        retryAfter = answer.retryAfter.map(AnswerPath.init)
+        wait = answer.wait
+    }
+}
+
+extension AnswerRule.Verdict {
+    fileprivate init(_ verdict: Configuration.Answer.Verdict) {
+        self =
+            switch verdict {
+            case .delivered: .delivered
+            case .retry: .retry
+            case .rejected: .rejected
+            case .split: .split
+            case .hold: .hold
+            }
+    }
+}
+
+extension AnswerRule.Code {
+    fileprivate init(_ code: Configuration.Answer.Code) {
+        self =
+            switch code {
+            case .text(let text): .text(text)
+            case .range(let range): .range(range)
+            case .absent: .absent
+            }
+    }
+}

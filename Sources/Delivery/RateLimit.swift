@@ -1,0 +1,64 @@
+import Platform
+
+/// How much a destination may be given in a second: its service's limit, kept from this side.
+package struct RateLimit: Sendable, Equatable {
+    /// nil: as many as there are.
+    package var eventsPerSecond: Int?
+    /// nil: as many as there are.
+    package var requestsPerSecond: Int?
+    /// Events that may go at once after a pause; nil: those of a second. Requests: those of a second.
+    package var burst: Int?
+    /// The events are each user's, not the destination's; only with `order: user`.
+    package var isPerUser: Bool
+
+    package init(
+        eventsPerSecond: Int? = nil, requestsPerSecond: Int? = nil, burst: Int? = nil, isPerUser: Bool = false
+    ) {
+        self.isPerUser = isPerUser
+        self.eventsPerSecond = eventsPerSecond
+        self.requestsPerSecond = requestsPerSecond
+        self.burst = burst
+    }
+
+    /// Of a user of whom nothing is known; nil: users are not limited.
+    func userBucket(_ now: Instant) -> TokenBucket? {
+        guard isPerUser else { return nil }
+        return eventsPerSecond.map { TokenBucket(perSecond: $0, burst: burst ?? $0, now: now) }
+    }
+
+    /// Events that one batch may have, so that it is never more than may go at once.
+    func maximumBatch(eventsPerRequest: Int) -> Int {
+        let byEvents = isPerUser ? .max : eventsPerSecond.map { max(1, burst ?? $0) } ?? .max
+        let byRequests = requestsPerSecond.map { max(1, $0).multipliedReportingOverflow(by: eventsPerRequest) }
+        return min(byEvents, byRequests.map { $0.overflow ? .max : $0.partialValue } ?? .max)
+    }
+}
+
+/// Keeps one destination within its rate limit. Pure.
+struct RateGate: Sendable {
+    private var events: TokenBucket?
+    private var requests: TokenBucket?
+    private let eventsPerRequest: Int
+
+    init(_ limit: RateLimit, eventsPerRequest: Int, now: Instant) {
+        events =
+            limit.isPerUser ? nil : limit.eventsPerSecond.map { TokenBucket(perSecond: $0, burst: limit.burst ?? $0, now: now) }
+        requests = limit.requestsPerSecond.map { TokenBucket(perSecond: $0, burst: $0, now: now) }
+        self.eventsPerRequest = max(1, eventsPerRequest)
+    }
+
+    /// How long until a batch of so many events may go.
+    mutating func wait(for count: Int, _ now: Instant) -> Duration {
+        let count = (events: count, requests: requestCount(count))
+        return max(events?.wait(for: count.events, now) ?? .zero, requests?.wait(for: count.requests, now) ?? .zero)
+    }
+
+    /// Counts a batch that goes.
+    mutating func pass(_ count: Int, _ now: Instant) {
+        let count = (events: count, requests: requestCount(count))
+        events?.take(count.events, now)
+        requests?.take(count.requests, now)
+    }
+
+    private func requestCount(_ events: Int) -> Int { (events - 1) / eventsPerRequest + 1 }
+}

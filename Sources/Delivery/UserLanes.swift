@@ -1,0 +1,204 @@
+import Platform
+
+/// The order of each user's events where others pass (`order: user`): a user of whom something is
+/// under way, or has to be tried again, or may get nothing now for the rate's sake, waits here with
+/// what is newer. Pure.
+///
+/// - At most one batch under way holds events of a user, so however the service treats batches that
+///   arrive together, it sees each user's in journal order.
+/// - What waits is bounded (`room`); when it is full, nothing more is read until somebody's time comes.
+/// - A lane exists while something is known of a user that is not known of everybody.
+struct UserLanes {
+    private struct Lane {
+        /// Events in batches that the window holds, all of one admission.
+        var underWay = 0
+        var admission: UInt64 = 0
+        var waiting = OutboundBatch()
+        /// nil: as soon as nothing is under way.
+        var notBefore: Instant?
+        var backoff: Backoff
+        var failingSince: Instant?
+        var bucket: TokenBucket?
+    }
+
+    /// Batches that may wait, in events and in bytes.
+    private static let room = 16
+    /// Users that something is known of.
+    private static let maximumLanes = 100_000
+
+    private let policy: DeliveryPolicy
+    private var lanes: [UInt64: Lane] = [:]
+    private var admission: UInt64 = 0
+    private var waitingEvents = 0
+    private var waitingBytes = 0
+    private var sweepAt = 1_000
+    private var known: (first: OutboundEvent?, due: Instant?)?
+
+    init(_ policy: DeliveryPolicy) { self.policy = policy }
+
+    /// More may be admitted.
+    mutating func hasRoom(_ now: Instant) -> Bool {
+        if lanes.count >= sweepAt { sweep(now) }
+        let (events, events16) = policy.batchEvents.multipliedReportingOverflow(by: Self.room)
+        let (bytes, bytes16) = policy.batchBytes.multipliedReportingOverflow(by: Self.room)
+        return waitingEvents < (events16 ? .max : events) && waitingBytes < (bytes16 ? .max : bytes)
+            && lanes.count < Self.maximumLanes
+    }
+
+    /// The oldest event that waits, and when the next one's time comes; nil: nobody's, before something
+    /// that is under way is settled.
+    mutating func outlook(_ now: Instant) -> (first: OutboundEvent?, due: Instant?) {
+        if let known { return known }
+        var outlook: (first: OutboundEvent?, due: Instant?)
+        for lane in lanes.values {
+            guard let event = lane.waiting.events.first else { continue }
+            if outlook.first.map({ event.position < $0.position }) ?? true { outlook.first = event }
+            guard lane.underWay == 0 else { continue }
+            let due = lane.notBefore ?? now
+            outlook.due = min(outlook.due ?? due, due)
+        }
+        // Buckets fill, and with that lanes go.
+        if lanes.count >= Self.maximumLanes { outlook.due = min(outlook.due ?? .init(nanoseconds: .max), now + .milliseconds(100)) }
+        known = outlook
+        return outlook
+    }
+
+    /// Takes a batch in journal order.
+    /// - Returns: what of it may go now; the rest waits.
+    mutating func admit(_ batch: borrowing OutboundBatch, _ now: Instant) -> OutboundBatch {
+        admission += 1
+        known = nil
+        var ready = OutboundBatch()
+        for event in batch.events {
+            var lane = lane(of: event.user, now)
+            let isFree = lane.waiting.events.isEmpty && (lane.underWay == 0 || lane.admission == admission)
+            if isFree, pass(&lane, now) {
+                ready.append(event, from: batch)
+            } else {
+                lane.waiting.append(event, from: batch)
+                waitingEvents += 1
+                waitingBytes += event.payload.count
+            }
+            lanes[event.user] = lane
+        }
+        return ready
+    }
+
+    /// What has waited long enough, oldest first, as one batch.
+    mutating func takeDue(_ now: Instant, maximumEvents: Int, maximumBytes: Int) -> OutboundBatch? {
+        guard let due = outlook(now).due, due <= now else { return nil }
+        admission += 1
+        known = nil
+        var taken: [(event: OutboundEvent, user: UInt64)] = []
+        var sources: [UInt64: OutboundBatch] = [:]
+        var bytes = 0
+        for user in dueUsers(now) {
+            guard taken.count < maximumEvents, bytes < maximumBytes, var lane = lanes[user] else { continue }
+            var count = 0
+            while count < lane.waiting.events.count, taken.count < maximumEvents, bytes < maximumBytes, pass(&lane, now) {
+                taken.append((lane.waiting.events[count], user))
+                bytes += lane.waiting.events[count].payload.count
+                waitingBytes -= lane.waiting.events[count].payload.count
+                count += 1
+            }
+            if count > 0 {
+                sources[user] = lane.waiting
+                waitingEvents -= count
+                lane.waiting = lane.waiting.dropping(count)
+            }
+            lanes[user] = lane
+        }
+        guard !taken.isEmpty else { return nil }
+        taken.sort { ($0.event.position, $0.event.part) < ($1.event.position, $1.event.part) }
+        var batch = OutboundBatch()
+        for (event, user) in taken { if let source = sources[user] { batch.append(event, from: source) } }
+        return batch
+    }
+
+    private func dueUsers(_ now: Instant) -> [UInt64] {
+        lanes.filter { _, lane in
+            lane.underWay == 0 && !lane.waiting.events.isEmpty && lane.notBefore.map { $0 <= now } ?? true
+        }.map(\.key)
+    }
+
+    /// An event of this user is delivered or refused for good.
+    mutating func settled(_ user: UInt64, _ now: Instant) {
+        guard var lane = lanes[user] else { return }
+        known = nil
+        lane.underWay = max(0, lane.underWay - 1)
+        lane.backoff.reset()
+        lane.failingSince = nil
+        // What else there is of the user may have been waiting for a failure's sake.
+        if lane.bucket == nil { lane.notBefore = nil }
+        lanes[user] = lane.underWay == 0 && lane.waiting.events.isEmpty && lane.bucket == nil ? nil : lane
+    }
+
+    /// Takes back events of one offer that are to be tried again while other users' go on.
+    /// - Parameter after: of each, what the service asked for.
+    mutating func park(
+        _ events: OutboundBatch, after: [Duration?], _ now: Instant, using random: inout some RandomNumberGenerator
+    ) {
+        known = nil
+        var returned: [UInt64: (batch: OutboundBatch, after: Duration?)] = [:]
+        for (event, after) in zip(events.events, after) {
+            var entry = returned[event.user] ?? (OutboundBatch(), nil)
+            entry.batch.append(event, from: events)
+            if let after { entry.after = max(after, entry.after ?? .zero) }
+            returned[event.user] = entry
+            waitingEvents += 1
+            waitingBytes += event.payload.count
+        }
+        for (user, entry) in returned {
+            var lane = lane(of: user, now)
+            lane.underWay = max(0, lane.underWay - entry.batch.events.count)
+            lane.failingSince = lane.failingSince ?? now
+            lane.notBefore = now + lane.backoff.fail(asked: entry.after, using: &random)
+            var waiting = entry.batch
+            for event in lane.waiting.events { waiting.append(event, from: lane.waiting) }
+            lane.waiting = waiting
+            lanes[user] = lane
+        }
+    }
+
+    /// Since when a user's events have been refused; nil: they have not.
+    func failingSince(_ user: UInt64) -> Instant? { lanes[user]?.failingSince }
+
+    private func lane(of user: UInt64, _ now: Instant) -> Lane {
+        lanes[user]
+            ?? Lane(
+                backoff: Backoff(initial: policy.retryInitial, maximum: policy.retryMaximum),
+                bucket: policy.rateLimit?.userBucket(now))
+    }
+
+    /// Whether the user's next event may go; counted, if so.
+    private func pass(_ lane: inout Lane, _ now: Instant) -> Bool {
+        if let notBefore = lane.notBefore, notBefore > now { return false }
+        lane.notBefore = nil
+        if let wait = lane.bucket?.wait(for: 1, now), wait > .zero {
+            lane.notBefore = now + wait
+            return false
+        }
+        lane.bucket?.take(1, now)
+        lane.underWay += 1
+        lane.admission = admission
+        return true
+    }
+
+    /// Forgets users of whom nothing is known any more but that they may send all they want.
+    private mutating func sweep(_ now: Instant) {
+        lanes = lanes.filter { _, lane in
+            var bucket = lane.bucket
+            return lane.underWay > 0 || !lane.waiting.events.isEmpty || !(bucket?.isFull(now) ?? true)
+        }
+        sweepAt = min(Self.maximumLanes, max(1_000, lanes.count * 2))
+    }
+}
+
+extension OutboundBatch {
+    /// Without its first events.
+    fileprivate func dropping(_ count: Int) -> OutboundBatch {
+        var rest = OutboundBatch()
+        for event in events.dropFirst(count) { rest.append(event, from: self) }
+        return rest
+    }
+}

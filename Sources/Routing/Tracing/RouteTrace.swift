@@ -1,0 +1,72 @@
+import Events
+
+/// All that happened to one event on its way to one destination, and why.
+package struct RouteTrace: Sendable {
+    /// What the pipeline did, step by step.
+    package var pipeline: [StepTrace] = []
+    /// Nil: the pipeline left something over.
+    package var pipelineVerdict: DestinationRouter.Verdict?
+    /// One for each event that the pipeline let through: one, if it did not split it.
+    package var events: [EventTrace] = []
+}
+
+/// The way of an event behind the pipeline.
+package struct EventTrace: Sendable {
+    /// The routes that were asked, in order; the last one took the event, if any did.
+    package var routes: [RouteAnswer] = []
+    package var isTaken: Bool { routes.last?.filter.isTrue ?? false }
+    /// The event's own `integrations` forbid the destination.
+    package var isForbidden = false
+    /// The route's transforms, the destination's filter and its transforms.
+    package var steps: [StepTrace] = []
+    /// What the destination gets, without the message id that is added where there is none.
+    package var results: [String] = []
+}
+
+package struct RouteAnswer: Sendable {
+    package var name: String
+    package var filter: FilterTrace
+}
+
+/// A transform, or the destination's filter, and one event.
+package struct StepTrace: Sendable {
+    package enum Outcome: Sendable, Equatable {
+        /// Its `where` does not take the event.
+        case passedOver
+        /// What it made of the event: nothing but the same, another one, several.
+        case made([String])
+        case dropped
+        case rejected(reason: String)
+    }
+
+    /// The transform's name, or `where`.
+    package var name: String
+    /// The event's JSON.
+    package var before: String
+    package var outcome: Outcome
+    /// Of the transform, if it has one, or the destination's.
+    package var filter: FilterTrace?
+}
+
+/// A filter, or a part of one, and what it says about one event.
+package struct FilterTrace: Sendable, Equatable {
+    /// In the filter language.
+    package var text: String
+    package var isTrue: Bool
+    /// The fields that it looks at and their JSON; nil: missing. Of a part with parts, those have them.
+    package var values: [Field] = []
+    /// The operands of `and`, `or` and `!`.
+    package var parts: [FilterTrace] = []
+
+    package struct Field: Sendable, Equatable {
+        package var path: String
+        package var json: String?
+    }
+
+    /// The smallest parts that made it say what it says: why it is false, or true.
+    package var reasons: [FilterTrace] {
+        guard !parts.isEmpty else { return [self] }
+        let deciding = parts.count == 1 ? parts : parts.filter { $0.isTrue == isTrue }
+        return deciding.flatMap(\.reasons)
+    }
+}

@@ -1,0 +1,139 @@
+import Events
+
+/// Explains what a destination's configuration does with an event. It comes to the same result as a
+/// `DestinationRouter` of the same configuration, one step at a time; slow, and one thread.
+package final class RouteTracer {
+    private let routes: [DestinationRouter.Route]
+    private let filter: Filter
+    private let pipeline: Steps
+    private let chains: [Steps]
+    private let integrations: Integrations
+    private let fields: EventFields
+    private let indexer: EventIndexer
+
+    private struct Steps {
+        var steps: [RouteChain.Step]
+        var stages: [RouteChain.Stage]
+
+        init(_ steps: [RouteChain.Step], host: String, _ table: inout PathTable) {
+            self.steps = steps
+            stages = RouteChain(steps, endsInEdits: false, separate: true, host: host, &table).stages
+        }
+    }
+
+    /// - Parameters: as a `DestinationRouter`'s.
+    package init(
+        name: String, displayName: String? = nil, pipeline: [Transform] = [], routes: [DestinationRouter.Route],
+        filter: Filter = .always, transforms: [Transform] = [], host: String = ""
+    ) {
+        var table = PathTable()
+        self.routes = routes
+        self.filter = filter
+        chains = routes.map { Steps(RouteChain.steps($0.transforms, filter, transforms), host: host, &table) }
+        self.pipeline = Steps(pipeline.map(RouteChain.Step.init), host: host, &table)
+        integrations = Integrations(name: name, displayName: displayName, &table)
+        indexer = EventIndexer(&table)
+        fields = EventFields(table)
+    }
+
+    package func trace(_ event: EventRecord, of batch: borrowing EventBatch) -> RouteTrace {
+        var trace = RouteTrace()
+        let moment = EventMoment(position: event.position, receivedAt: event.receivedAt)
+        let (texts, verdict) = run(
+            pipeline, [UInt8](copying: batch.json(of: event)), event.index.kind, moment, &trace.pipeline)
+        guard !texts.isEmpty else {
+            trace.pipelineVerdict = verdict
+            return trace
+        }
+        trace.events = texts.map { explain($0, event.index.kind, moment) }
+        return trace
+    }
+
+    private func explain(_ json: [UInt8], _ kind: EventKind, _ moment: EventMoment) -> EventTrace {
+        var trace = EventTrace()
+        var taken: Int?
+        for (number, route) in routes.enumerated() where taken == nil {
+            let answer = FilterTracer.trace(route.filter.expression, json.span, index(json, kind))
+            trace.routes.append(RouteAnswer(name: route.name, filter: answer))
+            if answer.isTrue { taken = number }
+        }
+        guard let taken else { return trace }
+        fields.startEvent()
+        let view = EventView(json: json.span, index: index(json, kind), fields: fields, moment: moment)
+        trace.isForbidden = view.index.flags.contains(.hasIntegrations) && !integrations.allow(view)
+        guard !trace.isForbidden else { return trace }
+        let (texts, _) = run(chains[taken], json, kind, moment, &trace.steps)
+        trace.results = texts.map { String(decoding: $0, as: UTF8.self) }
+        return trace
+    }
+
+    private func index(_ json: [UInt8], _ kind: EventKind) -> EventIndex {
+        fields.startEvent()
+        return indexer.index(of: json.span, fields, kind: kind)
+    }
+
+    /// Takes an event through all steps.
+    /// - Returns: what is left of it, and why nothing is.
+    private func run(
+        _ chain: Steps, _ json: [UInt8], _ kind: EventKind, _ moment: EventMoment, _ traces: inout [StepTrace]
+    ) -> (texts: [[UInt8]], verdict: DestinationRouter.Verdict?) {
+        var texts = [json]
+        var verdict: DestinationRouter.Verdict?
+        for (step, stage) in zip(chain.steps, chain.stages) {
+            var next: [[UInt8]] = []
+            for text in texts {
+                let (trace, made) = apply(step, stage, text, kind, moment)
+                traces.append(trace)
+                next += made
+                switch trace.outcome {
+                case .dropped: verdict = verdict ?? .filtered(reason: trace.name)
+                // It takes the others, which came of the same event, with it.
+                case .rejected(let reason): return ([], .rejected(reason: reason))
+                case .passedOver, .made: break
+                }
+            }
+            texts = next
+        }
+        return (texts, texts.isEmpty ? verdict : nil)
+    }
+
+    private func apply(
+        _ step: RouteChain.Step, _ stage: RouteChain.Stage, _ text: [UInt8], _ kind: EventKind, _ moment: EventMoment
+    ) -> (StepTrace, made: [[UInt8]]) {
+        let before = String(decoding: text, as: UTF8.self)
+        let index = index(text, kind)
+        let condition = FilterTracer.trace(step.condition.expression, text.span, index)
+        var trace = StepTrace(
+            name: step.name, before: before, outcome: .passedOver,
+            filter: step.condition == .always ? nil : condition)
+        if case .requirement = step {} else if !condition.isTrue { return (trace, [text]) }
+        var runner = StageRunner(fields, indexer)
+        fields.startEvent()
+        let view = EventView(json: text.span, index: index, fields: fields, moment: moment)
+        switch runner.run([stage], view) {
+        case .done:
+            let made = (0..<runner.texts.count).map { Array(runner.texts.bytes[runner.texts.range(of: $0)]) }
+            trace.outcome = .made(made.map { String(decoding: $0, as: UTF8.self) })
+            return (trace, made)
+        case .dropped: trace.outcome = .dropped
+        case .rejected(let reason): trace.outcome = .rejected(reason: reason)
+        }
+        return (trace, [])
+    }
+}
+
+extension RouteChain.Step {
+    fileprivate var name: String {
+        switch self {
+        case .requirement: "where"
+        case .edit(let transform, _), .rewrite(let transform, _): transform.name
+        }
+    }
+
+    fileprivate var condition: Filter {
+        switch self {
+        case .requirement(let filter): filter
+        case .edit(let transform, _), .rewrite(let transform, _): transform.condition
+        }
+    }
+}
