@@ -101,6 +101,8 @@ extension World {
                 }
             } catch { trace.violated("dead letters cannot be read: \(error)") }
             for index in ledger.positions.indices where outside[UInt64(index)] == .deadLettered {
+                // What an old sector has brought back is nobody's event.
+                guard ledger.positions[index].event != nil else { continue }
                 if !stored.contains(UInt64(index)) {
                     return trace.violated("the dead letter of \(outside.name) at \(index) is lost")
                 }

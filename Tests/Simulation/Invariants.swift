@@ -12,6 +12,8 @@ extension World {
         notePublished()
         noteDrops()
         noteGaps(journal)
+        // Known since a reload that was refused or did not end, or gone with one: retention does not wait for it.
+        for outside in outsides where !configured.contains(outside.name) { outside.wasAway = true }
         for outside in outsides { checkCursor(of: outside, journal) }
     }
 
