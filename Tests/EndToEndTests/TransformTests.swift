@@ -1,0 +1,86 @@
+import Control
+import Foundation
+import Testing
+
+/// What becomes of events on their way through the real daemon, and what `penstock explain` says of
+/// the same ones afterwards.
+@Suite struct TransformTests {
+    private static let configuration = """
+        pipeline:
+          - set: { context.host: h1 }
+        routes:
+          - { to: [plain, mapped, cold] }
+          - where: event = "Cart" or event = "Broken"
+            transforms:
+              - lua: |
+                  if event.event == "Broken" then error("no cart") end
+                  local parts = {}
+                  for i, item in ipairs(event.properties.items) do
+                    parts[i] = { type = "track", event = "Item", userId = event.userId, properties = { item = item } }
+                  end
+                  return parts
+            to: [items]
+        destinations:
+          plain: { file: plain.ndjson }
+          mapped:
+            file: mapped.ndjson
+            transforms: [ { drop: [properties.secret] }, { name_case: { to: snake, keys: false } } ]
+            mapping: { name: $.event, who: "user {{ userId }}", where: $.context.host, rest: $.properties }
+          items: { file: items.ndjson }
+          cold: { file: cold.ndjson, where: properties.temperature < 0 }
+        """
+
+    @Test func eventsAreScrubbedChangedMappedAndSplit() throws {
+        let daemon = try TestDaemon(
+            configuration: Self.configuration,
+            sources: "{ apps: { socket: events.sock, scrub: [ { drop: [context.ip] } ] } }")
+        try daemon.start()
+        let client = try EventClient(daemon)
+        let texts = [
+            #"{"type":"track","event":"Order Completed","userId":"u1","messageId":"m1","context":{"ip":"10.0.0.1"},"properties":{"secret":1,"total":19.90}}"#,
+            #"{"type":"track","event":"Cart","userId":"u2","messageId":"m2","properties":{"items":["a","b"]}}"#,
+            #"{"type":"track","event":"Broken","userId":"u3","messageId":"m3","properties":{}}"#,
+        ]
+        try client.send(texts.joined(separator: "\n") + "\n")
+        #expect(try client.acknowledgement(of: 3).lines == 3)
+        try daemon.settle()
+
+        let plain = daemon.lines("plain.ndjson")
+        #expect(plain.count == 3)
+        #expect(!plain.joined().contains("10.0.0.1"), "it is not even stored")
+        #expect(plain.first?.contains(#""total":19.90"#) == true, "what nobody changes keeps its bytes")
+        #expect(
+            daemon.lines("mapped.ndjson").first
+                == #"{"name":"order_completed","who":"user u1","where":"h1","rest":{"total":19.90}}"#)
+        let items = daemon.lines("items.ndjson").compactMap(jsonObject)
+        #expect(items.compactMap { ($0["properties"] as? [String: Any])?["item"] as? String } == ["a", "b"])
+        #expect(Set(items.compactMap { $0["messageId"] as? String }).count == 2)
+        #expect(daemon.lines("cold.ndjson").isEmpty)
+        let status = try daemon.status()
+        #expect(status.destinations["items"]?.deadLettered == 1)
+        #expect(status.destinations["cold"]?.filtered == 3)
+        let letters = try daemon.penstock("dead-letters", "list", "items", "--control", daemon.control, "--json")
+        #expect(letters.output.contains("no cart") && letters.output.contains("\"m3\""), "\(letters.output)\(letters.errors)")
+    }
+
+    @Test func explainReadsTheJournalOfARunningDaemon() throws {
+        let daemon = try TestDaemon(configuration: Self.configuration)
+        try daemon.start()
+        let client = try EventClient(daemon)
+        try client.send(events(0..<20))
+        #expect(try client.acknowledgement(of: 20).lines == 20)
+        let byPosition = try Self.explain(daemon, "--from-journal", "7", "--json")
+        #expect(byPosition.status == 0, "\(byPosition.errors)")
+        #expect(number(in: byPosition.output) == 7, "\(byPosition.output)")
+        let last = try Self.explain(daemon, "--where", #"event = "Tested""#, "--destination", "cold")
+        #expect(last.status == 0, "\(last.errors)")
+        #expect(last.output.contains("properties.temperature is missing"), "\(last.output)")
+        let nothing = try Self.explain(daemon, "--from-journal", "99")
+        #expect(nothing.status == 2)
+        #expect(nothing.errors.contains("99"), "\(nothing.errors)")
+    }
+
+    private static func explain(_ daemon: TestDaemon, _ arguments: String...) throws -> Program {
+        try Program.penstock(["explain", "--config", daemon.configurationFile] + arguments)
+    }
+}
