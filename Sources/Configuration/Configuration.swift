@@ -65,7 +65,8 @@ package struct Configuration: Sendable {
         package enum WhenFull: String, Sendable, CaseIterable {
             case block, drop_oldest, reject
         }
-        package var directory: String = "/var/lib/penstock/journal"
+        package static let defaultDirectory = "/var/lib/penstock/journal"
+        package var directory: String = defaultDirectory
         package var sync: Sync = .always
         package var retainTime: Duration = .seconds(7 * 86_400)
         package var retainSize: Int = 20 << 30

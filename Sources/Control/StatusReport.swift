@@ -75,11 +75,22 @@ package struct StatusReport: Codable, Sendable, Equatable {
         package var damaged: UInt64
         /// What is wrong, if anything is.
         package var lastError: String?
+        /// What `journal.retain` allows, and what `journal.when_full` says.
+        package var retainBytes: UInt64
+        package var retainSeconds: Double
+        package var whenFull: String
+        /// Segments that went before `retain` asked for it, because the filesystem was full; since the start.
+        package var removedForSpace: UInt64
 
         package init(
             state: State, first: UInt64, next: UInt64, bytes: UInt64, segments: Int, damaged: UInt64 = 0,
-            lastError: String? = nil
+            lastError: String? = nil, retainBytes: UInt64 = 0, retainSeconds: Double = 0, whenFull: String = "block",
+            removedForSpace: UInt64 = 0
         ) {
+            self.retainBytes = retainBytes
+            self.retainSeconds = retainSeconds
+            self.whenFull = whenFull
+            self.removedForSpace = removedForSpace
             self.state = state
             self.first = first
             self.next = next
@@ -92,6 +103,10 @@ package struct StatusReport: Codable, Sendable, Equatable {
         enum CodingKeys: String, CodingKey {
             case state, first, next, bytes, segments, damaged
             case lastError = "last_error"
+            case retainBytes = "retain_bytes"
+            case retainSeconds = "retain_seconds"
+            case whenFull = "when_full"
+            case removedForSpace = "removed_for_space"
         }
     }
 
@@ -118,6 +133,8 @@ package struct StatusReport: Codable, Sendable, Equatable {
         /// `no_route`, `integrations`, `where`, and the names of transforms that dropped events.
         package var filteredByReason: [String: UInt64]
         package var deadLettered: UInt64
+        /// Positions that it lost to `when_full: drop_oldest` since the start.
+        package var dropped: UInt64
         package var retries: UInt64
         /// Delivered, averaged over the last seconds.
         package var eventsPerSecond: Double
@@ -137,8 +154,10 @@ package struct StatusReport: Codable, Sendable, Equatable {
             state: State, position: UInt64, delivered: UInt64, filtered: UInt64, deadLettered: UInt64, retries: UInt64,
             eventsPerSecond: Double, lagEvents: UInt64, lagSeconds: Double, lastError: String? = nil,
             nextAttemptSeconds: Double? = nil, since: String? = nil, stateSeconds: Double? = nil,
-            lastErrorTime: String? = nil, lastAnswer: String? = nil, filteredByReason: [String: UInt64] = [:]
+            lastErrorTime: String? = nil, lastAnswer: String? = nil, filteredByReason: [String: UInt64] = [:],
+            dropped: UInt64 = 0
         ) {
+            self.dropped = dropped
             self.state = state
             self.since = since
             self.stateSeconds = stateSeconds
@@ -158,7 +177,7 @@ package struct StatusReport: Codable, Sendable, Equatable {
         }
 
         enum CodingKeys: String, CodingKey {
-            case state, since, position, delivered, filtered, retries
+            case state, since, position, delivered, filtered, dropped, retries
             case filteredByReason = "filtered_by_reason"
             case stateSeconds = "state_seconds"
             case deadLettered = "dead_lettered"

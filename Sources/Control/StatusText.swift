@@ -46,6 +46,7 @@ package enum StatusText {
         let journal = report.journal
         text += "journal: \(journal.state.rawValue), \(size(journal.bytes)) in \(journal.segments) segment\(journal.segments == 1 ? "" : "s"), "
         text += "positions \(journal.first) to \(journal.next)\(because(journal.lastError))\n"
+        text += retention(journal)
         if journal.damaged > 0 { text += "journal: \(grouped(journal.damaged)) positions lost to damage\n" }
         text += "\n"
 
@@ -66,7 +67,7 @@ package enum StatusText {
             return painted(cell, cell.hasPrefix("up") ? 32 : cell.hasPrefix("retrying") ? 33 : 31)
         }
 
-        text += filtered(report.destinations)
+        text += dropped(report.destinations) + filtered(report.destinations)
 
         if !report.recentRefusals.isEmpty {
             var refusals = TextTable("REFUSED AT", "SOURCE", "REASON", "DETAIL")
@@ -76,6 +77,25 @@ package enum StatusText {
             text += "\n" + refusals.render()
         }
         return text
+    }
+
+    /// What is kept, and what becomes of it when there is no more room.
+    private static func retention(_ journal: StatusReport.Journal) -> String {
+        var text = "journal: keeps at most \(size(journal.retainBytes)) and \(duration(journal.retainSeconds)), when full:"
+        text += " \(journal.whenFull.withControlCharactersEscaped)\n"
+        let removed = journal.removedForSpace
+        if removed > 0 {
+            text += "journal: \(grouped(removed)) delivered segment\(removed == 1 ? "" : "s") removed early: the filesystem was full\n"
+        }
+        return text
+    }
+
+    /// What `drop_oldest` has cost, where it has.
+    private static func dropped(_ destinations: [String: StatusReport.Destination]) -> String {
+        let lines = destinations.filter { $0.value.dropped > 0 }.sorted { $0.key < $1.key }.map { name, destination in
+            "\(name.withControlCharactersEscaped) lost its oldest \(grouped(destination.dropped)) events: the journal was full\n"
+        }
+        return lines.isEmpty ? "" : "\n" + lines.joined()
     }
 
     /// Why events were left out, where it is more than that no route leads there.
@@ -98,7 +118,7 @@ package enum StatusText {
     }
 
     /// `12,300`.
-    static func grouped(_ number: UInt64) -> String {
+    package static func grouped(_ number: UInt64) -> String {
         var groups: [Substring] = []
         var rest = Substring(String(number))
         while !rest.isEmpty {
@@ -120,7 +140,7 @@ package enum StatusText {
     }
 
     /// `1.5 GiB`.
-    static func size(_ bytes: UInt64) -> String {
+    package static func size(_ bytes: UInt64) -> String {
         var amount = Double(bytes)
         for unit in ["B", "KiB", "MiB", "GiB"] {
             if amount < 1024 { return unit == "B" ? "\(bytes) B" : "\((amount * 10).rounded() / 10) \(unit)" }

@@ -4,6 +4,7 @@ import Delivery
 import Destinations
 import Ingest
 import Journal
+import Platform
 import Routing
 import Telemetry
 
@@ -102,7 +103,21 @@ extension StatusReport.Journal {
         self.init(
             state: statistics.problem == nil ? .ok : statistics.isFull ? .full : .failed, first: statistics.first, next: statistics.next,
             bytes: UInt64(statistics.bytes), segments: statistics.segments,
-            damaged: statistics.gaps.reduce(0) { $0 + UInt64($1.positions.count) }, lastError: statistics.problem)
+            damaged: statistics.gaps.reduce(0) { $0 + UInt64($1.positions.count) }, lastError: statistics.problem,
+            retainBytes: UInt64(clamping: statistics.retainSize),
+            retainSeconds: Double(statistics.retainTime.inNanoseconds) / 1e9, whenFull: statistics.whenFull.name,
+            removedForSpace: UInt64(clamping: statistics.removedForSpace))
+    }
+}
+
+extension JournalOptions.WhenFull {
+    /// As the configuration has it.
+    fileprivate var name: String {
+        switch self {
+        case .block: Configuration.Journal.WhenFull.block.rawValue
+        case .dropOldest: Configuration.Journal.WhenFull.drop_oldest.rawValue
+        case .reject: Configuration.Journal.WhenFull.reject.rawValue
+        }
     }
 }
 

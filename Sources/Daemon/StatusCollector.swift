@@ -60,7 +60,7 @@ final class StatusCollector: Sendable {
         for destination in pipeline.destinations {
             let status = destination.worker.status
             destinations[status.name] = StatusReport.Destination(
-                status, end: statistics.next, wallClock: wallClock, eventsPerSecond: rates.rate(of: "to \(status.name)"))
+                status, end: statistics.next, wallClock: wallClock, eventsPerSecond: rates.rate(of: "to \(status.name)"), dropped: statistics.dropped[status.name] ?? 0)
             if let began = destination.turnBegan, clock.now() - began >= Heartbeats.patience {
                 destinations[status.name]?.hangs("it has been in one call (a disk, a plugin) for", clock.now() - began)
             }
@@ -68,7 +68,8 @@ final class StatusCollector: Sendable {
         for destination in pipeline.awaited {
             let status = destination.worker.status
             destinations[status.name] = StatusReport.Destination(
-                status, end: statistics.next, wallClock: wallClock, eventsPerSecond: 0)
+                status, end: statistics.next, wallClock: wallClock, eventsPerSecond: 0,
+                dropped: statistics.dropped[status.name] ?? 0)
             let began = destination.turnBegan ?? clock.now()
             destinations[status.name]?.hangs(
                 "it starts when a call of the one before it (a disk, a plugin) returns, which has lasted", clock.now() - began)
@@ -106,7 +107,7 @@ extension StatusReport.Destination {
         nextAttemptSeconds = nil
     }
 
-    fileprivate init(_ status: DeliveryStatus, end: UInt64, wallClock: Int64, eventsPerSecond: Double) {
+    fileprivate init(_ status: DeliveryStatus, end: UInt64, wallClock: Int64, eventsPerSecond: Double, dropped: UInt64) {
         let lag = end > status.positionSettled ? end - status.positionSettled : 0
         self.init(
             state: State(status.state), position: status.positionSettled, delivered: status.delivered,
@@ -118,7 +119,7 @@ extension StatusReport.Destination {
             since: Timestamp.format(status.since), stateSeconds: max(0, Double(wallClock - status.since) / 1e9),
             lastErrorTime: status.lastError.map { Timestamp.format($0.at) },
             lastAnswer: status.lastError.flatMap { $0.answer.isEmpty ? nil : $0.answer },
-            filteredByReason: status.filtered)
+            filteredByReason: status.filtered, dropped: dropped)
     }
 }
 

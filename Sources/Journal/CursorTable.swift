@@ -15,6 +15,8 @@ final class CursorTable: Sendable {
         var durableVersion: UInt64 = 0
         /// The journal's durable end that is kept on disk beside them.
         var keptEnd: UInt64
+        /// Positions that destinations were pushed over, by name.
+        var dropped: [String: UInt64] = [:]
     }
 
     private struct Files {
@@ -131,6 +133,7 @@ final class CursorTable: Sendable {
                 var cursor = table.cursors[name] ?? JournalCursor(position: table.starts[name] ?? 0)
                 guard cursor.position < position else { continue }
                 lost.append((name, cursor.position..<position))
+                table.dropped[name, default: 0] &+= position - cursor.position
                 cursor.position = position
                 table.cursors[name] = cursor
                 table.version &+= 1
@@ -138,6 +141,9 @@ final class CursorTable: Sendable {
             return lost
         }
     }
+
+    /// Positions that `push` took from each destination since the start.
+    var dropped: [String: UInt64] { table.withLock { $0.dropped } }
 
     /// Below this no configured destination needs anything, durably; nil: nobody has said yet which
     /// destinations there are.

@@ -388,6 +388,7 @@ package final class Journal: Sendable {
             first: firstPosition, next: queue.next, durable: ends.durable, acknowledged: ends.acknowledged,
             bytes: all.reduce(spare.isReady ? site.options.segmentSize : 0) { $0 + $1.fileSize }, segments: all.count,
             queuedBytes: queue.queuedBytes, gaps: gaps, gapCount: count, problem: problem?.detail,
-            isFull: problem?.isFull ?? false)
+            isFull: problem?.isFull ?? false, retainSize: site.options.retainSize, retainTime: site.options.retainTime,
+            whenFull: site.options.whenFull, removedForSpace: segments.removedForSpace, dropped: cursors.dropped)
     }
 }

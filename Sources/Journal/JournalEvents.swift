@@ -110,6 +110,17 @@ struct JournalCursorCommitFailed: NamedEvent {
     var message: String { "journal: cursors are not durable, and will be written again: \(detail)" }
 }
 
+struct JournalSegmentRemovedForSpace: NamedEvent {
+    static let name = "journal_segment_removed_for_space"
+    let level = Level.warning
+    let path: String
+    let end: UInt64
+    var message: String {
+        "journal: the filesystem is full: \(path) goes before journal.retain asks for it; every destination has had its"
+            + " events, and those below position \(end) cannot be replayed any more"
+    }
+}
+
 struct JournalDroppedOldest: NamedEvent {
     static let name = "journal_dropped_oldest"
     let level = Level.error

@@ -52,7 +52,7 @@ final class JournalKeeper: @unchecked Sendable {
             return (false, min(nextCommit, now + Self.retryAfter))
         }
         do throws(SystemError) {
-            try spare.prepare()
+            try prepareSpare()
         } catch {
             tell("\(error)")
             let isFull = error.isOutOfSpace
@@ -63,6 +63,17 @@ final class JournalKeeper: @unchecked Sendable {
         lastProblem = nil
         queue.setShortage(nil)
         return (true, nextCommit)
+    }
+
+    /// Makes the next segment, at the cost of the oldest ones that nobody needs where the filesystem is full.
+    private func prepareSpare() throws(SystemError) {
+        while true {
+            do throws(SystemError) {
+                return try spare.prepare()
+            } catch {
+                guard error.isOutOfSpace, try retention.removeForSpace() else { throw error }
+            }
+        }
     }
 
     private func tell(_ problem: String) {

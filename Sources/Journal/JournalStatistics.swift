@@ -18,4 +18,12 @@ package struct JournalStatistics: Sendable, Equatable {
     package var problem: String?
     /// The problem is a lack of room: below `retain`'s size, or on the filesystem.
     package var isFull: Bool
+    /// What `retain` allows, and what happens when there is no more room.
+    package var retainSize: Int
+    package var retainTime: Duration
+    package var whenFull: JournalOptions.WhenFull
+    /// Segments that went before `retain` asked for it, because the filesystem was full; since the start.
+    package var removedForSpace: Int
+    /// Positions that `drop_oldest` took from each destination since the start.
+    package var dropped: [String: UInt64]
 }

@@ -2,7 +2,8 @@ import Platform
 import Telemetry
 
 /// Decides which segments go: the oldest, when they are older or more than `retain` allows, and
-/// never one above the durable cursor of a configured destination. One thread at a time.
+/// never one above the durable cursor of a configured destination. A filesystem that is full takes the oldest
+/// of them earlier. One thread at a time.
 struct Retention {
     let site: JournalSite
     let segments: SegmentList
@@ -45,5 +46,19 @@ struct Retention {
         }
         if removed > 0 { try site.syncDirectory(site.directory, .removalDirectorySync) }
         return total <= site.options.retainSize
+    }
+
+    /// For a filesystem that is full: removes the oldest segment that is only kept for `retain`, if there is one.
+    /// New events are worth more than old ones that every destination has had.
+    func removeForSpace() throws(SystemError) -> Bool {
+        let all = segments.all
+        guard all.count > 1, let floor = cursors.floor, let oldest = all.first, oldest.isSealed, oldest.endPosition <= floor
+        else { return false }
+        segments.removeFirst(oldest)
+        try site.disk.remove(oldest.path)
+        segments.countRemovedForSpace()
+        site.telemetry.emit(JournalSegmentRemovedForSpace(path: oldest.path, end: oldest.endPosition))
+        try site.syncDirectory(site.directory, .removalDirectorySync)
+        return true
     }
 }

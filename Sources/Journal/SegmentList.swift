@@ -3,6 +3,7 @@ import Synchronization
 /// The segments in order of position. Any thread; the lock is held for a look-up only.
 final class SegmentList: Sendable {
     private let list: Mutex<[Segment]>
+    private let removals = Atomic(0)
 
     init(_ segments: [Segment]) { list = Mutex(segments) }
 
@@ -38,6 +39,11 @@ final class SegmentList: Sendable {
     func removeFirst(_ segment: Segment) {
         list.withLock { if $0.first === segment { $0.removeFirst() } }
     }
+
+    /// Segments that went before `retain` asked for it, because the filesystem was full.
+    var removedForSpace: Int { removals.load(ordering: .relaxed) }
+
+    func countRemovedForSpace() { removals.add(1, ordering: .relaxed) }
 
     /// The index of the first that matches, where all that match come last.
     private static func partition(_ segments: [Segment], _ matches: (Segment) -> Bool) -> Int {

@@ -11,7 +11,7 @@ struct Penstock: ParsableCommand {
         abstract: "Send analytics events to the Penstock daemon, and manage it.",
         version: Daemon.version,
         subcommands: [
-            Check.self, Explain.self, Test.self, Status.self, Reload.self, Send.self, Track.self, Identify.self, Page.self, Screen.self,
-            Group.self, Alias.self, DeadLettersCommand.self, PluginsCommand.self,
+            Check.self, Explain.self, Test.self, Status.self, Reload.self, Send.self, Track.self, Identify.self, Page.self,
+            Screen.self, Group.self, Alias.self, DeadLettersCommand.self, JournalCommand.self, PluginsCommand.self,
         ])
 }

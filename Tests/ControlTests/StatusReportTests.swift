@@ -28,7 +28,8 @@ import Testing
                     accepted: 2000, refused: 3, refusedByReason: ["invalid_json": 1, "too_large": 2], connections: 4,
                     listens: ["/run/penstock/events.sock"])
             ],
-            journal: .init(state: journal, first: 1, next: 100, bytes: 64 << 20, segments: 2), destinations: destinations,
+            journal: .init(state: journal, first: 1, next: 100, bytes: 64 << 20, segments: 2, retainBytes: 20 << 30, retainSeconds: 604_800),
+            destinations: destinations,
             recentRefusals: refusals)
     }
 
@@ -47,10 +48,13 @@ import Testing
         ])
         #expect(keys("sources", "apps") == ["accepted", "refused", "refused_by_reason", "connections", "listens"])
         #expect(keys("sources", "apps", "refused_by_reason") == ["invalid_json", "too_large"])
-        #expect(keys("journal") == ["state", "first", "next", "bytes", "segments", "damaged"])
+        #expect(keys("journal") == [
+            "state", "first", "next", "bytes", "segments", "damaged", "retain_bytes", "retain_seconds", "when_full",
+            "removed_for_space",
+        ])
         #expect(keys("destinations", "mixpanel") == [
             "state", "since", "state_seconds", "position", "delivered", "filtered",
-            "filtered_by_reason", "dead_lettered", "retries", "events_per_second", "lag_events",
+            "filtered_by_reason", "dead_lettered", "dropped", "retries", "events_per_second", "lag_events",
             "lag_seconds", "last_error", "last_error_time", "last_answer", "next_attempt_seconds",
         ])
         #expect(json["health"] as? String == "degraded")
@@ -98,6 +102,7 @@ import Testing
             apps              4     2,000        3  too_large 2, invalid_json 1
 
             journal: ok, 64.0 MiB in 2 segments, positions 1 to 100
+            journal: keeps at most 20.0 GiB and 7 d, when full: block
 
             DESTINATION  STATE        FOR  DELIVERED  PER SECOND  FILTERED  DEAD  RETRIES  LAG  BEHIND  LAST ERROR
             archive      up        14 min      1,234          10         5     1        2    7       -
@@ -107,6 +112,17 @@ import Testing
             2026-01-01T00:00:00Z  apps    too_large  40000 bytes
 
             """)
+    }
+
+    @Test func `what full disks and full journals cost is said`() {
+        var lost = Self.destination()
+        lost.dropped = 1250
+        var report = Self.report(["archive": lost, "other": Self.destination()])
+        report.journal.removedForSpace = 2
+        let text = StatusText.render(report)
+        #expect(text.contains("journal: 2 delivered segments removed early: the filesystem was full\n"))
+        #expect(text.contains("archive lost its oldest 1,250 events: the journal was full\n"))
+        #expect(!text.contains("other lost"))
     }
 
     @Test func `colours come only when asked for, and change nothing else`() {

@@ -23,6 +23,7 @@ extension TestDaemon {
             switch arguments[0] {
             case "status", "reload", "dead-letters": ["--control", control]
             case "check", "plugins": []
+            case "journal": ["--config", configurationFile]
             default: ["--socket", events]
             }
         return try Program.penstock(arguments + socket, input: input)

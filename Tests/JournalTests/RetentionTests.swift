@@ -140,9 +140,62 @@ import Testing
         #expect(cursor.position > 1 && cursor.state == [9])
         #expect(cursor.position <= journal.firstPosition)
         #expect(rig.telemetry.counts()["journal_dropped_oldest"] ?? 0 > 0)
+        try eventually("each lost position is counted") {
+            let lost = journal.statistics().dropped["behind"]
+            return lost == journal.cursor(of: "behind").map { $0.position - 1 }
+        }
         journal.stop()
         let again = try rig.open(options)
         #expect(again.cursor(of: "behind") == cursor)
         again.stop()
+    }
+
+    @Test func aFullFilesystemTakesWhatIsOnlyKeptBeforeEventsAreRefused() throws {
+        let disk = MemoryDisk()
+        let rig = Rig(disk)
+        let journal = try rig.open()
+        defer { journal.stop() }
+        try journal.declare(destinations: [("d", 0)])
+        // Five segments, and the spare one: `retain` would keep a thousand.
+        disk.capacity = 6 * Rig.small.segmentSize + 32 << 10
+        for _ in 0..<12 {
+            try fill(journal)
+            journal.advance("d", to: JournalCursor(position: journal.durableEnd))
+            try journal.commit()
+        }
+        #expect(journal.statistics().problem == nil)
+        #expect(journal.firstPosition > 0)
+        #expect(journal.statistics().removedForSpace > 0)
+        #expect(journal.statistics().segments >= 4, "no more goes than has to")
+        #expect(rig.telemetry.counts()["journal_segment_removed_for_space"] == UInt64(journal.statistics().removedForSpace))
+        #expect(try readAll(journal, from: journal.firstPosition).first?.position == journal.firstPosition)
+    }
+
+    @Test func aFullFilesystemTakesNothingThatADestinationNeeds() throws {
+        let disk = MemoryDisk()
+        let rig = Rig(disk)
+        let journal = try rig.open()
+        defer { journal.stop() }
+        try journal.declare(destinations: [("behind", 0), ("ahead", 0)])
+        disk.capacity = 4 * Rig.small.segmentSize + 32 << 10
+        var outcome = JournalAppend.queued(end: 0)
+        for number in 0..<3000 {
+            outcome = offer(journal, [event(number, size: 450)])
+            guard case .queued(let end) = outcome else { break }
+            try eventually { journal.durableEnd >= end || journal.statistics().problem != nil }
+            journal.advance("ahead", to: JournalCursor(position: journal.durableEnd))
+        }
+        guard case .refused(let refusal) = outcome else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(refusal.reason == .journalFull && refusal.detail.contains("filesystem is full"))
+        #expect(journal.firstPosition == 0)
+        #expect(journal.statistics().removedForSpace == 0)
+        // What it had is not needed any more: that is room.
+        journal.advance("behind", to: JournalCursor(position: journal.durableEnd))
+        try eventually { journal.statistics().problem == nil }
+        #expect(journal.firstPosition > 0)
+        try append(journal, [event(1)])
     }
 }

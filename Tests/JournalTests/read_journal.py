@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""Reads a Penstock journal, by the description in Sources/Journal/Journal.swift and nothing else.
+"""Reads a Penstock journal, by the description in Sources/Journal/Journal.docc/Format.md and nothing else.
 
-usage: read_journal.py DIRECTORY        prints one line an event: position, time, source, JSON
+usage: read_journal.py DIRECTORY                  one line an event: position, time, source, JSON
+       read_journal.py --json DIRECTORY           the same as `penstock journal dump` prints it
+       read_journal.py --json DIRECTORY NAME      dead letters of the destination whose directory is NAME
 """
+import datetime
+import json
 import os
 import struct
 import sys
@@ -52,10 +56,10 @@ class Segment:
 
     def batches(self, stop):
         """Whole batches: (offset, fields, payload)."""
-        end = len(self.data) - 128
-        seal = self.header(end)
+        end = len(self.data)
+        seal = self.header(end - 128) if end >= 128 else None
         if seal and seal[0][2] == 3:
-            end = struct.unpack_from("<Q", self.data, end + 64)[0]
+            end = struct.unpack_from("<Q", self.data, end - 64)[0]
         offset = 0
         while offset + 64 <= end:
             found = self.header(offset)
@@ -71,24 +75,63 @@ class Segment:
             offset += 64 + padded(fields[4])
 
 
-def events(directory):
-    uuid = read_uuid(directory)
+def files(directory, uuid):
+    """Whole batches of all files, in order."""
     names = sorted(name for name in os.listdir(directory) if name.endswith(".seg") and len(name) == 24)
     for index, name in enumerate(names):
         stop = int(names[index + 1][:20]) if index + 1 < len(names) else None
-        for _, fields, payload in Segment(uuid, os.path.join(directory, name)).batches(stop):
-            if fields[2] != 1:
-                continue
-            source = payload[:fields[12]].decode()
-            place, position = padded(fields[12]), fields[6]
-            for _ in range(fields[5]):
-                length, kind, _, delay = struct.unpack_from("<IBBH", payload, place)
-                if 1 <= kind <= 6:
-                    yield position, fields[8] + delay * 1_000_000, source, payload[place + 40:place + 40 + length]
-                place += 40 + padded(length)
-                position += 1
+        yield from Segment(uuid, os.path.join(directory, name)).batches(stop)
+
+
+def events(directory):
+    for _, fields, payload in files(directory, read_uuid(directory)):
+        if fields[2] != 1:
+            continue
+        source = payload[:fields[12]].decode()
+        place, position = padded(fields[12]), fields[6]
+        for _ in range(fields[5]):
+            length, kind, _, delay = struct.unpack_from("<IBBH", payload, place)
+            if 1 <= kind <= 6:
+                time = fields[8] + delay * 1_000_000
+                yield position, time, source, fields[9:12], payload[place + 40:place + 40 + length]
+            place += 40 + padded(length)
+            position += 1
+
+
+def dead_letters(directory, name):
+    for _, fields, payload in files(os.path.join(directory, "dead-letters", name), read_uuid(directory)):
+        place = 0
+        for _ in range(fields[5] if fields[2] == 2 else 0):
+            attempts, size, position, time, *lengths = struct.unpack_from("<IIQqHHH", payload, place)
+            start, parts = place + 40, []
+            for length in [*lengths, size]:
+                parts.append(payload[start:start + length].decode())
+                start += length
+            yield position, time, attempts, *parts
+            place = padded(start - place) + place
+
+
+def rfc3339(time):
+    seconds, rest = divmod(time, 1_000_000_000)
+    digits, unit = next((d, 10 ** (9 - d)) for d in (3, 6, 9) if rest % 10 ** (9 - d) == 0)
+    text = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{text}.{rest // unit:0{digits}d}Z"
+
+
+def main(arguments):
+    if arguments[0] != "--json":
+        for position, time, source, _, event in events(arguments[0]):
+            print(position, time, source, event.decode())
+    elif len(arguments) == 2:
+        for position, time, source, peer, event in events(arguments[1]):
+            peer = dict(zip(("uid", "gid", "pid"), peer))
+            print(json.dumps({"position": position, "received_at": rfc3339(time), "source": source, "peer": peer,
+                              "event": json.loads(event)}))
+    else:
+        for position, time, attempts, message, reason, answer, event in dead_letters(*arguments[1:]):
+            print(json.dumps({"position": position, "time": rfc3339(time), "attempts": attempts, "messageId": message,
+                              "reason": reason, "answer": answer, "event": json.loads(event)}))
 
 
 if __name__ == "__main__":
-    for position, time, source, json in events(sys.argv[1]):
-        print(position, time, source, json.decode())
+    main(sys.argv[1:])

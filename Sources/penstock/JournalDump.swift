@@ -1,0 +1,103 @@
+import ArgumentParser
+import Events
+import Journal
+
+struct JournalDump: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dump", abstract: "Print what lies in the journal, a line of JSON for each event.",
+        discussion: """
+            Positions that cannot be read are told on stderr, and passed over. A position is a number; a time is \
+            2026-01-31, or 2026-01-31T12:00:00Z.
+
+            Exit status: 0 printed, 2 unreadable.
+            """)
+
+    /// `48210` or a time.
+    struct Bound: ExpressibleByArgument {
+        var bound: DumpRange.Bound
+
+        init?(argument: String) {
+            if let position = UInt64(argument) {
+                bound = .position(position)
+            } else if let time = Timestamp.parse(argument) {
+                bound = .time(time)
+            } else {
+                return nil
+            }
+        }
+    }
+
+    @OptionGroup var journal: JournalOption
+
+    @Option(help: ArgumentHelp("The first position, or the earliest time of receiving.", valueName: "position|time"))
+    var from: Bound?
+
+    @Option(help: ArgumentHelp("The position or time to stop at, itself not printed.", valueName: "position|time"))
+    var until: Bound?
+
+    @Option(help: "How many at most.")
+    var limit: Int?
+
+    @Flag(help: "Print the client's bytes alone.")
+    var raw = false
+
+    @Option(help: ArgumentHelp("Print the dead letters of this destination.", valueName: "destination"))
+    var deadLetters: String?
+
+    @Flag(help: "Changes nothing: it is JSON always.")
+    var json = false
+
+    func validate() throws {
+        if let limit, limit < 0 { throw ValidationError("--limit cannot be below 0") }
+    }
+
+    func run() throws {
+        if limit == 0 { return }
+        let range = DumpRange(from: from?.bound, until: until?.bound)
+        var output = ResultStream()
+        var rest = limit ?? .max
+        func goesOn(_ line: [UInt8]) -> Bool {
+            output.write(line)
+            rest -= 1
+            return rest > 0 && !output.hasFailed
+        }
+        try journal.read { journal in
+            if let deadLetters {
+                try journal.forEachDeadLetter(of: deadLetters, in: range) { goesOn(raw ? Self.line($0.event) : Self.line($0)) }
+            } else {
+                try journal.forEachEvent(in: range, onGap: Self.tell) { goesOn(raw ? Self.line($0.json) : Self.line($0)) }
+            }
+        }
+        try output.finish()
+    }
+
+    private static func tell(_ gap: Range<UInt64>) {
+        printError("positions \(gap.lowerBound) to \(gap.upperBound) (exclusive) are missing: `penstock journal verify` says why")
+    }
+
+    private static func line(_ event: DumpedEvent) -> [UInt8] {
+        var line = Array("{\"position\":\(event.position),\"received_at\":\"".utf8)
+        Timestamp.append(event.receivedAt, to: &line)
+        line += Array("\",\"source\":".utf8)
+        JSONText.appendString(event.origin.source, to: &line)
+        let peer = event.origin
+        line += Array(",\"peer\":{\"uid\":\(peer.uid),\"gid\":\(peer.gid),\"pid\":\(peer.pid)},\"event\":".utf8)
+        return line + self.line(event.json).dropLast() + Array("}\n".utf8)
+    }
+
+    private static func line(_ letter: DeadLetter) -> [UInt8] {
+        var line = Array("{\"position\":\(letter.position),\"time\":\"".utf8)
+        Timestamp.append(letter.time, to: &line)
+        line += Array("\",\"attempts\":\(letter.attempts)".utf8)
+        for (key, text) in [("messageId", letter.messageID), ("reason", letter.reason), ("answer", letter.answer)] {
+            line += Array(",\"\(key)\":".utf8)
+            JSONText.appendString(text, to: &line)
+        }
+        return line + Array(",\"event\":".utf8) + self.line(letter.event).dropLast() + Array("}\n".utf8)
+    }
+
+    /// In JSON a line break stands between tokens only: a space there says the same.
+    private static func line(_ json: [UInt8]) -> [UInt8] {
+        json.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 } + [0x0A]
+    }
+}

@@ -1,0 +1,43 @@
+import ArgumentParser
+import Control
+import Journal
+
+struct JournalStat: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stat", abstract: "Show segments, sizes, and where each cursor stands.",
+        discussion: """
+            Sealed segments are taken at their word; the others are read.
+
+            Exit status: 0 shown, 2 unreadable.
+            """)
+
+    @OptionGroup var journal: JournalOption
+
+    @Flag(help: "Print it as JSON.")
+    var json = false
+
+    func run() throws {
+        let found = try journal.read { try $0.inspect(everything: false) }
+        var output = ResultStream()
+        output.write(json ? try found.json() + "\n" : text(found))
+        try output.finish()
+    }
+
+    private func text(_ found: JournalInspection) -> String {
+        var text = "\(found.directory): positions \(found.first) to \(found.next) (exclusive), "
+        text += "\(StatusText.size(UInt64(clamping: found.bytes))), journal \(found.uuid)\n"
+        if !found.segments.isEmpty {
+            var table = TextTable("SEGMENT", "STATE", ">FIRST", ">END", ">SIZE", ">USED", "EARLIEST", "LATEST")
+            for segment in found.segments {
+                table.add(
+                    segment.name, segment.state.rawValue, "\(segment.first)", "\(segment.end)",
+                    StatusText.size(UInt64(clamping: segment.bytes)), StatusText.size(UInt64(clamping: segment.usedBytes)),
+                    segment.earliest ?? "-", segment.latest ?? "-")
+            }
+            text += "\n" + table.render()
+        }
+        if !found.cursors.isEmpty { text += "\n" + found.cursorTable }
+        if found.verdict == .damaged { text += "\nsomething is damaged: `penstock journal verify` says what\n" }
+        return text
+    }
+}
