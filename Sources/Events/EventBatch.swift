@@ -11,7 +11,7 @@ package struct EventRecord: BitwiseCopyable, Sendable {
     package var origin: UInt32
     package var index: EventIndex
 
-    @inline(__always)
+    @inlinable @inline(__always)
     package init(
         position: UInt64, receivedAt: Int64, offset: UInt32, length: UInt32, origin: UInt32, index: EventIndex
     ) {
@@ -23,7 +23,7 @@ package struct EventRecord: BitwiseCopyable, Sendable {
         self.index = index
     }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     package var range: Range<Int> { Int(offset)..<Int(offset) + Int(length) }
 }
 
@@ -50,7 +50,7 @@ package struct EventBatch: Sendable {
 
     /// The JSON of one event.
     @_lifetime(borrow self)
-    @inline(__always)
+    @inlinable @inline(__always)
     package func json(of event: EventRecord) -> Span<UInt8> {
         bytes.span.extracting(event.range)
     }

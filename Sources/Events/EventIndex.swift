@@ -14,17 +14,18 @@ package struct Slice: BitwiseCopyable, Sendable, Equatable {
     package var offset: UInt32
     package var length: UInt32
 
-    @inline(__always)
+    @inlinable @inline(__always)
     package init(offset: UInt32, length: UInt32) {
         self.offset = offset
         self.length = length
     }
 
     /// Of a field that the event does not have (or that is null).
-    package static let absent = Slice(offset: .max, length: 0)
-    @inline(__always)
+    @inlinable @inline(__always)
+    package static var absent: Slice { Slice(offset: .max, length: 0) }
+    @inlinable @inline(__always)
     package var isPresent: Bool { offset != .max }
-    @inline(__always)
+    @inlinable @inline(__always)
     package var range: Range<Int> { Int(offset)..<Int(offset) + Int(length) }
 }
 
@@ -37,14 +38,19 @@ package struct Slice: BitwiseCopyable, Sendable, Equatable {
 package struct EventIndex: BitwiseCopyable, Sendable, Equatable {
     package struct Flags: OptionSet, BitwiseCopyable, Sendable {
         package let rawValue: UInt8
+        @inlinable @inline(__always)
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        package static let eventEscaped = Flags(rawValue: 1 << 0)
-        package static let messageIDEscaped = Flags(rawValue: 1 << 1)
-        package static let userIDEscaped = Flags(rawValue: 1 << 2)
-        package static let anonymousIDEscaped = Flags(rawValue: 1 << 3)
+        /// In place of `OptionSet`'s, which other rooms reach only through a witness table.
+        @inlinable @inline(__always)
+        package func contains(_ flags: Flags) -> Bool { rawValue & flags.rawValue == flags.rawValue }
+
+        @inlinable package static var eventEscaped: Flags { Flags(rawValue: 1 << 0) }
+        @inlinable package static var messageIDEscaped: Flags { Flags(rawValue: 1 << 1) }
+        @inlinable package static var userIDEscaped: Flags { Flags(rawValue: 1 << 2) }
+        @inlinable package static var anonymousIDEscaped: Flags { Flags(rawValue: 1 << 3) }
         /// The event has an `integrations` field, so somebody has to look into it.
-        package static let hasIntegrations = Flags(rawValue: 1 << 4)
+        @inlinable package static var hasIntegrations: Flags { Flags(rawValue: 1 << 4) }
     }
 
     package var kind: EventKind

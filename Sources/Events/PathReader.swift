@@ -38,16 +38,17 @@ import CSimdjson
         while values.count < count { values.append(.missing) }
         let answer = unsafe json.withUnsafeBufferPointer { json in
             unsafe found.withUnsafeMutableBufferPointer { found in
-                unsafe psj_fetch(parser, paths.compiled, json.baseAddress, json.count, found.baseAddress)
+                let answer = unsafe psj_fetch(parser, paths.compiled, json.baseAddress, json.count, found.baseAddress)
+                for k in 0..<count {
+                    let value = unsafe found[k]
+                    values[k] = FieldValue(
+                        slice: Slice(offset: value.offset, length: value.length),
+                        type: FieldType(rawValue: value.type) ?? .missing)
+                }
+                return answer
             }
         }
         sawDuplicates = answer == 2
-        for k in 0..<count {
-            let value = found[k]
-            values[k] = FieldValue(
-                slice: Slice(offset: value.offset, length: value.length),
-                type: FieldType(rawValue: value.type) ?? .missing)
-        }
         return answer != 1
     }
 }

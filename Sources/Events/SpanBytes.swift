@@ -4,7 +4,7 @@ import Glibc
 
 extension Array<UInt8> {
     /// Appends a copy of the bytes.
-    @inline(__always)
+    @inlinable @inline(__always)
     package mutating func append(contentsOf bytes: Span<UInt8>) {
         append(addingCapacity: bytes.count) { free in
             unsafe free.withUnsafeMutableBufferPointer { free, initialized in
@@ -21,7 +21,7 @@ extension Array<UInt8> {
 
 extension Span<UInt8> {
     /// Whether both hold the same bytes.
-    @inline(__always)
+    @inlinable @inline(__always)
     package func hasBytes(of other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         return unsafe withUnsafeBufferPointer { a in

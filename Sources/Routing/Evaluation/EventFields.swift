@@ -10,11 +10,14 @@ final class EventFields {
     private var readerSize = 0
     private let paths: PathSet
     private var values: [FieldValue]
-    private var isRead = false
-    /// The event's bytes were not JSON after all; its values count as missing.
-    private(set) var isUnreadable = false
-    /// A value that was read has another of the same name before it in the event.
-    private(set) var hasDuplicates = false
+    private var state = State()
+
+    /// Of the event at hand. In one piece, so that the next event changes it at one stroke.
+    private struct State: BitwiseCopyable {
+        var isRead = false
+        var isUnreadable = false
+        var hasDuplicates = false
+    }
 
     init(_ table: PathTable) {
         paths = PathSet(table.paths)
@@ -23,24 +26,26 @@ final class EventFields {
 
     /// Another event (or another version of it) comes.
     @inline(__always)
-    func startEvent() {
-        isRead = false
-        isUnreadable = false
-        hasDuplicates = false
-    }
+    func startEvent() { state = State() }
+
+    /// The event's bytes were not JSON after all; its values count as missing.
+    @inline(__always)
+    var isUnreadable: Bool { state.isUnreadable }
+    /// A value that was read has another of the same name before it in the event.
+    var hasDuplicates: Bool { state.hasDuplicates }
 
     @inline(__always)
     func value(_ path: Int, in json: Span<UInt8>) -> FieldValue {
-        if !isRead { read(json) }
+        if !state.isRead { read(json) }
         return values[path]
     }
 
     private func read(_ json: Span<UInt8>) {
-        isRead = true
+        state.isRead = true
         guard !values.isEmpty else { return }
         let reader = reader(for: json.count)
-        isUnreadable = !reader.read(paths, from: json, into: &values)
-        hasDuplicates = reader.sawDuplicates
+        state.isUnreadable = !reader.read(paths, from: json, into: &values)
+        state.hasDuplicates = reader.sawDuplicates
     }
 
     private func reader(for size: Int) -> PathReader {
