@@ -63,7 +63,7 @@ test: setup
 	@echo '==> simulating: 20,000 seeds, or as many as three minutes hold'
 	@$(release)/simulate --seeds 20000 --seconds 180
 	@echo '==> taking out one protection at a time'
-	@$(release)/simulate --mutations --seeds 10000
+	@$(release)/simulate --mutations --seeds 10000 --seconds 60
 	@echo '==> crashing it'
 	@Tests/CrashTests/run --short
 

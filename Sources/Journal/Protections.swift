@@ -35,14 +35,12 @@ package struct Protections: OptionSet, BitwiseCopyable, Sendable, Hashable {
     package static let parentDirectorySync = Protections(bit: 10)
     package static let manifestDirectorySync = Protections(bit: 11)
     package static let cursorDirectorySync = Protections(bit: 12)
-    /// After the spare got its name.
+    /// After the spare got its name: before it gets another.
     package static let spareDirectorySync = Protections(bit: 13)
     /// After the spare became a segment.
     package static let segmentDirectorySync = Protections(bit: 14)
     /// After recovery looked at the segments.
     package static let recoveryDirectorySync = Protections(bit: 15)
-    /// After segments were removed.
-    package static let removalDirectorySync = Protections(bit: 16)
     /// Of a destination's directory, when a file of dead letters was made.
     package static let deadLetterDirectorySync = Protections(bit: 17)
     /// Of `dead-letters`, when a destination's directory was made.

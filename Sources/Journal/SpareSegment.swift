@@ -107,6 +107,8 @@ final class SpareSegment: Sendable {
 
     private func publish(_ temporary: String, as path: String) throws(SystemError) {
         try site.disk.rename(temporary, to: path)
+        // Before it is renamed again: of two changes a power cut may leave the second only, and the file has two
+        // names then.
         try site.syncDirectory(site.directory, .spareDirectorySync)
         state.withLock { $0.ready = true }
     }

@@ -18,13 +18,13 @@ extension World {
         trace.note("act", choice)
         switch choice {
         case 0..<22: send()
-        case 22..<36: write(life)
-        case 36..<44: keep(life)
+        case 22..<36: life.steps.write()
+        case 36..<44: life.steps.keep()
         case 44..<64: turn(life)
         case 64..<74: for running in life.running where random.oneIn(2) { running.destination.settle() }
         case 74..<80: hear()
         case 80..<86: pass()
-        case 86..<88: reload()
+        case 86..<88: if !scenario.waitsWithDestinations { reload() }
         case 88..<90: replay(life)
         case 90..<92: weather()
         case 92..<94: commit(life)
@@ -35,27 +35,14 @@ extension World {
         }
     }
 
-    /// The writer works while the disk may refuse something on a segment: what was acknowledged as written only
-    /// may be lost then, and the journal says so.
-    func write(_ life: Life) {
-        let before = (durable: life.journal.durableEnd, acknowledged: life.journal.acknowledgedEnd)
-        disk.segmentFailures = 0
-        life.steps.write()
-        noteWritten(life, before)
+    /// What was acknowledged as written only may be lost with a segment that fails, and the journal says so;
+    /// nothing else may.
+    func noteFailure() {
+        guard let journal, journal.durableEnd < journal.acknowledgedEnd else { return }
+        ledger.mark(journal.durableEnd..<journal.acknowledgedEnd, .volatile)
     }
 
-    private func keep(_ life: Life) {
-        life.steps.keep()
-    }
-
-    private func noteWritten(_ life: Life, _ before: (durable: UInt64, acknowledged: UInt64)) {
-        guard disk.segmentFailures > 0 else { return }
-        let after = max(life.journal.acknowledgedEnd, life.journal.durableEnd)
-        let end = options.sync == .always ? before.acknowledged : after
-        if end > before.durable { ledger.mark(before.durable..<end, .volatile) }
-    }
-
-    private func send() {
+    func send() {
         guard let door, let client = clients.isEmpty ? nil : random.pick(clients) else { return newClient() }
         for _ in 0..<random.pick([0, 1, 1, 3, 12]) {
             if random.oneIn(25) { client.addNonsense() }
@@ -141,7 +128,7 @@ extension World {
         comeBack(afterPowerCut: random.percent(60))
     }
 
-    private func reload() {
+    func reload() {
         guard let life else { return }
         count(.reloads)
         var next = outsides.map(\.name).filter { _ in random.percent(70) }
@@ -193,10 +180,7 @@ extension World {
         guard let life else { return }
         trace.note("stop")
         for running in life.running { end(running) }
-        let before = (durable: life.journal.durableEnd, acknowledged: life.journal.acknowledgedEnd)
-        disk.segmentFailures = 0
         life.journal.stop()
-        noteWritten(life, before)
         if !disk.isDead {
             notePublished()
             comeBack(afterPowerCut: random.oneIn(3))

@@ -1,15 +1,16 @@
 import Glibc
+import Platform
 
 /// What the command line asks for.
 struct Arguments {
     static let usage = """
         usage: simulate [--seeds N] [--first SEED] [--seconds N] [--threads N] [--trace] [--without PROTECTION]
-               simulate --mutations [--seeds N] [--threads N]
+               simulate --mutations [--seeds N] [--seconds N] [--threads N]
 
         Runs the worlds of N seeds, and the regression seeds; exits 1 if an invariant is broken, with the
         command that repeats it. --seconds: no new world begins after so long. --trace: says what happens.
         --without: takes a protection out of the journal. --mutations: takes out each, and finds a seed
-        that notices.
+        that notices: the one that is known, or one among N; exits 1 if there is none.
         """
 
     var seeds = 1000
@@ -19,6 +20,11 @@ struct Arguments {
     var traces = false
     var mutations = false
     var mutation: String?
+
+    /// When the last world may begin, counted from now.
+    var deadline: Instant {
+        seconds == .max ? Instant(nanoseconds: .max) : SystemClock().now() + .seconds(seconds)
+    }
 
     /// nil: it makes no sense.
     init?(_ words: some Sequence<String>) {

@@ -156,7 +156,7 @@ extension World {
         try? declare(life.journal, configured)
         if let door { for client in clients { client.send(1 << 20, at: door) } }
         life.steps.keep()
-        write(life)
+        life.steps.write()
         for running in life.running {
             running.letters.file.setLimit(.max)
             _ = running.worker.turn(now: clock.now())

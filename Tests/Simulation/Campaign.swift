@@ -17,14 +17,13 @@ final class Campaign: Sendable {
     private let stopsAtFirst: Bool
 
     /// - Parameter stopsAtFirst: one violation is enough.
-    init(_ arguments: Arguments, _ protections: Protections, stopsAtFirst: Bool = false) {
+    init(_ arguments: Arguments, _ protections: Protections, until deadline: Instant, stopsAtFirst: Bool = false) {
         self.arguments = arguments
         self.protections = protections
         self.stopsAtFirst = stopsAtFirst
         next = Atomic(arguments.first)
         end = arguments.first + UInt64(arguments.seeds)
-        let start = SystemClock().now()
-        deadline = arguments.seconds == .max ? Instant(nanoseconds: .max) : start + .seconds(arguments.seconds)
+        self.deadline = deadline
     }
 
     func run() -> Summary {

@@ -26,7 +26,7 @@ struct Command {
             return
         }
         let protections = arguments.mutation.flatMap { Mutation.named($0) }.map { Protections.all.subtracting($0.without) } ?? .all
-        let summary = Campaign(arguments, protections).run()
+        let summary = Campaign(arguments, protections, until: arguments.deadline).run()
         print(summary.text)
         if arguments.mutation == nil, !arguments.traces, !RegressionSeed.allPass() { Exit.failed() }
         if !summary.violations.isEmpty { Exit.failed() }

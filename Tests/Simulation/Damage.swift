@@ -50,6 +50,9 @@ extension World {
         _ inode: Inode, _ path: String, _ segments: [(path: String, inode: Inode)]
     ) -> (bytes: [UInt8], offset: Int)? {
         guard World.isSegment(path) else { return nil }
+        if path.hasSuffix("/" + String(repeating: "0", count: 20) + ".seg"), !earlier.isEmpty, random.percent(50) {
+            return stale(inode)
+        }
         var sources = segments.map(\.inode.durable) + disk.graveyard.map(\.bytes)
         sources.removeAll { $0.count < 2 * Inode.sector }
         guard !sources.isEmpty else { return nil }
@@ -64,7 +67,17 @@ extension World {
         return (Array(source[first..<first + count]), offset)
     }
 
-    private func noteDamage(_ path: String, _ inode: Inode, _ bytes: [UInt8], _ offset: Int) {
+    /// What an earlier journal had in the same place of a file of the same name.
+    private func stale(_ inode: Inode) -> (bytes: [UInt8], offset: Int)? {
+        let used = (earlier.dropLast(128).lastIndex { $0 != 0 } ?? 0) / Inode.sector + 1
+        let first = random.below(used)
+        let end = min(first + random.pick([4, 8, 40]), used)
+        guard end * Inode.sector <= inode.durable.count - 128 else { return nil }
+        faults.note(.misdirectedSector)
+        return (Array(earlier[first * Inode.sector..<end * Inode.sector]), first * Inode.sector)
+    }
+
+    func noteDamage(_ path: String, _ inode: Inode, _ bytes: [UInt8], _ offset: Int) {
         trace.note("damage", offset, "\(bytes.count) bytes of \(path)")
         if path.contains("/dead-letters/") {
             damagedLetters.formUnion(path.split(separator: "/").dropLast().suffix(1).map(String.init))

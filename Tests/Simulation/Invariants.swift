@@ -63,13 +63,21 @@ extension World {
             return
         }
         ledger.mark(gap.positions, .told)
-        guard gap.reason == .damaged, !gap.bytes.isEmpty else { return }
+        if gap.reason == .interrupted { ledger.mark(gap.positions, .interrupted) }
+        guard gap.reason == .damaged else { return }
+        if isUnharmed, gap.positions.contains(where: { ledger[$0].marks.contains(.interrupted) }) {
+            trace.violated("\(gap.positions) is told as damaged now, and was told as an interrupted write before")
+        }
+        guard !gap.bytes.isEmpty else { return }
         if let copy = gap.copy {
             copies.append((copy, gap.bytes.count))
         } else if !log.hasFailedCopy {
             trace.violated("damaged bytes of \(gap.path) were not copied to quarantine")
         }
     }
+
+    /// Nothing but crashes has happened to the segments, and recovery could write down what it found.
+    private var isUnharmed: Bool { damagedInodes.isEmpty && !hasBeenUnsynced && !log.hasFailedSeal }
 
     /// A cursor is never above what is settled.
     private func checkCursor(of outside: Outside, _ journal: Journal) {
@@ -97,8 +105,9 @@ extension World {
             return nil
         }
         guard let event = ledger[position].event else {
-            // An old sector may bring back what was written there and never promised.
-            if faults.counts[Faults.Kind.oldSector.rawValue] > 0 { return number }
+            // An old sector, or one of a file that had this name before, may bring back what was written there and
+            // never promised.
+            if faults.counts[Faults.Kind.oldSector.rawValue] + faults.counts[Faults.Kind.misdirectedSector.rawValue] > 0 { return number }
             trace.violated("\(whom) got event \(number) at \(position), where there is none")
             return nil
         }

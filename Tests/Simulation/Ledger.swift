@@ -17,6 +17,8 @@ struct Ledger {
         static let told = Marks(rawValue: 16)
         /// Retention has removed it.
         static let removed = Marks(rawValue: 32)
+        /// The journal has told that its write was interrupted: stays with a position whose event is forgotten.
+        static let interrupted = Marks(rawValue: 64)
     }
 
     struct Position {
@@ -96,6 +98,6 @@ struct Ledger {
     /// Nobody was promised anything about this position: it may be given again.
     mutating func forget(_ position: UInt64) {
         if let event = positions[Int(position)].event { positionOf[event] = nil }
-        positions[Int(position)] = Position()
+        positions[Int(position)] = Position(event: nil, marks: positions[Int(position)].marks.intersection(.interrupted))
     }
 }

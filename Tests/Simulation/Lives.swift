@@ -7,7 +7,7 @@ import Seams
 extension World {
     func begin() {
         disk.prepare("/var/lib/penstock")
-        if random.percent(15) { earlierJournal() }
+        if scenario.kind == .earlierJournal || random.percent(15) { earlierJournal() }
         faults.areOn = true
         start(faulty: true)
     }
@@ -16,16 +16,19 @@ extension World {
     private func earlierJournal() {
         guard let journal = try? open(seed: 1) else { return trace.violated("an empty disk was refused") }
         let steps = journal.startStepped()
-        let earlier = Client(number: 9, asksForAnswers: false)
+        let client = Client(number: 9, asksForAnswers: false)
         life = Life(journal: journal, steps: steps)
-        for _ in 0..<20 { earlier.add(event: ledger.make(size: 900), ledger) }
         steps.keep()
-        if let door { earlier.send(1 << 20, at: door) }
-        steps.write()
+        for _ in 0..<random.within(1...20) {
+            client.add(event: ledger.make(size: 900), ledger)
+            if let door { client.send(1 << 20, at: door) }
+            steps.write()
+        }
         journal.stop()
         life = nil
         for (path, inode) in disk.files() where path.hasSuffix(".seg") {
             disk.bury(String(path.split(separator: "/").last ?? ""), inode.durable)
+            earlier = inode.durable
         }
         for name in disk.files().map(\.path) { try? disk.remove(name) }
         disk.forgetDirectory(World.directory)
@@ -52,6 +55,7 @@ extension World {
             return
         }
         if disk.isDead { return }
+        if hasDamagedManifest { return trace.violated("a manifest that was changed at rest is believed") }
         let steps = journal.startStepped()
         gapsSeen = 0
         life = Life(journal: journal, steps: steps)
@@ -62,6 +66,14 @@ extension World {
             return
         }
         startDestinations()
+    }
+
+    /// Whether somebody changed what the manifest says; its own checksum may be written in other letters.
+    private var hasDamagedManifest: Bool {
+        guard let damage = damagedManifest, let inode = disk.inode(World.directory + "/manifest"), inode.number == damage.inode
+        else { return false }
+        let said = damage.bytes.dropLast("crc32c 00000000\n".utf8.count)
+        return !inode.current.starts(with: said)
     }
 
     /// The operator's part: a manifest that was damaged comes back from a copy.

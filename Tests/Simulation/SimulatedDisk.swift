@@ -30,8 +30,8 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     private(set) var graveyard: [(name: String, bytes: [UInt8])] = []
     /// A segment is about to be removed.
     var onRemoval: (String, Inode) -> Void = { _, _ in }
-    /// Calls that failed on a segment since somebody looked.
-    var segmentFailures = 0
+    /// A write to a segment has failed, or its sync.
+    var onSegmentFailure: () -> Void = {}
     private var inodes = 0
 
     init(_ random: Generator, _ faults: Faults, _ trace: Trace) {

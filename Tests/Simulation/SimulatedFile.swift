@@ -82,7 +82,7 @@ final class SimulatedFile: DiskFile, @unchecked Sendable {
 
     private func failed(_ error: SystemError) -> SystemError {
         hasFailed = true
-        if isSegment { disk.segmentFailures += 1 }
+        if isSegment { disk.onSegmentFailure() }
         return error
     }
 

@@ -61,6 +61,9 @@ final class World {
     var damagedInodes: Set<Int> = []
     var segmentMaps: [Int: [SegmentMap]] = [:]
     let isDamaging: Bool
+    var scenario: Scenario
+    /// What an earlier journal had in its first segment, which has the name that ours has.
+    var earlier: [UInt8] = []
     /// It dies once in so many steps.
     let deathRate: Int
     var damageLeft = 4
@@ -77,6 +80,7 @@ final class World {
 
     init(seed: UInt64, protections: Protections, prints: Bool) {
         self.seed = seed
+        scenario = Scenario(seed)
         random = Generator(seed: seed)
         trace = Trace(prints: prints)
         faults = Faults(random.fork())
@@ -88,9 +92,10 @@ final class World {
         options = World.options(&random)
         options.protections = protections
         for name in ["archive", "mixpanel", "warehouse"] { outsides.append(Outside(name: name, &random)) }
-        configured = Array(["archive", "mixpanel", "warehouse"].prefix(random.within(0...3)))
+        let some = random.within(0...3)
+        configured = Array(["archive", "mixpanel", "warehouse"].prefix(scenario.destinations ?? some))
         deathRate = random.pick([8, 20, 50, 150])
-        isDamaging = random.percent(40)
+        isDamaging = random.percent(scenario.kind == .earlierJournal ? 100 : 40)
         hasBeenUnsynced = options.sync == .never
         let appender = SimulatedAppender(self)
         door = SourceDoor(
@@ -98,6 +103,7 @@ final class World {
                 maximumEventSize: 32 << 10, maximumDepth: 16, maximumConnections: 8, maximumUnreadAnswers: 1 << 20),
             appender: appender, statistics: SourceStatistics(), clock: clock)
         disk.onRemoval = { [unowned self] path, inode in removed(path, inode) }
+        disk.onSegmentFailure = { [unowned self] in noteFailure() }
         if random.percent(15) { disk.capacity = (options.segmentSize * random.within(3...8)) + (64 << 10) }
     }
 
@@ -130,7 +136,8 @@ final class World {
         var step = 0
         while step < steps, trace.violation == nil {
             count(.steps)
-            act()
+            if scenario.isDue { play() }
+            if !disk.isDead { act() }
             if disk.isDead { comeBack(afterPowerCut: random.percent(60)) }
             look()
             step += 1
@@ -147,12 +154,15 @@ final class WorldLog: LogSink, @unchecked Sendable {
     private var drops: [(name: String, positions: Range<UInt64>)] = []
     /// A copy to quarantine was refused by the disk.
     private(set) var hasFailedCopy = false
+    /// A segment that recovery read could not be sealed.
+    private(set) var hasFailedSeal = false
 
     init(_ trace: Trace) { self.trace = trace }
 
     func write(_ level: Level, _ line: String) {
         trace.note("log", level.rawValue, line)
         if line.contains("could not be copied to quarantine") { hasFailedCopy = true }
+        if line.contains("could not be sealed") { hasFailedSeal = true }
         let words = line.split(separator: " ").map(String.init)
         guard let loses = words.firstIndex(of: "loses"), loses > 0, words.count > loses + 4,
             let first = UInt64(words[loses + 2]), let end = UInt64(words[loses + 4]), first < end
