@@ -59,7 +59,6 @@ struct Retention {
         try site.disk.remove(oldest.path)
         segments.countRemovedForSpace()
         site.telemetry.emit(JournalSegmentRemovedForSpace(path: oldest.path, end: oldest.endPosition))
-        try site.syncDirectory(site.directory, .removalDirectorySync)
         return true
     }
 }
