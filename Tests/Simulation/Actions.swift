@@ -116,7 +116,7 @@ extension World {
         }
     }
 
-    private func commit(_ life: Life) {
+    func commit(_ life: Life) {
         do { try life.journal.commit() } catch { return }
         guard !disk.isDead else { return }
         for outside in outsides where outside.start != nil {

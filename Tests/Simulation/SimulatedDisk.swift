@@ -30,6 +30,8 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     private(set) var graveyard: [(name: String, bytes: [UInt8])] = []
     /// A segment is about to be removed.
     var onRemoval: (String, Inode) -> Void = { _, _ in }
+    /// Calls that change a segment until one fails; nil: chance decides.
+    var segmentFailureAfter: Int?
     /// A write to a segment has failed, or its sync.
     var onSegmentFailure: () -> Void = {}
     private var inodes = 0
@@ -70,6 +72,12 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         }
         trace.note(name, number, path)
         if isDead { throw SystemError("\(name)", path, code: EIO) }
+    }
+
+    func checkSegment(_ call: String, _ path: String) throws(SystemError) {
+        guard let left = segmentFailureAfter else { return }
+        segmentFailureAfter = left > 0 ? left - 1 : nil
+        if left == 0 { throw SystemError(call, path, code: EIO) }
     }
 
     private func die() {

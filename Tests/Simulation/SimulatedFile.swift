@@ -60,7 +60,10 @@ final class SimulatedFile: DiskFile, @unchecked Sendable {
             inode.write(Array(piece.dropLast(growth - room)), at: offset)
             throw failed(SystemError("pwrite", path, code: ENOSPC))
         }
-        do throws(SystemError) { try disk.faults.check(.writeError, "pwrite", path) } catch { throw failed(error) }
+        do throws(SystemError) {
+            if isSegment { try disk.checkSegment("pwrite", path) }
+            try disk.faults.check(.writeError, "pwrite", path)
+        } catch { throw failed(error) }
         do throws(SystemError) { try disk.faults.check(.shortWrite, "pwrite", path) } catch {
             inode.write(Array(piece.prefix(disk.random.below(piece.count))), at: offset)
             throw failed(error)

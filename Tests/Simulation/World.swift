@@ -91,6 +91,7 @@ final class World {
         telemetry = Telemetry(sink: log, minimum: .warning, now: { time.next() })
         options = World.options(&random)
         options.protections = protections
+        scenario.change(&options)
         for name in ["archive", "mixpanel", "warehouse"] { outsides.append(Outside(name: name, &random)) }
         let some = random.within(0...3)
         configured = Array(["archive", "mixpanel", "warehouse"].prefix(scenario.destinations ?? some))
