@@ -39,7 +39,7 @@ packages += xfsprogs e2fsprogs strace
 help:
 	@echo 'make run      build, start, send real events, show what arrives where'
 	@echo 'make test     build and run all tests'
-	@echo 'make torture  crash the release for half an hour: kill -9, power cuts, failing system calls, flipped bits'
+	@echo 'make torture  crash the release for an hour: kill -9, power cuts, failing system calls, flipped bits'
 	@echo 'make simulate SEEDS=$(SEEDS) FIRST=$(FIRST)'
 	@echo '              the journal in one thread, on a disk that tears, forgets and lies'
 	@echo 'make build    release binaries in $(release)'
@@ -87,7 +87,7 @@ torture: build
 	@echo '==> crashing it, at length'
 	@PENSTOCK_BINARIES=$(release) Tests/CrashTests/run --long
 	@echo '==> damaging it: every byte cut at, every bit flipped'
-	@$(release)/damage
+	@printf '%s\n' sealed unsealed current crashed | xargs -P "$$(nproc)" -I PLACE $(release)/damage 1 PLACE
 
 bench: build
 	@echo '==> measuring'

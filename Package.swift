@@ -128,7 +128,7 @@ let package = Package(
         tests(
             "JournalTests",
             ["Journal", "Events", "Platform", "Telemetry", "CISAL", "damage", "journal-benchmark"],
-            exclude: ["read_journal.py"]),
+            exclude: ["read_journal.py", "Golden"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"] + nio),
         tests("RoutingTests", ["Routing", "Configuration", "Events"]),
         tests("DeliveryTests", ["Delivery", "Events", "Platform", "Telemetry"]),

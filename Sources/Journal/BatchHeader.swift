@@ -1,4 +1,4 @@
-/// The 64 bytes before every batch. The room's opening comment has the layout.
+/// The 64 bytes before every batch. Format.md has the layout.
 package struct BatchHeader: Sendable, Equatable {
     /// What a batch holds. The raw value is what is stored: it never changes. Readers pass over
     /// values that they do not know.

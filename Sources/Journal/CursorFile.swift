@@ -17,14 +17,9 @@ package struct JournalCursor: Sendable, Equatable {
 
 /// The file `cursors`: two slots of the same size, written in turn, so that a torn write leaves the
 /// other one whole. One thread at a time.
-///
-/// A slot is half of the file. It begins with 32 bytes: magic "PNSC" (u32), version 1 (u16), 0 (u16),
-/// generation (u64), payload length (u32), number of cursors (u32), 0 (u32), CRC32C (u32) of UUID,
-/// slot number (u64; 0 or 1), the 28 bytes before the checksum, and payload. Then each cursor:
-/// position (u64), name length (u16), state length (u16), name, state. Behind the last one lies the
-/// durable end (u64): everything below was durable when the slot was written, so that what is missing
-/// there is damage and no interrupted write. Generation g lies in slot g mod 2; the whole slot of the
-/// higher generation counts.
+/// A slot is half of the file; generation g lies in slot g mod 2. It also keeps the durable end: everything below
+/// was durable when the slot was written, so that what is missing there is damage and no interrupted write.
+/// Format.md has the layout.
 struct CursorFile {
     /// What one slot holds.
     struct Slot: Equatable {

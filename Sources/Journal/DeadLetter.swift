@@ -26,9 +26,7 @@ package struct DeadLetter: Sendable, Equatable {
     }
 }
 
-// A record is 40 bytes: attempts (u32), event length (u32), position (u64), time (i64), lengths of message
-// id, reason and answer (u16 each), 10 bytes of zeros; then message id, reason, answer, event, and zeros
-// up to a multiple of eight.
+// A record: 40 bytes, the texts, the event, and zeros up to a multiple of eight. Format.md has the layout.
 extension DeadLetter {
     private static let headerSize = 40
     private static let textLimit = 4096

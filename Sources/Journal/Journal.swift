@@ -22,65 +22,8 @@
 // written past, yet one that is read at that moment may stay. What looks damaged in the page cache is read
 // again from the disk before anybody hears of it.
 //
-// # The files, format version 1
-//
-// All numbers are little-endian. CRC32C is the Castagnoli checksum ("123456789" gives E3069283).
-//
-//     lock                      empty; an flock(2) on it is held while a daemon has the journal
-//     manifest                  text: UUID, feature bits, destinations known (Manifest.swift)
-//     cursors                   two slots, written in turn (CursorFile.swift)
-//     00000000000000000000.seg  a segment, named by the position of its first event, 20 digits
-//     spare                     the next segment, all zeros. `*.new`: a file being made
-//     quarantine/               copies of damaged bytes, SEGMENT-OFFSET-LENGTH
-//     dead-letters/NAME/        batches of kind 2 (DeadLetterStore.swift, DeadLetter.swift)
-//
-// A segment is a file of fixed size: batches from its first byte on, one right behind the other,
-// zeros behind the last, and in its last 128 bytes the seal, once nothing will be added. So the end
-// of the file is no end mark: batches end where the seal says; without one, where no batch is.
-//
-// A batch is a header of 64 bytes, a payload, and zeros up to a multiple of eight:
-//
-//      0 u32 magic, "PNSB"                    32 i64 receive time, ns since 1970-01-01 UTC
-//      4 u8  version, 1                       40 u32 peer's uid
-//      5 u8  kind: 1 events,                  44 u32 peer's gid
-//            2 dead letters, 3 seal           48 i32 peer's pid
-//      6 u16 flags                            52 u16 length of the source's name
-//      8 u32 payload length, no padding       54 u16 zero
-//     12 u32 number of records                56 u32 CRC32C of the payload
-//     16 u64 position of the first record     60 u32 CRC32C of the header's bytes 0 to 59
-//     24 u64 position below which everything
-//            was durable when this was written
-//
-// Both checksums begin with 32 bytes that are not in the batch: the journal's UUID (16 bytes), the number
-// in the segment's file name (u64), and the batch's offset in the file (u64). So bytes in the wrong
-// place, and bytes of an earlier life of the disk, never pass. The header has a checksum of its own, so
-// that its length can be relied on when the payload is damaged.
-//
-// Batches of a kind that a reader does not know are passed over; they take as many positions as they
-// have records. A flag in the high byte that it does not know makes a batch unreadable, one in the low
-// byte can be ignored. None is in use. A header of another version comes only with an incompatible bit
-// in the manifest.
-//
-// The payload of kind 1 is the source's name, padded with zeros to eight, then the records, each
-// 40 bytes, the event's JSON as the client sent it, and zeros up to a multiple of eight:
-//
-//      0 u32 length of the JSON
-//      4 u8  kind: 1 track, 2 identify, 3 page, 4 screen, 5 group, 6 alias; others are passed over
-//      5 u8  flags (EventIndex.Flags)
-//      6 u16 milliseconds from the batch's receive time to the event's
-//      8 u32 + u32  offset and length in the JSON of the contents of `event`
-//     16 the same for `messageId`, 24 `userId`, 32 `anonymousId`; offset FFFFFFFF: not there
-//
-// The payload of kind 3 is 64 bytes: u64 valid length, i64 earliest and i64 latest receive time of a
-// batch, zeros. Its header's first position is the position after the segment's last event. Valid
-// length: batches end there. What lies behind is no part of the journal.
-//
-// To read everything: take the segments in order of their names. In each, from offset 0, read batches up
-// to the valid length, or without a seal up to where none is found; in any case only up to the first batch
-// whose first position is not below the next segment's name: this file failed, and it was written again
-// there. Where a header is
-// damaged, look at every eighth byte for the next one that is whole; where only the payload is, the
-// next header lies where the length says. Positions only grow; where they jump, events are missing.
+// The files, format version 1: Journal.docc/Format.md. In short: segments of fixed size hold batches, each a
+// header and a payload with a checksum each, seeded with where they belong; a seal ends a segment.
 //
 // # After a crash
 //

@@ -1,18 +1,7 @@
 import Platform
 
 /// Whose journal this is, and where each destination ever known began. A small text file, replaced
-/// as a whole:
-///
-///     penstock-journal 1
-///     uuid 0190163d-8694-4b1a-9b7c-2f3e4d5c6b7a
-///     incompatible 0
-///     compatible 0
-///     destination 0 warehouse
-///     destination 48210 mixpanel
-///     crc32c 1a2b3c4d
-///
-/// The last line is the CRC32C of all before it. A reader refuses a journal with an
-/// `incompatible` bit that it does not know, and ignores such `compatible` bits.
+/// as a whole, that ends in its own checksum. Format.md has the layout.
 struct Manifest: Equatable {
     static let name = "manifest"
     private static let limit = 4 << 20

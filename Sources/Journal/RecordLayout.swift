@@ -1,7 +1,7 @@
 import Events
 
-/// One event in a batch: 40 bytes of index, then the client's JSON, padded with zeros to eight. The
-/// room's opening comment has the layout.
+/// One event in a batch: 40 bytes of index, then the client's JSON, padded with zeros to eight. Format.md
+/// has the layout.
 enum RecordLayout {
     static let headerSize = 40
     /// The largest distance in time, in milliseconds, of a record from its batch's receive time.

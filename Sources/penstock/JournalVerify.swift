@@ -49,7 +49,7 @@ struct JournalVerify: ParsableCommand {
 
     private func gaps(_ gaps: [JournalInspection.Gap]) -> String {
         if gaps.isEmpty { return "" }
-        var table = TextTable(">FROM", ">TO", "REASON", "FILE", ">OFFSET", ">BYTES", "BEHIND", "BEFORE", "COPY")
+        var table = TextTable(">FROM", ">TO", "REASON", "FILE", ">OFFSET", ">BYTES", "AFTER", "BEFORE", "COPY")
         for gap in gaps {
             table.add(
                 "\(gap.first)", "\(gap.end)", gap.reason, gap.file, "\(gap.offset)", "\(gap.length)", gap.after ?? "-",

@@ -247,6 +247,10 @@ def when_full(policy):
         if (taken := scene.journal()["bytes"]) > 16 << 20:
             raise Failure(f"the journal takes {taken} bytes, where retain allows 16 MiB")
         scene.daemon.settle(["file"])
+        if policy == "drop_oldest":
+            eventually(
+                "the status counts what the log tells",
+                lambda: scene.daemon.glance()["destinations"]["http"]["dropped"] == dropped(scene.daemon.log) > 0)
         # A full journal is no reason not to start.
         scene.daemon.kill()
         scene.connection.close()
