@@ -82,7 +82,9 @@ struct JournalDump: ParsableCommand {
         JSONText.appendString(event.origin.source, to: &line)
         let peer = event.origin
         line += Array(",\"peer\":{\"uid\":\(peer.uid),\"gid\":\(peer.gid),\"pid\":\(peer.pid)},\"event\":".utf8)
-        return line + self.line(event.json).dropLast() + Array("}\n".utf8)
+        append(event.json, to: &line)
+        line += Array("}\n".utf8)
+        return line
     }
 
     private static func line(_ letter: DeadLetter) -> [UInt8] {
@@ -93,11 +95,23 @@ struct JournalDump: ParsableCommand {
             line += Array(",\"\(key)\":".utf8)
             JSONText.appendString(text, to: &line)
         }
-        return line + Array(",\"event\":".utf8) + self.line(letter.event).dropLast() + Array("}\n".utf8)
+        line += Array(",\"event\":".utf8)
+        append(letter.event, to: &line)
+        line += Array("}\n".utf8)
+        return line
+    }
+
+    private static func line(_ json: [UInt8]) -> [UInt8] {
+        var line: [UInt8] = []
+        append(json, to: &line)
+        line.append(0x0A)
+        return line
     }
 
     /// In JSON a line break stands between tokens only: a space there says the same.
-    private static func line(_ json: [UInt8]) -> [UInt8] {
-        json.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 } + [0x0A]
+    private static func append(_ json: [UInt8], to line: inout [UInt8]) {
+        let start = line.count
+        line += json
+        for index in start..<line.count where line[index] == 0x0A || line[index] == 0x0D { line[index] = 0x20 }
     }
 }
