@@ -1,0 +1,115 @@
+import Events
+import Journal
+import Platform
+import Testing
+import damage
+
+/// Files of a stopped journal that are gone, empty, older, swapped or another journal's: what they held is
+/// told as missing, to the position, everything else is there, and nothing begins anew over it.
+@Suite struct WholeFileTests {
+    /// Three segments, and a cursor at 5.
+    private static func image() throws -> (ledger: Ledger, disk: DiskImage) {
+        let disk = DiskImage()
+        let (ledger, journal) = try Ledger.fill(3, disk)
+        try journal.declare(destinations: [(name: "archive", start: 0)])
+        journal.advance("archive", to: JournalCursor(position: 5))
+        journal.stop()
+        return (ledger, disk)
+    }
+
+    private static func path(_ name: String) -> String { Ledger.directory + "/" + name }
+
+    enum Change: CaseIterable {
+        case firstGone, middleGone, lastGone, middleZeroed, lastZeroed, swapped, middleOlder, lastOlder
+        case cursorsGone, cursorsZeroed, spareGone, spareHoldsData
+    }
+
+    @Test(arguments: Change.allCases)
+    func whatAFileHeldIsToldAndTheRestIsThere(_ change: Change) throws {
+        let (ledger, disk) = try Self.image()
+        let names = ledger.segments
+        let paths = names.map { Ledger.path($0) }
+        let ends = Array(names.dropFirst()) + [ledger.end]
+        let ranges = zip(names, ends).map { $0..<$1 }
+        let half = Ledger.segmentSize / 2
+        func older(_ index: Int) -> Range<UInt64> {
+            disk.change(paths[index]) { bytes in for place in half..<bytes.count { bytes[place] = 0 } }
+            let kept = ledger.batches.filter { $0.segment == names[index] && $0.bytes.upperBound <= half }
+            return (kept.last?.positions.upperBound ?? names[index])..<ends[index]
+        }
+        func zero(_ path: String) { disk.change(path) { $0 = Array(repeating: 0, count: $0.count) } }
+        var lost: [Range<UInt64>] = []
+        switch change {
+        case .firstGone: (disk[paths[0]], lost) = (nil, [5..<ranges[0].upperBound])
+        case .middleGone: (disk[paths[1]], lost) = (nil, [ranges[1]])
+        case .lastGone: (disk[paths[2]], lost) = (nil, [ranges[2]])
+        case .middleZeroed: (_, lost) = (zero(paths[1]), [ranges[1]])
+        case .lastZeroed: (_, lost) = (zero(paths[2]), [ranges[2]])
+        case .swapped:
+            (disk[paths[1]], disk[paths[2]]) = (disk[paths[2]], disk[paths[1]])
+            lost = [ranges[1], ranges[2]]
+        case .middleOlder: lost = [older(1)]
+        case .lastOlder: lost = [older(2)]
+        case .cursorsGone: disk[Self.path("cursors")] = nil
+        case .cursorsZeroed: zero(Self.path("cursors"))
+        case .spareGone: disk[Self.path("spare")] = nil
+        case .spareHoldsData: disk[Self.path("spare")] = disk[paths[1]]
+        }
+        // The second start must find what the first one did.
+        for _ in 0..<2 {
+            let journal = try Ledger.open(disk)
+            try journal.declare(destinations: [(name: "archive", start: 0)])
+            journal.start()
+            defer { journal.stop() }
+            let isCursorLost = change == .cursorsGone || change == .cursorsZeroed
+            #expect(journal.cursor(of: "archive")?.position ?? 99 <= (isCursorLost ? 0 : lost.first?.upperBound ?? 5))
+            #expect(journal.statistics().next >= ledger.end, "no position is given twice")
+            let first = change == .firstGone ? ranges[1].lowerBound : 0
+            let missing = Set((first..<ledger.end).filter { position in lost.contains { $0.contains(position) } })
+            #expect(try Self.read(journal, ledger) == Set(first..<ledger.end).subtracting(missing))
+            // Told once it was read, or before.
+            var told = Set(journal.statistics().gaps.flatMap { Array($0.positions) })
+            if change == .firstGone { told = told.intersection(Set(lost[0])) }
+            #expect(told == Set(lost.flatMap { Array($0) }))
+        }
+        if change == .spareHoldsData {
+            // In quarantine/, or where it was as long as nobody has needed a spare.
+            #expect(disk.paths.contains { $0 != paths[1] && disk[$0] == disk[paths[1]] }, "it is kept")
+        }
+    }
+
+    /// - Returns: the positions read; each event's bytes are compared.
+    private static func read(_ journal: Journal, _ ledger: Ledger) throws -> Set<UInt64> {
+        let reader = journal.makeReader(from: 0)
+        var batch = EventBatch()
+        var positions: Set<UInt64> = []
+        while try reader.read(into: &batch, maximumBytes: 64 << 10) {
+            for event in batch.events {
+                #expect(Array(batch.bytes[event.range]) == ledger.events[Int(event.position)])
+                #expect(positions.insert(event.position).inserted)
+            }
+        }
+        return positions
+    }
+
+    enum Refused: CaseIterable { case manifestGone, manifestZeroed, manifestOfAnother, segmentsGone }
+
+    @Test(arguments: Refused.allCases)
+    func withoutWhatBelongsToItAJournalIsNotBegunAnew(_ change: Refused) throws {
+        let (ledger, disk) = try Self.image()
+        let manifest = Self.path("manifest")
+        switch change {
+        case .manifestGone: disk[manifest] = nil
+        case .manifestZeroed: disk.change(manifest) { $0 = Array(repeating: 0, count: $0.count) }
+        case .manifestOfAnother: disk[manifest] = try Self.image().disk[manifest]
+        case .segmentsGone: for segment in ledger.segments { disk[Ledger.path(segment)] = nil }
+        }
+        let before = disk.copy()
+        for _ in 0..<2 {
+            let error = #expect(throws: JournalError.self) { _ = try Ledger.open(disk) }
+            #expect(error?.code == .inconsistent, "\(String(describing: error))")
+        }
+        #expect(disk.paths.filter { !$0.contains("/quarantine/") } == before.paths)
+        for path in before.paths { #expect(disk[path] == before[path]) }
+    }
+}
