@@ -48,23 +48,29 @@ struct Recovery {
         }
     }
 
-    /// Refuses segments of which not one begins or ends with this journal's mark: the manifest is
-    /// another journal's then, and all of them would count as damaged.
+    /// Refuses segments of which not one holds this journal's mark: the manifest is another journal's then, and
+    /// all of them would count as damaged. Where a write was torn, its first sector is whole or was not written.
     func refuseForeign(_ names: [String]) throws(JournalError) {
         let positions = names.compactMap(Segment.position(ofName:))
-        let isOurs = try journal("read the segments") { () throws(SystemError) in
+        let isForeign = try journal("read the segments") { () throws(SystemError) in
+            var holdsData = false
             for position in positions {
-                let path = site.path(Segment.name(position))
-                let file = try site.disk.open(path, .readOnly)
-                let seed = site.seed(position)
+                let file = try site.disk.open(site.path(Segment.name(position)), .readOnly)
+                let size = try file.size()
+                let seed = ChecksumSeed(uuid: site.uuid, firstPosition: position)
+                if try Seal.read(file, fileSize: size, seed) != nil { return false }
+                var walker = SegmentWalker(file, seed: seed, limit: size, verifying: false)
+                switch try walker.next() {
+                case .batch, .hole(_, .some, _): return false
+                case .hole, .end: break
+                }
                 var bytes: [UInt8] = []
                 _ = try file.read(BatchHeader.size, at: 0, appendingTo: &bytes)
-                if BatchHeader(bytes.span.raw, at: 0, seed.at(0)) != nil { return true }
-                if try Seal.read(file, fileSize: try file.size(), seed) != nil { return true }
+                holdsData = holdsData || bytes.contains { $0 != 0 }
             }
-            return positions.isEmpty
+            return holdsData
         }
-        guard isOurs else {
+        guard !isForeign else {
             throw JournalError(
                 .inconsistent,
                 "journal: no segment in \(site.directory) belongs to journal \(site.uuid), which the manifest names: restore"

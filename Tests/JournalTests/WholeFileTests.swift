@@ -92,6 +92,18 @@ import damage
         return positions
     }
 
+    @Test func aSegmentWhoseFirstBatchIsDamagedIsStillKnownAsItsOwn() throws {
+        let disk = DiskImage()
+        let (ledger, journal) = try Ledger.fill(1, disk)
+        journal.stop()
+        let first = ledger.batches[0]
+        disk.change(Ledger.path(0)) { $0[first.bytes.lowerBound] ^= 1 }
+        disk.change(Self.path("cursors")) { $0 = Array(repeating: 0, count: $0.count) }
+        let again = try Ledger.open(disk)
+        #expect(try Self.read(again, ledger) == Set(first.positions.upperBound..<ledger.end))
+        again.stop()
+    }
+
     enum Refused: CaseIterable { case manifestGone, manifestZeroed, manifestOfAnother, segmentsGone }
 
     @Test(arguments: Refused.allCases)
