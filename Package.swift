@@ -137,10 +137,10 @@ let package = Package(
             [
                 "Destinations", "Delivery", "Events", "Platform", "Telemetry", "CZlib", "CZstd", "CSQLite", "CPenstockPlugin", "TestSupport",
             ]),
-        tests("ConfigurationTests", ["Configuration", "Events", "Routing"]),
+        tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),
         tests(
             "ExplanationTests",
-            ["Explanation", "Configuration", "Daemon", "Events", "Routing", "Destinations", "Delivery", "Journal", "Platform"]),
+            ["Explanation", "Configuration", "Daemon", "Events", "Routing", "Destinations", "Delivery", "Journal", "Platform", "TestSupport"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
         tests(
             "DaemonTests",

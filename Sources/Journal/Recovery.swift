@@ -57,7 +57,7 @@ struct Recovery {
             for position in positions {
                 let file = try site.disk.open(site.path(Segment.name(position)), .readOnly)
                 let size = try file.size()
-                let seed = ChecksumSeed(uuid: site.uuid, firstPosition: position)
+                let seed = site.seed(position)
                 if try Seal.read(file, fileSize: size, seed) != nil { return false }
                 var walker = SegmentWalker(file, seed: seed, limit: size, verifying: false)
                 switch try walker.next() {

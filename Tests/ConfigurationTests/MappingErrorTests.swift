@@ -1,4 +1,5 @@
 @testable import Configuration
+import TestSupport
 import Testing
 
 @Suite("Mappings in the configuration")

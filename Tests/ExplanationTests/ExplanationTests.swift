@@ -1,5 +1,6 @@
 import Configuration
 import Explanation
+import TestSupport
 import Testing
 
 /// What an operator reads who asks about an event.

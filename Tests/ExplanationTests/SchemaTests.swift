@@ -1,6 +1,7 @@
 import Configuration
 import Explanation
 import Foundation
+import TestSupport
 import Testing
 
 /// The JSON Schema for editors, held against real configurations by a validator of others' making.

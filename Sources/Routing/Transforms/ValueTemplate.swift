@@ -12,15 +12,9 @@ package indirect enum ValueTemplate: Sendable, Equatable {
     /// JSON text.
     case constant([UInt8])
     case field(FieldPath)
-    case text([Piece])
+    case text([TemplateText.Piece])
     case list([ValueTemplate])
     case object([Member])
-
-    package enum Piece: Sendable, Equatable {
-        /// Contents of a JSON string, escapes and all.
-        case literal([UInt8])
-        case field(FieldPath)
-    }
 
     package struct Member: Sendable, Equatable {
         /// The name as a JSON string, and the colon.
@@ -105,38 +99,8 @@ package indirect enum ValueTemplate: Sendable, Equatable {
         if text.hasPrefix("$.") {
             do { return .field(try FieldPath(parsing: String(text.dropFirst(2)))) } catch { throw error.shifted(by: 2) }
         }
-        let bytes = Array(text.utf8)
-        var pieces: [Piece] = []
-        var literalStart = 0
-        func literal(upTo end: Int) {
-            guard end > literalStart else { return }
-            var escaped: [UInt8] = []
-            JSONText.appendContents(bytes.span.extracting(literalStart..<end), to: &escaped)
-            pieces.append(.literal(escaped))
-        }
-        var position = 0
-        while position + 1 < bytes.count {
-            guard bytes[position] == UInt8(ascii: "{"), bytes[position + 1] == UInt8(ascii: "{") else {
-                position += 1
-                continue
-            }
-            literal(upTo: position)
-            let opened = position
-            position += 2
-            while position < bytes.count, bytes[position] == 0x20 { position += 1 }
-            pieces.append(.field(try FieldPath.parse(bytes, from: &position)))
-            while position < bytes.count, bytes[position] == 0x20 { position += 1 }
-            guard position + 1 < bytes.count, bytes[position] == UInt8(ascii: "}"), bytes[position + 1] == UInt8(ascii: "}")
-            else {
-                throw FilterError(
-                    opened..<min(position + 1, bytes.count), "}} was expected behind this path",
-                    hint: "between {{ and }} stands one path, as in {{ properties.plan }}")
-            }
-            position += 2
-            literalStart = position
-        }
-        guard pieces.contains(where: { if case .field = $0 { true } else { false } }) else { return json(.string(text)) }
-        literal(upTo: bytes.count)
+        let pieces = try TemplateText.parse(text)
+        guard pieces.contains(where: { if case .path = $0 { true } else { false } }) else { return json(.string(text)) }
         return .text(pieces)
     }
 
@@ -145,7 +109,7 @@ package indirect enum ValueTemplate: Sendable, Equatable {
         switch self {
         case .constant: []
         case .field(let path): [path]
-        case .text(let pieces): pieces.compactMap { if case .field(let path) = $0 { path } else { nil } }
+        case .text(let pieces): pieces.compactMap { if case .path(let path) = $0 { path } else { nil } }
         case .list(let items): items.flatMap(\.paths)
         case .object(let members): members.flatMap(\.value.paths)
         }

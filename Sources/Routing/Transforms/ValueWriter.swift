@@ -27,7 +27,7 @@ indirect enum ValueWriter: Sendable {
                 pieces.map {
                     switch $0 {
                     case .literal(let bytes): .literal(bytes)
-                    case .field(let path): .field(table.index(of: path))
+                    case .path(let path): .field(table.index(of: path))
                     }
                 })
         case .list(let items): self = .list(items.map { ValueWriter($0, &table) })

@@ -1,8 +1,8 @@
 import Events
 
 /// A text with `{{ path }}` in it, taken apart.
-enum TemplateText {
-    enum Piece: Sendable, Equatable {
+package enum TemplateText {
+    package enum Piece: Sendable, Equatable {
         /// Contents of a JSON string, escapes and all.
         case literal([UInt8])
         case path(FieldPath)

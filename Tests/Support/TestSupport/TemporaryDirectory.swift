@@ -1,18 +1,18 @@
 import Foundation
 
 /// A directory of a test's own, removed when the test is done with it.
-final class TemporaryDirectory: Sendable {
-    let path: String
+package final class TemporaryDirectory: Sendable {
+    package let path: String
 
-    init() throws {
-        path = FileManager.default.temporaryDirectory.path + "/penstock-explanation-" + UUID().uuidString
+    package init() throws {
+        path = FileManager.default.temporaryDirectory.path + "/penstock-test-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     @discardableResult
-    func write(_ name: String, _ text: String) throws -> String {
+    package func write(_ name: String, _ text: String) throws -> String {
         let file = path + "/" + name
         let directory = URL(fileURLWithPath: file).deletingLastPathComponent().path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
