@@ -66,15 +66,17 @@ let package = Package(
 
         // The rooms, in the order in which an event walks through them.
         room("Telemetry"),
+        room("Spelling"),
         room("Events", ["CSimdjson"]),
         room("Platform", ["Telemetry", "CSystemd", "CLinux"]),
         room("Journal", ["Events", "Platform", "Telemetry", "CISAL"]),
         room("Ingest", ["Events", "Platform", "Telemetry"] + nio),
-        room("Routing", ["Events", "CCrypto", "CLua", "CRE2"]),
+        room("Routing", ["Events", "Spelling", "CCrypto", "CLua", "CRE2"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
         room("Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"]),
-        room("Configuration", ["Events", "Routing", .product(name: "Yams", package: "Yams")]),
+        room("ConfigurationLanguage", ["Spelling", .product(name: "Yams", package: "Yams")]),
+        room("Configuration", ["ConfigurationLanguage", "Events", "Routing", "Spelling"]),
         room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
         room("Daemon", [
             "Telemetry", "Events", "Platform", "Journal", "Ingest", "Routing", "Delivery", "Destinations",

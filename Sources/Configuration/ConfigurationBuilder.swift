@@ -1,4 +1,5 @@
 import Routing
+import Spelling
 
 /// A draft to a configuration: what only shows when everything is known (names that have to exist,
 /// files that two would write, secrets), and the defaults that depend on something else.
