@@ -76,15 +76,16 @@ let package = Package(
         room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
         room("Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"]),
         room("ConfigurationLanguage", ["Spelling", .product(name: "Yams", package: "Yams")]),
-        room("Configuration", ["ConfigurationLanguage", "Events", "Routing", "Spelling"]),
+        room("TrackingPlan", ["ConfigurationLanguage"]),
+        room("Configuration", ["ConfigurationLanguage", "Events", "Routing", "Spelling", "TrackingPlan"]),
         room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
         room("Daemon", [
             "Telemetry", "Events", "Platform", "Journal", "Ingest", "Routing", "Delivery", "Destinations",
-            "Configuration", "Control", "Seams",
+            "Configuration", "Control", "Seams", "TrackingPlan",
         ]),
         // What a configuration does with an event, told instead of done: `penstock explain`, `penstock test`.
         room("Explanation", [
-            "Events", "Platform", "Journal", "Routing", "Delivery", "Destinations", "Configuration", "Daemon",
+            "Events", "Ingest", "Platform", "Journal", "Routing", "Delivery", "Destinations", "Configuration", "Daemon",
         ]),
 
         // The programs.
@@ -96,7 +97,8 @@ let package = Package(
         .executableTarget(
             name: "PenstockCommand",
             dependencies: [
-                "Configuration", "Daemon", "Control", "Destinations", "Events", "Explanation", "Journal", "Platform", "Routing",
+                "Configuration", "ConfigurationLanguage", "Daemon", "Control", "Destinations", "Events", "Explanation", "Journal",
+                "Platform", "Routing", "TrackingPlan",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),

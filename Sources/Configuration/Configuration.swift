@@ -20,6 +20,8 @@ import Routing
 package struct Configuration: Sendable {
     package var sources: [Source]
     package var journal: Journal
+    /// What events are held to before they are stored.
+    package var plan: Plan?
     /// For every event, before its routes are looked for.
     package var pipeline: [Rules.Step] = []
     package var routes: [Route]

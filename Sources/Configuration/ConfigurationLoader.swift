@@ -82,7 +82,7 @@ package struct ConfigurationLoader: Sendable {
         let configuration = builder.build(at: first)
         return LoadResult(
             configuration: diagnostics.hasErrors ? nil : configuration,
-            diagnostics: diagnostics.ordered(by: files.map(\.path)))
+            diagnostics: diagnostics.ordered(by: files.map(\.path) + (draft.plan.map { [$0.draft.file] } ?? [])))
     }
 
     private func fragments(of file: String, _ diagnostics: Diagnostics) -> [String] {
