@@ -36,7 +36,7 @@ private struct PlanCompiler {
         switch value {
         case .any: rule = .any
         case .string(.any): rule = .string
-        case .string(.choice(let choices)): rule = .choice(choices)
+        case .string(.choice(let choices)): rule = .choice(choices.map(\.name))
         case .string(.pattern(let pattern)):
             node = pattern.node
             rule = .pattern(pattern.text)

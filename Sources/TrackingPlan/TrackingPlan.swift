@@ -59,6 +59,7 @@ package struct TrackingPlan: Sendable {
         package var message: String?
     }
 
+    /// A text and where it stands.
     package struct Named: Sendable {
         package var name: String
         package var place: Place
@@ -78,7 +79,7 @@ package struct TrackingPlan: Sendable {
     package enum StringRule: Sendable {
         case any
         /// One of these, in the plan's order.
-        case choice([String])
+        case choice([Named])
         /// A regular expression that is found in the text, RE2's; not checked here.
         case pattern(Pattern)
     }

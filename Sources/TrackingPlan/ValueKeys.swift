@@ -38,7 +38,10 @@ struct ValueDraft: Sendable {
     }
 
     private var stringRule: TrackingPlan.StringRule {
-        if let choices { return .choice(choices.compactMap { $0.scalar?.text }) }
+        if let choices {
+            return .choice(
+                choices.compactMap { choice in choice.scalar.map { .init(name: $0.text, place: choice.place) } })
+        }
         return pattern.map { .pattern($0) } ?? .any
     }
 
