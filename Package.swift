@@ -35,6 +35,8 @@ let package = Package(
     products: [
         // For applications: the SDK and its test kit.
         .library(name: "Penstock", targets: ["Penstock"]),
+        // Typed events from an application's plan.yaml, in each of its builds.
+        .plugin(name: "GenerateTrackingPlan", targets: ["GenerateTrackingPlan"]),
         .library(name: "PenstockTesting", targets: ["PenstockTesting"]),
         .executable(name: "penstockd", targets: ["penstockd"]),
         .executable(name: "penstock", targets: ["PenstockCommand"]),
@@ -81,6 +83,7 @@ let package = Package(
         room("Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"]),
         room("ConfigurationLanguage", ["Spelling", .product(name: "Yams", package: "Yams")]),
         room("TrackingPlan", ["ConfigurationLanguage"]),
+        room("PlanGeneration", ["ConfigurationLanguage", "TrackingPlan"]),
         room("Configuration", ["ConfigurationLanguage", "Events", "Routing", "Spelling", "TrackingPlan"]),
         room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
         room("Daemon", [
@@ -106,10 +109,16 @@ let package = Package(
             name: "PenstockCommand",
             dependencies: [
                 "Configuration", "ConfigurationLanguage", "Daemon", "Control", "Destinations", "Events", "Explanation", "Journal",
-                "Platform", "Routing", "TrackingPlan",
+                "PlanGeneration", "Platform", "Routing", "TrackingPlan",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
+
+        // Run by an application's build, with nothing of the daemon in it.
+        .executableTarget(
+            name: "penstock-plan-generator", dependencies: ["ConfigurationLanguage", "PlanGeneration"], swiftSettings: rules),
+
+        .plugin(name: "GenerateTrackingPlan", capability: .buildTool(), dependencies: ["penstock-plan-generator"]),
 
         // Sink plugins that ship with Penstock.
         .target(
@@ -142,7 +151,7 @@ let package = Package(
             ["Journal", "Events", "Platform", "Telemetry", "CISAL", "damage", "journal-benchmark"],
             exclude: ["read_journal.py", "Golden"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"] + nio),
-        tests("RoutingTests", ["Routing", "Configuration", "Events"]),
+        tests("RoutingTests", ["Routing", "Configuration", "ConfigurationLanguage", "Events", "TrackingPlan"]),
         tests("DeliveryTests", ["Delivery", "Events", "Platform", "Telemetry"]),
         tests(
             "DestinationsTests",
@@ -161,7 +170,13 @@ let package = Package(
             name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),
         tests("PenstockTests", ["Penstock", "PenstockTesting", "Events", "Routing"]),
-        tests("EndToEndTests", ["Control", "Platform", "TestSupport", "penstockd", "PenstockCommand"]),
+        tests("TrackingPlanTests", ["Configuration", "Platform", "TestSupport", "TrackingPlan"]),
+        tests("PlanGenerationTests", ["ConfigurationLanguage", "Penstock", "PlanGeneration", "Platform", "TestSupport"]),
+        // It is an application with a tracking plan, too.
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: ["Control", "Penstock", "Platform", "TestSupport", "penstockd", "PenstockCommand"],
+            swiftSettings: rules, plugins: ["GenerateTrackingPlan"]),
     ],
     cxxLanguageStandard: .cxx17
 )

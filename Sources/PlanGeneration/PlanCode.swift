@@ -25,6 +25,7 @@ struct PlanCode {
     struct EventCode {
         /// On the wire.
         var name: String
+        var place: Place
         var code: StructCode
         var method: String
     }

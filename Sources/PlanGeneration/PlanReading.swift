@@ -17,7 +17,7 @@ extension PlanCode {
                 var code = StructCode(type, event.properties, diagnostics)
                 code.documentation = event.about.paragraphs
                 code.deprecation = event.about.deprecated
-                return EventCode(name: event.name, code: code, method: SwiftName.member(event.name, orElse: "event"))
+                return EventCode(name: event.name, place: event.place, code: code, method: SwiftName.member(event.name, orElse: "event"))
             }
         }
         self.events = events(plan.events, "")
@@ -47,6 +47,8 @@ extension PlanCode {
             let place = area?.place ?? file.place(line: 1, column: 1)
             let type = area.map { SwiftName.type($0.name, orElse: "Area") + "Registry" } ?? "EventRegistry"
             names.claim(type, for: area?.name ?? "events without an area", at: place, diagnostics)
+            var methods = NameScope(of: type)
+            for code in codes { methods.claim(code.method, for: code.name, at: code.place, diagnostics) }
             return RegistryCode(name: type, area: area?.name, events: codes)
         }
     }

@@ -18,6 +18,9 @@ enum SwiftName {
     /// As it is written where it is declared and used: keywords between backticks.
     static func quoted(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
 
+    /// As it is written for a parameter and its argument, where most keywords are no keywords.
+    static func label(_ name: String) -> String { ["inout", "let", "var"].contains(name) ? "`\(name)`" : name }
+
     private static func finished(_ joined: String, _ name: String, taken: Set<String>, suffix: String) -> String {
         guard let first = joined.unicodeScalars.first else {
             // Of a name without letters and digits its characters' numbers are left.

@@ -16,6 +16,17 @@ struct SwiftText {
         line("}")
     }
 
+    /// `head`, a list, `tail`: on one line, or with a line for each item where that would be a long one.
+    mutating func call(_ head: String, _ list: [String], _ tail: String) {
+        let whole = head + list.joined(separator: ", ") + tail
+        guard whole.count + 4 * depth > 120, list.count > 1 else { return line(whole) }
+        line(head)
+        indented { text in
+            for (number, item) in list.enumerated() { text.line(item + (number + 1 < list.count ? "," : "")) }
+        }
+        line(tail)
+    }
+
     mutating func indented(_ body: (inout SwiftText) -> Void) {
         depth += 1
         body(&self)

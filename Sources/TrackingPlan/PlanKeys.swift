@@ -29,8 +29,8 @@ extension Section where Target == PlanDraft {
             "additional", \.additional, .flag,
             "whether events may have properties that the plan does not name, where nothing else is said"),
         Field("events", \.events, .events("event"), "track events by their names; no others are planned"),
-        Field("pages", \.pages, .events("page"), "pages by their names; no others are planned"),
-        Field("screens", \.screens, .events("screen"), "screens by their names; no others are planned"),
+        Field("pages", \.pages, .events("page"), "pages by their names, \"\" for those without one; no others are planned"),
+        Field("screens", \.screens, .events("screen"), "screens by their names, as pages"),
         Field("identify", \.identify, .traits, "what is said of a user"),
         Field("group", \.group, .traits, "what is said of a group"),
     ])
@@ -109,7 +109,7 @@ extension Kind where Value == [Located<EventDraft>] {
                 return nil
             }
             return entries.compactMap { entry in
-                guard isName(entry, of: "an event", diagnostics) else { return nil }
+                guard isName(entry, of: "an event", mayBeEmpty: what != "event", diagnostics) else { return nil }
                 var draft = EventDraft()
                 let found = section.read(
                     entry.value, named: "\(what) \(quoted(entry.key))", into: &draft, diagnostics)
@@ -131,9 +131,10 @@ extension Kind where Value == TraitsDraft {
 }
 
 /// An event's or a property's own name: whatever an application may send, on one line.
-func isName(_ entry: YAMLEntry, of what: String, _ diagnostics: Diagnostics) -> Bool {
+/// - Parameter mayBeEmpty: pages and screens may do without a name.
+func isName(_ entry: YAMLEntry, of what: String, mayBeEmpty: Bool = false, _ diagnostics: Diagnostics) -> Bool {
     let isPrintable = entry.key.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
-    guard !entry.key.isEmpty, entry.key.utf8.count <= 200, isPrintable else {
+    guard mayBeEmpty || !entry.key.isEmpty, entry.key.utf8.count <= 200, isPrintable else {
         diagnostics.error(
             at: entry.place, "\(quoted(entry.key)) cannot be the name of \(what)",
             hint: "a name has 1 to 200 bytes and no control characters")

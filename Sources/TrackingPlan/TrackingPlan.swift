@@ -10,7 +10,7 @@
 
 import ConfigurationLanguage
 
-/// A plan that was found to mean something.
+/// A plan; that it means something, the diagnostics of reading it say.
 package struct TrackingPlan: Sendable {
     /// What becomes of an event that is not as planned.
     package enum OnViolation: String, Sendable, CaseIterable {
@@ -113,12 +113,8 @@ package struct TrackingPlan: Sendable {
 
 extension TrackingPlan {
     /// Reads a plan; what is wrong goes into `diagnostics`.
-    /// - Parameter name: where a configuration names the file: an error about the file points there.
-    /// - Returns: nil if there is an error.
-    package static func read(_ path: String, namedAt name: Place? = nil, _ diagnostics: Diagnostics) -> TrackingPlan? {
-        ConfigurationFile.read(path, namedAt: name, diagnostics).flatMap { read($0, diagnostics) }
-    }
-
+    /// - Returns: nil if there is none at all; where there are errors, what could be read, so that whoever
+    ///   looks further finds further errors.
     package static func read(_ file: ConfigurationFile, _ diagnostics: Diagnostics) -> TrackingPlan? {
         switch YAMLComposer.compose(file, diagnostics) {
         case .broken: return nil
@@ -134,7 +130,7 @@ extension TrackingPlan {
                 diagnostics.error(
                     at: root.place, "the plan names no events", hint: "add one of \(kinds.joined(separator: ", "))")
             }
-            return diagnostics.hasErrors ? nil : draft.plan()
+            return draft.plan()
         }
     }
 }

@@ -1,11 +1,12 @@
 import ArgumentParser
+import ConfigurationLanguage
 import Configuration
 import TrackingPlan
 
 struct PlanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan", abstract: "Check a tracking plan, and make code from it.",
-        subcommands: [PlanCheck.self])
+        subcommands: [PlanCheck.self, PlanGenerate.self])
 }
 
 struct PlanCheck: ParsableCommand {

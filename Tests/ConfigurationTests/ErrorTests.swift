@@ -142,7 +142,7 @@ import Testing
         ("routes: { to: [a] }", "\"routes\" has to be a list, not a map"),
         ("routes: [ {} ]", "route 1 needs \"to\""),
         ("routes: [ { name: x, to: [] } ]", "a route has to name a destination"),
-        ("plan: x", "\"plan\" is not supported by this version"),
+        ("plan: x", "\"/etc/penstock/x\" cannot be read: no such file or directory"),
         ("control: { metrics: 127.0.0.1:9 }", "\"metrics\" is not supported by this version"),
         ("journal: { retain: { size: 1 } }", "\"size\" has to be from 16MiB to 1PiB"),
         ("[a]: b", "a key has to be plain text"),
