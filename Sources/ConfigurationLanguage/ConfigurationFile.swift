@@ -1,37 +1,39 @@
 import Foundation
 
 /// The text of one configuration file, in lines as libyaml counts them.
-final class ConfigurationFile: Sendable {
+package final class ConfigurationFile: Sendable {
     /// Far beyond any configuration that people write; what is larger was named by mistake.
-    static let maximumSize = 1 << 20
+    package static let maximumSize = 1 << 20
 
     /// As shown in errors.
-    let path: String
-    let text: String
+    package let path: String
+    package let text: String
     /// Without their ends.
-    let lines: [String]
+    package let lines: [String]
 
-    init(path: String, text: String) {
+    package init(path: String, text: String) {
         self.path = path
         self.text = text
         lines = Self.split(text)
     }
 
     /// The directory that relative paths in this file start from.
-    var directory: String { Self.directory(of: path) }
+    package var directory: String { Self.directory(of: path) }
 
-    static func directory(of path: String) -> String {
+    package static func directory(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    func place(line: Int, column: Int, length: Int = 1) -> Place {
+    package func place(line: Int, column: Int, length: Int = 1) -> Place {
         let text = lines.indices.contains(line - 1) ? lines[line - 1] : ""
         return Place(file: path, line: line, column: column, length: length, text: text)
     }
 
     /// Reads a file; says what is wrong with it as a file: missing, too large, not text.
-    static func read(_ path: String, _ diagnostics: Diagnostics) -> ConfigurationFile? {
+    /// - Parameter name: where another file names this one: that is what an error points at.
+    package static func read(_ path: String, namedAt name: Place? = nil, _ diagnostics: Diagnostics) -> ConfigurationFile? {
+        let (place, subject) = name.map { ($0, "\(quoted(path)) ") } ?? (Place(file: path), "")
         let bytes: Data
         do {
             let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
@@ -39,19 +41,19 @@ final class ConfigurationFile: Sendable {
             bytes = try handle.read(upToCount: maximumSize + 1) ?? Data()
         } catch {
             diagnostics.error(
-                at: Place(file: path), "cannot be read: \(Self.reason(error))",
+                at: place, "\(subject)cannot be read: \(Self.reason(error))",
                 hint: "check that the file is there and that this user may read it")
             return nil
         }
         guard bytes.count <= maximumSize else {
-            diagnostics.error(at: Place(file: path), "is larger than the 1 MiB that a configuration file may have")
+            diagnostics.error(at: place, "\(subject)is larger than the 1 MiB that a configuration file may have")
             return nil
         }
         return decode([UInt8](bytes), path: path, diagnostics)
     }
 
     /// From bytes: UTF-8 without control characters.
-    static func decode(_ bytes: [UInt8], path: String, _ diagnostics: Diagnostics) -> ConfigurationFile? {
+    package static func decode(_ bytes: [UInt8], path: String, _ diagnostics: Diagnostics) -> ConfigurationFile? {
         guard var text = String(validating: bytes, as: UTF8.self) else {
             // Shown with what could be read of it, to find the place.
             let lossy = ConfigurationFile(path: path, text: String(decoding: bytes, as: UTF8.self))
@@ -108,7 +110,7 @@ final class ConfigurationFile: Sendable {
     }
 
     /// The reason in a few words, without Foundation's sentence around it.
-    static func reason(_ error: any Error) -> String {
+    package static func reason(_ error: any Error) -> String {
         var cause = error as NSError
         while let next = cause.userInfo[NSUnderlyingErrorKey] as? NSError { cause = next }
         guard cause.domain == NSPOSIXErrorDomain else {

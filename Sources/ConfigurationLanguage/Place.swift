@@ -1,3 +1,15 @@
+// ConfigurationLanguage: the language that Penstock's files are written in (the configuration, its
+// tests, a tracking plan), whatever they say: YAML with a place for every value, keys that are
+// declared once, and everything that is wrong told at once, with file, line, column and a hint.
+//
+// - A key is declared once (`Field`): its name, type, bounds, default and meaning. Parsing, "did you
+//   mean", and whatever describes a file come from that one declaration.
+// - Input is bounded: size of a file, depth, what aliases expand to, the number of diagnostics. No
+//   input traps.
+//
+// It needs Yams and nothing else of Penstock's, since the generator of code from a tracking plan is built
+// with every application that uses it. It reads files; it writes none, and knows no event.
+
 /// A stretch of one line of one file: what a diagnostic points at. It carries the line itself, so
 /// that an error can be shown long after the file was read (and perhaps changed).
 package struct Place: Sendable, Equatable {
@@ -24,7 +36,7 @@ package struct Place: Sendable, Equatable {
 
     /// The line and a line that marks the place below it. A very long line is cut down to the
     /// neighbourhood of the place.
-    var excerpt: String? {
+    package var excerpt: String? {
         guard !text.isEmpty else { return nil }
         let scalars = text.unicodeScalars.map(Self.harmless)
         let start = min(column - 1, scalars.count)
@@ -47,7 +59,7 @@ package struct Place: Sendable, Equatable {
     private static let widest = 160
 
     /// A control character in a file must not reach the terminal of whoever reads the error.
-    static func harmless(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
+    package static func harmless(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
         return isControl && scalar != "\t" ? "\u{FFFD}" : scalar
     }

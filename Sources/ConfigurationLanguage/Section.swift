@@ -1,16 +1,16 @@
-import Routing
+import Spelling
 
 /// One key: its name, type, default and meaning, said once. `Target` is what its value goes into.
-struct Field<Target: Sendable>: Sendable {
-    let name: String
-    let summary: String
-    let isRequired: Bool
-    let isSupported: Bool
+package struct Field<Target: Sendable>: Sendable {
+    package let name: String
+    package let summary: String
+    package let isRequired: Bool
+    package let isSupported: Bool
     /// The default is the target's own value before anything was read.
-    let describe: @Sendable (Target?) -> FieldDescription
-    let read: @Sendable (YAMLEntry, inout Target, Diagnostics) -> [String: YAMLEntry]
+    package let describe: @Sendable (Target?) -> FieldDescription
+    package let read: @Sendable (YAMLEntry, inout Target, Diagnostics) -> [String: YAMLEntry]
 
-    init<Value>(
+    package init<Value>(
         _ name: String, _ path: any WritableKeyPath<Target, Value> & Sendable, _ kind: Kind<Value>,
         required: Bool = false,
         _ summary: String
@@ -31,7 +31,7 @@ struct Field<Target: Sendable>: Sendable {
         }
     }
 
-    init<Value>(
+    package init<Value>(
         _ name: String, _ path: any WritableKeyPath<Target, Value?> & Sendable, _ kind: Kind<Value>,
         default defaultText: String? = nil,
         _ summary: String
@@ -53,7 +53,7 @@ struct Field<Target: Sendable>: Sendable {
     }
 
     /// Keys of a map below this one that belong to the same target: `retain: { time, size }`.
-    init(_ name: String, keys section: Section<Target>, _ summary: String) {
+    package init(_ name: String, keys section: Section<Target>, _ summary: String) {
         self.name = name
         self.summary = summary
         isRequired = false
@@ -89,16 +89,16 @@ struct Field<Target: Sendable>: Sendable {
     }
 
     /// A key of the contract that a later version brings: refused, but never as unknown.
-    static func unsupported(_ name: String, _ summary: String) -> Field { Field(unsupported: name, summary) }
+    package static func unsupported(_ name: String, _ summary: String) -> Field { Field(unsupported: name, summary) }
 }
 
 /// The keys of one map.
-struct Section<Target: Sendable>: Sendable {
-    let fields: [Field<Target>]
+package struct Section<Target: Sendable>: Sendable {
+    package let fields: [Field<Target>]
 
-    init(_ fields: [Field<Target>]) { self.fields = fields }
+    package init(_ fields: [Field<Target>]) { self.fields = fields }
 
-    func describe(_ target: Target?) -> [FieldDescription] { fields.map { $0.describe(target) } }
+    package func describe(_ target: Target?) -> [FieldDescription] { fields.map { $0.describe(target) } }
 
     private var supported: String { fields.filter(\.isSupported).map(\.name).joined(separator: ", ") }
 
@@ -108,7 +108,7 @@ struct Section<Target: Sendable>: Sendable {
     ///   - elsewhere: of a key that is not one of these: why it is known all the same.
     /// - Returns: where each key stands, nested ones as `retain.size`.
     @discardableResult
-    func read(
+    package func read(
         _ node: YAMLNode, named owner: String, into target: inout Target, _ diagnostics: Diagnostics,
         elsewhere: (String) -> String? = { _ in nil }
     ) -> [String: YAMLEntry] {
@@ -142,21 +142,28 @@ struct Section<Target: Sendable>: Sendable {
 
 /// Something of the user's that was read into a draft, with the places for errors that show only
 /// when everything is known.
-struct Located<Draft: Sendable>: Sendable {
-    var name: String
+package struct Located<Draft: Sendable>: Sendable {
+    package var name: String
     /// Of the name.
-    var place: Place
-    var draft: Draft
-    var found: [String: YAMLEntry]
+    package var place: Place
+    package var draft: Draft
+    package var found: [String: YAMLEntry]
+
+    package init(name: String, place: Place, draft: Draft, found: [String: YAMLEntry]) {
+        self.name = name
+        self.place = place
+        self.draft = draft
+        self.found = found
+    }
 
     /// Where a key's value stands, or the whole where it is not given.
-    func place(of key: String) -> Place { found[key]?.value.place ?? place }
+    package func place(of key: String) -> Place { found[key]?.value.place ?? place }
 }
 
 extension Kind {
     /// A map from names of the user's to sections.
     /// - Parameter section: the keys for a node, and which others to explain.
-    static func named<Draft: Sendable>(
+    package static func named<Draft: Sendable>(
         _ what: String, _ prototype: Draft, keys: Section<Draft>,
         section: @escaping @Sendable (YAMLNode) -> (Section<Draft>, @Sendable (String) -> String?)
     ) -> Kind where Value == [Located<Draft>] {
@@ -188,7 +195,7 @@ extension Kind {
 
 /// Of a source or a destination: it becomes part of file names, metrics, and systemd's descriptor
 /// names.
-func isIdentifier(_ name: String) -> Bool {
+package func isIdentifier(_ name: String) -> Bool {
     guard let first = name.utf8.first, isLetter(first), name.utf8.count <= 64 else { return false }
     return name.utf8.allSatisfy { byte in
         isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "_")

@@ -55,19 +55,21 @@ package struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
 
 /// Where everything that reads a configuration puts what it finds, so that one error never hides
 /// another. One thread.
-final class Diagnostics {
+package final class Diagnostics {
     /// More than anybody reads; a file of garbage must not become a gigabyte of complaints.
-    static let limit = 500
+    package static let limit = 500
 
-    private(set) var list: [Diagnostic] = []
-    private(set) var hasErrors = false
+    package private(set) var list: [Diagnostic] = []
+    package private(set) var hasErrors = false
 
-    func error(at place: Place, _ message: String, hint: String? = nil, note: Diagnostic.Note? = nil) {
+    package init() {}
+
+    package func error(at place: Place, _ message: String, hint: String? = nil, note: Diagnostic.Note? = nil) {
         hasErrors = true
         add(Diagnostic(.error, at: place, message, hint: hint, note: note))
     }
 
-    func warning(at place: Place, _ message: String, hint: String? = nil, note: Diagnostic.Note? = nil) {
+    package func warning(at place: Place, _ message: String, hint: String? = nil, note: Diagnostic.Note? = nil) {
         add(Diagnostic(.warning, at: place, message, hint: hint, note: note))
     }
 
@@ -79,10 +81,21 @@ final class Diagnostics {
         list.append(Diagnostic(.error, at: diagnostic.place, "too many errors; those after this one are not shown"))
         hasErrors = true
     }
+
+    /// By file in the order of `paths`, then by line: readers of errors work from the top of a file to
+    /// its end.
+    package func ordered(by paths: [String]) -> [Diagnostic] {
+        func key(_ diagnostic: Diagnostic) -> (Int, Int, Int) {
+            (paths.firstIndex(of: diagnostic.place.file) ?? -1, diagnostic.place.line, diagnostic.place.column)
+        }
+        return list.enumerated()
+            .sorted { a, b in key(a.element) == key(b.element) ? a.offset < b.offset : key(a.element) < key(b.element) }
+            .map(\.element)
+    }
 }
 
 /// Text of a user's in a message: quoted, on one line, of bounded length.
-func quoted(_ text: String) -> String {
+package func quoted(_ text: String) -> String {
     var shown = "\""
     for (number, scalar) in text.unicodeScalars.enumerated() {
         guard number < 80 else {

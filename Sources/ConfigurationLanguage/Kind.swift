@@ -1,15 +1,15 @@
 import Foundation
-import Routing
+import Spelling
 
 /// A type of value: how it is read from YAML, shown, and described. Reading reports what is wrong
 /// at the value and gives nil.
-struct Kind<Value: Sendable>: Sendable {
-    var type: FieldShape
-    var show: @Sendable (Value) -> String?
+package struct Kind<Value: Sendable>: Sendable {
+    package var type: FieldShape
+    package var show: @Sendable (Value) -> String?
     /// With the key's name, for messages.
-    var read: @Sendable (YAMLNode, String, Diagnostics) -> Value?
+    package var read: @Sendable (YAMLNode, String, Diagnostics) -> Value?
 
-    init(
+    package init(
         _ type: FieldShape, show: @escaping @Sendable (Value) -> String? = { _ in nil },
         read: @escaping @Sendable (YAMLNode, String, Diagnostics) -> Value?
     ) {
@@ -20,7 +20,7 @@ struct Kind<Value: Sendable>: Sendable {
 
     /// A kind of single value made of text.
     /// - Parameter convert: nil is "not `what`", reported with `hint`.
-    static func text(
+    package static func text(
         _ what: String, _ type: FieldShape, hint: String? = nil,
         show: @escaping @Sendable (Value) -> String? = { _ in nil },
         convert: @escaping @Sendable (String) -> Value?
@@ -35,12 +35,12 @@ struct Kind<Value: Sendable>: Sendable {
 }
 
 /// The text of a single value without control characters; anything else is reported.
-func plainText(
+package func plainText(
     _ node: YAMLNode, _ key: String, _ what: String, hint: String? = nil, _ diagnostics: Diagnostics
 ) -> String? {
     if node.scalar?.isMistagged == true { return nil }
     guard let scalar = node.scalar, !scalar.isSecret else {
-        let reason = node.scalar?.isSecret == true ? SecretParsing.whereAllowed : hint
+        let reason = node.scalar?.isSecret == true ? YAMLScalar.whereSecretsAre : hint
         diagnostics.error(at: node.place, "\(quoted(key)) has to be \(what), not \(node.found)", hint: reason)
         return nil
     }
@@ -60,12 +60,12 @@ func plainText(
 }
 
 extension Kind where Value == Int {
-    static func integer(_ bounds: ClosedRange<Int>) -> Kind {
+    package static func integer(_ bounds: ClosedRange<Int>) -> Kind {
         bounded("a whole number", .integer(bounds), bounds, hint: nil, show: { "\($0)" }, convert: Quantity.integer)
     }
 
     /// In bytes.
-    static func size(_ bounds: ClosedRange<Int>) -> Kind {
+    package static func size(_ bounds: ClosedRange<Int>) -> Kind {
         bounded(
             "a size", .size(bounds), bounds, hint: Quantity.sizeHint, show: { Quantity.text($0) },
             convert: Quantity.size)
@@ -73,7 +73,7 @@ extension Kind where Value == Int {
 }
 
 extension Kind where Value == Duration {
-    static func duration(_ bounds: ClosedRange<Duration>) -> Kind {
+    package static func duration(_ bounds: ClosedRange<Duration>) -> Kind {
         bounded(
             "a duration", .duration(bounds), bounds, hint: Quantity.durationHint, show: { Quantity.text($0) },
             convert: Quantity.duration)
@@ -101,12 +101,12 @@ extension Kind where Value: Comparable {
 
 extension Kind where Value == Double {
     /// A fraction, or a share in percent: `0.1`, `10%`.
-    static func number(_ bounds: ClosedRange<Double>) -> Kind {
+    package static func number(_ bounds: ClosedRange<Double>) -> Kind {
         bounded(
             "a number", .number(bounds), bounds, hint: "a number is written 0.5, or 50%", show: { "\($0)" },
             convert: { text in
                 let isShare = text.hasSuffix("%")
-                guard let number = JSONRendering.number(isShare ? String(text.dropLast()) : text).flatMap(Double.init)
+                guard let number = YAMLNumber.json(isShare ? String(text.dropLast()) : text).flatMap(Double.init)
                 else { return nil }
                 return isShare ? number / 100 : number
             })
@@ -114,7 +114,7 @@ extension Kind where Value == Double {
 }
 
 extension Kind where Value == Bool {
-    static var flag: Kind {
+    package static var flag: Kind {
         Kind(.flag, show: { "\($0)" }) { node, key, diagnostics in
             if let value = node.scalar?.boolean { return value }
             diagnostics.error(at: node.place, "\(quoted(key)) has to be true or false")
@@ -125,7 +125,7 @@ extension Kind where Value == Bool {
 
 extension Kind where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
     /// One of the type's cases.
-    static var choice: Kind {
+    package static var choice: Kind {
         let word = Kind<String>.word(of: Value.allCases.map(\.rawValue))
         return Kind(word.type, show: \.rawValue) { node, key, diagnostics in
             word.read(node, key, diagnostics).flatMap(Value.init(rawValue:))
@@ -135,7 +135,7 @@ extension Kind where Value: RawRepresentable & CaseIterable, Value.RawValue == S
 
 extension Kind where Value == String {
     /// One of these.
-    static func word(of names: [String]) -> Kind {
+    package static func word(of names: [String]) -> Kind {
         let list = names.joined(separator: ", ")
         return Kind(.choice(names), show: { $0 }) { node, key, diagnostics in
             guard let text = plainText(node, key, "one of \(list)", diagnostics) else { return nil }
@@ -149,7 +149,7 @@ extension Kind where Value == String {
 
 extension Kind where Value == UInt32 {
     /// Permission bits.
-    static var mode: Kind {
+    package static var mode: Kind {
         .text(
             "a file mode", .mode, hint: "a mode is octal: \"0660\"",
             show: { "0" + String($0, radix: 8) }, convert: Quantity.mode)
@@ -158,21 +158,21 @@ extension Kind where Value == UInt32 {
 
 extension Kind where Value == String {
     /// Made absolute: a relative one is relative to the file it stands in.
-    static var path: Kind {
+    package static var path: Kind {
         Kind(.text("a path"), show: { $0 }) { node, key, diagnostics in
             guard let text = plainText(node, key, "a path", diagnostics) else { return nil }
             return absolutePath(text, in: node.file.directory)
         }
     }
 
-    static func word(_ what: String) -> Kind {
+    package static func word(_ what: String) -> Kind {
         .text(what, .text(what), show: { $0 }, convert: { $0 })
     }
 }
 
 /// Joins, and takes out `.` and empty components; `..` stays, since it means something else behind
 /// a symbolic link.
-func absolutePath(_ path: String, in directory: String) -> String {
+package func absolutePath(_ path: String, in directory: String) -> String {
     var whole = path.hasPrefix("/") ? path : directory + "/" + path
     if !whole.hasPrefix("/") { whole = FileManager.default.currentDirectoryPath + "/" + whole }
     return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
@@ -180,7 +180,7 @@ func absolutePath(_ path: String, in directory: String) -> String {
 
 extension Kind {
     /// A list of values, each of one kind.
-    static func list<Item: Sendable>(_ item: Kind<Item>, _ what: String) -> Kind where Value == [Item] {
+    package static func list<Item: Sendable>(_ item: Kind<Item>, _ what: String) -> Kind where Value == [Item] {
         Kind(.list(of: item.type)) { node, key, diagnostics in
             guard let items = node.items else {
                 diagnostics.error(

@@ -3,7 +3,7 @@
 ///
 /// It walks the value and the file's text side by side. Where the two do not match as expected
 /// (a case not foreseen), there is no answer, and the scalar as a whole is shown instead.
-struct ScalarPlaces {
+package struct ScalarPlaces {
     private let scalar: YAMLScalar
     private let value: [Unicode.Scalar]
     private let lines: [String]
@@ -14,7 +14,7 @@ struct ScalarPlaces {
     private var found: [YAMLPosition] = []
 
     /// - Parameter offset: into the value, in Unicode scalars, from 0; past the end means the end.
-    static func place(of offset: Int, length: Int, in node: YAMLNode) -> Place {
+    package static func place(of offset: Int, length: Int, in node: YAMLNode) -> Place {
         guard let scalar = node.scalar else { return node.place }
         var walk = ScalarPlaces(scalar, node.file)
         guard walk.run(), let last = walk.found.indices.last else { return node.place }

@@ -1,20 +1,26 @@
 /// A piece of a YAML document and where it stands: Yams' node without its surprises (aliases are
 /// expanded, merge keys applied, every key has its place).
-struct YAMLNode: Sendable {
-    enum Content: Sendable {
+package struct YAMLNode: Sendable {
+    package enum Content: Sendable {
         case scalar(YAMLScalar)
         case map([YAMLEntry])
         case list([YAMLNode])
     }
 
-    var content: Content
+    package var content: Content
     /// Of the first line; for an empty value, of its key.
-    var place: Place
+    package var place: Place
     /// The file it stands in: paths are relative to it.
-    var file: ConfigurationFile
+    package var file: ConfigurationFile
+
+    package init(content: Content, place: Place, file: ConfigurationFile) {
+        self.content = content
+        self.place = place
+        self.file = file
+    }
 
     /// What it is, for "expected …, found …".
-    var found: String {
+    package var found: String {
         switch content {
         case .scalar(let scalar): scalar.isNull ? "nothing" : scalar.isSecret ? "a secret" : "a single value"
         case .map: "a map"
@@ -22,16 +28,16 @@ struct YAMLNode: Sendable {
         }
     }
 
-    var isNull: Bool {
+    package var isNull: Bool {
         if case .scalar(let scalar) = content { scalar.isNull } else { false }
     }
 
-    var scalar: YAMLScalar? {
+    package var scalar: YAMLScalar? {
         if case .scalar(let scalar) = content { scalar } else { nil }
     }
 
     /// A map's entries; a key without anything behind it counts as an empty map.
-    var entries: [YAMLEntry]? {
+    package var entries: [YAMLEntry]? {
         switch content {
         case .map(let entries): entries
         case .scalar(let scalar) where scalar.isNull: []
@@ -40,7 +46,7 @@ struct YAMLNode: Sendable {
     }
 
     /// A list's items; a key without anything behind it counts as an empty list.
-    var items: [YAMLNode]? {
+    package var items: [YAMLNode]? {
         switch content {
         case .list(let items): items
         case .scalar(let scalar) where scalar.isNull: []
@@ -49,32 +55,41 @@ struct YAMLNode: Sendable {
     }
 }
 
-struct YAMLEntry: Sendable {
-    var key: String
-    var place: Place
-    var value: YAMLNode
+package struct YAMLEntry: Sendable {
+    package var key: String
+    package var place: Place
+    package var value: YAMLNode
+
+    package init(key: String, place: Place, value: YAMLNode) {
+        self.key = key
+        self.place = place
+        self.value = value
+    }
 }
 
-struct YAMLScalar: Sendable {
-    enum Style: Sendable { case plain, singleQuoted, doubleQuoted, literal, folded }
+package struct YAMLScalar: Sendable {
+    /// For messages, where a secret stands and none may.
+    package static let whereSecretsAre = "secrets are allowed in URLs, in header values, in mappings and in a plugin's settings"
 
-    var text: String
-    var style: Style
+    package enum Style: Sendable { case plain, singleQuoted, doubleQuoted, literal, folded }
+
+    package var text: String
+    package var style: Style
     /// `!secret NAME`; the text is the name.
-    var isSecret = false
+    package var isSecret = false
     /// It has a tag that nobody knows; that was reported, so there is nothing more to say about it.
-    var isMistagged = false
+    package var isMistagged = false
     /// Where it begins in its file, for finding a place inside.
-    var line: Int
-    var column: Int
+    package var line: Int
+    package var column: Int
 
-    var isPlain: Bool { style == .plain && !isSecret }
+    package var isPlain: Bool { style == .plain && !isSecret }
 
     /// YAML 1.2 core schema.
-    var isNull: Bool { isPlain && !isMistagged && (text.isEmpty || ["~", "null", "Null", "NULL"].contains(text)) }
+    package var isNull: Bool { isPlain && !isMistagged && (text.isEmpty || ["~", "null", "Null", "NULL"].contains(text)) }
 
     /// YAML 1.2 core schema: `yes` and `on` are text.
-    var boolean: Bool? {
+    package var boolean: Bool? {
         guard isPlain else { return nil }
         switch text {
         case "true", "True", "TRUE": return true

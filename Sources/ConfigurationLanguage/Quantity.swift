@@ -1,10 +1,10 @@
 /// Numbers with a unit, as they are written in the configuration: `200ms`, `32KiB`, `"0660"`.
 /// Pure functions of text; nil is "not one of those", and never a trap.
 package enum Quantity {
-    static let durationHint = "a duration is a whole number and a unit: 200ms 5s 10m 24h 7d"
-    static let sizeHint = "a size is a number of bytes, or one with a unit: 4096 32KiB 1MiB 20GiB"
+    package static let durationHint = "a duration is a whole number and a unit: 200ms 5s 10m 24h 7d"
+    package static let sizeHint = "a size is a number of bytes, or one with a unit: 4096 32KiB 1MiB 20GiB"
 
-    static func duration(_ text: String) -> Duration? {
+    package static func duration(_ text: String) -> Duration? {
         if text == "0" { return .zero }
         guard let (number, unit) = split(text) else { return nil }
         let nanoseconds: Int
@@ -20,7 +20,7 @@ package enum Quantity {
         return overflow ? nil : .nanoseconds(product)
     }
 
-    static func size(_ text: String) -> Int? {
+    package static func size(_ text: String) -> Int? {
         guard let (number, unit) = split(text) else { return nil }
         let shift: Int
         switch unit {
@@ -37,7 +37,7 @@ package enum Quantity {
     }
 
     /// "0660": octal, with or without the leading zero; permission bits only.
-    static func mode(_ text: String) -> UInt32? {
+    package static func mode(_ text: String) -> UInt32? {
         let digits = text.hasPrefix("0o") ? text.dropFirst(2) : text[...]
         guard (3...4).contains(digits.utf8.count), let mode = UInt32(digits, radix: 8), !digits.hasPrefix("+"),
             mode <= 0o777
@@ -45,7 +45,7 @@ package enum Quantity {
         return mode
     }
 
-    static func integer(_ text: String) -> Int? {
+    package static func integer(_ text: String) -> Int? {
         guard let (number, unit) = split(text), unit.isEmpty else { return nil }
         return number
     }

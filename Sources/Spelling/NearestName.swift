@@ -1,3 +1,6 @@
+// Spelling: what somebody probably meant who wrote a name that there is not. For whoever reports
+// errors; a leaf.
+
 /// The name that somebody probably meant.
 package enum NearestName {
     /// The candidate with the fewest single-character edits from `name`, if that is few enough to

@@ -9,7 +9,7 @@ import Yams
 ///   leaves them alone, and whoever reads a value knows its type.
 /// - Aliases share their nodes in Yams' tree, so that a file of a few lines can stand for billions
 ///   of nodes; `YAMLExpansion` walks it with a bound.
-struct YAMLComposer {
+package struct YAMLComposer {
     /// Keys set twice that are looked at; more are a broken file.
     private static let maximumDuplicates = 100
 
@@ -19,7 +19,7 @@ struct YAMLComposer {
     private var lines: [[Unicode.Scalar]]
     private var renamed: [YAMLPosition: String] = [:]
 
-    enum Result {
+    package enum Result {
         case root(YAMLNode)
         /// Nothing but comments.
         case empty
@@ -27,7 +27,7 @@ struct YAMLComposer {
         case broken
     }
 
-    static func compose(_ file: ConfigurationFile, _ diagnostics: Diagnostics) -> Result {
+    package static func compose(_ file: ConfigurationFile, _ diagnostics: Diagnostics) -> Result {
         var composer = YAMLComposer(file: file, diagnostics: diagnostics)
         return composer.keysAreBounded() ? composer.compose() : .broken
     }
