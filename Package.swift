@@ -20,8 +20,8 @@ let nio: [Target.Dependency] = [
     .product(name: "NIOPosix", package: "swift-nio"),
 ]
 
-func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: rules)
+func room(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: rules)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -73,8 +73,13 @@ let package = Package(
         room("Routing", ["Events", "CCrypto", "CLua", "CRE2"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
-        room("Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"]),
-        room("Configuration", ["Events", "Routing", .product(name: "Yams", package: "Yams")]),
+        room(
+            "Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"],
+            exclude: ["Presets"]),
+        // Data: compiled in, so that there is no file to lose.
+        .target(
+            name: "Presets", path: "Sources/Destinations/Presets", resources: [.embedInCode("mixpanel.yaml")], swiftSettings: rules),
+        room("Configuration", ["Events", "Routing", "Presets", .product(name: "Yams", package: "Yams")]),
         room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
         room("Daemon", [
             "Telemetry", "Events", "Platform", "Journal", "Ingest", "Routing", "Delivery", "Destinations",

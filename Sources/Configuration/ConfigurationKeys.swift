@@ -39,7 +39,6 @@ extension Section where Target == ConfigurationDraft {
                     "a directory with a file for each secret")
             ]), "where secrets are read from"),
         .unsupported("plan", "a tracking plan"),
-        .unsupported("presets", "presets of one's own"),
     ])
 }
 
