@@ -145,7 +145,8 @@ let package = Package(
         tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),
         tests(
             "ExplanationTests",
-            ["Explanation", "Configuration", "Daemon", "Events", "Routing", "Destinations", "Delivery", "Journal", "Platform", "TestSupport"]),
+            ["Explanation", "Configuration", "Daemon", "Events", "Routing", "Destinations", "Delivery", "Journal", "Platform", "TestSupport"],
+            exclude: ["Presets"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
         tests(
             "DaemonTests",

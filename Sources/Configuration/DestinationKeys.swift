@@ -110,7 +110,9 @@ extension Kind where Value == [Located<DestinationDraft>] {
         var kind = readDestinations
         kind.type = .map(
             of: .variants(
-                DestinationKind.allCases.map { ($0.rawValue, Section.destination($0).describe(DestinationDraft())) }))
+                DestinationKind.allCases.map {
+                    Variant(key: $0.rawValue, shared: Section.destination($0).describe(DestinationDraft()))
+                } + PresetCatalogue.shipped.map(Variant.init)))
         return kind
     }
 

@@ -97,3 +97,23 @@ struct PresetExpansion {
         return result
     }
 }
+
+extension Variant {
+    /// The keys of a destination that names this preset: the settings, `url`, and those of an HTTP destination but for its address.
+    init(_ preset: Preset) {
+        let settings = preset.settings.map { setting in
+            FieldDescription(
+                name: setting.name,
+                type: setting.values.isEmpty ? .text(setting.isSecret ? "!secret NAME" : "text") : .choice(setting.values.map(\.name)),
+                defaultText: setting.defaultText, summary: setting.summary, isRequired: setting.isRequired,
+                isSupported: true)
+        }
+        let url = FieldDescription(
+            name: "url", type: .text("a URL"), defaultText: nil,
+            summary: "another address; without a path or a query, the preset's stay", isRequired: false, isSupported: true)
+        let others = Section.destination(.http).describe(DestinationDraft()).filter { field in
+            field.name != "http" && !settings.contains { $0.name == field.name }
+        }
+        self.init(key: "preset", value: preset.name, own: settings + [url], shared: others)
+    }
+}
