@@ -1,6 +1,6 @@
 import Glibc
 
-// The one home of copying and comparing bytes at memcpy's speed.
+// The one home of copying, comparing and finding bytes at memcpy's speed.
 
 extension Array<UInt8> {
     /// Appends a copy of the bytes.
@@ -29,6 +29,17 @@ extension Span<UInt8> {
                 guard let a = a.baseAddress, let b = b.baseAddress else { return true }
                 return unsafe memcmp(a, b, other.count) == 0
             }
+        }
+    }
+
+    /// The first place of a byte within a range.
+    @inlinable @inline(__always)
+    package func firstIndex(of byte: UInt8, in range: Range<Int>) -> Int? {
+        unsafe extracting(range).withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress, let found = unsafe memchr(start, Int32(byte), bytes.count) else {
+                return nil
+            }
+            return unsafe range.lowerBound + (UnsafeRawPointer(found) - UnsafeRawPointer(start))
         }
     }
 }

@@ -99,4 +99,7 @@ extension FieldPath: CustomStringConvertible {
     func overlaps(_ other: FieldPath) -> Bool {
         zip(segments, other.segments).allSatisfy { $0 == $1 }
     }
+
+    /// Whether it names the field `other`, or one inside that.
+    func isWithin(_ other: FieldPath) -> Bool { segments.count >= other.segments.count && overlaps(other) }
 }

@@ -44,7 +44,6 @@ final class EditStage {
                 constants = nil
             case .edit(let transform, let definition):
                 let condition = FilterCompiler.compile(transform.condition.expression, &binding.table)
-                binding.name = transform.name
                 let editor = definition.makeEditor(&binding)
                 if condition.isAlways, let members = editor.constantMembers {
                     constants?.append(contentsOf: members)
@@ -83,7 +82,7 @@ final class EditStage {
             }
             guard isTaken else { continue }
             switch editor.edit(view, &overlay) {
-            case .keep: continue
+            case .keep: if let failure = overlay.failure { return .rejected(reason: "\(step.name): \(failure)") }
             case .drop: return .dropped(by: step.name)
             case .reject(let reason): return .rejected(reason: "\(step.name): \(reason)")
             }
@@ -92,12 +91,8 @@ final class EditStage {
         if overlay.hasEdits, view.fields.hasDuplicates, !isUnique {
             return applyToUnique(view, messageID: messageID(), into: &output)
         }
-        if !view.index.messageID.isPresent, let id = messageID() { overlay.addMessageID(id) }
-        do {
-            return .written(messageID: try overlay.render(view, into: &output))
-        } catch {
-            return .rejected(reason: error.description)
-        }
+        if !view.index.messageID.isPresent, let id = messageID() { overlay.addMessageID(id, view) }
+        return .written(messageID: overlay.render(view, into: &output))
     }
 
     /// The same for an event in which a field stands twice, after the one that does not count is

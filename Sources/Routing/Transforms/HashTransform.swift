@@ -17,8 +17,9 @@ struct HashTransform: EditingTransform {
     var key: SecretText?
 
     func check() -> [TransformError] { PathRules.errors(inList: paths, of: ["paths"]) }
-    var reads: [FieldPath] { paths }
+    var reads: [FieldPath] { [] }
     var writes: [FieldPath] { paths }
+    var rewrites: [FieldPath] { paths }
 
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
         let digest = Digest(key: key.map { Array($0.value.utf8) })

@@ -9,11 +9,19 @@ enum NameCase: String, Sendable, CaseIterable {
     /// Appends a name, spelled so. A name without any word stays as it is.
     func append(_ name: Span<UInt8>, to output: inout [UInt8]) {
         guard Self.isASCII(name) else { return appendUnicode(name, to: &output) }
+        // A word has a letter or digit, and one separator before it.
+        output.append(addingCapacity: 2 * name.count) { appendASCII(name, to: &$0) }
+    }
+
+    private func appendASCII(_ name: Span<UInt8>, to output: inout OutputSpan<UInt8>) {
         var position = 0
-        while position < name.count, !Self.isWord(name[position]) { position += 1 }
-        guard position < name.count else { return output.append(contentsOf: name) }
-        if position > 0 { output.append(contentsOf: name.extracting(0..<position)) }
+        while position < name.count, !Self.isWord(name[position]) {
+            output.append(name[position])
+            position += 1
+        }
         let first = position
+        let separator = self.separator
+        let (capitalizesFirst, capitalizesOthers) = (self == .title, self == .title || self == .camel)
         var isFirstWord = true
         var startsWord = true
         while position < name.count {
@@ -30,24 +38,23 @@ enum NameCase: String, Sendable, CaseIterable {
                     Self.isUpper(before) && position + 1 < name.count && Self.isLower(name[position + 1])
                 if Self.isLower(before) || Self.isDigit(before) || endsCapitals { startsWord = true }
             }
-            if startsWord, !isFirstWord { appendSeparator(to: &output) }
-            output.append(startsWord && capitalizes(isFirstWord) ? Self.upper(byte) : Self.lower(byte))
+            if startsWord, !isFirstWord, let separator { output.append(separator) }
+            let isCapital = startsWord && (isFirstWord ? capitalizesFirst : capitalizesOthers)
+            output.append(isCapital ? Self.upper(byte) : Self.lower(byte))
             startsWord = false
             isFirstWord = false
             position += 1
         }
     }
 
-    private func appendSeparator(to output: inout [UInt8]) {
+    private var separator: UInt8? {
         switch self {
-        case .snake: output.append(UInt8(ascii: "_"))
-        case .kebab: output.append(UInt8(ascii: "-"))
-        case .title: output.append(0x20)
-        case .camel: break
+        case .snake: UInt8(ascii: "_")
+        case .kebab: UInt8(ascii: "-")
+        case .title: 0x20
+        case .camel: nil
         }
     }
-
-    private func capitalizes(_ isFirstWord: Bool) -> Bool { self == .title || self == .camel && !isFirstWord }
 
     /// The same with Unicode's idea of letters and their cases.
     private func appendUnicode(_ name: Span<UInt8>, to output: inout [UInt8]) {
@@ -78,10 +85,8 @@ enum NameCase: String, Sendable, CaseIterable {
             words[words.count - 1].unicodeScalars.append(scalar)
         }
         for (i, word) in words.enumerated() {
-            var bytes: [UInt8] = []
-            if i > 0 { appendSeparator(to: &bytes) }
-            text += String(decoding: bytes, as: UTF8.self)
-            guard capitalizes(i == 0), let initial = word.unicodeScalars.first else {
+            if i > 0, let separator { text.unicodeScalars.append(Unicode.Scalar(separator)) }
+            guard self == .title || self == .camel && i > 0, let initial = word.unicodeScalars.first else {
                 text += word.lowercased()
                 continue
             }
@@ -91,8 +96,9 @@ enum NameCase: String, Sendable, CaseIterable {
     }
 
     private static func isASCII(_ name: Span<UInt8>) -> Bool {
-        for i in name.indices where name[i] >= 0x80 { return false }
-        return true
+        var all: UInt8 = 0
+        for i in name.indices { all |= name[i] }
+        return all < 0x80
     }
 
     private static func isSeparator(_ byte: UInt8) -> Bool {
