@@ -73,6 +73,8 @@ struct RouteChain {
             if separate || written.contains(where: step.misses) { endGroup() }
             group.append(step)
             written += step.writes
+            // When an item of a list goes, those behind it get other numbers.
+            written += step.writes.filter(\.endsInNumber).map { FieldPath($0.segments.dropLast()) }
         }
         endGroup()
         if case .edits? = stages.last {} else if endsInEdits { stages.append(.edits(EditStage([], host: host, &table))) }
