@@ -19,6 +19,22 @@ extension Array<UInt8> {
     }
 }
 
+extension OutputSpan<UInt8> {
+    /// Appends a copy of the bytes.
+    /// - Precondition: there is room for them.
+    @inlinable @inline(__always)
+    package mutating func append(contentsOf bytes: Span<UInt8>) {
+        precondition(bytes.count <= freeCapacity, "there is no room for these bytes")
+        unsafe withUnsafeMutableBufferPointer { buffer, initialized in
+            unsafe bytes.withUnsafeBufferPointer { bytes in
+                guard let from = bytes.baseAddress, let to = buffer.baseAddress else { return }
+                unsafe memcpy(to + initialized, from, bytes.count)
+                initialized += bytes.count
+            }
+        }
+    }
+}
+
 extension Span<UInt8> {
     /// Whether both hold the same bytes.
     @inlinable @inline(__always)

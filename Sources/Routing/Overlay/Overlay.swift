@@ -163,12 +163,6 @@ struct Overlay {
         splices.write(range, of: view.json, text.span, into: &output)
     }
 
-    /// Gives the event a message id, unless a transform gave it one.
-    mutating func addMessageID(_ id: String, _ view: borrowing EventView) {
-        guard !edits[messageIDNode].value.isPresent else { return }
-        set(messageIDNode, view) { JSONValue.append(id, to: &$0) }
-    }
-
     private func slice(from start: Int) -> Slice {
         Slice(offset: UInt32(start), length: UInt32(text.count - start))
     }
@@ -223,9 +217,15 @@ struct Overlay {
 
     /// Appends the edited event to `output`.
     /// - Precondition: no edit has failed.
+    /// - Parameter messageID: given to the event, unless a transform gave it one.
     /// - Returns: where the contents of its message id lie in `output`; empty if it has none that is
     ///   a string.
-    mutating func render(_ view: borrowing EventView, into output: inout [UInt8]) -> Range<Int> {
+    mutating func render(
+        _ view: borrowing EventView, messageID: String?, into output: inout [UInt8]
+    ) -> Range<Int> {
+        if let messageID, !edits[messageIDNode].value.isPresent {
+            set(messageIDNode, view) { JSONValue.append(messageID, to: &$0) }
+        }
         let whole = 0..<view.json.count
         splices.removeAll()
         if hasEdits { collect(inside: EditTree.root, .object, whole, view) }

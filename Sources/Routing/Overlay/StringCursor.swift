@@ -4,40 +4,34 @@ import Events
 /// in the order in which they stand.
 struct StringCursor {
     struct Text {
-        /// Without the quotes.
+        /// Without the quotes; escapes and all.
         var contents: Range<Int>
-        var isEscaped: Bool
         var isKey: Bool
     }
 
-    private var position: Int
-    private let end: Int
+    private var position = 0
     private let hasEscapes: Bool
 
-    /// - Parameter range: of the value, in `json`.
-    init(_ range: Range<Int>, of json: Span<UInt8>) {
-        position = range.lowerBound
-        end = range.upperBound
-        hasEscapes = json.firstIndex(of: UInt8(ascii: "\\"), in: range) != nil
-    }
+    init(_ json: Span<UInt8>) { hasEscapes = json.firstIndex(of: UInt8(ascii: "\\"), in: json.indices) != nil }
 
     /// The next string; nil behind the last one.
     @inline(__always)
     mutating func next(in json: Span<UInt8>) -> Text? {
-        guard let quote = json.firstIndex(of: UInt8(ascii: "\""), in: position..<end) else { return nil }
-        let start = quote + 1
-        var close = json.firstIndex(of: UInt8(ascii: "\""), in: start..<end) ?? end
-        var isEscaped = false
+        // Few bytes stand between strings, more in them.
+        while position < json.count, json[position] != UInt8(ascii: "\"") { position += 1 }
+        guard position < json.count else { return nil }
+        let start = position + 1
+        var end = Self.quote(json, from: start)
         if hasEscapes {
-            while close < end, Self.isEscaped(close, json) {
-                close = json.firstIndex(of: UInt8(ascii: "\""), in: close + 1..<end) ?? end
-            }
-            isEscaped = json.firstIndex(of: UInt8(ascii: "\\"), in: start..<close) != nil
+            while end < json.count, Self.isEscaped(end, json) { end = Self.quote(json, from: end + 1) }
         }
-        position = min(close + 1, end)
+        position = min(end + 1, json.count)
         let behind = JSONMembers.skipSpace(position, json)
-        return Text(
-            contents: start..<close, isEscaped: isEscaped, isKey: behind < end && json[behind] == UInt8(ascii: ":"))
+        return Text(contents: start..<end, isKey: behind < json.count && json[behind] == UInt8(ascii: ":"))
+    }
+
+    private static func quote(_ json: Span<UInt8>, from start: Int) -> Int {
+        json.firstIndex(of: UInt8(ascii: "\""), in: start..<json.count) ?? json.count
     }
 
     /// Whether an odd number of backslashes stands before a byte.

@@ -73,6 +73,20 @@ final class EditStage {
     ) -> Outcome {
         if let place = appendWhole(view, into: &output) { return .written(messageID: place) }
 
+        // At one go: each look at a class's variable is an access that is checked.
+        let end = Self.edit(view, steps, &overlay)
+        if let end { return end }
+        // What is removed or hidden must not stay behind under the same name.
+        if overlay.hasEdits, view.fields.hasDuplicates, !isUnique {
+            return applyToUnique(view, messageID: messageID(), into: &output)
+        }
+        let id = view.index.messageID.isPresent ? nil : messageID()
+        return .written(messageID: overlay.render(view, messageID: id, into: &output))
+    }
+
+    /// Takes the event through the steps.
+    /// - Returns: nil: it is to be written.
+    private static func edit(_ view: borrowing EventView, _ steps: [Step], _ overlay: inout Overlay) -> Outcome? {
         overlay.startEvent()
         for step in steps {
             let isTaken = step.condition?.matches(view) ?? true
@@ -87,12 +101,7 @@ final class EditStage {
             case .reject(let reason): return .rejected(reason: "\(step.name): \(reason)")
             }
         }
-        // What is removed or hidden must not stay behind under the same name.
-        if overlay.hasEdits, view.fields.hasDuplicates, !isUnique {
-            return applyToUnique(view, messageID: messageID(), into: &output)
-        }
-        if !view.index.messageID.isPresent, let id = messageID() { overlay.addMessageID(id, view) }
-        return .written(messageID: overlay.render(view, into: &output))
+        return nil
     }
 
     /// The same for an event in which a field stands twice, after the one that does not count is

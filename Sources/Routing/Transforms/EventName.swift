@@ -3,15 +3,13 @@ import Events
 /// The name of a track, for what changes it. Other events have none.
 struct EventName {
     private let node: Int
-    /// Memory for names with escapes.
-    private var decoded: [UInt8] = []
 
     init(_ binding: inout StageBinding) { node = binding.node(IndexedField.event.path) }
 
     /// Gives it another name.
     /// - Parameter rename: given the decoded name, and whether it was spelled with escapes, appends another
     ///   one as a JSON string; false: nothing was appended, it stays.
-    mutating func rewrite(
+    func rewrite(
         _ view: borrowing EventView, _ overlay: inout Overlay,
         _ rename: (_ name: Span<UInt8>, _ isEscaped: Bool, _ output: inout [UInt8]) -> Bool
     ) {
@@ -22,7 +20,7 @@ struct EventName {
             guard value.isString else { return false }
             let name = json.extracting(value.slice.range)
             if value.type == .string { return rename(name, false, &output) }
-            decoded.removeAll(keepingCapacity: true)
+            var decoded: [UInt8] = []
             return JSONText.unescape(name, into: &decoded) && rename(decoded.span, true, &output)
         }
     }

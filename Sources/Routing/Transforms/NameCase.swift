@@ -6,44 +6,55 @@ import Events
 enum NameCase: String, Sendable, CaseIterable {
     case snake, kebab, camel, title
 
+    /// How many times longer an ASCII name may become: a word has a letter or digit, and one separator
+    /// before it.
+    static let growth = 2
+
     /// Appends a name, spelled so. A name without any word stays as it is.
     func append(_ name: Span<UInt8>, to output: inout [UInt8]) {
         guard Self.isASCII(name) else { return appendUnicode(name, to: &output) }
-        // A word has a letter or digit, and one separator before it.
-        output.append(addingCapacity: 2 * name.count) { appendASCII(name, to: &$0) }
+        output.append(addingCapacity: Self.growth * name.count) { appendASCII(name, to: &$0) }
     }
 
-    private func appendASCII(_ name: Span<UInt8>, to output: inout OutputSpan<UInt8>) {
+    /// - Precondition: the name is ASCII; there is room for twice as many bytes.
+    @inline(__always)
+    func appendASCII(_ name: Span<UInt8>, to output: inout OutputSpan<UInt8>) {
         var position = 0
         while position < name.count, !Self.isWord(name[position]) {
             output.append(name[position])
             position += 1
         }
-        let first = position
         let separator = self.separator
         let (capitalizesFirst, capitalizesOthers) = (self == .title, self == .title || self == .camel)
-        var isFirstWord = true
-        var startsWord = true
+        var (startsWord, isFirstWord) = (true, true)
+        var before: UInt8 = 0
         while position < name.count {
             let byte = name[position]
-            guard !Self.isSeparator(byte) else {
-                position += 1
-                // Those at the end part nothing.
-                if position < name.count { startsWord = true }
+            defer { before = byte }
+            position += 1
+            // Most of it.
+            if !startsWord, Self.isLower(byte) {
+                output.append(byte)
                 continue
             }
-            if position > first, Self.isUpper(byte) {
-                let before = name[position - 1]
-                let endsCapitals =
-                    Self.isUpper(before) && position + 1 < name.count && Self.isLower(name[position + 1])
+            if Self.isSeparator(byte) {
+                // Those at the end part nothing.
+                startsWord = position < name.count
+                continue
+            }
+            if Self.isUpper(byte) {
+                let endsCapitals = Self.isUpper(before) && position < name.count && Self.isLower(name[position])
                 if Self.isLower(before) || Self.isDigit(before) || endsCapitals { startsWord = true }
             }
-            if startsWord, !isFirstWord, let separator { output.append(separator) }
-            let isCapital = startsWord && (isFirstWord ? capitalizesFirst : capitalizesOthers)
+            guard startsWord else {
+                output.append(Self.lower(byte))
+                continue
+            }
+            if !isFirstWord, let separator { output.append(separator) }
+            let isCapital = isFirstWord ? capitalizesFirst : capitalizesOthers
             output.append(isCapital ? Self.upper(byte) : Self.lower(byte))
             startsWord = false
             isFirstWord = false
-            position += 1
         }
     }
 
@@ -95,7 +106,7 @@ enum NameCase: String, Sendable, CaseIterable {
         output.append(contentsOf: text.utf8)
     }
 
-    private static func isASCII(_ name: Span<UInt8>) -> Bool {
+    static func isASCII(_ name: Span<UInt8>) -> Bool {
         var all: UInt8 = 0
         for i in name.indices { all |= name[i] }
         return all < 0x80

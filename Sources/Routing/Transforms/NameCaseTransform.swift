@@ -55,70 +55,11 @@ struct NameCaseTransform: EditingTransform {
             for object in objects {
                 overlay.rewrite(object, view) { value, json, output in
                     guard value.type == .object else { return false }
-                    speller.append(value, of: json, to: &output)
+                    speller.append(value.slice.range, of: json, to: &output)
                     return true
                 }
             }
             return .keep
         }
-    }
-}
-
-/// Copies JSON with the keys in it spelled anew.
-struct KeySpeller {
-    let to: NameCase
-    /// Those of objects inside objects as well.
-    let deep: Bool
-
-    /// Appends a name as a JSON string, unless it is spelled so already.
-    /// - Parameter isEscaped: whether the name, which is plain text, may need escapes.
-    func appendString(_ name: Span<UInt8>, escaped isEscaped: Bool, to output: inout [UInt8]) -> Bool {
-        let start = output.count
-        output.append(UInt8(ascii: "\""))
-        to.append(name, to: &output)
-        let spelled = start + 1..<output.count
-        if output.span.extracting(spelled).hasBytes(of: name) {
-            output.removeLast(output.count - start)
-            return false
-        }
-        if isEscaped {
-            let text = Array(output[spelled])
-            output.removeLast(text.count)
-            JSONText.appendContents(text.span, to: &output)
-        }
-        output.append(UInt8(ascii: "\""))
-        return true
-    }
-
-    /// Appends an object, or what else holds keys.
-    func append(_ value: FieldValue, of json: Span<UInt8>, to output: inout [UInt8]) {
-        guard let range = value.json else { return }
-        var copied = range.lowerBound
-        func append(_ key: Range<Int>, escaped: Bool, to output: inout [UInt8]) {
-            output.append(contentsOf: json.extracting(copied..<key.lowerBound))
-            appendKey(json.extracting(key), escaped: escaped, to: &output)
-            copied = key.upperBound
-        }
-        if deep {
-            var strings = StringCursor(range, of: json)
-            while let string = strings.next(in: json) {
-                if string.isKey { append(string.contents, escaped: string.isEscaped, to: &output) }
-            }
-        } else {
-            var members = ObjectCursor(range)
-            while let member = members.next(in: json) {
-                append(member.key.range, escaped: member.isKeyEscaped, to: &output)
-            }
-        }
-        output.append(contentsOf: json.extracting(copied..<range.upperBound))
-    }
-
-    private func appendKey(_ key: Span<UInt8>, escaped: Bool, to output: inout [UInt8]) {
-        guard escaped else { return to.append(key, to: &output) }
-        var decoded: [UInt8] = []
-        var spelled: [UInt8] = []
-        guard JSONText.unescape(key, into: &decoded) else { return output.append(contentsOf: key) }
-        to.append(decoded.span, to: &spelled)
-        JSONText.appendContents(spelled.span, to: &output)
     }
 }

@@ -19,7 +19,7 @@ struct RenameEventsTransform: EditingTransform {
     }
 
     private final class Editor: EventEditor {
-        private var name: EventName
+        private let name: EventName
         /// By length, so that few are compared.
         private var table: [Int: [(name: [UInt8], json: [UInt8])]] = [:]
 
