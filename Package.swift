@@ -20,8 +20,8 @@ let nio: [Target.Dependency] = [
     .product(name: "NIOPosix", package: "swift-nio"),
 ]
 
-func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: rules)
+func room(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: rules)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -80,11 +80,16 @@ let package = Package(
         room("Routing", ["Events", "Spelling", "CCrypto", "CLua", "CRE2"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
-        room("Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"]),
+        room(
+            "Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"],
+            exclude: ["Presets"]),
+        // Data: compiled in, so that there is no file to lose.
+        .target(
+            name: "Presets", path: "Sources/Destinations/Presets", resources: [.embedInCode("mixpanel.yaml")], swiftSettings: rules),
         room("ConfigurationLanguage", ["Spelling", .product(name: "Yams", package: "Yams")]),
         room("TrackingPlan", ["ConfigurationLanguage"]),
         room("PlanGeneration", ["ConfigurationLanguage", "TrackingPlan"]),
-        room("Configuration", ["ConfigurationLanguage", "Events", "Routing", "Spelling", "TrackingPlan"]),
+        room("Configuration", ["ConfigurationLanguage", "Events", "Presets", "Routing", "Spelling", "TrackingPlan"]),
         room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
         room("Daemon", [
             "Telemetry", "Events", "Platform", "Journal", "Ingest", "Routing", "Delivery", "Destinations",
@@ -161,7 +166,8 @@ let package = Package(
         tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),
         tests(
             "ExplanationTests",
-            ["Explanation", "Configuration", "Daemon", "Events", "Routing", "Destinations", "Delivery", "Journal", "Platform", "TestSupport"]),
+            ["Explanation", "Configuration", "Daemon", "Events", "Routing", "Destinations", "Delivery", "Journal", "Platform", "TestSupport"],
+            exclude: ["Presets"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
         tests(
             "DaemonTests",

@@ -35,13 +35,14 @@ package struct ConfigurationDifference: Sendable, Equatable {
             a.start = b.start
             a.rules = b.rules
             a.mapping = b.mapping
+            a.outputs = b.outputs
             a.maximumEventSize = b.maximumEventSize
             return a == b
         }
         let before = Dictionary(old.destinations.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         rerouted = new.destinations.filter { destination in
             guard let earlier = before[destination.name] else { return false }
-            return earlier.rules != destination.rules || earlier.mapping != destination.mapping
+            return earlier.rules != destination.rules || earlier.mapping != destination.mapping || earlier.outputs != destination.outputs
                 || earlier.maximumEventSize != destination.maximumEventSize || old.pipeline != new.pipeline
                 || Self.ways(to: destination.name, in: old) != Self.ways(to: destination.name, in: new)
         }.map(\.name)

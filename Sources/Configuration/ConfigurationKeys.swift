@@ -42,7 +42,6 @@ extension Section where Target == ConfigurationDraft {
                     "directory", \.secretsDirectory, .path, default: "$CREDENTIALS_DIRECTORY",
                     "a directory with a file for each secret")
             ]), "where secrets are read from"),
-        .unsupported("presets", "presets of one's own"),
     ])
 }
 

@@ -23,6 +23,23 @@ package struct FieldDescription: Sendable {
     }
 }
 
+/// One of several sections that a map may be.
+package struct Variant: Sendable {
+    package var key: String
+    /// nil: whatever the key's value is.
+    package var value: String?
+    /// Keys that may mean something else in another section.
+    package var own: [FieldDescription]
+    package var shared: [FieldDescription]
+
+    package init(key: String, value: String? = nil, own: [FieldDescription] = [], shared: [FieldDescription]) {
+        self.key = key
+        self.value = value
+        self.own = own
+        self.shared = shared
+    }
+}
+
 package indirect enum FieldShape: Sendable {
     /// What kind of text: "a path", "a filter".
     case text(String)
@@ -35,8 +52,9 @@ package indirect enum FieldShape: Sendable {
     case mode
     case choice([String])
     case section([FieldDescription])
-    /// One of several sections; the key that each is named for says which.
-    case variants([(key: String, fields: [FieldDescription])])
+    /// One of several sections; the key that each is named for says which, and of those with a `value` that
+    /// the key has it.
+    case variants([Variant])
     /// Names of the user's, each with a value of this type.
     case map(of: FieldShape)
     case list(of: FieldShape)

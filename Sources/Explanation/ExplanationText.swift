@@ -166,7 +166,7 @@ package struct ExplanationText {
     private func renderOutput(_ explanation: DestinationExplanation) -> [String] {
         var lines: [String] = []
         let last = explanation.trace.events.flatMap(\.results)
-        if explanation.destination.mapping != nil {
+        if explanation.destination.mapping != nil || !explanation.destination.outputs.isEmpty {
             lines.append(paint("mapping", .bold))
             for event in explanation.events { lines += indented(JSONTree(event)?.lines.map { paint($0, .green) } ?? []) }
         } else {

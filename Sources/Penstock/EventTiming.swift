@@ -16,9 +16,27 @@ public struct EventTiming: Sendable, Hashable {
         self.phase = phase
     }
 
+    /// 64 random bits: there are never many timers at once.
+    static func newID() -> String { String(UInt64.random(in: .min ... .max), radix: 36) }
+
     /// From the start to this end, in seconds; nil for a start.
     public var seconds: Double? {
         guard case .stop(let duration) = phase else { return nil }
         return duration / .seconds(1)
+    }
+}
+
+extension EventTiming {
+    /// Appends it as JSON; the duration in seconds, to the microsecond.
+    func append(to text: inout JSONText) {
+        text.append("{\"id\":")
+        text.append(string: id)
+        if let seconds {
+            text.append(",\"phase\":\"stop\",\"duration\":")
+            _ = text.append((seconds * 1_000_000).rounded() / 1_000_000)
+        } else {
+            text.append(",\"phase\":\"start\"")
+        }
+        text.append(byte: "}")
     }
 }

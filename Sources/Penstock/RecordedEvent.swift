@@ -85,6 +85,13 @@ extension RecordedEvent {
         set { self["context"] = .object(newValue) }
     }
 
+    /// Which destinations are to have it: `["All": false, "mixpanel": true]`. Nothing here: all that the
+    /// daemon's routes name.
+    public var integrations: [String: PropertyValue] {
+        get { self["integrations"]?.object ?? [:] }
+        set { self["integrations"] = newValue.isEmpty ? nil : .object(newValue) }
+    }
+
     /// `context.session`: its `id`, its `kind`, and the session's settings.
     public var session: [String: PropertyValue]? { self[context: "session"]?.object }
 

@@ -56,6 +56,7 @@ package struct SwiftGenerator {
             }
         }
         text.block("public enum \(SwiftName.quoted(code.name))", members)
+        writeViews(code)
         guard code.allowsAdditional else { return }
         text.line()
         text.line("/// A property that the plan does not name.")
@@ -64,6 +65,27 @@ package struct SwiftGenerator {
             text.line("var intValue: Int? { nil }")
             text.line("init(stringValue: String) { self.stringValue = stringValue }")
             text.line("init?(intValue: Int) { nil }")
+        }
+    }
+
+    /// Pages and screens are recorded under their own names.
+    private mutating func writeViews(_ code: PlanCode) {
+        guard !code.pages.isEmpty || !code.screens.isEmpty else { return }
+        text.line()
+        text.block("extension Analytics") { text in
+            var isFirst = true
+            for (events, kind) in [(code.pages, "page"), (code.screens, "screen")] {
+                for event in events {
+                    if !isFirst { text.line() }
+                    isFirst = false
+                    text.documentation(event.code.documentation)
+                    text.availability(event.code.deprecation)
+                    let type = "\(SwiftName.quoted(code.name)).\(event.code.name)"
+                    text.block("public func \(kind)(_ \(kind): \(type))") { text in
+                        text.line("self.\(kind)(\(type).\(kind)Name, \(kind))")
+                    }
+                }
+            }
         }
     }
 

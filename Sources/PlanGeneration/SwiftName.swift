@@ -66,7 +66,7 @@ enum SwiftName {
     /// What generated code itself says inside of the plan's type.
     private static let takenTypes: Set<String> = [
         "String", "Int", "Double", "Bool", "Date", "Array", "Dictionary", "Optional", "Swift", "Foundation", "Penstock",
-        "PropertyValue", "AnalyticsEvent", "EventSending", "Encodable", "Encoder", "CodingKey", "CodingKeys", "Hashable",
+        "Analytics", "PropertyValue", "AnalyticsEvent", "EventSending", "Encodable", "Encoder", "CodingKey", "CodingKeys", "Hashable",
         "Sendable", "CaseIterable", "PropertyKey", "Self", "Type", "Protocol", "Any",
     ]
 

@@ -13,6 +13,6 @@ struct Penstock: ParsableCommand {
         subcommands: [
             Check.self, Explain.self, Test.self, Status.self, Reload.self, Send.self, Track.self, Identify.self, Page.self,
             Screen.self, Group.self, Alias.self, DeadLettersCommand.self, JournalCommand.self, PlanCommand.self,
-            PluginsCommand.self,
+            PluginsCommand.self, PresetsCommand.self,
         ])
 }

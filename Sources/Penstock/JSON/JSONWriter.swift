@@ -30,6 +30,8 @@ final class JSONWriter: @unchecked Sendable {
     private(set) var root: EventRoot?
     /// Values that became null.
     private(set) var replaced = 0
+    /// Where the properties begin in the text, if an event was written.
+    var propertiesStart: Int?
     /// Bytes above which encoding stops.
     var maximumSize = Int.max
 
@@ -62,6 +64,7 @@ final class JSONWriter: @unchecked Sendable {
     func removeAll() {
         text.bytes.removeAll(keepingCapacity: true)
         replaced = 0
+        propertiesStart = nil
         forgetOpen()
     }
 
@@ -87,6 +90,7 @@ final class JSONWriter: @unchecked Sendable {
         let start = text.bytes.count
         do {
             try writeOutermost(value, root: root)
+            if root != nil { endProperties(at: self.root?.properties ?? start) }
             forgetOpen()
         } catch {
             text.bytes.removeSubrange(start...)
@@ -95,9 +99,23 @@ final class JSONWriter: @unchecked Sendable {
             let detached = JSONWriter(inside: nil, maximumSize: maximumSize)
             try detached.writeOutermost(value, root: root)
             detached.assemble(into: &text.bytes)
+            if root != nil { endProperties(at: start + (detached.root?.properties ?? 0)) }
             replaced += detached.replaced
         }
     }
+
+    /// Notes where the properties are; where they are one value without a label, that value's.
+    private func endProperties(at start: Int) {
+        propertiesStart = start
+        guard text.bytes[start...].starts(with: Self.onlyValue) else { return }
+        var reader = JSONReader(text.bytes, at: start + Self.onlyValue.count - 1)
+        guard reader.skipValue(), reader.position == text.bytes.count - 1 else { return }
+        reader = JSONReader([])
+        text.bytes.removeLast()
+        text.bytes.removeSubrange(start..<start + Self.onlyValue.count - 1)
+    }
+
+    private static let onlyValue = Array("{\"_0\":{".utf8)
 
     private func writeOutermost(_ value: some Encodable, root: EventRoot?) throws {
         self.root = root

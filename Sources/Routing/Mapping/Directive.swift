@@ -15,6 +15,7 @@ package struct Directive: Sendable {
             /// Text that is the same for every event.
             case text
             case flag
+            case integer(ClosedRange<Int>)
             /// A secret: `!secret NAME`.
             case secret
             case choice([String])
@@ -90,7 +91,7 @@ package struct Directive: Sendable {
 
     package static let all: [Directive] = [
         .path, .template, .literal, .if, .case, .replace, .arrayPath, .merge, .flatten, .json, .transform,
-        .excludeWhenNull, .date, .hash, .number, .string,
+        .excludeWhenNull, .date, .hash, .number, .string, .match, .prefix,
     ]
 
     static func named(_ name: String) -> Directive? { all.first { $0.name == name } }
