@@ -3,6 +3,7 @@
 enum SwiftName {
     /// Of a type.
     static func type(_ name: String, orElse suffix: String) -> String {
+        if name.isEmpty { return "Unnamed" }
         let words = words(of: name)
         let joined = words.map { initialisms.contains($0) ? $0.uppercased() : capitalized($0) }.joined()
         return finished(joined, name, taken: takenTypes, suffix: suffix)
@@ -10,6 +11,7 @@ enum SwiftName {
 
     /// Of a property, a parameter, a method or a case; not yet `quoted`.
     static func member(_ name: String, orElse suffix: String) -> String {
+        if name.isEmpty { return "empty" }
         let words = words(of: name)
         let rest = words.dropFirst().map { initialisms.contains($0) ? $0.uppercased() : capitalized($0) }.joined()
         return finished((words.first ?? "") + rest, name, taken: takenMembers, suffix: suffix)
@@ -25,7 +27,7 @@ enum SwiftName {
         guard let first = joined.unicodeScalars.first else {
             // Of a name without letters and digits its characters' numbers are left.
             let numbers = name.unicodeScalars.map { String($0.value, radix: 16, uppercase: true) }
-            return suffix + (numbers.isEmpty ? "Empty" : numbers.map { "U" + $0 }.joined())
+            return suffix + numbers.map { "U" + $0 }.joined()
         }
         if !first.properties.isXIDStart { return "_" + joined }
         return taken.contains(joined) ? joined + suffix.prefix(1).uppercased() + suffix.dropFirst() : joined

@@ -31,48 +31,51 @@ import Testing
         try plan.write(toFile: daemon.path("plan.yaml"), atomically: true, encoding: .utf8)
     }
 
-    /// Takes events as an application's analytics would, and makes lines of them.
-    private final class Lines: EventSending {
+    /// Keeps the lines that a provider would send.
+    private final class Lines: AnalyticsProvider {
         private let lines = Mutex<[String]>([])
 
-        func send<Event: AnalyticsEvent>(_ event: Event, timing: EventTiming?) {
-            guard let properties = try? PropertyValue(encoding: event) else { return }
-            let name = PropertyValue.string(event.eventName ?? "")
-            lines.withLock { $0.append(#"{"type":"track","event":\#(name),"userId":"ada","properties":\#(properties)}"#) }
-        }
+        func record(_ event: RecordedEvent) { lines.withLock { $0.append(event.description) } }
 
-        var text: String { lines.withLock { $0.joined(separator: "\n") + "\n" } }
+        var all: [String] { lines.withLock { $0 } }
     }
 
-    private func generatedEvents() -> String {
+    /// One of everything that the plan has.
+    private func generatedEvents() -> [String] {
         let lines = Lines()
-        let checkout = Shop.CheckoutRegistry(lines)
+        let analytics = Analytics(providers: [lines], userID: "ada")
+        let checkout = Shop.CheckoutRegistry(analytics)
         checkout.orderCompleted(
             orderID: "o-1", total: 19.9, currency: .eur, paidAt: Date(timeIntervalSince1970: 1_800_000_000),
             products: [.init(sku: "A", quantity: 2)], note: ["gift": true, "lines": [1, "two"]])
         checkout.orderCompleted(orderID: "o-2", total: 0)
         checkout.cartEmptied()
-        let others = Shop.EventRegistry(lines)
+        let others = Shop.EventRegistry(analytics)
         others.pageScrolled(depth: 80, additionalProperties: ["depth": "left out", "direction": "down"])
         for word in Shop.Class.Default.allCases {
-            Shop.OddNamesRegistry(lines).class(default: word, _2nd: false, selfValue: 1, `inout`: true, in: "", eventNameValue: "n", type: .type, größe: 1.5)
+            Shop.OddNamesRegistry(analytics).class(
+                default: word, _2nd: false, selfValue: 1, `inout`: true, in: "", eventNameValue: "n", type: .type, größe: 1.5)
         }
         others.string(string: "s", int: [1, 2])
-        return lines.text
+        analytics.screen(Shop.BasketScreen(items: 3))
+        analytics.screen(Shop.UnnamedScreen())
+        analytics.identify("ada", traits: Shop.UserTraits(plan: .pro, additionalProperties: ["logins": 12]))
+        analytics.group("g", traits: Shop.GroupTraits(name: "The Analytical Society"))
+        return lines.all
     }
 
     @Test func `what the generated code sends is what the plan takes`() throws {
         let daemon = try daemon(plan: try plan())
         let sent = generatedEvents()
-        let result = try daemon.penstock("send", "--acks", input: sent)
+        let result = try daemon.penstock("send", "--acks", input: sent.joined(separator: "\n"))
         #expect(result.status == 0, "\(result.errors)")
-        let count = UInt64(sent.split(separator: "\n").count)
-        try daemon.settle(accepted: count)
+        try daemon.settle(accepted: UInt64(sent.count))
         #expect(try daemon.status().sources["apps"]?.violationsByReason == [:])
         // Not a byte was changed.
-        #expect(daemon.lines("out.ndjson").count == Int(count))
-        let stored = try #require(daemon.lines("out.ndjson").first)
-        #expect(stored.contains(#""order_id":"o-1","paid_at":"2027-01-15T08:00:00.000Z","products":[{"quantity":2,"sku":"A"}],"total":19.9}"#), "\(stored)")
+        #expect(daemon.lines("out.ndjson") == sent)
+        let properties = #""properties":{"order_id":"o-1","total":19.9,"currency":"EUR","paid_at":"2027-01-15T08:00:00.000Z","products":[{"sku":"A","quantity":2}]"#
+        #expect(sent.first?.contains(properties) == true, "\(sent)")
+        #expect(sent.contains { $0.contains(#""properties":{"direction":"down","depth":80}"#) })
     }
 
     @Test func `a property that goes from the plan is missed by the compiler, then by the daemon`() throws {
@@ -90,13 +93,13 @@ import Testing
         #expect(try compile(application, with: new, daemon).contains("error: extra argument 'currency' in call"))
 
         let client = try EventClient(daemon)
-        let line = generatedEvents().split(separator: "\n")[0] + "\n"
-        try client.send(String(line))
+        let line = try #require(generatedEvents().first) + "\n"
+        try client.send(line)
         #expect(try client.acknowledgement(of: 1).refusals == [])
         try write(new, daemon)
         #expect(try daemon.reload().applied)
         // The connection is the same.
-        try client.send(String(line))
+        try client.send(line)
         let refusal = try #require(try client.acknowledgement(of: 2).refusals.first)
         #expect(refusal.contains(#""reason":"schema_violation""#))
         #expect(refusal.contains("properties.currency: expected a name that the plan has, found string"))
