@@ -147,7 +147,7 @@ let package = Package(
             path: "Tests/Benchmarks/Journal", swiftSettings: rules),
         // `make bench-routing`.
         .executableTarget(
-            name: "routing-benchmark", dependencies: ["Routing", "Configuration", "Events", "CAllocations"],
+            name: "routing-benchmark", dependencies: ["Routing", "Configuration", "Events", "TrackingPlan", "CAllocations"],
             path: "Tests/Benchmarks/Routing", swiftSettings: rules),
         tests("EventsTests", ["Events"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),

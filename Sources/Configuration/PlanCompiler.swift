@@ -4,7 +4,7 @@ import TrackingPlan
 extension TrackingPlan {
     /// What Routing holds events to.
     /// - Returns: nil if a regular expression is none, which is then in `diagnostics`.
-    func rules(_ diagnostics: Diagnostics) -> PlanRules? {
+    package func rules(_ diagnostics: Diagnostics) -> PlanRules? {
         var compiler = PlanCompiler(diagnostics: diagnostics)
         let rules = PlanRules(
             track: events.map { compiler.names($0) }, page: pages.map { compiler.names($0) },

@@ -163,6 +163,39 @@ import TrackingPlan
         #expect(try judge(track(many), try enforcer(.strip, limit: 3)).stored.hasSuffix(#""properties":{}}"#))
     }
 
+    /// Nothing that a client sends traps, and what is stripped is as planned afterwards, but for what is missing.
+    @Test func `any properties at all can be judged and stripped`() throws {
+        var random = SystemRandomNumberGenerator()
+        let names = ["id", "total", "count", "kind", "gift", "at", "any", "tags", "place", "lines", "city", "sku", "zip", "x", #"\u0069d"#, ""]
+        func value(_ depth: Int) -> String {
+            switch Int.random(in: 0..<(depth > 2 ? 4 : 9), using: &random) {
+            case 0: "null"
+            case 1: ["true", "false"].randomElement(using: &random) ?? ""
+            case 2: ["0", "-1", "1.5", "1e400", "18446744073709551616", "1E-400"].randomElement(using: &random) ?? ""
+            case 3: [#""o-1""#, #""\ud83d\ude00""#, #""""#, #""2026-01-31""#, #""again \"2\"""#, #""a""#].randomElement(using: &random) ?? ""
+            case 4, 5, 6, 7:
+                "{" + (0..<Int.random(in: 0..<6, using: &random)).map { _ in
+                    " \"\(names.randomElement(using: &random) ?? "")\" : \(value(depth + 1))"
+                }.joined(separator: " ,") + "}"
+            default: "[" + (0..<Int.random(in: 0..<5, using: &random)).map { _ in value(depth + 1) }.joined(separator: ", ") + "]"
+            }
+        }
+        let (strip, refuse) = (try enforcer(.strip, limit: 1000), try enforcer(.refuse, limit: 1000))
+        for _ in 0..<2_000 {
+            let members = (0..<5).map { _ in "\"\(names.randomElement(using: &random) ?? "")\":\(value(0))" }
+            let event = track("{" + members.joined(separator: ",") + "}")
+            let (verdict, stored) = try judge(event, strip)
+            switch verdict {
+            case .pass: continue
+            case .edit(.schemaViolation): break
+            default: Issue.record("\(verdict): \(event)")
+            }
+            guard case .refuse(let refusal) = try judge(stored, refuse).verdict else { continue }
+            let rest = refusal.detail.split(separator: "; ")
+            #expect(rest.allSatisfy { $0.hasSuffix("found missing") || $0.hasSuffix("found null") }, "\(event) \(refusal.detail)")
+        }
+    }
+
     @Test func `allowing notes what is wrong and changes nothing`() throws {
         #expect(try judge(track("{}"), try enforcer(.allow)).verdict == .note(.schemaViolation))
         #expect(try judge(track("{}", event: "X"), try enforcer(.allow)).verdict == .note(.unplanned))
