@@ -69,7 +69,8 @@ extension StructCode {
             self.members.append(
                 Member(
                     name: member, key: property.name, type: type, isRequired: property.isRequired,
-                    documentation: property.about.paragraphs + property.value.constraints,
+                    documentation: property.about.paragraphs + property.value.constraints
+                        + (property.isRequired ? property.about.deprecationText : []),
                     deprecation: property.about.deprecated))
         }
     }
@@ -115,6 +116,11 @@ extension TrackingPlan.About {
     fileprivate var paragraphs: [String] {
         let text = description.map { $0.split(whereSeparator: \.isNewline).joined(separator: "\n") }
         return text.map { $0.isEmpty ? [] : [$0] } ?? []
+    }
+
+    /// Of what cannot be marked as deprecated, since nobody could do without it.
+    fileprivate var deprecationText: [String] {
+        deprecation.map { ["Deprecated" + ($0.message.map { ": \($0)" } ?? "") + "."] } ?? []
     }
 
     fileprivate var deprecated: String?? { deprecation.map { .some($0.message) } ?? .none }

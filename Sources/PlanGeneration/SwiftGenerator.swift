@@ -36,26 +36,22 @@ package struct SwiftGenerator {
         text.line("import Penstock")
         text.line()
         text.documentation(["What \(SwiftText.harmless(code.file)) says of this application's events."])
-        let body = code
-        let members: (inout SwiftText) -> Void = { text in
+        text.block("public enum \(code.name)") { text in
             var isFirst = true
             func part(_ write: (inout SwiftText) -> Void) {
                 if !isFirst { text.line() }
                 isFirst = false
                 write(&text)
             }
-            for registry in body.registries { part { Self.write(registry, in: body, &$0) } }
-            for event in body.events {
-                part { Self.write(event.code, as: .event(event.name), &$0) }
-            }
-            for (events, kind) in [(body.pages, "page"), (body.screens, "screen")] {
+            for registry in code.registries { part { Self.write(registry, &$0) } }
+            for event in code.events { part { Self.write(event.code, as: .event(event.name), &$0) } }
+            for (events, kind) in [(code.pages, "page"), (code.screens, "screen")] {
                 for event in events { part { Self.write(event.code, as: .named(event.name, kind), &$0) } }
             }
-            for traits in [body.userTraits, body.groupTraits] {
+            for traits in [code.userTraits, code.groupTraits] {
                 if let traits { part { Self.write(traits, as: .value, &$0) } }
             }
         }
-        text.block("public enum \(SwiftName.quoted(code.name))", members)
         writeViews(code)
         guard code.allowsAdditional else { return }
         text.line()
@@ -80,7 +76,7 @@ package struct SwiftGenerator {
                     isFirst = false
                     text.documentation(event.code.documentation)
                     text.availability(event.code.deprecation)
-                    let type = "\(SwiftName.quoted(code.name)).\(event.code.name)"
+                    let type = "\(code.name).\(event.code.name)"
                     text.block("public func \(kind)(_ \(kind): \(type))") { text in
                         text.line("self.\(kind)(\(type).\(kind)Name, \(kind))")
                     }
@@ -91,7 +87,7 @@ package struct SwiftGenerator {
 
     // MARK: Registries
 
-    private static func write(_ registry: PlanCode.RegistryCode, in plan: PlanCode, _ text: inout SwiftText) {
+    private static func write(_ registry: PlanCode.RegistryCode, _ text: inout SwiftText) {
         text.documentation([
             registry.area.map { "The events of \($0): a method for each." } ?? "A method for each event."
         ])

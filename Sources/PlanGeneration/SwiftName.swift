@@ -75,7 +75,7 @@ enum SwiftName {
     /// What `AnalyticsEvent`, the compiler's conformances and the language itself give a type.
     private static let takenMembers: Set<String> = [
         "self", "init", "eventName", "namePolicy", "consentCategory", "encode", "hash", "hashValue", "rawValue",
-        "allCases", "additionalProperties", "events", "some", "any",
+        "allCases", "additionalProperties", "events", "some", "none", "any",
     ]
 
     /// That cannot be a name without backticks.

@@ -5,6 +5,10 @@ import Spelling
 struct PlanRefusal {
     let refusal: Refusal
 
+    /// Names that are looked through for one that was meant: a refusal must not cost the daemon more than
+    /// an event.
+    private static let candidates = 200
+
     /// - Parameter checker: has just looked at the event.
     init(_ checker: PlanChecker, _ reason: RefusalReason, _ index: EventIndex, _ json: Span<UInt8>) {
         refusal = Refusal(
@@ -23,7 +27,7 @@ struct PlanRefusal {
             case .identify, .group, .alias: nil
             }
         let name = checker.name.flatMap { JSONText.string(json.extracting($0.range)) } ?? ""
-        let nearest = NearestName.find(name, among: names?.sorted ?? []).map { "; did you mean \"\($0)\"?" }
+        let nearest = NearestName.find(name, among: names?.sorted.prefix(candidates) ?? []).map { "; did you mean \"\($0)\"?" }
         return "the plan has no \(index.kind.name) \"\(PlannedValue.short(name, 100))\"" + (nearest ?? "")
     }
 
