@@ -28,6 +28,17 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
     .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: rules)
 }
 
+/// The YAML files of Sources/Destinations/Presets.
+let presets = [
+    "amplitude",
+    "firebase",
+    "ga4",
+    "mixpanel",
+    "posthog",
+    "rudderstack",
+    "segment",
+]
+
 let package = Package(
     name: "penstock",
     platforms: [.macOS(.v15)],
@@ -78,7 +89,8 @@ let package = Package(
             exclude: ["Presets"]),
         // Data: compiled in, so that there is no file to lose.
         .target(
-            name: "Presets", path: "Sources/Destinations/Presets", resources: [.embedInCode("mixpanel.yaml")], swiftSettings: rules),
+            name: "Presets", path: "Sources/Destinations/Presets",
+            resources: presets.map { .embedInCode("\($0).yaml") }, swiftSettings: rules),
         room("Configuration", ["Events", "Routing", "Presets", .product(name: "Yams", package: "Yams")]),
         room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
         room("Daemon", [
