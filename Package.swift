@@ -85,7 +85,7 @@ let package = Package(
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
         room(
-            "Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"],
+            "Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CCrypto", "CZlib", "CZstd", "CPenstockPlugin"],
             exclude: ["Presets"]),
         // Data: compiled in, so that there is no file to lose.
         .target(
