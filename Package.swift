@@ -41,8 +41,12 @@ let presets = [
 
 let package = Package(
     name: "penstock",
-    platforms: [.macOS(.v15)],
+    // The daemon is for Linux alone; the SDK is for Apple's platforms, too, from where they have `Mutex`.
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
+        // For applications: the SDK and its test kit.
+        .library(name: "Penstock", targets: ["Penstock"]),
+        .library(name: "PenstockTesting", targets: ["PenstockTesting"]),
         .executable(name: "penstockd", targets: ["penstockd"]),
         .executable(name: "penstock", targets: ["PenstockCommand"]),
         .library(name: "CPenstockPlugin", targets: ["CPenstockPlugin"]),
@@ -77,11 +81,12 @@ let package = Package(
 
         // The rooms, in the order in which an event walks through them.
         room("Telemetry"),
+        room("Spelling"),
         room("Events", ["CSimdjson"]),
         room("Platform", ["Telemetry", "CSystemd", "CLinux"]),
         room("Journal", ["Events", "Platform", "Telemetry", "CISAL"]),
         room("Ingest", ["Events", "Platform", "Telemetry"] + nio),
-        room("Routing", ["Events", "CCrypto", "CLua", "CRE2"]),
+        room("Routing", ["Events", "Spelling", "CCrypto", "CLua", "CRE2"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
         room(
@@ -91,16 +96,22 @@ let package = Package(
         .target(
             name: "Presets", path: "Sources/Destinations/Presets",
             resources: presets.map { .embedInCode("\($0).yaml") }, swiftSettings: rules),
-        room("Configuration", ["Events", "Routing", "Presets", .product(name: "Yams", package: "Yams")]),
+        room("ConfigurationLanguage", ["Spelling", .product(name: "Yams", package: "Yams")]),
+        room("TrackingPlan", ["ConfigurationLanguage"]),
+        room("Configuration", ["ConfigurationLanguage", "Events", "Presets", "Routing", "Spelling", "TrackingPlan"]),
         room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
         room("Daemon", [
             "Telemetry", "Events", "Platform", "Journal", "Ingest", "Routing", "Delivery", "Destinations",
-            "Configuration", "Control", "Seams",
+            "Configuration", "Control", "Seams", "TrackingPlan",
         ]),
         // What a configuration does with an event, told instead of done: `penstock explain`, `penstock test`.
         room("Explanation", [
-            "Events", "Platform", "Journal", "Routing", "Delivery", "Destinations", "Configuration", "Daemon",
+            "Events", "Ingest", "Platform", "Journal", "Routing", "Delivery", "Destinations", "Configuration", "Daemon",
         ]),
+
+        // The SDK: none of the rooms above, no package, no C library.
+        room("Penstock"),
+        room("PenstockTesting", ["Penstock"]),
 
         // The programs.
         .executableTarget(
@@ -111,7 +122,8 @@ let package = Package(
         .executableTarget(
             name: "PenstockCommand",
             dependencies: [
-                "Configuration", "Daemon", "Control", "Destinations", "Events", "Explanation", "Journal", "Platform", "Routing",
+                "Configuration", "ConfigurationLanguage", "Daemon", "Control", "Destinations", "Events", "Explanation", "Journal",
+                "Platform", "Routing", "TrackingPlan",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
@@ -166,6 +178,7 @@ let package = Package(
         .executableTarget(
             name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),
+        tests("PenstockTests", ["Penstock", "PenstockTesting", "Events", "Routing"]),
         tests("EndToEndTests", ["Control", "Platform", "TestSupport", "penstockd", "PenstockCommand"]),
     ],
     cxxLanguageStandard: .cxx17

@@ -1,4 +1,5 @@
 import Routing
+import Spelling
 
 /// A draft to a configuration: what only shows when everything is known (names that have to exist,
 /// files that two would write, secrets), and the defaults that depend on something else.
@@ -23,7 +24,7 @@ struct ConfigurationBuilder {
                 source.scrub = scrubbing(located.draft)
                 return source
             },
-            journal: draft.journal, pipeline: steps.steps(draft.pipeline), routes: routes, destinations: destinations(), control: draft.control,
+            journal: draft.journal, plan: draft.plan?.plan(diagnostics), pipeline: steps.steps(draft.pipeline), routes: routes, destinations: destinations(), control: draft.control,
             plugins: draft.plugins)
     }
 

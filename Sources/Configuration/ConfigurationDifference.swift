@@ -24,6 +24,7 @@ package struct ConfigurationDifference: Sendable, Equatable {
     package var journalDirectoryChanged: Bool
     /// Anything else of the journal.
     package var journalChanged: Bool
+    package var planChanged: Bool
     package var controlChanged: Bool
     package var pluginDirectoriesChanged: Bool
 
@@ -49,13 +50,14 @@ package struct ConfigurationDifference: Sendable, Equatable {
         var journal = old.journal
         journal.directory = new.journal.directory
         journalChanged = journal != new.journal
+        planChanged = old.plan != new.plan
         controlChanged = old.control != new.control
         pluginDirectoriesChanged = old.plugins != new.plugins
     }
 
     package var isEmpty: Bool {
         sources.isEmpty && destinations.isEmpty && rerouted.isEmpty && !journalDirectoryChanged && !journalChanged
-            && !controlChanged && !pluginDirectoriesChanged
+            && !planChanged && !controlChanged && !pluginDirectoriesChanged
     }
 
     /// The routes that lead to a destination, without what else they lead to.

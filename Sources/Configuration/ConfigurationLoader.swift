@@ -83,17 +83,7 @@ package struct ConfigurationLoader: Sendable {
         let configuration = builder.build(at: first)
         return LoadResult(
             configuration: diagnostics.hasErrors ? nil : configuration,
-            diagnostics: Self.ordered(diagnostics.list, by: files.map(\.path)))
-    }
-
-    /// Readers of errors work from the top of a file to its end.
-    static func ordered(_ list: [Diagnostic], by paths: [String]) -> [Diagnostic] {
-        func key(_ diagnostic: Diagnostic) -> (Int, Int, Int) {
-            (paths.firstIndex(of: diagnostic.place.file) ?? -1, diagnostic.place.line, diagnostic.place.column)
-        }
-        return list.enumerated()
-            .sorted { a, b in key(a.element) == key(b.element) ? a.offset < b.offset : key(a.element) < key(b.element) }
-            .map(\.element)
+            diagnostics: diagnostics.ordered(by: files.map(\.path) + (draft.plan.map { [$0.draft.file] } ?? [])))
     }
 
     private func fragments(of file: String, _ diagnostics: Diagnostics) -> [String] {

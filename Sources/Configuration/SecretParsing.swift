@@ -3,7 +3,7 @@ import Routing
 
 /// `!secret NAME`; `{{ secret.NAME }}` and, where they may stand, `{{ path }}`s of the event inside a text.
 enum SecretParsing {
-    static let whereAllowed = "secrets are allowed in URLs, in header values, in mappings and in a plugin's settings"
+    static let whereAllowed = YAMLScalar.whereSecretsAre
 
     static func reference(
         _ name: String, at place: Place, _ encoding: SecretTemplate.Encoding, _ diagnostics: Diagnostics

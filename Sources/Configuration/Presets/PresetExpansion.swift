@@ -1,5 +1,7 @@
+import ConfigurationLanguage
 import Events
 import Routing
+import Spelling
 
 /// `preset: NAME` to what it stands for, before anything of the destination is read: the preset's keys with
 /// the settings filled in, and the user's in place of those that both have.

@@ -1,5 +1,7 @@
+import ConfigurationLanguage
 import Events
 import Routing
+import Spelling
 
 /// A preset's settings as one user gives them, and the preset's keys with them filled in:
 /// `{{ setting.NAME }}` alone is the setting itself, inside a text its text.

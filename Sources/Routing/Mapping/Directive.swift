@@ -1,4 +1,5 @@
 import Events
+import Spelling
 
 /// A directive of the mapping language, declared once: what it is called, what it takes and what it
 /// means. Reading, errors, the JSON Schema and `penstock`'s documentation come from here.

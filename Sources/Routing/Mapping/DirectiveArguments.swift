@@ -1,3 +1,5 @@
+import Spelling
+
 /// What a directive was given, each argument as its declaration has it. A directive that takes one
 /// value has it under the name "".
 struct DirectiveArguments {
