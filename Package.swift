@@ -28,6 +28,17 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
     .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: rules)
 }
 
+/// The YAML files of Sources/Destinations/Presets.
+let presets = [
+    "amplitude",
+    "firebase",
+    "ga4",
+    "mixpanel",
+    "posthog",
+    "rudderstack",
+    "segment",
+]
+
 let package = Package(
     name: "penstock",
     // The daemon is for Linux alone; the SDK is for Apple's platforms, too, from where they have `Mutex`.
@@ -81,11 +92,12 @@ let package = Package(
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
         room(
-            "Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"],
+            "Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CCrypto", "CZlib", "CZstd", "CPenstockPlugin"],
             exclude: ["Presets"]),
         // Data: compiled in, so that there is no file to lose.
         .target(
-            name: "Presets", path: "Sources/Destinations/Presets", resources: [.embedInCode("mixpanel.yaml")], swiftSettings: rules),
+            name: "Presets", path: "Sources/Destinations/Presets",
+            resources: presets.map { .embedInCode("\($0).yaml") }, swiftSettings: rules),
         room("ConfigurationLanguage", ["Spelling", .product(name: "Yams", package: "Yams")]),
         room("TrackingPlan", ["ConfigurationLanguage"]),
         room("PlanGeneration", ["ConfigurationLanguage", "TrackingPlan"]),
