@@ -7,8 +7,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing install
-.PHONY: install-files clean setup
+.PHONY: help run test torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing bench-sdk
+.PHONY: install install-files clean setup
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
@@ -44,7 +44,7 @@ help:
 	@echo '              the journal in one thread, on a disk that tears, forgets and lies'
 	@echo 'make build    release binaries in $(release)'
 	@echo 'make fuzz     filters and transforms that nobody would write, ROUNDS=20000 of them'
-	@echo 'make bench    measure the release; make bench-journal, make bench-routing: a part alone'
+	@echo 'make bench    measure the release; make bench-journal, bench-routing, bench-sdk: a part alone'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make clean    remove what was built'
 
@@ -94,6 +94,7 @@ bench: build
 	@Tests/Benchmarks/run
 	@Tests/Benchmarks/journal
 	@$(release)/routing-benchmark
+	@$(release)/sdk-benchmark
 
 bench-journal: build
 	@echo '==> measuring the journal, beside the machine'"'"'s own limit'
@@ -102,6 +103,10 @@ bench-journal: build
 bench-routing: setup
 	@swift build -c release --product routing-benchmark
 	@$(release)/routing-benchmark
+
+bench-sdk: setup
+	@swift build -c release --product sdk-benchmark
+	@$(release)/sdk-benchmark
 
 # Longer than the tests do it: filters and transforms that nobody would write.
 fuzz: setup

@@ -131,6 +131,9 @@ let package = Package(
         .executableTarget(
             name: "routing-benchmark", dependencies: ["Routing", "Configuration", "Events", "CAllocations"],
             path: "Tests/Benchmarks/Routing", swiftSettings: rules),
+        // `make bench-sdk`; its count of allocations is a test of the SDK, too.
+        .executableTarget(
+            name: "sdk-benchmark", dependencies: ["Penstock", "CAllocations"], path: "Tests/Benchmarks/SDK", swiftSettings: rules),
         tests("EventsTests", ["Events"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),
         tests(
@@ -156,7 +159,7 @@ let package = Package(
         .executableTarget(
             name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),
-        tests("PenstockTests", ["Penstock", "PenstockTesting", "Events", "Routing"]),
+        tests("PenstockTests", ["Penstock", "PenstockTesting", "Events", "Routing", "sdk-benchmark"]),
         tests("EndToEndTests", ["Control", "Platform", "TestSupport", "penstockd", "PenstockCommand"]),
     ],
     cxxLanguageStandard: .cxx17

@@ -3,7 +3,13 @@
 #else
     import Foundation
 #endif
-import Synchronization
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
 
 /// Whose events are recorded, and what all of them say.
 struct AnalyticsScope: Sendable {
@@ -34,7 +40,7 @@ struct AnalyticsScope: Sendable {
         }
         var text = JSONText()
         text.append(",\"context\":")
-        _ = PropertyValue.object(members).write(to: &text, depth: JSONWriter.maximumDepth)
+        _ = PropertyValue.object(members).write(to: &text, depth: JSONBuilder.maximumDepth)
         text.bytes.removeLast()
 
         let properties = superProperties.sorted { $0.key < $1.key }.map { name, value in
@@ -42,7 +48,7 @@ struct AnalyticsScope: Sendable {
             key.append(string: name)
             var member = key
             member.append(byte: ":")
-            _ = value.write(to: &member, depth: JSONWriter.maximumDepth)
+            _ = value.write(to: &member, depth: JSONBuilder.maximumDepth)
             return Fragments.Member(key: key.bytes, member: member.bytes)
         }
         return Fragments(identity: identity.bytes, context: text.bytes, hasContext: !members.isEmpty, properties: properties, process: process)
@@ -88,30 +94,33 @@ final class Fragments: Sendable {
 
 /// A scope that many threads read and few change.
 final class SharedScope: Sendable {
-    private struct State {
+    private struct State: Sendable {
         var scope: AnalyticsScope
-        var fragments: Fragments?
+        var fragments: Fragments
     }
 
-    private let state: Mutex<State>
+    private let state: ReadMostly<State>
 
-    init(_ scope: AnalyticsScope) { state = Mutex(State(scope: scope)) }
+    /// - Parameter isForOneUser: then few threads at once are in it.
+    init(_ scope: AnalyticsScope, isForOneUser: Bool) {
+        let state = State(scope: scope, fragments: scope.makeFragments(process: getpid()))
+        self.state = ReadMostly(state, copies: isForOneUser ? 1 : ThreadStripe.count)
+    }
 
-    var current: AnalyticsScope { state.withLock { $0.scope } }
+    var current: AnalyticsScope { state.value.scope }
 
-    func change<Result: Sendable>(_ change: @Sendable (inout AnalyticsScope) -> Result) -> Result {
-        state.withLock { state in
-            defer { state.fragments = nil }
-            return change(&state.scope)
+    func change<Result: Sendable>(_ change: (inout AnalyticsScope) -> Result) -> Result {
+        state.change { state in
+            let result = change(&state.scope)
+            state.fragments = state.scope.makeFragments(process: getpid())
+            return result
         }
     }
 
     func fragments(process: Int32) -> Fragments {
-        state.withLock { state in
-            if let fragments = state.fragments, fragments.process == process { return fragments }
-            let fragments = state.scope.makeFragments(process: process)
-            state.fragments = fragments
-            return fragments
-        }
+        let fragments = state.value.fragments
+        if fragments.process == process { return fragments }
+        change { _ in }
+        return state.value.fragments
     }
 }
