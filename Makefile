@@ -60,6 +60,9 @@ test: setup
 	@echo '==> testing'
 	@swift test --skip-build --disable-xctest
 	@$(MAKE) --no-print-directory build-simulator
+	@echo '==> counting what an event costs in an application (release)'
+	@swift build -c release --product sdk-benchmark
+	@$(release)/sdk-benchmark allocations
 	@echo '==> simulating: 20,000 seeds, or as many as three minutes hold'
 	@$(release)/simulate --seeds 20000 --seconds 180
 	@echo '==> taking out one protection at a time'

@@ -10,6 +10,7 @@
 #else
     import Darwin
 #endif
+import Synchronization
 
 /// Whose events are recorded, and what all of them say.
 struct AnalyticsScope: Sendable {
@@ -94,33 +95,29 @@ final class Fragments: Sendable {
 
 /// A scope that many threads read and few change.
 final class SharedScope: Sendable {
-    private struct State: Sendable {
-        var scope: AnalyticsScope
-        var fragments: Fragments
-    }
-
-    private let state: ReadMostly<State>
+    private let scope: Mutex<AnalyticsScope>
+    private let written: ReadMostly<Fragments>
 
     /// - Parameter isForOneUser: then few threads at once are in it.
     init(_ scope: AnalyticsScope, isForOneUser: Bool) {
-        let state = State(scope: scope, fragments: scope.makeFragments(process: getpid()))
-        self.state = ReadMostly(state, copies: isForOneUser ? 1 : ThreadStripe.count)
+        written = ReadMostly(scope.makeFragments(process: getpid()), copies: isForOneUser ? 1 : ThreadStripe.count)
+        self.scope = Mutex(scope)
     }
 
-    var current: AnalyticsScope { state.value.scope }
+    var current: AnalyticsScope { scope.withLock { $0 } }
 
     func change<Result: Sendable>(_ change: (inout AnalyticsScope) -> Result) -> Result {
-        state.change { state in
-            let result = change(&state.scope)
-            state.fragments = state.scope.makeFragments(process: getpid())
+        scope.withLock { scope in
+            let result = change(&scope)
+            written.change { $0 = scope.makeFragments(process: getpid()) }
             return result
         }
     }
 
     func fragments(process: Int32) -> Fragments {
-        let fragments = state.value.fragments
+        let fragments = written.value
         if fragments.process == process { return fragments }
         change { _ in }
-        return state.value.fragments
+        return written.value
     }
 }

@@ -223,9 +223,9 @@ struct JSONBuilder {
         text.append(byte: "}")
     }
 
-    /// Ends the properties, which begin at `start`: where they are one value without a label, they are that
+    /// Where the properties of a case, which begin at `start`, are one value without a label, they become that
     /// value's.
-    mutating func endProperties(at start: Int) {
+    mutating func unwrapOnlyValue(at start: Int) {
         guard text.bytes[start...].starts(with: Self.onlyValue), isOnlyValue(at: start) else { return }
         text.bytes.removeLast()
         text.bytes.removeSubrange(start..<start + Self.onlyValue.count - 1)

@@ -41,7 +41,7 @@ final class JSONWriter: @unchecked Sendable {
         let start = builder.text.bytes.count
         do {
             try writeOutermost(value, root: root)
-            if root != nil { endProperties(at: builder.root?.properties ?? start) }
+            if let root = builder.root { endProperties(of: root, at: root.properties) }
             builder.forgetOpen()
         } catch {
             builder.text.bytes.removeSubrange(start...)
@@ -56,11 +56,11 @@ final class JSONWriter: @unchecked Sendable {
         try detached.writeOutermost(value, root: root)
         let start = builder.text.bytes.count
         detached.assemble(into: &builder)
-        if root != nil { endProperties(at: start + (detached.builder.root?.properties ?? 0)) }
+        if let root = detached.builder.root { endProperties(of: root, at: start + root.properties) }
     }
 
-    private func endProperties(at start: Int) {
-        builder.endProperties(at: start)
+    private func endProperties(of root: EventRoot, at start: Int) {
+        if root.form == .nameOnly { builder.unwrapOnlyValue(at: start) }
         propertiesStart = start
     }
 

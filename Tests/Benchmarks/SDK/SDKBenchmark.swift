@@ -10,9 +10,16 @@ import Synchronization
 struct SDKBenchmark {
     private static let usage = """
         usage: sdk-benchmark               time and allocations
-               sdk-benchmark allocations   exits with 1 if an event costs more than 4
+               sdk-benchmark allocations   exits with 1 if an event costs more than 4 (a release build's)
 
         """
+
+    #if DEBUG
+        // Code that is not specialised takes a box here and there.
+        private static let limit = 40.0
+    #else
+        private static let limit = 4.0
+    #endif
 
     static func main() {
         switch CommandLine.arguments.dropFirst() {
@@ -24,7 +31,7 @@ struct SDKBenchmark {
             for (name, record) in recordings {
                 let count = allocations(record)
                 print(#"{"event":"\#(name)","allocations":\#(count)}"#)
-                if name == "enum", count > 4 { isWithin = false }
+                if name == "enum", count > limit { isWithin = false }
             }
             exit(isWithin ? 0 : 1)
         default:
