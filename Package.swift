@@ -161,6 +161,9 @@ let package = Package(
         .executableTarget(
             name: "routing-benchmark", dependencies: ["Routing", "Configuration", "Events", "TrackingPlan", "CAllocations"],
             path: "Tests/Benchmarks/Routing", swiftSettings: rules),
+        // `make bench-sdk`; its count of allocations is a test of the SDK, too.
+        .executableTarget(
+            name: "sdk-benchmark", dependencies: ["Penstock", "CAllocations"], path: "Tests/Benchmarks/SDK", swiftSettings: rules),
         tests("EventsTests", ["Events"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),
         tests(
@@ -187,7 +190,7 @@ let package = Package(
         .executableTarget(
             name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),
-        tests("PenstockTests", ["Penstock", "PenstockTesting", "Events", "Routing"]),
+        tests("PenstockTests", ["Penstock", "PenstockTesting", "Events", "Routing", "sdk-benchmark"]),
         tests("TrackingPlanTests", ["Configuration", "Platform", "TestSupport", "TrackingPlan"]),
         tests("PlanGenerationTests", ["ConfigurationLanguage", "Penstock", "PlanGeneration", "Platform", "TestSupport"]),
         // It is an application with a tracking plan, too.
