@@ -28,6 +28,17 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
     .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: rules)
 }
 
+/// The YAML files of Sources/Destinations/Presets.
+let presets = [
+    "amplitude",
+    "firebase",
+    "ga4",
+    "mixpanel",
+    "posthog",
+    "rudderstack",
+    "segment",
+]
+
 let package = Package(
     name: "penstock",
     // The daemon is for Linux alone; the SDK is for Apple's platforms, too, from where they have `Mutex`.
@@ -81,11 +92,12 @@ let package = Package(
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
         room(
-            "Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"],
+            "Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CCrypto", "CZlib", "CZstd", "CPenstockPlugin"],
             exclude: ["Presets"]),
         // Data: compiled in, so that there is no file to lose.
         .target(
-            name: "Presets", path: "Sources/Destinations/Presets", resources: [.embedInCode("mixpanel.yaml")], swiftSettings: rules),
+            name: "Presets", path: "Sources/Destinations/Presets",
+            resources: presets.map { .embedInCode("\($0).yaml") }, swiftSettings: rules),
         room("ConfigurationLanguage", ["Spelling", .product(name: "Yams", package: "Yams")]),
         room("TrackingPlan", ["ConfigurationLanguage"]),
         room("PlanGeneration", ["ConfigurationLanguage", "TrackingPlan"]),
@@ -149,6 +161,9 @@ let package = Package(
         .executableTarget(
             name: "routing-benchmark", dependencies: ["Routing", "Configuration", "Events", "TrackingPlan", "CAllocations"],
             path: "Tests/Benchmarks/Routing", swiftSettings: rules),
+        // `make bench-sdk`; its count of allocations is a test of the SDK, too.
+        .executableTarget(
+            name: "sdk-benchmark", dependencies: ["Penstock", "CAllocations"], path: "Tests/Benchmarks/SDK", swiftSettings: rules),
         tests("EventsTests", ["Events"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),
         tests(
@@ -175,7 +190,7 @@ let package = Package(
         .executableTarget(
             name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),
-        tests("PenstockTests", ["Penstock", "PenstockTesting", "Events", "Routing"]),
+        tests("PenstockTests", ["Penstock", "PenstockTesting", "Events", "Routing", "sdk-benchmark"]),
         tests("TrackingPlanTests", ["Configuration", "Platform", "TestSupport", "TrackingPlan"]),
         tests("PlanGenerationTests", ["ConfigurationLanguage", "Penstock", "PlanGeneration", "Platform", "TestSupport"]),
         // It is an application with a tracking plan, too.

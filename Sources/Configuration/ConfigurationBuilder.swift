@@ -257,6 +257,13 @@ struct ConfigurationBuilder {
     }
 
     private func checkHeaders(_ located: Located<DestinationDraft>) {
+        if located.found["sign"] != nil {
+            for key in ["header", "key"] where located.found["sign.\(key)"] == nil {
+                diagnostics.error(
+                    at: located.found["sign"]?.place ?? located.place, "\"sign\" needs \(quoted(key))",
+                    hint: key == "key" ? "add key: !secret NAME" : "add header: X-Signature")
+            }
+        }
         var seen: Set<String> = []
         for header in located.draft.http.headers where !seen.insert(header.name.lowercased()).inserted {
             diagnostics.error(

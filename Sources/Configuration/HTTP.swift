@@ -24,6 +24,21 @@ extension Configuration {
             package var value: String { text.revealed }
         }
 
+        /// An HMAC of each body, in a header.
+        package struct Signature: Sendable, Equatable {
+            package enum Algorithm: String, Sendable, CaseIterable { case sha256, sha512, sha1 }
+            package enum Encoding: String, Sendable, CaseIterable { case hex, base64 }
+
+            package var header: String
+            package var algorithm: Algorithm
+            package var encoding: Encoding
+            package var prefix: String
+            package var timeHeader: String?
+            /// For showing.
+            package var keyText: ConcealedText
+            package var key: String { keyText.revealed }
+        }
+
         /// For showing: secrets by their names.
         package var urlText: ConcealedText
         /// For sending: secrets filled in, percent-encoded.
@@ -42,6 +57,8 @@ extension Configuration {
         package var answers: [Answer] = []
         /// What the service takes of an event.
         package var limits = LimitSet([])
+        /// nil: requests are not signed.
+        package var signature: Signature?
         package var maximumRedirects = 0
         package var tls = TLS()
         /// For showing.
@@ -59,7 +76,7 @@ extension Configuration {
         /// Every secret in it, for hiding them where a service repeats one.
         package var secrets: [String] {
             urlText.secrets + (proxyText?.secrets ?? []) + headers.flatMap(\.text.secrets)
-                + alternatives.flatMap(\.secrets)
+                + (signature?.keyText.secrets ?? []) + alternatives.flatMap(\.secrets)
         }
     }
 }

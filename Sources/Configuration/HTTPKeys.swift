@@ -34,6 +34,7 @@ extension Section where Target == DestinationDraft {
         Field(
             "max_answer", \.http.maximumAnswer, .size((1 << 10)...(16 << 20)),
             "bytes of an answer that are read; what lies behind them is not known"),
+        Field("sign", keys: .signature, "an HMAC of each body, which proves that it comes from here"),
         Field(
             "max_redirects", \.http.maximumRedirects, .integer(0...20),
             "redirects followed for a request, never to another scheme, and to another host without headers and credentials"),
@@ -77,6 +78,7 @@ struct HTTPDraft: Sendable {
     var body: MappingDraft?
     var answers: [Configuration.Answer] = []
     var limits: [OutputLimit] = []
+    var signature = SignatureDraft()
     var maximumRedirects = 0
     var tls = Configuration.HTTP.TLS()
     var proxy: SecretTemplate?
@@ -88,11 +90,19 @@ struct HTTPDraft: Sendable {
             urlText: fill(url), method: method, format: format,
             headers: headers.map { .init(name: $0.name, text: fill($0.value)) }, hasBody: body != nil, compression: compression,
             connectTimeout: connectTimeout, timeout: timeout, maximumAnswer: maximumAnswer,
-            answers: answers, limits: LimitSet(limits), maximumRedirects: maximumRedirects, tls: tls, proxyText: proxy.map(fill), proxyExceptions: proxyExceptions)
+            answers: answers, limits: LimitSet(limits), signature: signature.value(fill), maximumRedirects: maximumRedirects, tls: tls, proxyText: proxy.map(fill), proxyExceptions: proxyExceptions)
     }
 }
 
 struct HeaderDraft: Sendable {
     var name: String
     var value: SecretTemplate
+
+    /// RFC 9110's `token`.
+    static func isName(_ name: String) -> Bool {
+        !name.isEmpty
+            && name.utf8.allSatisfy { byte in
+                byte > 0x20 && byte < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains(byte)
+            }
+    }
 }

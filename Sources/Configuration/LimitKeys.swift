@@ -6,6 +6,7 @@ extension Section where Target == OutputLimit {
         Field(
             "path", \.pathText, .answerPath,
             "where in what is sent, after the mapping: names with dots between them, * is every member; without, all of it"),
+        Field("except", \.exceptions, .texts, "names that * in the path does not stand for"),
         Field("required", \.isRequired, .flag, "whether it has to be there, and not null"),
         Field("pattern", \.pattern, .pattern, default: "none", "a regular expression (RE2) that the whole text has to match"),
         Field("not", \.refused, .texts, "texts that are refused"),

@@ -83,6 +83,14 @@ package struct YAMLScalar: Sendable {
     package var line: Int
     package var column: Int
 
+    package init(text: String, style: Style, isSecret: Bool = false, line: Int, column: Int) {
+        self.text = text
+        self.style = style
+        self.isSecret = isSecret
+        self.line = line
+        self.column = column
+    }
+
     package var isPlain: Bool { style == .plain && !isSecret }
 
     /// YAML 1.2 core schema.

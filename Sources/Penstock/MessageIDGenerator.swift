@@ -25,9 +25,15 @@ final class MessageIDGenerator: Sendable {
         let milliseconds = UInt64(max(0, min(time.timeIntervalSince1970, 0xFFFF_FFFF) * 1000))
         let high = milliseconds << 16 | 0x7000 | Self.mix(seed.0 ^ process &+ number) & 0x0FFF
         let low = 0x8000_0000_0000_0000 | Self.mix(seed.1 ^ process &+ number) >> 2
+        let start = text.bytes.count
+        text.append("00000000-0000-0000-0000-000000000000")
+        var digits = text.bytes.mutableSpan
+        var position = start
         for nibble in 0..<32 {
-            if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 { text.append(byte: "-") }
-            text.append(hexDigit: UInt8(truncatingIfNeeded: (nibble < 16 ? high : low) >> UInt64(60 - nibble % 16 * 4)) & 15)
+            if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 { position += 1 }
+            let value = UInt8(truncatingIfNeeded: (nibble < 16 ? high : low) >> UInt64(60 - nibble % 16 * 4)) & 15
+            digits[position] = JSONText.hexDigit(value)
+            position += 1
         }
     }
 

@@ -140,7 +140,7 @@ extension PropertyValue: CustomStringConvertible {
     /// The value as JSON; the members of objects in the order of their names.
     public var description: String {
         var text = JSONText()
-        _ = write(to: &text, depth: JSONWriter.maximumDepth)
+        _ = write(to: &text, depth: JSONBuilder.maximumDepth)
         return String(decoding: text.bytes, as: UTF8.self)
     }
 }

@@ -10,6 +10,8 @@ struct PresetFilling {
     let diagnostics: Diagnostics
     /// nil: not given, and without a default.
     private var values: [String: YAMLNode?] = [:]
+    /// Those that the user gives: what is wrong with a text that they are in is shown there.
+    private var given: Set<String> = []
 
     init(preset: Preset, diagnostics: Diagnostics) {
         self.preset = preset
@@ -21,12 +23,14 @@ struct PresetFilling {
     mutating func take(_ settings: [Located<PresetSettingDraft>], from entries: [YAMLEntry], of destination: YAMLEntry) {
         for setting in settings {
             if let entry = entries.first(where: { $0.key == setting.name }) {
-                values[setting.name] = .some(value(entry, setting.draft))
+                values[setting.name] = .some(value(entry, setting.draft) ?? Self.substitute(setting.draft, entry.value))
+                given.insert(setting.name)
             } else if let text = setting.draft.defaultText, let place = setting.found["default"]?.value {
                 values[setting.name] = .some(meaning(text, setting.draft, place))
             } else {
                 values[setting.name] = .some(nil)
                 if setting.draft.isRequired {
+                    values[setting.name] = .some(Self.substitute(setting.draft, destination.value))
                     diagnostics.error(
                         at: destination.place, "the preset \(quoted(preset.name)) needs \(quoted(setting.name))",
                         hint: "add \(setting.name): \(setting.draft.isSecret ? "!secret NAME" : "…") (\(setting.draft.summary))")
@@ -35,7 +39,15 @@ struct PresetFilling {
         }
     }
 
-    /// nil if it was reported, or is empty.
+    /// In place of what was found wrong, so that what else is wrong is found as well.
+    private static func substitute(_ setting: PresetSettingDraft, _ node: YAMLNode) -> YAMLNode {
+        var node = node
+        let text = setting.values.first?.meaning ?? setting.defaultText ?? "setting"
+        node.content = .scalar(YAMLScalar(text: text, style: .doubleQuoted, line: node.place.line, column: node.place.column))
+        return node
+    }
+
+    /// nil if it was reported.
     private func value(_ entry: YAMLEntry, _ setting: PresetSettingDraft) -> YAMLNode? {
         if setting.isSecret {
             guard let scalar = entry.value.scalar, scalar.isSecret else {
@@ -78,24 +90,41 @@ struct PresetFilling {
         case .map(let entries):
             node.content = .map(
                 entries.compactMap { entry in
-                    fill(entry.value).map { YAMLEntry(key: entry.key, place: entry.place, value: $0) }
+                    fill(entry.value).map { YAMLEntry(key: text(entry.key, at: entry.place), place: entry.place, value: $0) }
                 })
         case .list(let items): node.content = .list(items.compactMap(fill))
         case .scalar(var scalar):
             guard !scalar.isSecret, scalar.text.contains("{{") else { return node }
             let pieces = Self.pieces(scalar.text)
             if pieces.count == 1, case .setting(let name) = pieces[0] { return setting(name, at: node.place) }
+            var place: YAMLNode?
             scalar.text = pieces.reduce(into: "") { text, piece in
                 switch piece {
                 case .text(let literal): text += literal
                 case .setting(let name):
-                    guard let value = setting(name, at: node.place)?.scalar else { return }
+                    guard let found = setting(name, at: node.place), let value = found.scalar else { return }
+                    if place == nil, given.contains(name) { place = found }
                     text += value.isSecret ? "{{ secret.\(value.text) }}" : value.text
                 }
+            }
+            if let place {
+                (node.place, node.file) = (place.place, place.file)
+                (scalar.line, scalar.column) = (place.place.line, place.place.column)
             }
             node.content = .scalar(scalar)
         }
         return node
+    }
+
+    /// A key with settings in it; secrets cannot be.
+    private func text(_ key: String, at place: Place) -> String {
+        guard key.contains("{{") else { return key }
+        return Self.pieces(key).reduce(into: "") { text, piece in
+            switch piece {
+            case .text(let literal): text += literal
+            case .setting(let name): text += setting(name, at: place)?.scalar.flatMap { $0.isSecret ? nil : $0.text } ?? ""
+            }
+        }
     }
 
     private func setting(_ name: String, at place: Place) -> YAMLNode? {

@@ -117,7 +117,9 @@ struct HTTPRequest {
     /// - Parameter values: the event's, for the places in the URL, then those in the headers.
     /// - Throws: why the event cannot be sent.
     func address(_ values: [String]) throws(RequestText.Refusal) -> (url: String, headers: [String]) {
-        guard url.places > 0 || headers.contains(where: { $0.places > 0 }) else { return (target.url, headerLines) }
+        let places = headers.reduce(url.places) { $0 + $1.places }
+        guard places > 0 else { return (target.url, headerLines) }
+        guard values.count == places else { throw RequestText.Refusal(reason: "it does not have the values that its URL and headers need") }
         let whole = try url.url(values.prefix(url.places))
         var rest = values.dropFirst(url.places)
         var lines: [String] = []

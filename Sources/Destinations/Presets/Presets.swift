@@ -7,6 +7,12 @@
 package enum ShippedPresets {
     /// By their names: the files' text.
     package static let all: [(name: String, text: [UInt8])] = [
-        ("mixpanel", PackageResources.mixpanel_yaml)
+        ("amplitude", PackageResources.amplitude_yaml),
+        ("firebase", PackageResources.firebase_yaml),
+        ("ga4", PackageResources.ga4_yaml),
+        ("mixpanel", PackageResources.mixpanel_yaml),
+        ("posthog", PackageResources.posthog_yaml),
+        ("rudderstack", PackageResources.rudderstack_yaml),
+        ("segment", PackageResources.segment_yaml),
     ]
 }

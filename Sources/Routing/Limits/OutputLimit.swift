@@ -9,6 +9,8 @@ package struct OutputLimit: Sendable, Equatable {
 
     /// Where, in the output: names with dots between them; `*` is every member or item. Empty: all of it.
     package var path: [String] = []
+    /// Names that `*` in the path does not stand for.
+    package var exceptions: [String] = []
     package var isRequired = false
     /// For texts: all of it.
     package var pattern: TextPattern?
@@ -79,7 +81,7 @@ private struct LimitCheck {
             var members = ObjectCursor(range)
             while let member = members.next(in: json) {
                 let name = JSONText.string(json.extracting(member.key.range)) ?? ""
-                guard step == "*" || step == name else { continue }
+                guard step == name || step == "*" && !limit.exceptions.contains(name) else { continue }
                 found = true
                 if let problem = below(name, member.value) { return problem }
             }

@@ -91,7 +91,7 @@ package struct Directive: Sendable {
 
     package static let all: [Directive] = [
         .path, .template, .literal, .if, .case, .replace, .arrayPath, .merge, .flatten, .json, .transform,
-        .excludeWhenNull, .date, .hash, .number, .string, .match, .prefix,
+        .excludeWhenNull, .date, .hash, .number, .string, .match, .prefix, .mapValues,
     ]
 
     static func named(_ name: String) -> Directive? { all.first { $0.name == name } }
