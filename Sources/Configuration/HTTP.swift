@@ -2,7 +2,7 @@ import Routing
 
 extension Configuration {
     package struct HTTP: Sendable, Equatable {
-        package enum Format: String, Sendable, CaseIterable { case ndjson, array, single }
+        package enum Format: String, Sendable, CaseIterable { case ndjson, lines, array, single }
         package enum Method: String, Sendable, CaseIterable { case POST, PUT, PATCH }
         package enum Compression: String, Sendable, CaseIterable { case none, gzip, zstd }
 
@@ -49,6 +49,8 @@ extension Configuration {
         package var headers: [Header] = []
         /// Something goes around the events: the destination's `outputs` say what.
         package var hasBody = false
+        /// It is not the same for every event.
+        package var bodyVaries = false
         package var compression: Compression = .none
         package var connectTimeout: Duration = .seconds(10)
         package var timeout: Duration = .seconds(30)

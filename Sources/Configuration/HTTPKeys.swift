@@ -5,7 +5,7 @@ extension Section where Target == DestinationDraft {
     /// Those that several kinds of request may each have for themselves.
     static let perRequest: [Field<DestinationDraft>] = [
         Field("method", \.http.method, .choice, "HTTP method"),
-        Field("format", \.http.format, .choice, "body: a line for each event, one array, or one event a request"),
+        Field("format", \.http.format, .choice, "body: a line for each event; for each item of the list that its mapping makes; one array; or one event a request"),
         Field("headers", \.http.headers, .headers, "headers; {{ secret.NAME }} stands for a secret, {{ path }} for a field of the event"),
         Field(
             "body", \.http.body, .body, default: "the events alone",
@@ -88,7 +88,8 @@ struct HTTPDraft: Sendable {
     func value(_ fill: (SecretTemplate) -> ConcealedText) -> Configuration.HTTP {
         Configuration.HTTP(
             urlText: fill(url), method: method, format: format,
-            headers: headers.map { .init(name: $0.name, text: fill($0.value)) }, hasBody: body != nil, compression: compression,
+            headers: headers.map { .init(name: $0.name, text: fill($0.value)) }, hasBody: body != nil,
+            bodyVaries: body?.mapping.dependsOnEvent ?? false, compression: compression,
             connectTimeout: connectTimeout, timeout: timeout, maximumAnswer: maximumAnswer,
             answers: answers, limits: LimitSet(limits), signature: signature.value(fill), maximumRedirects: maximumRedirects, tls: tls, proxyText: proxy.map(fill), proxyExceptions: proxyExceptions)
     }

@@ -17,7 +17,7 @@ struct HTTPRequests {
         let drafts = Self.drafts(located, diagnostics)
         let kinds = drafts.map { $0.http.value(resolve) }
         var http = located.draft.http.value(resolve)
-        for (kind, draft) in zip(kinds, drafts) where draft.http.body != nil && kind.format == .ndjson {
+        for (kind, draft) in zip(kinds, drafts) where draft.http.body != nil && (kind.format == .ndjson || kind.format == .lines) {
             diagnostics.error(
                 at: located.place(of: located.found["body"] == nil ? "requests" : "body"), "lines of NDJSON have no body around them",
                 hint: "write format: array, or format: single for one event a request")

@@ -18,6 +18,7 @@ extension HTTPOptions {
         format =
             switch http.format {
             case .ndjson: .ndjson
+            case .lines: .lines
             case .array: .array
             case .single: .single
             }
@@ -43,6 +44,7 @@ extension HTTPOptions {
         maximumRedirects = http.maximumRedirects
         secrets = http.secrets
         hasBody = http.hasBody
+        bodyVaries = http.bodyVaries
         if !http.limits.limits.isEmpty { check = http.limits }
         signer = http.signature.map(HMACSigner.init)
         alternatives = http.alternatives.map { HTTPOptions($0, inFlight: inFlight) }

@@ -7,10 +7,12 @@ import Routing
 package final class RoutedEvents: EventRouter {
     private let router: DestinationRouter
     private let marksUsers: Bool
+    private let writesEnvelopes: Bool
 
     /// - Parameter marksUsers: say of each event whose it is.
     package init(_ router: DestinationRouter, marksUsers: Bool = false) {
         self.router = router
+        writesEnvelopes = router.writesEnvelopes
         self.marksUsers = marksUsers
     }
 
@@ -66,7 +68,7 @@ package final class RoutedEvents: EventRouter {
     @inline(__always)
     private func append(_ event: OutboundEvent, to output: inout OutboundBatch) {
         var event = event
-        if router.writesEnvelopes, let end = output.payload[event.payload].firstIndex(of: 0) {
+        if writesEnvelopes, let end = output.payload[event.payload].firstIndex(of: 0) {
             event.envelope = end + 1 - event.payload.lowerBound
             event.payload = end + 1..<event.payload.upperBound
         }

@@ -1,3 +1,4 @@
+import ConfigurationLanguage
 import Foundation
 import Presets
 import Routing
@@ -28,8 +29,12 @@ package struct PresetCatalogue {
     /// nil: there is none of that name, which is not reported; or its file cannot be understood, which is.
     func read(_ name: String) -> (preset: Preset, draft: PresetDraft)? {
         guard let (file, isShipped) = file(of: name) else { return nil }
-        guard case .root(let root) = YAMLComposer.compose(file, diagnostics) else {
-            if !diagnostics.hasErrors { diagnostics.error(at: Place(file: file.path), "there is nothing in it", hint: "see penstock presets show mixpanel") }
+        let root: YAMLNode
+        switch YAMLComposer.compose(file, diagnostics) {
+        case .root(let node): root = node
+        case .broken: return nil
+        case .empty:
+            diagnostics.error(at: Place(file: file.path), "there is nothing in it", hint: "see penstock presets show mixpanel")
             return nil
         }
         var draft = PresetDraft()

@@ -1,7 +1,7 @@
 import Events
 
-/// A service's answer as a tree, each value with its place in the text. For answers of bounded size,
-/// which services write and nobody has to send fast; events are read with Events' simdjson.
+/// A service's answer as a tree, each value with its place in the text. For texts of bounded size that
+/// nobody has to read fast: answers, and events whose items are lines; others are read with Events' simdjson.
 struct AnswerJSON {
     indirect enum Value {
         /// In the order written.

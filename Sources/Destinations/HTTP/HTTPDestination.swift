@@ -40,7 +40,7 @@ package final class HTTPDestination: Destination {
         self.options = options
         self.engine = engine
         self.clock = clock
-        isSplit = requests.contains { $0.format == .single || $0.isAddressed }
+        isSplit = requests.contains(where: \.isSplit)
         concurrency = ConcurrencyLimit(options.requests)
     }
 

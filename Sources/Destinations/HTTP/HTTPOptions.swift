@@ -9,6 +9,8 @@ package struct HTTPOptions: Sendable {
     package enum Format: String, Sendable, CaseIterable {
         /// One request; one event a line.
         case ndjson
+        /// One request; each event is a list, and each of its items a line.
+        case lines
         /// One request; a JSON array.
         case array
         /// One request an event.
@@ -81,6 +83,8 @@ package struct HTTPOptions: Sendable {
     package var secrets: [String] = []
     /// The events' envelopes say what goes around them in the body.
     package var hasBody = false
+    /// That is not the same for every event.
+    package var bodyVaries = false
     /// Whether the service would take an event; nil: it is to find out itself.
     package var check: (any OutputCheck)?
     /// Proves to the service who sends; nil: nothing but the headers does.

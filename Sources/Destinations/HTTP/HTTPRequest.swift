@@ -40,7 +40,7 @@ struct HTTPRequest {
         let configured = lines
         lines = []
         if !names.contains("content-type") {
-            lines.append("Content-Type: \(options.format == .ndjson ? "application/x-ndjson" : "application/json")")
+            lines.append("Content-Type: \(options.format == .ndjson || options.format == .lines ? "application/x-ndjson" : "application/json")")
         }
         if options.compression != .none {
             guard !names.contains("content-encoding") else {
@@ -111,8 +111,11 @@ struct HTTPRequest {
     var answers: [AnswerRule] { options.answers }
     var check: (any OutputCheck)? { options.check }
     var hasBody: Bool { options.hasBody }
-    /// Where it goes, or what goes around its events, depends on the event.
-    var isAddressed: Bool { options.hasBody || url.places > 0 || headers.contains { $0.places > 0 } }
+    /// Events of one batch may need several of it.
+    var isSplit: Bool { options.format == .single || options.bodyVaries || hasPlaces }
+    /// There is more to it than its events: their envelopes say what.
+    var isAddressed: Bool { options.hasBody || hasPlaces }
+    private var hasPlaces: Bool { url.places > 0 || headers.contains { $0.places > 0 } }
 
     /// - Parameter values: the event's, for the places in the URL, then those in the headers.
     /// - Throws: why the event cannot be sent.

@@ -6,6 +6,10 @@ extension OutboundBatch {
     func body(_ format: HTTPOptions.Format) -> [UInt8] {
         switch format {
         case .ndjson: return payload
+        case .lines:
+            var body: [UInt8] = []
+            append(Array(events.indices), .lines, to: &body)
+            return body
         case .array: return arrayBody
         case .single: return Array(payload[events[0].payload])
         }
@@ -18,6 +22,18 @@ extension OutboundBatch {
             for place in places {
                 body += payload[events[place].payload]
                 body.append(UInt8(ascii: "\n"))
+            }
+        case .lines:
+            for place in places {
+                let event = Array(payload[events[place].payload])
+                // What is no list is one line.
+                let whole = AnswerJSON(event)
+                var lines = whole.map { [$0.range] } ?? []
+                if case .array(let items)? = whole?.value { lines = items.map(\.range) }
+                for line in lines {
+                    body += event[line]
+                    body.append(UInt8(ascii: "\n"))
+                }
             }
         case .array:
             body.append(UInt8(ascii: "["))

@@ -33,15 +33,14 @@ struct RequestText: Equatable {
             if isInPath, value.isEmpty {
                 throw Refusal(reason: "the event has no value for its place in the URL's path")
             }
-            let start = text.endIndex
-            text += Self.percentEncoded(value)
+            let before = text.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+            let encoded = Self.percentEncoded(value)
             // The one thing that encoding does not help against: a segment that means "one level up".
-            let segment = (text[..<start].split(separator: "/", omittingEmptySubsequences: false).last ?? "") + text[start...]
-                + literal.prefix { $0 != "/" && $0 != "?" }
+            let segment = before + encoded + literal.prefix { $0 != "/" && $0 != "?" }
             if isInPath, segment == "." || segment == ".." {
                 throw Refusal(reason: "the event's value for the URL's path is \"\(value)\", which a path cannot hold")
             }
-            text += literal
+            text += encoded + literal
         }
         guard text.utf8.count <= Self.longest else {
             throw Refusal(reason: "the event's values make the URL longer than \(Self.longest) bytes")

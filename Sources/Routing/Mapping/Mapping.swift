@@ -59,6 +59,9 @@ package struct Mapping: Sendable, Equatable {
         secrets = compiler.secrets
     }
 
+    /// Whether it may come to something else for another event.
+    package var dependsOnEvent: Bool { !(scopes.first?.isEmpty ?? true) }
+
     /// Two mappings are equal if they were written alike.
     package static func == (left: Mapping, right: Mapping) -> Bool { left.source == right.source }
 }

@@ -28,6 +28,8 @@ final class OutputProgram {
     }
 
     private let outputs: [Output]
+    /// The common case: one for every event, without an envelope.
+    private let only: MappingProgram?
     /// Bytes that the output for one event may have.
     let limit: Int
     let writesEnvelopes: Bool
@@ -43,19 +45,21 @@ final class OutputProgram {
                     mapping: MappingProgram(setting.mapping, journal: journal, &table)))
         }
         self.outputs = outputs
+        only = outputs.count == 1 && outputs[0].filter == nil && outputs[0].envelope == nil ? outputs[0].mapping : nil
         limit = settings.first?.mapping.limit ?? 0
         writesEnvelopes = settings.contains { $0.envelope != nil }
     }
 
     /// As `MappingProgram.write`; with the envelope and a separator in front, if there is one.
     func write(_ view: borrowing EventView, suffix: String = "", into output: inout [UInt8]) -> MappingProgram.Outcome {
+        if let only { return only.write(view, suffix: suffix, into: &output) }
         guard let taken = outputs.firstIndex(where: { $0.filter?.matches(view) ?? true }) else { return .nothing }
-        let (start, chosen) = (output.count, outputs[taken])
-        if let envelope = chosen.envelope {
+        let start = output.count
+        if let envelope = outputs[taken].envelope {
             guard case .written = envelope.write(view, suffix: suffix, into: &output) else { return .tooLarge }
             output.append(Self.separator)
         }
-        let outcome = chosen.mapping.write(view, suffix: suffix, into: &output)
+        let outcome = outputs[taken].mapping.write(view, suffix: suffix, into: &output)
         if case .written = outcome { return outcome }
         output.removeLast(output.count - start)
         return outcome

@@ -100,7 +100,7 @@ import Testing
         }
         let expected: [String] =
             switch format {
-            case .ndjson: ["\(event)\n\(event)\n"]
+            case .ndjson, .lines: ["\(event)\n\(event)\n"]
             case .array: ["[\(event),\(event)]"]
             case .single: [event, event]
             }

@@ -84,6 +84,15 @@ import Testing
         #expect(bodies == ["{\"k\":1,\"e\":[{\"n\":0},{\"n\":3}],\"z\":[]}", "{\"n\":1}\n{\"n\":4}\n", "{\"k\":2,\"e\":[{\"n\":2}]}"])
     }
 
+    @Test("Each item of an event's list is a line")
+    func lines() throws {
+        let events = [("", #"[{"create":{"_id":"a"}},{"x": [1, 2]}]"#), ("", #"{"y":1}"#), ("", "[]")]
+        let plan = try plan(options("http://h/_bulk") { $0.format = .lines }, events)
+        #expect(plan.requests.map(\.events) == [[0, 1, 2]])
+        #expect(String(decoding: plan.body(of: 0), as: UTF8.self) == "{\"create\":{\"_id\":\"a\"}}\n{\"x\": [1, 2]}\n{\"y\":1}\n")
+        #expect(plan.requests[0].headers.contains("Content-Type: application/x-ndjson"))
+    }
+
     @Test("What is no envelope of ours sends nothing, and breaks nothing", arguments: ["x", "[", "[0", "[9]", "[0,\"a]", "[0,\"a\"", "[0,\"a\",\"b\"]", "[0]", "[99999999999999999999]", "[0,\"a\\"])
     func nonsense(_ envelope: String) throws {
         let plan = try plan(options("http://h/{}"), [(envelope, "{}")])

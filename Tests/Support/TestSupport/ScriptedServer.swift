@@ -22,6 +22,8 @@ package final class ScriptedServer: @unchecked Sendable {
         case trickle
         /// A correct 200, then the connection is closed without a word about it.
         case answerThenClose
+        /// What this makes of the request.
+        case answer(@Sendable (Request) -> Reply)
     }
 
     package struct Request: Sendable {
@@ -118,13 +120,14 @@ package final class ScriptedServer: @unchecked Sendable {
                 state.requests.append(request)
                 return state.script[min(state.requests.count - 1 - state.answered, state.script.count - 1)]
             }
-            guard perform(reply, on: connection) else { return }
+            guard perform(reply, to: request, on: connection) else { return }
         }
     }
 
     /// - Returns: whether the connection goes on.
-    private func perform(_ reply: Reply, on connection: Int32) -> Bool {
+    private func perform(_ reply: Reply, to request: Request, on connection: Int32) -> Bool {
         switch reply {
+        case .answer(let answer): return perform(answer(request), to: request, on: connection)
         case .status(let status, let headers, let body):
             let lines = ["HTTP/1.1 \(status) Reason", "Content-Length: \(body.utf8.count)"] + headers + ["", body]
             return send(connection, lines.joined(separator: "\r\n"))

@@ -1,0 +1,102 @@
+import Control
+import Foundation
+import Testing
+import TestSupport
+
+/// The real daemon with a preset, before a service that does what the service's documentation says.
+@Suite struct PresetDeliveryTests {
+    private func daemon(_ preset: String, _ address: String, _ keys: String) throws -> TestDaemon {
+        let daemon = try TestDaemon(
+            configuration: """
+                secrets: { directory: DIRECTORY/secrets }
+                routes: [ { to: [product] } ]
+                destinations:
+                  product: { preset: \(preset), url: "\(address)", compression: none, retry: { initial: 10ms, max: 200ms }, \(keys) }
+                """)
+        try FileManager.default.createDirectory(atPath: daemon.path("secrets"), withIntermediateDirectories: false)
+        try "s3/cret".write(toFile: daemon.path("secrets/key"), atomically: true, encoding: .utf8)
+        return daemon
+    }
+
+    /// Sends, waits until all is settled, and gives the reasons and answers of the dead letters.
+    private func run(_ daemon: TestDaemon, _ events: [String]) throws -> [String] {
+        try daemon.start()
+        let client = try EventClient(daemon)
+        try client.send(events.map { $0 + "\n" }.joined())
+        #expect(try client.acknowledgement(of: events.count).lines == events.count)
+        try daemon.settle()
+        let listed = try daemon.penstock("dead-letters", "list", "product", "--json")
+        #expect(listed.status == 0, "\(listed.errors)")
+        return listed.output.split(separator: "\n").compactMap { jsonObject(String($0)) }.map { "\($0["messageId"] ?? "?"): \($0["reason"] ?? "?")" }
+    }
+
+    private func track(_ name: String, _ id: String, user: String = "ada", _ more: String = "") -> String {
+        #"{"type":"track","event":"\#(name)","messageId":"\#(id)","userId":"\#(user)"\#(more)}"#
+    }
+
+    @Test func mixpanelTakesEventsAndProfilesAndWhatItRefusesIsADeadLetterAlone() throws {
+        let service = try MixpanelService(token: "s3/cret")
+        let daemon = try daemon("mixpanel", service.address, "token: !secret key, in_flight: 1")
+        let letters = try run(
+            daemon,
+            [
+                track("A", "m1"), track("Refused", "m2"), track("B", "m3"), track("C", "m4", user: "anonymous"),
+                #"{"type":"page","name":"Home","messageId":"m5","userId":"ada"}"#, #"{"type":"screen","name":"Cart","messageId":"m6","userId":"ada"}"#,
+                #"{"type":"identify","messageId":"m7","userId":"ada","traits":{"plan":"pro"}}"#,
+                #"{"type":"identify","messageId":"m8","userId":"bob","traits":{"broken":1}}"#,
+                #"{"type":"group","messageId":"m9","userId":"ada","groupId":"g","traits":{"name":"G"}}"#,
+                #"{"type":"alias","messageId":"m10","userId":"ada","previousId":"a-1"}"#,
+            ])
+        #expect(service.taken.sorted() == ["$merge", "A", "B", "Page Viewed", "Screen Viewed", "profile ada", "profile g"])
+        #expect(
+            letters.sorted() == [
+                "m2: HTTP 400", "m4: not sent: properties.distinct_id is one of the values that are not taken", "m8: HTTP 200",
+            ])
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func googleAnalyticsIsSentNothingThatItWouldThrowAwayWithoutAWord() throws {
+        let service = try GoogleAnalyticsService()
+        let daemon = try daemon("ga4", service.address, "measurement_id: G-ABC123, api_secret: !secret key")
+        let long = String(repeating: "x", count: 101)
+        let letters = try run(
+            daemon,
+            [
+                track("Order Completed", "m1"), track("Order Completed", "m2", user: "bob"), track("Session Start", "m3"),
+                track("A", "m4", #","properties":{"note":"\#(long)"}"#), track("B", "m5", #","timestamp":"2020-01-01T00:00:00Z""#), track("C", "m6"),
+            ])
+        #expect(service.taken.sorted() == ["ada c", "ada order_completed", "bob order_completed"])
+        #expect(
+            letters.sorted() == [
+                "m3: not sent: name is one of the values that are not taken", "m4: not sent: params.note has 101 characters; at most 100 are taken",
+                "m5: not sent: timestamp_micros is more than 72 h ago",
+            ])
+        #expect(service.server.requests.allSatisfy { $0.line.contains("/mp/collect?measurement_id=G-ABC123&api_secret=s3%2Fcret ") })
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func amplitudeRefusesARequestForOneEventAndGetsTheOthersOnce() throws {
+        let service = try AmplitudeService(key: "s3/cret")
+        let daemon = try daemon("amplitude", service.address, "api_key: !secret key, in_flight: 1")
+        let letters = try run(
+            daemon,
+            [
+                track("A", "m1", user: "user-1"), track("Refused", "m2", user: "user-1"), track("B", "m3", user: "eager"),
+                track("C", "m4", user: "user-2"), track("D", "m5", user: "u"),
+            ])
+        #expect(service.taken.sorted() == ["eager B", "user-1 A", "user-2 C"])
+        #expect(letters.sorted() == ["m2: HTTP 400", "m5: not sent: user_id has 1 characters; at least 5 are needed"])
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func aKeyThatIsRefusedHoldsTheEvents() throws {
+        let service = try AmplitudeService(key: "another")
+        let daemon = try daemon("amplitude", service.address, "api_key: !secret key")
+        try daemon.start()
+        let client = try EventClient(daemon)
+        try client.send(track("A", "m1", user: "user-1") + "\n")
+        try eventually("it is held") { try daemon.status().destinations["product"]?.state == .held }
+        #expect(try daemon.status().destinations["product"]?.deadLettered == 0)
+        #expect(daemon.terminate() == 0)
+    }
+}
