@@ -3,13 +3,6 @@
 #else
     import Foundation
 #endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 import Synchronization
 
 /// Where an application records what happens in it.
@@ -65,7 +58,7 @@ public final class Analytics: EventSending {
         scope = SharedScope(
             AnalyticsScope(
                 userID: Self.nonEmpty(userID),
-                anonymousID: Self.nonEmpty(anonymousID) ?? messageIDs.make(at: options.now(), process: getpid()),
+                anonymousID: Self.nonEmpty(anonymousID) ?? messageIDs.make(at: options.now(), process: CurrentProcess.id),
                 automatic: options.automaticContext.members(application: options.application)), isForOneUser: false)
         for provider in providers { add(provider) }
     }
@@ -111,7 +104,7 @@ public final class Analytics: EventSending {
     ) {
         let route = pipeline.route
         guard pipeline.isWanted(category, route) else { return }
-        let process = getpid()
+        let process = CurrentProcess.id
         let fragments = scope.fragments(process: process)
         let writer = pipeline.takeWriter(maximumSize: options.maximumEventSize)
         defer { pipeline.putBack(writer) }
@@ -166,7 +159,7 @@ public final class Analytics: EventSending {
     }
 
     /// An id for a session, or for somebody unknown.
-    func makeID() -> String { messageIDs.make(at: options.now(), process: getpid()) }
+    func makeID() -> String { messageIDs.make(at: options.now(), process: CurrentProcess.id) }
 
     static func nonEmpty(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
 }

@@ -3,13 +3,6 @@
 #else
     import Foundation
 #endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// What every event says about where it was recorded, without being told.
 public struct AutomaticContext: OptionSet, Sendable, Hashable {
@@ -48,7 +41,7 @@ public struct AutomaticContext: OptionSet, Sendable, Hashable {
         if contains(.os) { members["os"] = OperatingSystem.description }
         let process = ProcessInfo.processInfo
         if contains(.host) { members["host"] = ["name": .string(process.hostName)] }
-        if contains(.process) { members["process"] = ["name": .string(process.processName), "pid": .integer(Int64(getpid()))] }
+        if contains(.process) { members["process"] = ["name": .string(process.processName), "pid": .integer(Int64(CurrentProcess.id))] }
         if contains(.locale), let locale = Self.currentLocale { members["locale"] = .string(locale) }
         if contains(.timezone), let timezone = Self.currentTimezone { members["timezone"] = .string(timezone) }
         return members
