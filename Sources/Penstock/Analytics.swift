@@ -34,6 +34,7 @@ public final class Analytics: EventSending {
         /// The clock of `timestamp`. The machine's, if not given.
         public var now: @Sendable () -> Date = { Date() }
 
+        /// The defaults.
         public init() {}
     }
 
@@ -130,8 +131,11 @@ public final class Analytics: EventSending {
         let now = options.now()
         text.append(",\"messageId\":\"")
         messageIDs.append(at: now, process: process, to: &text)
-        text.append("\",\"timestamp\":")
-        _ = now.write(to: &text, depth: 0)
+        text.append(byte: "\"")
+        let end = text.bytes.count
+        text.append(",\"timestamp\":")
+        // Without one, the daemon takes the time at which the event arrives.
+        if !now.write(to: &text, depth: 0) { text.bytes.removeSubrange(end...) }
         text.bytes.append(contentsOf: fragments.identity)
         if fragments.hasContext || timing != nil {
             text.bytes.append(contentsOf: fragments.context)
