@@ -3,13 +3,6 @@
 #else
     import Foundation
 #endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 import Synchronization
 
 /// Where an application records what happens in it.
@@ -41,6 +34,7 @@ public final class Analytics: EventSending {
         /// The clock of `timestamp`. The machine's, if not given.
         public var now: @Sendable () -> Date = { Date() }
 
+        /// The defaults.
         public init() {}
     }
 
@@ -65,7 +59,7 @@ public final class Analytics: EventSending {
         scope = SharedScope(
             AnalyticsScope(
                 userID: Self.nonEmpty(userID),
-                anonymousID: Self.nonEmpty(anonymousID) ?? messageIDs.make(at: options.now(), process: getpid()),
+                anonymousID: Self.nonEmpty(anonymousID) ?? messageIDs.make(at: options.now(), process: CurrentProcess.id),
                 automatic: options.automaticContext.members(application: options.application)), isForOneUser: false)
         for provider in providers { add(provider) }
     }
@@ -111,7 +105,7 @@ public final class Analytics: EventSending {
     ) {
         let route = pipeline.route
         guard pipeline.isWanted(category, route) else { return }
-        let process = getpid()
+        let process = CurrentProcess.id
         let fragments = scope.fragments(process: process)
         let writer = pipeline.takeWriter(maximumSize: options.maximumEventSize)
         defer { pipeline.putBack(writer) }
@@ -137,8 +131,11 @@ public final class Analytics: EventSending {
         let now = options.now()
         text.append(",\"messageId\":\"")
         messageIDs.append(at: now, process: process, to: &text)
-        text.append("\",\"timestamp\":")
-        _ = now.write(to: &text, depth: 0)
+        text.append(byte: "\"")
+        let end = text.bytes.count
+        text.append(",\"timestamp\":")
+        // Without one, the daemon takes the time at which the event arrives.
+        if !now.write(to: &text, depth: 0) { text.bytes.removeSubrange(end...) }
         text.bytes.append(contentsOf: fragments.identity)
         if fragments.hasContext || timing != nil {
             text.bytes.append(contentsOf: fragments.context)
@@ -166,7 +163,7 @@ public final class Analytics: EventSending {
     }
 
     /// An id for a session, or for somebody unknown.
-    func makeID() -> String { messageIDs.make(at: options.now(), process: getpid()) }
+    func makeID() -> String { messageIDs.make(at: options.now(), process: CurrentProcess.id) }
 
     static func nonEmpty(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
 }

@@ -3,13 +3,6 @@
 #else
     import Foundation
 #endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 import Synchronization
 
 /// Whose events are recorded, and what all of them say.
@@ -100,7 +93,7 @@ final class SharedScope: Sendable {
 
     /// - Parameter isForOneUser: then few threads at once are in it.
     init(_ scope: AnalyticsScope, isForOneUser: Bool) {
-        written = ReadMostly(scope.makeFragments(process: getpid()), copies: isForOneUser ? 1 : ThreadStripe.count)
+        written = ReadMostly(scope.makeFragments(process: CurrentProcess.id), copies: isForOneUser ? 1 : ThreadStripe.count)
         self.scope = Mutex(scope)
     }
 
@@ -109,7 +102,7 @@ final class SharedScope: Sendable {
     func change<Result: Sendable>(_ change: (inout AnalyticsScope) -> Result) -> Result {
         scope.withLock { scope in
             let result = change(&scope)
-            written.change { $0 = scope.makeFragments(process: getpid()) }
+            written.change { $0 = scope.makeFragments(process: CurrentProcess.id) }
             return result
         }
     }

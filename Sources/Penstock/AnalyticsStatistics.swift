@@ -13,6 +13,7 @@ public struct AnalyticsStatistics: Sendable, Hashable {
     /// Not recorded since they were invalid, or could not be encoded.
     public var failed: Int
 
+    /// Numbers to compare with.
     public init(recorded: Int = 0, filtered: Int = 0, held: Int = 0, discarded: Int = 0, dropped: Int = 0, failed: Int = 0) {
         self.recorded = recorded
         self.filtered = filtered

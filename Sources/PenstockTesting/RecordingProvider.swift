@@ -10,6 +10,7 @@ import Synchronization
 /// #expect(recording.events.map(\.name) == ["Post Liked"])
 /// ```
 public final class RecordingProvider: AnalyticsProvider {
+    /// What it is called among an `Analytics`' providers.
     public let name: String
     private let kept = Mutex<[RecordedEvent]>([])
 
@@ -22,6 +23,7 @@ public final class RecordingProvider: AnalyticsProvider {
     /// The tracks among them.
     public var tracks: [RecordedEvent] { events.filter { $0.kind == .track } }
 
+    /// Keeps the event.
     public func record(_ event: RecordedEvent) { kept.withLock { $0.append(event) } }
 
     /// Forgets all events so far.

@@ -190,6 +190,7 @@ import Testing
                 try last.encode(["y"])
             }) == #"{"a":1,"b":["x",{"d":"1970-01-01T00:00:00.000Z"},null,null],"c":{"base":1,"derived":2},"d":["y"]}"#)
         #expect(rig.diagnostics.codes == [.valueReplaced])
+        #expect(rig.diagnostics.messages.first?.contains(": 1 of its values") == true)
     }
 
     @Test func aCaseMayBeFilledInAnyOrder() throws {
@@ -239,6 +240,17 @@ import Testing
             var container = encoder.container(keyedBy: Key.self)
             try container.encode(Array(repeating: "0123456789", count: 10_000_000 / 10), forKey: .a)
         }),
+        ("a value in it", ByHand { encoder in
+            var container = encoder.container(keyedBy: Key.self)
+            try? container.encode(Failing(), forKey: .a)
+            try? container.encode(1, forKey: .b)
+        }),
+        ("a value in it", ByHand { encoder in
+            var container = encoder.container(keyedBy: Key.self)
+            var list = container.nestedUnkeyedContainer(forKey: .c)
+            try container.encode(1, forKey: .b)
+            try? list.encode(Failing())
+        }),
         ("the disk is full", ByHand { _ in throw EncodingError.invalidValue(1, .init(codingPath: [], debugDescription: "the disk is full")) }),
     ]
 
@@ -247,6 +259,14 @@ import Testing
             var container = encoder.singleValueContainer()
             try container.encode(1)
             try container.encode(2)
+        }
+    }
+    struct Failing: Encodable {
+        struct Failure: Error {}
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.unkeyedContainer()
+            try container.encode(1)
+            throw Failure()
         }
     }
     struct Endless: Encodable {

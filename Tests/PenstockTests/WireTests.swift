@@ -57,6 +57,20 @@ import Testing
         #expect(ids.allSatisfy { UUID(uuidString: $0) != nil && Array($0)[14] == "7" && "89ab".contains(Array($0)[19]) })
     }
 
+    @Test(arguments: [Double.nan, .infinity, -.infinity, -1e300, 1e300, -1, 253_402_300_800])
+    func aClockThatSaysAnythingStopsNothing(seconds: Double) throws {
+        let rig = Rig { $0.now = { Date(timeIntervalSince1970: seconds) } }
+        rig.analytics.track("x")
+        #expect(UUID(uuidString: try rig.event().messageID) != nil)
+    }
+
+    @Test func middlewareMaySetTheTimingToAnything() throws {
+        let rig = Rig()
+        rig.analytics.use(.enrich { $0[context: "timing"] = ["id": "1", "phase": "stop", "duration": 1e300] })
+        rig.analytics.track("x")
+        #expect(try rig.event().timing?.seconds == 0)
+    }
+
     @Test func anythingAtAllIsWrittenSoThatTheDaemonTakesItAndReadsBackTheSame() {
         var random = Generator(state: 42)
         for _ in 0..<2000 {

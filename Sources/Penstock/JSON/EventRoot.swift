@@ -35,6 +35,8 @@ enum JSONWriterError: Error, Equatable {
     case twoNames
     case twoValues
     case keyTwice(String)
+    /// A value in it threw this, and what contains the value went on.
+    case valueFailed(String)
 }
 
 extension JSONWriterError: CustomStringConvertible {
@@ -44,6 +46,7 @@ extension JSONWriterError: CustomStringConvertible {
         case .tooLarge: "it is too large"
         case .tooDeep: "objects and lists are nested deeper than \(JSONBuilder.maximumDepth)"
         case .nameless: "it has no name: give it an eventName"
+        case .valueFailed(let error): "a value in it cannot be encoded: \(error)"
         case .noProperties: "its properties are not an object"
         case .twoValues: "it encodes two values where there is place for one"
         case .twoNames: "it encodes two names: an enum's case is one nested container"

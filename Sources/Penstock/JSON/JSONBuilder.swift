@@ -122,12 +122,22 @@ struct JSONBuilder {
         return Place(level: opening.depth, serial: serial)
     }
 
-    /// Goes on with a container: closes those inside it, and writes the comma and the key.
+    /// Goes on with a container: closes those inside it, and writes the comma and the key. What it throws is
+    /// not forgotten, even if nobody heeds it.
     /// - Parameters:
     ///   - key: of an object.
     ///   - isNested: whether a nested container begins, and not a value.
     mutating func enter(_ place: Place, key: String? = nil, isNested: Bool = false) throws(JSONWriterError) {
         if let failure { throw failure }
+        do {
+            try goOn(place, key: key, isNested: isNested)
+        } catch {
+            fail(error)
+            throw error
+        }
+    }
+
+    private mutating func goOn(_ place: Place, key: String?, isNested: Bool) throws(JSONWriterError) {
         let level = Int(place.level)
         guard level < open.count, open[level].serial == place.serial else { throw .containerWasLeft }
         close(to: level + 1)

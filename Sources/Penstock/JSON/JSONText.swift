@@ -69,17 +69,15 @@ struct JSONText: Sendable {
             digits += 1
             rest /= 10
         }
-        append(value, digits: digits)
+        bytes.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: digits))
+        set(value, digits: digits, endingAt: bytes.count)
     }
 
-    /// The lowest decimal digits of a number, with zeros before it where it has fewer.
-    mutating func append(_ value: UInt64, digits: Int) {
-        bytes.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: digits))
+    /// Writes the lowest decimal digits of a number over what stands before `end`.
+    mutating func set(_ value: some FixedWidthInteger, digits: Int, endingAt end: Int) {
         var text = bytes.mutableSpan
         var rest = value
-        var position = text.count
-        for _ in 0..<digits {
-            position -= 1
+        for position in stride(from: end - 1, to: end - 1 - digits, by: -1) {
             text[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
             rest /= 10
         }

@@ -29,7 +29,7 @@ final class JSONWriter: @unchecked Sendable {
     }
 
     /// Appends a value.
-    /// - Throws: what the value throws, or `JSONWriterError`; then the text is as before.
+    /// - Throws: what the value throws, or `JSONWriterError`; then the text is worth nothing.
     func write(_ value: some Encodable) throws { try write(value, root: nil) }
 
     /// Appends an event's name and properties: `"event":"…","properties":{…}`.
@@ -39,12 +39,14 @@ final class JSONWriter: @unchecked Sendable {
 
     private func write(_ value: some Encodable, root: EventRoot?) throws {
         let start = builder.text.bytes.count
+        let replaced = builder.replaced
         do {
             try writeOutermost(value, root: root)
             if let root = builder.root { endProperties(of: root, at: root.properties) }
             builder.forgetOpen()
         } catch {
             builder.text.bytes.removeSubrange(start...)
+            builder.replaced = replaced
             builder.forgetOpen()
             guard case JSONWriterError.containerWasLeft = error else { throw error }
             try writeDetached(value, root: root)
@@ -55,7 +57,7 @@ final class JSONWriter: @unchecked Sendable {
         let detached = JSONWriter(insideOf: nil, maximumSize: builder.maximumSize)
         try detached.writeOutermost(value, root: root)
         let start = builder.text.bytes.count
-        detached.assemble(into: &builder)
+        try detached.assemble(into: &builder)
         if let root = detached.builder.root { endProperties(of: root, at: start + root.properties) }
     }
 
@@ -74,14 +76,25 @@ final class JSONWriter: @unchecked Sendable {
     func put<Value: Encodable>(_ value: Value) throws {
         if let scalar = value as? any JSONScalar, !isRootObject(scalar) { return try builder.put(scalar) }
         // At an event's root the writer is still the one that all others are children of.
-        if builder.isDetached, !builder.isAtRoot { return try value.encode(to: child()) }
+        if builder.isDetached, !builder.isAtRoot { return try encode(value, to: child()) }
         try encode(value)
     }
 
     private func encode(_ value: some Encodable) throws {
         let opening = builder.opening
-        try value.encode(to: ValueEncoder(writer: self, opening: opening))
+        try encode(value, to: ValueEncoder(writer: self, opening: opening))
         try builder.end(opening)
+    }
+
+    /// A value that fails leaves half of something behind. Whoever contains it may pass over the error, but
+    /// not over that.
+    private func encode(_ value: some Encodable, to encoder: ValueEncoder) throws {
+        do {
+            try value.encode(to: encoder)
+        } catch {
+            builder.fail(error as? JSONWriterError ?? .valueFailed("\(error)"))
+            throw error
+        }
     }
 
     /// Whether the members of a scalar are an event's properties.
@@ -111,12 +124,13 @@ final class JSONWriter: @unchecked Sendable {
     }
 
     /// Closes everything, and puts the children where they belong.
-    private func assemble(into output: inout JSONBuilder) {
+    private func assemble(into output: inout JSONBuilder) throws(JSONWriterError) {
+        if let failure = builder.failure { throw failure }
         builder.close(to: 0)
         var position = 0
         for child in builder.children {
             output.text.bytes.append(contentsOf: builder.text.bytes[position..<child.position])
-            child.writer.assemble(into: &output)
+            try child.writer.assemble(into: &output)
             position = child.position
         }
         output.text.bytes.append(contentsOf: builder.text.bytes[position...])

@@ -84,7 +84,8 @@ struct ObjectContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     private func enter(_ key: String, isNested: Bool = false) {
-        do { try writer.builder.enter(place, key: key, isNested: isNested) } catch { writer.builder.fail(error) }
+        // Whatever it throws, the next function that may throws it again.
+        try? writer.builder.enter(place, key: key, isNested: isNested)
     }
 }
 
@@ -132,6 +133,6 @@ struct ListContainer: UnkeyedEncodingContainer {
 
     private mutating func enter() {
         count += 1
-        do { try writer.builder.enter(place) } catch { writer.builder.fail(error) }
+        try? writer.builder.enter(place)
     }
 }

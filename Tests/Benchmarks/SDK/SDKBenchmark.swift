@@ -10,6 +10,8 @@ import Synchronization
 struct SDKBenchmark {
     private static let usage = """
         usage: sdk-benchmark               time and allocations
+               sdk-benchmark threads       a million events of 8 threads; exits with 1 if one is lost or out of order
+               sdk-benchmark fork          records an event in a process and in its child, and prints both
                sdk-benchmark allocations   exits with 1 if an event costs more than 4 (a release build's)
 
         """
@@ -25,7 +27,7 @@ struct SDKBenchmark {
         switch CommandLine.arguments.dropFirst() {
         case []:
             for (name, record) in recordings { measure(name, record) }
-            measureThreads()
+            measureThreads(analytics)
         case ["allocations"]:
             var isWithin = true
             for (name, record) in recordings {
@@ -34,10 +36,27 @@ struct SDKBenchmark {
                 if name == "enum", count > limit { isWithin = false }
             }
             exit(isWithin ? 0 : 1)
+        case ["fork"]:
+            recordInChild()
+        case ["threads"]:
+            let order = OrderProvider(threads: threads)
+            measureThreads(Analytics(providers: [order]))
+            let isWhole = order.isInOrder && order.count == rounds * threads
+            print(#"{"events":\#(order.count),"in_order":\#(order.isInOrder)}"#)
+            exit(isWhole ? 0 : 1)
         default:
             FileHandle.standardError.write(Data(usage.utf8))
             exit(2)
         }
+    }
+
+    /// Prints the lines of two events that were recorded at the same place, in two processes.
+    private static func recordInChild() {
+        let analytics = Analytics(providers: [PrintingProvider()])
+        let child = fork()
+        analytics.track(ShopEvent.cartViewed)
+        if child == 0 { exit(0) }
+        waitpid(child, nil, 0)
     }
 
     private static let analytics: Analytics = {
@@ -83,14 +102,16 @@ struct SDKBenchmark {
         return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
-    private static func measureThreads() {
-        let rounds = 100_000
-        let threads = 8
+    private static let threads = 8
+    private static let rounds = 125_000
+
+    private static func measureThreads(_ analytics: Analytics) {
         let time = ContinuousClock().measure {
-            let running = (0..<threads).map { _ in
+            let running = (0..<threads).map { number in
                 let done = DispatchSemaphore(value: 0)
                 Thread.detachNewThread {
-                    for round in 0..<rounds { analytics.track(ShopEvent.orderCompleted(orderID: "A-10042", items: round, isGift: true)) }
+                    let thread = String(number)
+                    for round in 0..<rounds { analytics.track(ShopEvent.orderCompleted(orderID: thread, items: round, isGift: true)) }
                     done.signal()
                 }
                 return done
@@ -118,4 +139,27 @@ final class CountingProvider: AnalyticsProvider {
     let bytes = Atomic(0)
 
     func record(_ event: RecordedEvent) { bytes.add(event.json.count, ordering: .relaxed) }
+}
+
+struct PrintingProvider: AnalyticsProvider {
+    func record(_ event: RecordedEvent) { print(event) }
+}
+
+/// Looks whether each thread's events come in order.
+final class OrderProvider: AnalyticsProvider {
+    private let next: Mutex<(numbers: [Int64], isInOrder: Bool)>
+
+    init(threads: Int) { next = Mutex((Array(repeating: 0, count: threads), true)) }
+
+    var count: Int { next.withLock { Int($0.numbers.reduce(0, +)) } }
+    var isInOrder: Bool { next.withLock { $0.isInOrder } }
+
+    func record(_ event: RecordedEvent) {
+        let thread = event[property: "orderID"]?.string.flatMap { Int($0) } ?? 0
+        let number = event[property: "items"]?.integer
+        next.withLock { next in
+            if next.numbers[thread] != number { next.isInOrder = false }
+            next.numbers[thread] += 1
+        }
+    }
 }
