@@ -30,8 +30,12 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 
 let package = Package(
     name: "penstock",
-    platforms: [.macOS(.v15)],
+    // The daemon is for Linux alone; the SDK is for Apple's platforms, too, from where they have `Mutex`.
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
+        // For applications: the SDK and its test kit.
+        .library(name: "Penstock", targets: ["Penstock"]),
+        .library(name: "PenstockTesting", targets: ["PenstockTesting"]),
         .executable(name: "penstockd", targets: ["penstockd"]),
         .executable(name: "penstock", targets: ["PenstockCommand"]),
         .library(name: "CPenstockPlugin", targets: ["CPenstockPlugin"]),
@@ -84,6 +88,10 @@ let package = Package(
         room("Explanation", [
             "Events", "Platform", "Journal", "Routing", "Delivery", "Destinations", "Configuration", "Daemon",
         ]),
+
+        // The SDK: none of the rooms above, no package, no C library.
+        room("Penstock"),
+        room("PenstockTesting", ["Penstock"]),
 
         // The programs.
         .executableTarget(
@@ -148,6 +156,7 @@ let package = Package(
         .executableTarget(
             name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),
+        tests("PenstockTests", ["Penstock", "PenstockTesting", "Events", "Routing"]),
         tests("EndToEndTests", ["Control", "Platform", "TestSupport", "penstockd", "PenstockCommand"]),
     ],
     cxxLanguageStandard: .cxx17
