@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help run test torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
-.PHONY: bench-isolation install
+.PHONY: bench-isolation bench-sdk install
 .PHONY: install-files clean setup
 
 PREFIX ?= /usr/local
@@ -45,7 +45,7 @@ help:
 	@echo '              the journal in one thread, on a disk that tears, forgets and lies'
 	@echo 'make build    release binaries in $(release)'
 	@echo 'make fuzz     filters and transforms that nobody would write, ROUNDS=20000 of them'
-	@echo 'make bench    measure the release; make bench-journal, bench-routing, bench-isolation: a part alone'
+	@echo 'make bench    measure the release; make bench-journal, bench-routing, bench-isolation, bench-sdk: a part alone'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make clean    remove what was built'
 
@@ -107,6 +107,12 @@ bench-routing: setup
 # One sound destination beside three broken ones, against itself alone.
 bench-isolation: build
 	@Tests/Benchmarks/isolation --seconds $(or $(SECONDS_EACH),60)
+
+# What recording an event costs an application, and what becomes of a million while the daemon is there, and away.
+bench-sdk: setup
+	@swift build -c release --product sdk-daemon-benchmark
+	@swift build -c release --product penstockd
+	@$(release)/sdk-daemon-benchmark $(or $(EVENTS),1000000) $(or $(SECONDS_AWAY),60)
 
 # Longer than the tests do it: filters and transforms that nobody would write.
 fuzz: setup

@@ -156,7 +156,13 @@ let package = Package(
         .executableTarget(
             name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),
-        tests("PenstockTests", ["Penstock", "PenstockTesting", "Events", "Routing"]),
+        // An application, to be killed and forked.
+        .executableTarget(name: "sdk-application", dependencies: ["Penstock"], path: "Tests/Support/Application", swiftSettings: rules),
+        // `make bench-sdk`: the SDK with the daemon.
+        .executableTarget(
+            name: "sdk-daemon-benchmark", dependencies: ["Penstock", "PenstockTesting"], path: "Tests/Benchmarks/SDKDaemon",
+            swiftSettings: rules),
+        tests("PenstockTests", ["Penstock", "PenstockTesting", "Events", "Routing", "TestSupport", "penstockd", "sdk-application"]),
         tests("EndToEndTests", ["Control", "Platform", "TestSupport", "penstockd", "PenstockCommand"]),
     ],
     cxxLanguageStandard: .cxx17
