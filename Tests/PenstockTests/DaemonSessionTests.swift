@@ -112,10 +112,17 @@ import Testing
         #expect(world.session.memory == .init())
     }
 
-    @Test func anAcknowledgementOfWhatWasNotSentIsRefused() {
+    @Test(arguments: [3, -1])
+    func anAcknowledgementOfWhatWasNotSentIsRefusedAndNothingIsLetGoOf(lines: Int) {
+        var random = Seeded(state: 1)
         var session = DaemonSession(reconnect: .milliseconds(1) ... .milliseconds(2), spillBytes: 1000, now: .now)
+        let block = LineBlock(bytes: Array("a\nb\n".utf8), lines: 2)
+        session.take([block])
         session.connected()
-        #expect(throws: DaemonSession.ProtocolViolation.self) { try session.acknowledged(upTo: 1) }
+        session.begin(lines: 2, bytes: 4, block: block)
+        #expect(throws: DaemonSession.ProtocolViolation.self) { try session.acknowledged(upTo: lines) }
+        _ = session.disconnected(now: .now, using: &random)
+        #expect(session.oldestInMemory?.block == block)
     }
 
     @Test func aDelayGrowsToItsBoundAndBeginsAnew() {

@@ -174,11 +174,13 @@ struct DaemonSession {
     /// The daemon has settled so many lines of this connection.
     mutating func acknowledged(upTo lines: Int) throws(ProtocolViolation) -> Settled {
         var left = lines - acknowledged
-        guard left >= 0 else { throw ProtocolViolation() }
+        // Looked at before anything is let go of.
+        let unacknowledged = window.reduce(0) { $0 + $1.lines - $1.acknowledged }
+        guard (0...unacknowledged).contains(left) else { throw ProtocolViolation() }
         acknowledged = lines
         var settled = Settled(lines: left)
         while left > 0 {
-            guard let first = window.first else { throw ProtocolViolation() }
+            guard let first = window.first else { break }
             let rest = first.lines - first.acknowledged
             guard left >= rest else {
                 window[0].acknowledged += left

@@ -229,7 +229,7 @@ final class DaemonWorker {
         case .full: isSpoolFull = true
         case .failed(let code):
             if spoolFailedAt == nil {
-                client.report(Diagnostic(.unreachable, "the spool \(directory) takes nothing: \(systemErrorText(code)); events are kept in memory, make room or choose another directory", events: session.memory.lines))
+                client.report(Diagnostic(.spoolFailed, "the spool \(directory) takes nothing: \(systemErrorText(code)); events are kept in memory, make room or choose another directory", events: session.memory.lines))
             }
             spoolFailedAt = now
         }

@@ -40,17 +40,20 @@ final class SpoolLock {
         return unsafe fcntl(file.number, F_SETLK, &lock) == 0
     }
 
+    /// How often, and how long apart, a directory is asked for that another process looks through.
+    private static let attempts = 200
+    private static let pause: UInt32 = 5000
+
     /// Runs the body while no other process creates or adopts a store in the directory.
+    /// - Returns: nil if that did not come about within a second; errno says why.
     static func whileAlone<Value>(in directory: String, _ body: () -> Value) -> Value? {
         SpoolClaims.shared.whileAlone {
             guard let file = Descriptor(opening: directory + "/lock", O_RDWR | O_CREAT) else { return nil }
-            var lock = flock()
-            lock.l_type = Int16(F_WRLCK)
-            lock.l_whence = Int16(SEEK_SET)
-            while unsafe fcntl(file.number, F_SETLKW, &lock) != 0 {
-                if errno != EINTR { return nil }
+            for _ in 0..<attempts {
+                if take(file) { return body() }
+                usleep(pause)
             }
-            return body()
+            return nil
         }
     }
 }
