@@ -61,6 +61,9 @@ test: setup
 	@echo '==> testing'
 	@swift test --skip-build --disable-xctest
 	@$(MAKE) --no-print-directory build-simulator
+	@echo '==> counting what an event costs in an application (release)'
+	@swift build -c release --product sdk-benchmark
+	@$(release)/sdk-benchmark allocations
 	@echo '==> simulating: 20,000 seeds, or as many as three minutes hold'
 	@$(release)/simulate --seeds 20000 --seconds 180
 	@echo '==> taking out one protection at a time'
@@ -95,6 +98,7 @@ bench: build
 	@Tests/Benchmarks/run
 	@Tests/Benchmarks/journal
 	@$(release)/routing-benchmark
+	@$(release)/sdk-benchmark
 
 bench-journal: build
 	@echo '==> measuring the journal, beside the machine'"'"'s own limit'
@@ -110,8 +114,10 @@ bench-isolation: build
 
 # What recording an event costs an application, and what becomes of a million while the daemon is there, and away.
 bench-sdk: setup
+	@swift build -c release --product sdk-benchmark
 	@swift build -c release --product sdk-daemon-benchmark
 	@swift build -c release --product penstockd
+	@$(release)/sdk-benchmark
 	@$(release)/sdk-daemon-benchmark $(or $(EVENTS),1000000) $(or $(SECONDS_AWAY),60)
 
 # Longer than the tests do it: filters and transforms that nobody would write.

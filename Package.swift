@@ -131,6 +131,9 @@ let package = Package(
         .executableTarget(
             name: "routing-benchmark", dependencies: ["Routing", "Configuration", "Events", "CAllocations"],
             path: "Tests/Benchmarks/Routing", swiftSettings: rules),
+        // `make bench-sdk`; its count of allocations is a test of the SDK, too.
+        .executableTarget(
+            name: "sdk-benchmark", dependencies: ["Penstock", "CAllocations"], path: "Tests/Benchmarks/SDK", swiftSettings: rules),
         tests("EventsTests", ["Events"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),
         tests(
@@ -162,7 +165,7 @@ let package = Package(
         .executableTarget(
             name: "sdk-daemon-benchmark", dependencies: ["Penstock", "PenstockTesting"], path: "Tests/Benchmarks/SDKDaemon",
             swiftSettings: rules),
-        tests("PenstockTests", ["Penstock", "PenstockTesting", "Events", "Routing", "TestSupport", "penstockd", "sdk-application"]),
+        tests("PenstockTests", ["Penstock", "PenstockTesting", "Events", "Routing", "TestSupport", "penstockd", "sdk-application", "sdk-benchmark"]),
         tests("EndToEndTests", ["Control", "Platform", "TestSupport", "penstockd", "PenstockCommand"]),
     ],
     cxxLanguageStandard: .cxx17

@@ -3,13 +3,6 @@
 #else
     import Foundation
 #endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 import Synchronization
 
 /// Where an application records what happens in it.
@@ -41,6 +34,7 @@ public final class Analytics: EventSending {
         /// The clock of `timestamp`. The machine's, if not given.
         public var now: @Sendable () -> Date = { Date() }
 
+        /// The defaults.
         public init() {}
     }
 
@@ -65,8 +59,8 @@ public final class Analytics: EventSending {
         scope = SharedScope(
             AnalyticsScope(
                 userID: Self.nonEmpty(userID),
-                anonymousID: Self.nonEmpty(anonymousID) ?? messageIDs.make(at: options.now(), process: getpid()),
-                automatic: options.automaticContext.members(application: options.application)))
+                anonymousID: Self.nonEmpty(anonymousID) ?? messageIDs.make(at: options.now(), process: CurrentProcess.id),
+                automatic: options.automaticContext.members(application: options.application)), isForOneUser: false)
         for provider in providers { add(provider) }
     }
 
@@ -74,7 +68,7 @@ public final class Analytics: EventSending {
         options = other.options
         messageIDs = other.messageIDs
         pipeline = other.pipeline
-        self.scope = SharedScope(scope)
+        self.scope = SharedScope(scope, isForOneUser: true)
     }
 
     /// An `Analytics` for one user's events: the same providers, middleware and consent, the same super
@@ -109,14 +103,15 @@ public final class Analytics: EventSending {
         _ kind: RecordedEvent.Kind, _ category: ConsentCategory = .analytics, timing: EventTiming? = nil, what: () -> String,
         _ members: (JSONWriter) throws -> Void
     ) {
-        guard pipeline.isWanted(category) else { return }
-        let process = getpid()
+        let route = pipeline.route
+        guard pipeline.isWanted(category, route) else { return }
+        let process = CurrentProcess.id
         let fragments = scope.fragments(process: process)
         let writer = pipeline.takeWriter(maximumSize: options.maximumEventSize)
         defer { pipeline.putBack(writer) }
-        writer.text.append("{\"type\":\"")
-        writer.text.append(kind.text)
-        writer.text.append("\",")
+        writer.builder.text.append("{\"type\":\"")
+        writer.builder.text.append(kind.text)
+        writer.builder.text.append("\",")
         do {
             try members(writer)
         } catch {
@@ -128,31 +123,38 @@ public final class Analytics: EventSending {
                 }
             return pipeline.fail(code, "\(what()) was not recorded: \(Self.reason(error))")
         }
-        if let start = writer.propertiesStart { fragments.appendProperties(to: &writer.text, objectAt: start) }
+        // Out of the writer's hands: a variable is accessed without being asked whether anybody else does.
+        var text = JSONText()
+        swap(&text, &writer.builder.text)
+        defer { swap(&text, &writer.builder.text) }
+        if let start = writer.propertiesStart { fragments.appendProperties(to: &text, objectAt: start) }
         let now = options.now()
-        writer.text.append(",\"messageId\":\"")
-        messageIDs.append(at: now, process: process, to: &writer.text)
-        writer.text.append("\",\"timestamp\":")
-        _ = now.write(to: &writer.text, depth: 0)
-        writer.text.bytes.append(contentsOf: fragments.identity)
+        text.append(",\"messageId\":\"")
+        messageIDs.append(at: now, process: process, to: &text)
+        text.append(byte: "\"")
+        let end = text.bytes.count
+        text.append(",\"timestamp\":")
+        // Without one, the daemon takes the time at which the event arrives.
+        if !now.write(to: &text, depth: 0) { text.bytes.removeSubrange(end...) }
+        text.bytes.append(contentsOf: fragments.identity)
         if fragments.hasContext || timing != nil {
-            writer.text.bytes.append(contentsOf: fragments.context)
+            text.bytes.append(contentsOf: fragments.context)
             if let timing {
-                writer.text.append(fragments.hasContext ? ",\"timing\":" : "\"timing\":")
-                timing.append(to: &writer.text)
+                text.append(fragments.hasContext ? ",\"timing\":" : "\"timing\":")
+                timing.append(to: &text)
             }
-            writer.text.append(byte: "}")
+            text.append(byte: "}")
         }
-        writer.text.append(byte: "}")
-        guard writer.text.bytes.count <= options.maximumEventSize else {
+        text.append(byte: "}")
+        guard text.bytes.count <= options.maximumEventSize else {
             return pipeline.fail(
                 .tooLarge,
-                "\(what()) was not recorded: it has \(writer.text.bytes.count) bytes, maximumEventSize allows \(options.maximumEventSize)")
+                "\(what()) was not recorded: it has \(text.bytes.count) bytes, maximumEventSize allows \(options.maximumEventSize)")
         }
-        if writer.replaced > 0 {
-            report(Diagnostic(.valueReplaced, "\(what()): \(writer.replaced) of its values have no form in JSON, such as NaN, and became null"))
+        if writer.builder.replaced > 0 {
+            report(Diagnostic(.valueReplaced, "\(what()): \(writer.builder.replaced) of its values have no form in JSON, such as NaN, and became null"))
         }
-        pipeline.record(RecordedEvent(kind: kind, consentCategory: category, json: Array(writer.text.bytes[...])))
+        pipeline.record(RecordedEvent(kind: kind, consentCategory: category, json: Array(text.bytes[...])), route)
     }
 
     private static func reason(_ error: any Error) -> String {
@@ -161,7 +163,7 @@ public final class Analytics: EventSending {
     }
 
     /// An id for a session, or for somebody unknown.
-    func makeID() -> String { messageIDs.make(at: options.now(), process: getpid()) }
+    func makeID() -> String { messageIDs.make(at: options.now(), process: CurrentProcess.id) }
 
     static func nonEmpty(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
 }

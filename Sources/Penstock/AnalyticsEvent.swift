@@ -69,8 +69,11 @@ public protocol AnalyticsEvent: Encodable, Sendable {
 }
 
 extension AnalyticsEvent {
+    /// Title Case.
     public static var namePolicy: EventNamePolicy { .titleCase }
+    /// Nil: the name is derived.
     public var eventName: String? { nil }
+    /// The purpose of every event that has no other.
     public var consentCategory: ConsentCategory { .analytics }
 }
 
@@ -83,8 +86,11 @@ public struct ConsentCategory: Hashable, Sendable, RawRepresentable, Expressible
     /// What the application cannot work without.
     public static let necessary: ConsentCategory = "necessary"
 
+    /// What the purpose is called.
     public var rawValue: String
 
+    /// A purpose of this name.
     public init(rawValue: String) { self.rawValue = rawValue }
+    /// A purpose of this name.
     public init(stringLiteral value: String) { rawValue = value }
 }

@@ -16,7 +16,7 @@ extension Analytics {
     private func identify(_ userID: String, describing traits: some Encodable) {
         guard let userID = Self.nonEmpty(userID) else { return refuseEmpty("identify", "the user's id") }
         scope.change { $0.userID = userID }
-        record(.identify, what: { "identify" }) { writer in try writer.writeObject("traits", traits) }
+        record(.identify, what: { "identify" }) { writer in try writer.writeTraits(traits) }
     }
 
     /// Records that a page was seen.
@@ -43,15 +43,15 @@ extension Analytics {
 
     private func view(_ kind: RecordedEvent.Kind, _ name: String, _ category: String?, _ properties: some Encodable) {
         record(kind, what: { "\(kind.rawValue) \"\(name)\"" }) { writer in
-            writer.text.append("\"name\":")
-            writer.text.append(string: name)
-            writer.text.append(byte: ",")
+            writer.builder.text.append("\"name\":")
+            writer.builder.text.append(string: name)
+            writer.builder.text.append(byte: ",")
             if let category {
-                writer.text.append("\"category\":")
-                writer.text.append(string: category)
-                writer.text.append(byte: ",")
+                writer.builder.text.append("\"category\":")
+                writer.builder.text.append(string: category)
+                writer.builder.text.append(byte: ",")
             }
-            try writer.writeObject("properties", properties)
+            try writer.writeProperties(properties)
         }
     }
 
@@ -66,10 +66,10 @@ extension Analytics {
     private func group(_ groupID: String, describing traits: some Encodable) {
         guard let groupID = Self.nonEmpty(groupID) else { return refuseEmpty("group", "the group's id") }
         record(.group, what: { "group" }) { writer in
-            writer.text.append("\"groupId\":")
-            writer.text.append(string: groupID)
-            writer.text.append(byte: ",")
-            try writer.writeObject("traits", traits)
+            writer.builder.text.append("\"groupId\":")
+            writer.builder.text.append(string: groupID)
+            writer.builder.text.append(byte: ",")
+            try writer.writeTraits(traits)
         }
     }
 
@@ -83,8 +83,8 @@ extension Analytics {
         }
         let previousID = Self.nonEmpty(previousID) ?? before
         record(.alias, what: { "alias" }) { writer in
-            writer.text.append("\"previousId\":")
-            writer.text.append(string: previousID)
+            writer.builder.text.append("\"previousId\":")
+            writer.builder.text.append(string: previousID)
         }
     }
 
@@ -94,15 +94,20 @@ extension Analytics {
 }
 
 extension JSONWriter {
-    /// Appends a member whose value is an object, and that super properties may be added to if they are
-    /// properties.
-    fileprivate func writeObject(_ name: StaticString, _ value: some Encodable) throws {
-        text.append("\"")
-        text.append(name)
-        text.append("\":")
-        let start = text.bytes.count
+    fileprivate func writeTraits(_ value: some Encodable) throws {
+        builder.text.append("\"traits\":")
+        try writeObject(value)
+    }
+
+    fileprivate func writeProperties(_ value: some Encodable) throws {
+        builder.text.append("\"properties\":")
+        propertiesStart = builder.text.bytes.count
+        try writeObject(value)
+    }
+
+    private func writeObject(_ value: some Encodable) throws {
+        let start = builder.text.bytes.count
         try write(value)
-        guard text.bytes[start] == UInt8(ascii: "{") else { throw JSONWriterError.noProperties }
-        if name.utf8CodeUnitCount == 10 { propertiesStart = start }
+        guard builder.text.bytes[start] == UInt8(ascii: "{") else { throw JSONWriterError.noProperties }
     }
 }

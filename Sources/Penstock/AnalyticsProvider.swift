@@ -21,8 +21,11 @@ public protocol AnalyticsProvider: Sendable {
 }
 
 extension AnalyticsProvider {
+    /// The type's name.
     public var name: String { String(describing: type(of: self)) }
+    /// Nothing.
     public func attach(to diagnostics: DiagnosticsHandler) {}
+    /// Nothing, at once.
     public func flush(until deadline: ContinuousClock.Instant) async -> FlushOutcome { .complete }
 }
 

@@ -34,7 +34,7 @@ struct AnalyticsScope: Sendable {
         }
         var text = JSONText()
         text.append(",\"context\":")
-        _ = PropertyValue.object(members).write(to: &text, depth: JSONWriter.maximumDepth)
+        _ = PropertyValue.object(members).write(to: &text, depth: JSONBuilder.maximumDepth)
         text.bytes.removeLast()
 
         let properties = superProperties.sorted { $0.key < $1.key }.map { name, value in
@@ -42,7 +42,7 @@ struct AnalyticsScope: Sendable {
             key.append(string: name)
             var member = key
             member.append(byte: ":")
-            _ = value.write(to: &member, depth: JSONWriter.maximumDepth)
+            _ = value.write(to: &member, depth: JSONBuilder.maximumDepth)
             return Fragments.Member(key: key.bytes, member: member.bytes)
         }
         return Fragments(identity: identity.bytes, context: text.bytes, hasContext: !members.isEmpty, properties: properties, process: process)
@@ -88,30 +88,29 @@ final class Fragments: Sendable {
 
 /// A scope that many threads read and few change.
 final class SharedScope: Sendable {
-    private struct State {
-        var scope: AnalyticsScope
-        var fragments: Fragments?
+    private let scope: Mutex<AnalyticsScope>
+    private let written: ReadMostly<Fragments>
+
+    /// - Parameter isForOneUser: then few threads at once are in it.
+    init(_ scope: AnalyticsScope, isForOneUser: Bool) {
+        written = ReadMostly(scope.makeFragments(process: CurrentProcess.id), copies: isForOneUser ? 1 : ThreadStripe.count)
+        self.scope = Mutex(scope)
     }
 
-    private let state: Mutex<State>
+    var current: AnalyticsScope { scope.withLock { $0 } }
 
-    init(_ scope: AnalyticsScope) { state = Mutex(State(scope: scope)) }
-
-    var current: AnalyticsScope { state.withLock { $0.scope } }
-
-    func change<Result: Sendable>(_ change: @Sendable (inout AnalyticsScope) -> Result) -> Result {
-        state.withLock { state in
-            defer { state.fragments = nil }
-            return change(&state.scope)
+    func change<Result: Sendable>(_ change: (inout AnalyticsScope) -> Result) -> Result {
+        scope.withLock { scope in
+            let result = change(&scope)
+            written.change { $0 = scope.makeFragments(process: CurrentProcess.id) }
+            return result
         }
     }
 
     func fragments(process: Int32) -> Fragments {
-        state.withLock { state in
-            if let fragments = state.fragments, fragments.process == process { return fragments }
-            let fragments = state.scope.makeFragments(process: process)
-            state.fragments = fragments
-            return fragments
-        }
+        let fragments = written.value
+        if fragments.process == process { return fragments }
+        change { _ in }
+        return written.value
     }
 }

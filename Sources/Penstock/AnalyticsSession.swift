@@ -14,6 +14,7 @@ public struct AnalyticsSession {
         case authenticated, unauthenticated
     }
 
+    /// Whether it is known whose it is.
     public let kind: Kind
     let user: (any AnalyticsUser)?
     let settings: any Encodable

@@ -3,18 +3,13 @@
 #else
     import Foundation
 #endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// What every event says about where it was recorded, without being told.
 public struct AutomaticContext: OptionSet, Sendable, Hashable {
+    /// A bit for each part.
     public let rawValue: Int
 
+    /// The parts of these bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// `context.library`: this SDK's name and version.
@@ -33,6 +28,7 @@ public struct AutomaticContext: OptionSet, Sendable, Hashable {
     /// `context.timezone`, such as `Europe/Berlin`.
     public static let timezone = AutomaticContext(rawValue: 64)
 
+    /// Every part.
     public static let all: AutomaticContext = [.library, .app, .os, .host, .process, .locale, .timezone]
 
     /// Looks everything up.
@@ -48,7 +44,7 @@ public struct AutomaticContext: OptionSet, Sendable, Hashable {
         if contains(.os) { members["os"] = OperatingSystem.description }
         let process = ProcessInfo.processInfo
         if contains(.host) { members["host"] = ["name": .string(process.hostName)] }
-        if contains(.process) { members["process"] = ["name": .string(process.processName), "pid": .integer(Int64(getpid()))] }
+        if contains(.process) { members["process"] = ["name": .string(process.processName), "pid": .integer(Int64(CurrentProcess.id))] }
         if contains(.locale), let locale = Self.currentLocale { members["locale"] = .string(locale) }
         if contains(.timezone), let timezone = Self.currentTimezone { members["timezone"] = .string(timezone) }
         return members
@@ -80,12 +76,14 @@ public struct AutomaticContext: OptionSet, Sendable, Hashable {
 
 /// The application that records events: `context.app`.
 public struct Application: Sendable, Hashable {
+    /// What it is called.
     public var name: String
     /// Such as `2.1.0`.
     public var version: String?
     /// Such as the number of a build, or a commit.
     public var build: String?
 
+    /// An application, as it wants to be known.
     public init(name: String, version: String? = nil, build: String? = nil) {
         self.name = name
         self.version = version

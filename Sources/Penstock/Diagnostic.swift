@@ -26,22 +26,27 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         /// Something asked for was not there: a provider of that name, for instance.
         public static let notFound = Code(rawValue: "not_found")
 
+        /// The code in snake_case, for logs.
         public let rawValue: String
 
+        /// A code of a provider's own.
         public init(rawValue: String) { self.rawValue = rawValue }
     }
 
+    /// What happened.
     public var code: Code
     /// One sentence: what happened, to which event, and what to do about it.
     public var message: String
     /// How many events it is about.
     public var events: Int
 
+    /// Says what happened, to `events` events.
     public init(_ code: Code, _ message: String, events: Int = 1) {
         self.code = code
         self.message = message
         self.events = events
     }
 
+    /// The code and the message.
     public var description: String { "\(code.rawValue): \(message)" }
 }

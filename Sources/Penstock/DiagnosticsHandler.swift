@@ -11,8 +11,10 @@ import Synchronization
 public struct DiagnosticsHandler: Sendable {
     private let handle: @Sendable (Diagnostic) -> Void
 
+    /// - Parameter handle: called in any thread, in several at once.
     public init(_ handle: @escaping @Sendable (Diagnostic) -> Void) { self.handle = handle }
 
+    /// Hands on a diagnostic.
     public func report(_ diagnostic: Diagnostic) { handle(diagnostic) }
 
     /// Takes them and does nothing.

@@ -34,27 +34,25 @@ final class EventPipeline: Sendable {
     }
 
     let diagnostics: DiagnosticsHandler
-    private let route: Mutex<Route>
+    private let shared: ReadMostly<Route>
     private let gate: ConsentGate
     private let counters = Counters()
-    private let writers = Mutex<[JSONWriter]>([])
-
-    /// Writers that are kept: more are only made while more threads encode at once.
-    private static let writerLimit = 16
-    /// Bytes that a kept writer's buffer has at most.
-    private static let writerSize = 64 << 10
+    private let writers = WriterPool()
 
     init(consent: Consent, heldEvents: Int, diagnostics: DiagnosticsHandler) {
         self.diagnostics = diagnostics
         gate = ConsentGate(consent, capacity: heldEvents)
-        route = Mutex(Route(providers: [], middleware: [], isGateOpen: consent == .on))
+        shared = ReadMostly(Route(providers: [], middleware: [], isGateOpen: consent == .on))
     }
 
     // MARK: Events
 
+    /// The way of an event that is recorded now.
+    var route: Route { shared.value }
+
     /// Whether an event of this category can come to anything; if not, it is counted.
-    func isWanted(_ category: ConsentCategory) -> Bool {
-        if route.withLock({ $0 }).isGateOpen { return true }
+    func isWanted(_ category: ConsentCategory, _ route: Route) -> Bool {
+        if route.isGateOpen { return true }
         let consent = gate.consent
         if consent.isGranted(category) || consent.withheld == .hold { return true }
         counters.discarded.add(1, ordering: .relaxed)
@@ -62,8 +60,7 @@ final class EventPipeline: Sendable {
     }
 
     /// Hands on an event, in the calling thread.
-    func record(_ event: consuming RecordedEvent) {
-        let route = route.withLock { $0 }
+    func record(_ event: consuming RecordedEvent, _ route: Route) {
         for middleware in route.middleware where !middleware.process(&event) {
             counters.filtered.add(1, ordering: .relaxed)
             return
@@ -119,7 +116,7 @@ final class EventPipeline: Sendable {
     func change(to consent: Consent) {
         setRoute(isGateOpen: false)
         let discarded = gate.change(to: consent) { event in
-            deliver(event, to: route.withLock { $0 }.providers)
+            deliver(event, to: route.providers)
         } isSettled: { consent in
             setRoute(isGateOpen: consent == .on)
         }
@@ -128,19 +125,19 @@ final class EventPipeline: Sendable {
 
     // MARK: What can be changed at run time
 
-    var providers: [RegisteredProvider] { route.withLock { $0.providers } }
-    var middleware: [Middleware] { route.withLock { $0.middleware } }
+    var providers: [RegisteredProvider] { route.providers }
+    var middleware: [Middleware] { route.middleware }
 
     func setMiddleware(_ middleware: [Middleware]) {
-        route.withLock { $0 = Route(providers: $0.providers, middleware: middleware, isGateOpen: $0.isGateOpen) }
+        shared.change { $0 = Route(providers: $0.providers, middleware: middleware, isGateOpen: $0.isGateOpen) }
     }
 
     func append(_ middleware: Middleware) {
-        route.withLock { $0 = Route(providers: $0.providers, middleware: $0.middleware + [middleware], isGateOpen: $0.isGateOpen) }
+        shared.change { $0 = Route(providers: $0.providers, middleware: $0.middleware + [middleware], isGateOpen: $0.isGateOpen) }
     }
 
-    func changeProviders<Result: Sendable>(_ change: @Sendable (inout [RegisteredProvider]) -> Result) -> Result {
-        route.withLock { route in
+    func changeProviders<Result: Sendable>(_ change: (inout [RegisteredProvider]) -> Result) -> Result {
+        shared.change { route in
             var providers = route.providers
             defer { route = Route(providers: providers, middleware: route.middleware, isGateOpen: route.isGateOpen) }
             return change(&providers)
@@ -148,42 +145,22 @@ final class EventPipeline: Sendable {
     }
 
     private func setRoute(isGateOpen: Bool) {
-        route.withLock { $0 = Route(providers: $0.providers, middleware: $0.middleware, isGateOpen: isGateOpen) }
+        shared.change { $0 = Route(providers: $0.providers, middleware: $0.middleware, isGateOpen: isGateOpen) }
     }
 
     // MARK: Writers
 
     func takeWriter(maximumSize: Int) -> JSONWriter {
-        let writer = writers.withLock { $0.popLast() } ?? JSONWriter()
-        writer.maximumSize = maximumSize
+        let writer = writers.take()
+        writer.builder.maximumSize = maximumSize
         return writer
     }
 
-    func putBack(_ writer: JSONWriter) {
-        guard writer.text.bytes.capacity <= Self.writerSize else { return }
-        writer.removeAll()
-        writers.withLock { if $0.count < Self.writerLimit { $0.append(writer) } }
-    }
+    func putBack(_ writer: JSONWriter) { writers.putBack(writer) }
 
     private func isPowerOfTen(_ number: Int) -> Bool {
         var number = number
         while number >= 10, number % 10 == 0 { number /= 10 }
         return number == 1
     }
-}
-
-/// What became of events so far. Each is in one of these numbers.
-public struct AnalyticsStatistics: Sendable, Hashable {
-    /// Handed to the providers that were there.
-    public var recorded: Int
-    /// Ended by middleware.
-    public var filtered: Int
-    /// Waiting for consent now.
-    public var held: Int
-    /// Discarded since nobody had agreed to them.
-    public var discarded: Int
-    /// Dropped since too many were waiting for consent.
-    public var dropped: Int
-    /// Not recorded since they were invalid, or could not be encoded.
-    public var failed: Int
 }

@@ -23,6 +23,7 @@ public protocol EventSending: Sendable {
 }
 
 extension EventSending {
+    /// Writes it to standard error.
     public func report(_ diagnostic: Diagnostic) { DiagnosticsHandler.standardError.report(diagnostic) }
 
     /// Records an event.
@@ -41,16 +42,20 @@ public struct UntypedEvent: AnalyticsEvent {
     public var name: String
     /// The properties on the wire.
     public var properties: [String: PropertyValue]
+    /// What its recording needs consent to.
     public var consentCategory: ConsentCategory
 
+    /// An event of this name, which is taken as it is.
     public init(name: String, properties: [String: PropertyValue] = [:], consentCategory: ConsentCategory = .analytics) {
         self.name = name
         self.properties = properties
         self.consentCategory = consentCategory
     }
 
+    /// Its name.
     public var eventName: String? { name }
 
+    /// Its properties, in the order of their names.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: PropertyName.self)
         for (name, value) in properties.sorted(by: { $0.key < $1.key }) {

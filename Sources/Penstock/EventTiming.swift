@@ -2,15 +2,19 @@
 public struct EventTiming: Sendable, Hashable {
     /// An end.
     public enum Phase: Sendable, Hashable {
+        /// The begin.
         case start
+        /// The end.
         /// - Parameter duration: from the start, by a clock that nobody sets.
         case stop(duration: Duration)
     }
 
     /// The same for both ends, and for no other pair.
     public var id: String
+    /// Which end it is.
     public var phase: Phase
 
+    /// One end of the timed event `id`.
     public init(id: String, phase: Phase) {
         self.id = id
         self.phase = phase

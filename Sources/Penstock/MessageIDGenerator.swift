@@ -21,13 +21,19 @@ final class MessageIDGenerator: Sendable {
     func append(at time: Date, process: Int32, to text: inout JSONText) {
         let number = count.add(1, ordering: .relaxed).newValue
         let process = UInt64(UInt32(bitPattern: process)) << 32
-        // A clock that is set before 1970 has no ids of its own; the random bits do.
-        let milliseconds = UInt64(max(0, min(time.timeIntervalSince1970, 0xFFFF_FFFF) * 1000))
+        // A clock that says anything else, or nothing, is left to the random bits.
+        let milliseconds = (0..<0xFFFF_FFFF).contains(time.timeIntervalSince1970) ? UInt64(time.timeIntervalSince1970 * 1000) : 0
         let high = milliseconds << 16 | 0x7000 | Self.mix(seed.0 ^ process &+ number) & 0x0FFF
         let low = 0x8000_0000_0000_0000 | Self.mix(seed.1 ^ process &+ number) >> 2
+        let start = text.bytes.count
+        text.append("00000000-0000-0000-0000-000000000000")
+        var digits = text.bytes.mutableSpan
+        var position = start
         for nibble in 0..<32 {
-            if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 { text.append(byte: "-") }
-            text.append(hexDigit: UInt8(truncatingIfNeeded: (nibble < 16 ? high : low) >> UInt64(60 - nibble % 16 * 4)) & 15)
+            if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 { position += 1 }
+            let value = UInt8(truncatingIfNeeded: (nibble < 16 ? high : low) >> UInt64(60 - nibble % 16 * 4)) & 15
+            digits[position] = JSONText.hexDigit(value)
+            position += 1
         }
     }
 

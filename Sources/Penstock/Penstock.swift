@@ -15,5 +15,5 @@
 /// What the SDK calls itself on the wire, in `context.library`.
 enum Library {
     static let name = "penstock-swift"
-    static let version = "0.6.0"
+    static let version = "0.1.0"
 }

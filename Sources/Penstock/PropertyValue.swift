@@ -11,15 +11,22 @@
 /// analytics.track("Post Liked", ["Liked": true, "Tags": ["swift", "linux"], "Score": 4.5])
 /// ```
 public enum PropertyValue: Sendable {
+    /// Nothing.
     case null
+    /// True or false.
     case boolean(Bool)
+    /// A whole number of 64 bits.
     case integer(Int64)
+    /// A number; one that is not finite is recorded as `null`.
     case double(Double)
     /// A number that a `Double` would spell differently. Numbers that are read are of this case only if
     /// they have to be.
     case decimal(Decimal)
+    /// Text.
     case string(String)
+    /// A list.
     case array([PropertyValue])
+    /// An object; it is written in the order of its members' names.
     case object([String: PropertyValue])
 
     /// A time, as events spell it: RFC 3339, UTC, milliseconds.
@@ -39,23 +46,34 @@ public enum PropertyValue: Sendable {
 extension PropertyValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+    /// `nil`
     public init(nilLiteral: ()) { self = .null }
+    /// `true`
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
+    /// `12`
     public init(integerLiteral value: Int64) { self = .integer(value) }
+    /// `12.5`
     public init(floatLiteral value: Double) { self = .double(value) }
+    /// `"text"`, `"with \(values)"`
     public init(stringLiteral value: String) { self = .string(value) }
+    /// `[1, "two"]`
     public init(arrayLiteral elements: PropertyValue...) { self = .array(elements) }
-    /// Of a key that is there twice the last value counts.
+    /// `["a": 1]`. Of a key that is there twice the last value counts.
     public init(dictionaryLiteral elements: (String, PropertyValue)...) {
         self = .object(Dictionary(elements, uniquingKeysWith: { $1 }))
     }
 }
 
 extension PropertyValue {
+    /// True or false.
     public init(_ value: Bool) { self = .boolean(value) }
+    /// A whole number.
     public init(_ value: Int) { self = .integer(Int64(value)) }
+    /// A number.
     public init(_ value: Double) { self = .double(value) }
+    /// A number with all its digits.
     public init(_ value: Decimal) { self = .decimal(value) }
+    /// Text.
     public init(_ value: String) { self = .string(value) }
 
     /// The value, if it is a string.
@@ -98,6 +116,7 @@ extension PropertyValue: Hashable {
         }
     }
 
+    /// Equal numbers have one hash.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .null: hasher.combine(0)
@@ -121,6 +140,7 @@ extension PropertyValue: Hashable {
 }
 
 extension PropertyValue: Encodable {
+    /// The value itself, as if it had a type.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -140,7 +160,7 @@ extension PropertyValue: CustomStringConvertible {
     /// The value as JSON; the members of objects in the order of their names.
     public var description: String {
         var text = JSONText()
-        _ = write(to: &text, depth: JSONWriter.maximumDepth)
+        _ = write(to: &text, depth: JSONBuilder.maximumDepth)
         return String(decoding: text.bytes, as: UTF8.self)
     }
 }

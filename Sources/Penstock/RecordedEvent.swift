@@ -16,6 +16,7 @@ public struct RecordedEvent: Sendable {
         case track, identify, page, screen, group, alias
     }
 
+    /// Which of the six it is.
     public let kind: Kind
     /// What its recording needed consent to.
     public let consentCategory: ConsentCategory
@@ -100,9 +101,15 @@ extension RecordedEvent {
         guard kind == .track, let timing = self[context: "timing"]?.object, let id = timing["id"]?.string else { return nil }
         switch timing["phase"]?.string {
         case "start": return EventTiming(id: id, phase: .start)
-        case "stop": return EventTiming(id: id, phase: .stop(duration: .seconds(timing["duration"]?.double ?? 0)))
+        case "stop": return EventTiming(id: id, phase: .stop(duration: Self.duration(timing["duration"]?.double)))
         default: return nil
         }
+    }
+
+    /// A time that middleware may have set to anything.
+    private static func duration(_ seconds: Double?) -> Duration {
+        guard let seconds, (0...1e9).contains(seconds) else { return .zero }
+        return .seconds(seconds)
     }
 
     /// One property. Setting it leaves all others as they are, to the last digit; nil removes it.

@@ -56,7 +56,7 @@ extension RecordedEvent {
 
     private static func json(_ value: PropertyValue) -> [UInt8] {
         var text = JSONText()
-        _ = value.write(to: &text, depth: JSONWriter.maximumDepth)
+        _ = value.write(to: &text, depth: JSONBuilder.maximumDepth)
         return text.bytes
     }
 }

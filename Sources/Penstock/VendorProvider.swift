@@ -38,6 +38,7 @@ public protocol VendorProvider: AnalyticsProvider {
 }
 
 extension VendorProvider {
+    /// Calls the function for what the event is.
     public func record(_ event: RecordedEvent) {
         switch event.kind {
         case .track:
@@ -54,13 +55,20 @@ extension VendorProvider {
         }
     }
 
+    /// Nothing.
     public func identify(_ event: RecordedEvent) {}
+    /// Nothing.
     public func group(_ event: RecordedEvent) {}
+    /// Nothing.
     public func alias(_ event: RecordedEvent) {}
+    /// A track.
     public func page(_ event: RecordedEvent) { track(event.asTrack(of: "Page")) }
+    /// A track.
     public func screen(_ event: RecordedEvent) { track(event.asTrack(of: "Screen")) }
+    /// Nothing.
     public func timedEventStarted(_ event: RecordedEvent, timing: EventTiming) {}
 
+    /// A track with the duration.
     public func timedEventStopped(_ event: RecordedEvent, timing: EventTiming) {
         var event = event
         event[property: "duration"] = timing.seconds.map { .double($0) }

@@ -42,7 +42,7 @@ extension JSONWriterError: CustomStringConvertible {
         switch self {
         case .containerWasLeft: "its containers cannot be put in order"
         case .tooLarge: "it is too large"
-        case .tooDeep: "objects and lists are nested deeper than \(JSONWriter.maximumDepth)"
+        case .tooDeep: "objects and lists are nested deeper than \(JSONBuilder.maximumDepth)"
         case .nameless: "it has no name: give it an eventName"
         case .noProperties: "its properties are not an object"
         case .twoValues: "it encodes two values where there is place for one"

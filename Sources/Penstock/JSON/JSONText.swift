@@ -39,8 +39,8 @@ struct JSONText: Sendable {
             case 0x0D: append("\\r")
             case 0x00..<0x20:
                 append("\\u00")
-                append(hexDigit: byte >> 4)
-                append(hexDigit: byte & 15)
+                bytes.append(Self.hexDigit(byte >> 4))
+                bytes.append(Self.hexDigit(byte & 15))
             default: bytes.append(byte)
             }
         }
@@ -69,23 +69,22 @@ struct JSONText: Sendable {
             digits += 1
             rest /= 10
         }
-        append(value, digits: digits)
+        bytes.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: digits))
+        set(value, digits: digits, endingAt: bytes.count)
     }
 
-    /// The lowest decimal digits of a number, with zeros before it where it has fewer.
-    mutating func append(_ value: UInt64, digits: Int) {
-        for _ in 0..<digits { bytes.append(UInt8(ascii: "0")) }
+    /// Writes the lowest decimal digits of a number over what stands before `end`.
+    mutating func set(_ value: some FixedWidthInteger, digits: Int, endingAt end: Int) {
+        var text = bytes.mutableSpan
         var rest = value
-        var position = bytes.count
-        for _ in 0..<digits {
-            position -= 1
-            bytes[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+        for position in stride(from: end - 1, to: end - 1 - digits, by: -1) {
+            text[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
             rest /= 10
         }
     }
 
-    mutating func append(hexDigit nibble: UInt8) {
-        bytes.append(nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10)
+    static func hexDigit(_ nibble: UInt8) -> UInt8 {
+        nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
     }
 
     /// The shortest text that reads back as the same number.

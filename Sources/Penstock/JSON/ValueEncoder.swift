@@ -4,49 +4,43 @@
 /// Coding paths are not kept; they would be for messages alone.
 struct ValueEncoder: Encoder, SingleValueEncodingContainer {
     let writer: JSONWriter
-    private let depth: Int
-    private let extent: Int
-
-    init(_ writer: JSONWriter) {
-        self.writer = writer
-        depth = writer.depth
-        extent = writer.extent
-    }
+    let opening: JSONBuilder.Opening
 
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        KeyedEncodingContainer(ObjectContainer<Key>(writer, writer.begin(isObject: true, depth: depth, extent: extent)))
+        KeyedEncodingContainer(ObjectContainer<Key>(writer, writer.builder.begin(isObject: true, at: opening)))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        ListContainer(writer, writer.begin(isObject: false, depth: depth, extent: extent))
+        ListContainer(writer, writer.builder.begin(isObject: false, at: opening))
     }
 
     func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
     func encodeNil() throws {
-        try checkPlace()
-        try writer.putNull()
+        try writer.builder.check(opening)
+        try writer.builder.putNull()
+    }
+
+    func encode(_ value: String) throws {
+        try writer.builder.check(opening)
+        try writer.builder.put(value)
     }
 
     func encode<Value: Encodable>(_ value: Value) throws {
-        try checkPlace()
+        try writer.builder.check(opening)
         try writer.put(value)
-    }
-
-    private func checkPlace() throws(JSONWriterError) {
-        if writer.depth != depth || writer.extent != extent { throw .twoValues }
     }
 }
 
 /// An object that is being filled.
 struct ObjectContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     private let writer: JSONWriter
-    private let place: JSONWriter.Place
+    private let place: JSONBuilder.Place
 
-    init(_ writer: JSONWriter, _ place: JSONWriter.Place) {
+    init(_ writer: JSONWriter, _ place: JSONBuilder.Place) {
         self.writer = writer
         self.place = place
     }
@@ -54,12 +48,18 @@ struct ObjectContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     var codingPath: [any CodingKey] { [] }
 
     func encodeNil(forKey key: Key) throws {
-        try writer.enter(place, key: key.stringValue)
-        try writer.putNull()
+        try writer.builder.enter(place, key: key.stringValue)
+        try writer.builder.putNull()
     }
 
+    // The types that most properties have, without looking up what they are.
+    func encode(_ value: String, forKey key: Key) throws { try writer.builder.put(value, place, key.stringValue) }
+    func encode(_ value: Bool, forKey key: Key) throws { try writer.builder.put(value, place, key.stringValue) }
+    func encode(_ value: Int, forKey key: Key) throws { try writer.builder.put(value, place, key.stringValue) }
+    func encode(_ value: Double, forKey key: Key) throws { try writer.builder.put(value, place, key.stringValue) }
+
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-        try writer.enter(place, key: key.stringValue)
+        try writer.builder.enter(place, key: key.stringValue)
         try writer.put(value)
     }
 
@@ -84,17 +84,17 @@ struct ObjectContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     private func enter(_ key: String, isNested: Bool = false) {
-        do { try writer.enter(place, key: key, isNested: isNested) } catch { writer.fail(error) }
+        do { try writer.builder.enter(place, key: key, isNested: isNested) } catch { writer.builder.fail(error) }
     }
 }
 
 /// A list that is being filled.
 struct ListContainer: UnkeyedEncodingContainer {
     private let writer: JSONWriter
-    private let place: JSONWriter.Place
+    private let place: JSONBuilder.Place
     private(set) var count = 0
 
-    init(_ writer: JSONWriter, _ place: JSONWriter.Place) {
+    init(_ writer: JSONWriter, _ place: JSONBuilder.Place) {
         self.writer = writer
         self.place = place
     }
@@ -102,13 +102,13 @@ struct ListContainer: UnkeyedEncodingContainer {
     var codingPath: [any CodingKey] { [] }
 
     mutating func encodeNil() throws {
-        try writer.enter(place)
+        try writer.builder.enter(place)
         count += 1
-        try writer.putNull()
+        try writer.builder.putNull()
     }
 
     mutating func encode<Value: Encodable>(_ value: Value) throws {
-        try writer.enter(place)
+        try writer.builder.enter(place)
         count += 1
         try writer.put(value)
     }
@@ -132,6 +132,6 @@ struct ListContainer: UnkeyedEncodingContainer {
 
     private mutating func enter() {
         count += 1
-        do { try writer.enter(place) } catch { writer.fail(error) }
+        do { try writer.builder.enter(place) } catch { writer.builder.fail(error) }
     }
 }
