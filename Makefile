@@ -111,9 +111,13 @@ bench-routing: setup
 bench-isolation: build
 	@Tests/Benchmarks/isolation --seconds $(or $(SECONDS_EACH),60)
 
+# What recording an event costs an application, and what becomes of a million while the daemon is there, and away.
 bench-sdk: setup
 	@swift build -c release --product sdk-benchmark
+	@swift build -c release --product sdk-daemon-benchmark
+	@swift build -c release --product penstockd
 	@$(release)/sdk-benchmark
+	@$(release)/sdk-daemon-benchmark $(or $(EVENTS),1000000) $(or $(SECONDS_AWAY),60)
 
 # Longer than the tests do it: filters and transforms that nobody would write.
 fuzz: setup

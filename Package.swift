@@ -190,7 +190,15 @@ let package = Package(
         .executableTarget(
             name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),
-        tests("PenstockTests", ["Penstock", "PenstockTesting", "Events", "Routing", "sdk-benchmark"]),
+        // An application, to be killed and forked.
+        .executableTarget(name: "sdk-application", dependencies: ["Penstock"], path: "Tests/Support/Application", swiftSettings: rules),
+        // `make bench-sdk`: the SDK with the daemon.
+        .executableTarget(
+            name: "sdk-daemon-benchmark", dependencies: ["Penstock", "PenstockTesting"], path: "Tests/Benchmarks/SDKDaemon",
+            swiftSettings: rules),
+        tests(
+            "PenstockTests",
+            ["Penstock", "PenstockTesting", "Events", "Routing", "TestSupport", "penstockd", "sdk-application", "sdk-benchmark"]),
         tests("TrackingPlanTests", ["Configuration", "Platform", "TestSupport", "TrackingPlan"]),
         tests("PlanGenerationTests", ["ConfigurationLanguage", "Penstock", "PlanGeneration", "Platform", "TestSupport"]),
         // It is an application with a tracking plan, too.

@@ -21,6 +21,8 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         public static let eventRefused = Code(rawValue: "event_refused")
         /// A provider cannot reach the other side; it goes on trying.
         public static let unreachable = Code(rawValue: "unreachable")
+        /// A provider's spool on disk takes nothing; it goes on trying, and keeps events in memory.
+        public static let spoolFailed = Code(rawValue: "spool_failed")
         /// Something asked for was not there: a provider of that name, for instance.
         public static let notFound = Code(rawValue: "not_found")
 

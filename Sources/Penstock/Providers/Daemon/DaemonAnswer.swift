@@ -1,0 +1,50 @@
+/// A line of the daemon's, to a client that asked for acknowledgements.
+enum DaemonAnswer: Equatable {
+    /// So many lines of this connection are on disk, or refused.
+    case acknowledged(Int)
+    case refused(messageID: String?, reason: String, detail: String)
+    /// Something else.
+    case unknown
+
+    private static let acknowledgement: [UInt8] = Array("{\"ack\":".utf8)
+
+    init(_ line: ArraySlice<UInt8>) {
+        if line.starts(with: Self.acknowledgement), line.last == UInt8(ascii: "}") {
+            let digits = line.dropFirst(Self.acknowledgement.count).dropLast()
+            guard let lines = Int(String(decoding: digits, as: UTF8.self)), lines >= 0 else {
+                self = .unknown
+                return
+            }
+            self = .acknowledged(lines)
+            return
+        }
+        guard let refusal = JSONReader.value(of: Array(line))?.object?["refused"]?.object, let reason = refusal["reason"]?.string else {
+            self = .unknown
+            return
+        }
+        self = .refused(messageID: refusal["messageId"]?.string, reason: reason, detail: refusal["detail"]?.string ?? "")
+    }
+}
+
+/// The daemon's answers as they come out of the socket.
+struct DaemonAnswers {
+    /// The longest line that is waited for; the daemon's own are far shorter.
+    static let longestLine = 256 << 10
+
+    private var unread: [UInt8] = []
+
+    /// Whether a line is longer than any answer.
+    var isTooLong: Bool { unread.count > Self.longestLine }
+
+    mutating func take(_ bytes: ArraySlice<UInt8>) -> [DaemonAnswer] {
+        unread += bytes
+        var answers: [DaemonAnswer] = []
+        var start = unread.startIndex
+        while let end = unread[start...].firstIndex(of: UInt8(ascii: "\n")) {
+            answers.append(DaemonAnswer(unread[start..<end]))
+            start = end + 1
+        }
+        unread.removeSubrange(..<start)
+        return answers
+    }
+}

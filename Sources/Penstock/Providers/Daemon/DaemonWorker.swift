@@ -1,0 +1,273 @@
+/// Performs what `DaemonSession` decides, in a thread of its own: the socket, the spool, the clock.
+final class DaemonWorker {
+    typealias Instant = ContinuousClock.Instant
+
+    /// How often at most it is said that events were dropped.
+    private static let dropReports: Duration = .seconds(1)
+    /// How long a spool that has failed is left alone.
+    private static let spoolRetry: Duration = .seconds(5)
+    /// The longest that anything is waited for without looking.
+    private static let longestWait: Duration = .seconds(3600)
+
+    private let client: DaemonClient
+    private let options: DaemonProvider.Options
+    private let wake: Int32
+    private var session: DaemonSession
+    private var spool: Spool?
+    private var spoolFailedAt: Instant?
+    private var isSpoolFull = false
+    private var random = SystemRandomNumberGenerator()
+
+    private var connection: Int32 = -1
+    private var answers = DaemonAnswers()
+    private var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    /// What is being sent, and how far it is.
+    private var outgoing: [UInt8] = []
+    private var outgoingSent = 0
+    private var isBlocked = false
+
+    private var hasLingered = false
+    /// Whether it has been said that the daemon cannot be reached.
+    private var hasReportedOutage = false
+    private var dropsReportedAt: Instant?
+    private var closesAt: Instant?
+
+    init(_ client: DaemonClient, wakenBy wake: Int32) {
+        self.client = client
+        self.wake = wake
+        options = client.options
+        session = DaemonSession(reconnect: options.reconnect, spillBytes: options.queueBytes / 2, now: .now)
+    }
+
+    func run() {
+        if let directory = options.spoolOfSocket, Spool.exists(directory) { openSpool(directory) }
+        noteSpool()
+        while !turn(now: .now) {}
+        client.closeConnection()
+        spool?.close()
+    }
+
+    /// - Returns: whether it was the last one.
+    private func turn(now: Instant) -> Bool {
+        let turn = client.beginTurn()
+        session.take(turn.blocks)
+        if !turn.blocks.isEmpty { hasLingered = false }
+        if turn.isClosing, closesAt == nil { closesAt = now + options.closing }
+        reportDrops(now: now)
+
+        let isDue = [turn.deadline, closesAt].contains { $0.map { $0 <= now } ?? false }
+        let action = session.next(now: now, disk: disk(now), mustSpool: isDue)
+        let worked = perform(action, now: now)
+        if isDue, action != .spool { client.answerFlushes(now: now) }
+        if turn.isClosing, isDone || (isDue && action != .spool && closesAt.map { $0 <= now } ?? false), end() { return true }
+
+        var until = [turn.deadline, closesAt, lastDrops].compactMap { $0 }.min() ?? now + Self.longestWait
+        if case .wait(let time?) = action { until = min(until, time) }
+        rest(now: now, until: until, worked: worked, isClosing: turn.isClosing)
+        return false
+    }
+
+    private var isDone: Bool { session.isIdle && spool?.bytes ?? 0 == 0 }
+
+    private func end() -> Bool {
+        guard client.workerEnds() else { return false }
+        let lost = session.memory.lines
+        if lost > 0 {
+            client.note { $0.dropped += lost }
+            client.report(Diagnostic(.eventsDropped, "\(lost) events were neither taken by the daemon nor spooled when their provider was closed: flush it before", events: lost))
+        }
+        return true
+    }
+
+    private func rest(now: Instant, until: Instant, worked: Bool, isClosing: Bool) {
+        var milliseconds: Int32 = 0
+        var sleeps = false
+        if !worked && !isClosing && !hasLingered {
+            // Events that come now need not wake anybody.
+            milliseconds = Self.milliseconds(min(options.lingering, now.duration(to: until)))
+        } else if !worked {
+            sleeps = isClosing || client.fallAsleep()
+            milliseconds = sleeps ? Self.milliseconds(now.duration(to: until)) : 0
+        }
+        let ready = DaemonConnection.wait(connection, toWrite: isBlocked, wake: sleeps ? wake : -1, milliseconds: milliseconds)
+        if sleeps { client.wakeUp() }
+        hasLingered = !worked && !ready.canRead && !sleeps
+        if ready.canWrite { isBlocked = false }
+        if ready.canRead { receive() }
+    }
+
+    /// Rounded up: what is due is due then.
+    private static func milliseconds(_ time: Duration) -> Int32 {
+        guard time > .zero else { return 0 }
+        return Int32(clamping: time.components.seconds.multipliedReportingOverflow(by: 1000).partialValue
+            + (time.components.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+
+    // MARK: Actions
+
+    /// - Returns: whether there may be more to do at once.
+    private func perform(_ action: DaemonSession.Action, now: Instant) -> Bool {
+        switch action {
+        case .connect: connect(now: now)
+        case .spool: spoolOldest(now: now)
+        case .resume:
+            if isBlocked { return false }
+            transmit()
+        case .sendSpooled: sendSpooled()
+        case .send(let block):
+            session.begin(lines: block.lines, bytes: block.bytes.count, block: block)
+            send(block.bytes)
+        case .wait: return false
+        }
+        return true
+    }
+
+    private func connect(now: Instant) {
+        let number = client.makeConnection(DaemonConnection.open)
+        if let problem = DaemonConnection.connect(number, to: options.socket) { return disconnect(problem, now: now) }
+        connection = number
+        answers = DaemonAnswers()
+        isBlocked = false
+        session.connected()
+        client.note { $0.isConnected = true }
+        // A socket that was just made takes this much.
+        _ = DaemonConnection.send(Array("{\"penstock\":{\"acks\":true}}\n".utf8), from: 0, to: connection)
+    }
+
+    private func disconnect(_ problem: String, now: Instant) {
+        client.closeConnection()
+        connection = -1
+        outgoing = []
+        let (spooledLines, memory) = session.disconnected(now: now, using: &random)
+        spool?.acknowledge(lines: spooledLines)
+        spool?.rewind()
+        client.note { $0.isConnected = false }
+        client.release(memory)
+        noteSpool()
+        if !hasReportedOutage {
+            hasReportedOutage = true
+            client.report(Diagnostic(.unreachable, "\(problem); events are kept\(options.spool == nil ? " in memory" : "") until it is back", events: session.memory.lines))
+        }
+    }
+
+    private func send(_ bytes: [UInt8]) {
+        outgoing = bytes
+        outgoingSent = 0
+        transmit()
+    }
+
+    private func transmit() {
+        switch DaemonConnection.send(outgoing, from: outgoingSent, to: connection) {
+        case .bytes(let count):
+            outgoingSent += count
+            if outgoingSent == outgoing.count {
+                outgoing = []
+                session.finishedSending()
+            }
+        case .wouldBlock: isBlocked = true
+        case .ended(let problem):
+            // What it still said counts.
+            receive()
+            if connection >= 0 { disconnect("\(options.socket): \(problem)", now: .now) }
+        }
+    }
+
+    private func receive() {
+        while connection >= 0 {
+            switch DaemonConnection.receive(into: &buffer, from: connection) {
+            case .bytes(let count): take(answers.take(buffer[..<count]))
+            case .wouldBlock: return
+            case .ended(let problem): disconnect("\(options.socket): \(problem)", now: .now)
+            }
+            if answers.isTooLong { disconnect("\(options.socket): this is not Penstock's protocol", now: .now) }
+        }
+    }
+
+    private func take(_ answers: [DaemonAnswer]) {
+        for answer in answers {
+            switch answer {
+            case .acknowledged(let lines):
+                guard let settled = try? session.acknowledged(upTo: lines) else {
+                    return disconnect("\(options.socket): \(lines) lines were acknowledged that were not sent", now: .now)
+                }
+                hasReportedOutage = false
+                if settled.spooled > 0 {
+                    spool?.acknowledge(bytes: settled.spooled)
+                    noteSpool()
+                }
+                client.note { $0.acknowledged += settled.lines }
+                client.release(settled.memory, reusing: settled.blocks)
+            case .refused(let messageID, let reason, let detail):
+                client.note { $0.refused += 1 }
+                client.report(Diagnostic(.eventRefused, "the daemon refused event \(messageID ?? "(without messageId)"): \(reason): \(detail)"))
+            case .unknown:
+                return disconnect("\(options.socket): this is not Penstock's protocol", now: .now)
+            }
+        }
+    }
+
+    // MARK: The spool
+
+    private func disk(_ now: Instant) -> DaemonSession.Disk {
+        let mayTry = spoolFailedAt.map { $0.duration(to: now) >= Self.spoolRetry } ?? true
+        return DaemonSession.Disk(unsent: spool?.unsent ?? 0, hasRoom: options.spool != nil && !isSpoolFull && mayTry)
+    }
+
+    private func openSpool(_ directory: String) {
+        spool = Spool(directory: directory, maximumBytes: options.spoolBytes, segmentBytes: options.spoolSegmentBytes)
+    }
+
+    private func spoolOldest(now: Instant) {
+        guard let (block, wasSent) = session.oldestInMemory, let directory = options.spoolOfSocket else { return }
+        if spool == nil { openSpool(directory) }
+        switch spool?.append(block.bytes, wasSent: wasSent) ?? .failed(code: lastSystemError()) {
+        case .done:
+            spoolFailedAt = nil
+            session.spooledOldest()
+            noteSpool()
+            client.release(DaemonSession.Amount(lines: block.lines, bytes: block.bytes.count), reusing: wasSent ? [] : [block.bytes])
+        case .full: isSpoolFull = true
+        case .failed(let code):
+            if spoolFailedAt == nil {
+                client.report(Diagnostic(.spoolFailed, "the spool \(directory) takes nothing: \(systemErrorText(code)); events are kept in memory, make room or choose another directory", events: session.memory.lines))
+            }
+            spoolFailedAt = now
+        }
+    }
+
+    private func sendSpooled() {
+        guard let lines = spool?.next() else {
+            let bytes = spool?.skipUnreadable() ?? 0
+            // It counts as sent, and is settled with what comes after it.
+            session.begin(lines: 0, bytes: bytes, block: nil)
+            session.finishedSending()
+            client.report(Diagnostic(.eventsDropped, "\(bytes) bytes of events in \(options.spoolOfSocket ?? "the spool") cannot be read"))
+            return
+        }
+        session.begin(lines: lines.lines, bytes: lines.bytes.count, block: nil)
+        send(lines.bytes)
+    }
+
+    private func noteSpool() {
+        let bytes = spool?.bytes ?? 0
+        isSpoolFull = false
+        client.note { $0.spooledBytes = bytes }
+    }
+
+    // MARK: What was dropped
+
+    /// When the next report is due, if there is one.
+    private var lastDrops: Instant? { dropsReportedAt.map { $0 + Self.dropReports } }
+
+    private func reportDrops(now: Instant) {
+        if let due = lastDrops, now < due { return }
+        let drops = client.newDrops()
+        dropsReportedAt = drops > 0 ? now : nil
+        guard drops > 0 else { return }
+        client.report(
+            Diagnostic(
+                .eventsDropped,
+                "\(drops) events were dropped: memory (queueEvents \(options.queueEvents), queueBytes \(options.queueBytes)) and spool (spoolBytes \(options.spool == nil ? 0 : options.spoolBytes)) are full; see that the daemon runs, or raise the bounds",
+                events: drops))
+    }
+}

@@ -1,0 +1,57 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A thread of a provider's own, for work that waits. It takes no signals: those are the application's.
+enum ProviderThread {
+    private final class Body {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    /// - Returns: false if the system gives no thread; nothing was started then.
+    static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
+        let body = unsafe Unmanaged.passRetained(Body(run))
+        var all = sigset_t()
+        var before = sigset_t()
+        unsafe sigfillset(&all)
+        unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
+        defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
+        #if canImport(Glibc)
+            var thread = pthread_t()
+        #else
+            var thread: pthread_t?
+        #endif
+        guard unsafe pthread_create(&thread, nil, providerThreadMain, body.toOpaque()) == 0 else {
+            unsafe body.release()
+            return false
+        }
+        #if canImport(Glibc)
+            pthread_detach(thread)
+        #else
+            if let thread = unsafe thread { unsafe pthread_detach(thread) }
+        #endif
+        return true
+    }
+
+    fileprivate static func main(_ argument: UnsafeMutableRawPointer) {
+        unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
+    }
+}
+
+// File-level functions: a closure might be inferred to belong to the main actor.
+#if canImport(Darwin)
+    private func providerThreadMain(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+        unsafe ProviderThread.main(argument)
+        return nil
+    }
+#else
+    private func providerThreadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        if let argument = unsafe argument { unsafe ProviderThread.main(argument) }
+        return nil
+    }
+#endif

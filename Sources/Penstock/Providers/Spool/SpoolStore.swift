@@ -1,0 +1,197 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// One process' events on disk: a directory with segments `1.ndjson`, `2.ndjson` … that are only appended
+/// to, the file `acknowledged`, and a lock that says whose it is.
+///
+/// A segment is plain NDJSON: `penstock send` takes it, too. Positions are bytes from the first
+/// segment's beginning, over all of them. A segment goes when all of it is acknowledged. One thread.
+final class SpoolStore {
+    private struct Segment {
+        var number: Int
+        var start: Int
+        var end: Int
+    }
+
+    private let path: String
+    private let lock: SpoolLock
+    private let segmentBytes: Int
+    private var segments: [Segment] = []
+    private(set) var acknowledged = 0
+    private(set) var sent = 0
+    private(set) var end = 0
+    /// Where `acknowledged` is written down.
+    private var position: Descriptor?
+
+    private struct OpenSegment {
+        var file: Descriptor
+        var number: Int
+    }
+    private var writing: OpenSegment?
+    private var reading: OpenSegment?
+
+    /// Makes a store in a directory that is there, or takes over one that its process has left.
+    /// - Returns: nil if somebody else holds it, or it cannot be opened; errno says why.
+    init?(_ path: String, segmentBytes: Int) {
+        if unsafe mkdir(path, 0o700) != 0, errno != EEXIST { return nil }
+        guard let lock = SpoolLock(store: path) else { return nil }
+        self.path = path
+        self.lock = lock
+        self.segmentBytes = segmentBytes
+        recover()
+    }
+
+    var unsent: Int { end - sent }
+    var unacknowledged: Int { end - acknowledged }
+
+    private func file(_ number: Int) -> String { "\(path)/\(number).ndjson" }
+
+    // MARK: Writing
+
+    /// Appends whole lines.
+    /// - Returns: false, and nothing is appended, if the disk does not take them; errno says why.
+    func append(_ lines: [UInt8]) -> Bool {
+        let fits = segments.last.map { $0.number == writing?.number && $0.end - $0.start + lines.count <= segmentBytes } ?? false
+        if !fits {
+            let number = (segments.last?.number ?? 0) + 1
+            guard let file = Descriptor(opening: file(number), O_WRONLY | O_CREAT | O_APPEND) else { return false }
+            writing = OpenSegment(file: file, number: number)
+            segments.append(Segment(number: number, start: end, end: end))
+        }
+        guard writing?.file.write(lines) ?? false else {
+            let code = errno
+            let last = segments[segments.count - 1]
+            if let file = writing?.file.number { _ = ftruncate(file, off_t(last.end - last.start)) }
+            errno = code
+            return false
+        }
+        end += lines.count
+        segments[segments.count - 1].end = end
+        return true
+    }
+
+    /// What is appended next was sent already.
+    func skipSending(_ bytes: Int) { sent += bytes }
+
+    // MARK: Reading
+
+    /// The next unsent lines, about as many bytes as asked for; nil if the disk does not give them.
+    func next(_ bytes: Int) -> LineBlock? {
+        guard let segment = segments.first(where: { $0.end > sent }) else { return nil }
+        if reading?.number != segment.number {
+            reading = Descriptor(opening: file(segment.number), O_RDONLY).map { OpenSegment(file: $0, number: segment.number) }
+        }
+        var wanted = min(bytes, segment.end - sent)
+        while let block = reading?.file.read(wanted, at: sent - segment.start), !block.isEmpty {
+            if let last = block.lastIndex(of: UInt8(ascii: "\n")) {
+                let lines = Array(block[...last])
+                sent += lines.count
+                return LineBlock(bytes: lines, lines: lines.count { $0 == UInt8(ascii: "\n") })
+            }
+            // One line that is longer.
+            guard block.count == wanted, wanted < segment.end - sent else { return nil }
+            wanted = min(wanted * 2, segment.end - sent)
+        }
+        return nil
+    }
+
+    /// Everything that is not acknowledged is to be sent again.
+    func rewind() { sent = acknowledged }
+
+    /// Gives up what cannot be read: the rest of the segment that is sent from.
+    /// - Returns: how many bytes.
+    func skipUnreadable() -> Int {
+        guard let segment = segments.first(where: { $0.end > sent }) else { return 0 }
+        defer { sent = segment.end }
+        return segment.end - sent
+    }
+
+    // MARK: Acknowledging
+
+    func acknowledge(bytes: Int) {
+        acknowledged = min(acknowledged + bytes, end)
+        sent = max(sent, acknowledged)
+        while let first = segments.first, first.end <= acknowledged {
+            // Appending goes on in a new one.
+            if writing?.number == first.number { writing = nil }
+            if reading?.number == first.number { reading = nil }
+            unsafe unlink(file(first.number))
+            segments.removeFirst()
+        }
+        note()
+    }
+
+    /// Acknowledges the first lines of what is not; they were read before.
+    func acknowledge(lines: Int) {
+        guard lines > 0, let segment = segments.first(where: { $0.end > acknowledged }),
+            let file = Descriptor(opening: file(segment.number), O_RDONLY),
+            let rest = file.read(segment.end - acknowledged, at: acknowledged - segment.start)
+        else { return }
+        acknowledge(bytes: rest.length(ofLines: lines))
+    }
+
+    /// Writes down where to go on: if it is lost, events are sent twice, and have the same messageId.
+    private func note() {
+        let first = segments.first
+        let text = "\(first?.number ?? 0) \(acknowledged - (first?.start ?? acknowledged))"
+        if position == nil {
+            position = Descriptor(opening: path + "/acknowledged", O_WRONLY | O_CREAT)
+        }
+        // Always as long, so that nothing of an older one is left behind it.
+        let line = Array((text + String(repeating: " ", count: max(0, 43 - text.utf8.count)) + "\n").utf8)
+        if let number = position?.number { _ = unsafe pwrite(number, line, line.count, 0) }
+    }
+
+    // MARK: Recovering
+
+    private func recover() {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        let numbers = names.filter { $0.hasSuffix(".ndjson") }.compactMap { Int($0.dropLast(7)) }.sorted()
+        let noted = (FileManager.default.contents(atPath: path + "/acknowledged")).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let words = noted.split { $0 == " " || $0 == "\n" }.compactMap { Int($0) }
+        for number in numbers {
+            guard let file = Descriptor(opening: file(number), O_RDWR), let length = Self.cutTornLine(file) else { continue }
+            segments.append(Segment(number: number, start: end, end: end + length))
+            end += length
+            guard words.count == 2, number == words[0], (1...max(1, length)).contains(words[1]) else { continue }
+            // A position that is not between two lines is none.
+            if file.read(1, at: words[1] - 1) == [UInt8(ascii: "\n")] { acknowledged = end - length + words[1] }
+        }
+        sent = acknowledged
+        acknowledge(bytes: 0)
+    }
+
+    /// Cuts off the line that was being written when the process was killed.
+    /// - Returns: how long the file is now.
+    private static func cutTornLine(_ file: Descriptor) -> Int? {
+        guard let size = file.size() else { return nil }
+        var end = size
+        while end > 0 {
+            let count = min(64 << 10, end)
+            guard let bytes = file.read(count, at: end - count) else { return nil }
+            if let last = bytes.lastIndex(of: UInt8(ascii: "\n")) {
+                end = end - count + last + 1
+                break
+            }
+            end -= count
+        }
+        return end == size || ftruncate(file.number, off_t(end)) == 0 ? end : nil
+    }
+
+    /// Removes the store, if nothing is in it.
+    func removeIfEmpty() {
+        guard unacknowledged == 0 else { return }
+        for name in ["acknowledged", "lock"] { unsafe unlink(path + "/" + name) }
+        unsafe rmdir(path)
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import PenstockTesting
+import Testing
+
+@testable import Penstock
+
+/// Against the real daemon.
+@Suite struct DaemonProviderTests {
+    @Test func whatIsFlushedIsInTheFile() async throws {
+        let daemon = try LocalDaemon()
+        let provider = DaemonProvider(daemon.providerOptions)
+        let analytics = Analytics(providers: [provider], userID: "u_1")
+        for number in 0..<100 { analytics.track("Post Liked", ["number": .integer(Int64(number)), "text": "a \"b\"\n ü"]) }
+        analytics.identify("u_1", traits: ["plan": "pro"])
+        #expect(await analytics.flush() == .complete)
+        #expect(provider.statistics.acknowledged == 101)
+        let events = try daemon.events(count: 101)
+        #expect(events.map(\.number) == (0..<100).map { $0 } + [nil])
+        #expect(events.map(\.name).dropLast().allSatisfy { $0 == "Post Liked" })
+        #expect(events[7][property: "text"] == "a \"b\"\n ü")
+        #expect(events[100].traits == ["plan": "pro"])
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test func eventsOfEightThreadsAreAllThereAndInTheirOrder() async throws {
+        let daemon = try LocalDaemon()
+        let provider = DaemonProvider(daemon.providerOptions)
+        let each = 5000
+        await withTaskGroup { group in
+            for thread in 0..<8 {
+                group.addTask { for number in 0..<each { provider.record(.numbered(number, thread: thread)) } }
+            }
+        }
+        #expect(await provider.flush() == .complete)
+        #expect(provider.statistics.dropped == 0)
+        let events = try daemon.events(count: 8 * each)
+        #expect(events.count == 8 * each)
+        for thread in 0..<8 {
+            #expect(events.filter { $0[property: "thread"] == .integer(Int64(thread)) }.compactMap(\.number) == Array(0..<each))
+        }
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test(arguments: [true, false])
+    func nothingIsLostWhileTheDaemonIsAway(isKilled: Bool) async throws {
+        let daemon = try LocalDaemon()
+        var options = daemon.providerOptions
+        options.reconnect = .milliseconds(1) ... .milliseconds(20)
+        let provider = DaemonProvider(options)
+        let reports = Reports()
+        provider.attach(to: reports.handler)
+        var next = 0
+        func record(_ count: Int) {
+            for number in next..<next + count { provider.record(.numbered(number, padding: 200)) }
+            next += count
+        }
+        for _ in 0..<3 {
+            record(2000)
+            if isKilled { daemon.kill() } else { #expect(daemon.stop() == 0) }
+            record(2000)
+            try await eventually("the daemon is missed") { !provider.statistics.isConnected && provider.statistics.inMemory == 0 }
+            #expect(provider.statistics.spooledBytes > 0)
+            record(2000)
+            #expect(await provider.flush() == .complete, "what is spooled is safe")
+            try daemon.start()
+            record(2000)
+            try await eventually("everything is acknowledged") {
+                provider.statistics.inMemory == 0 && provider.statistics.spooledBytes == 0 && provider.statistics.isConnected
+            }
+        }
+        #expect(provider.statistics.dropped == 0)
+        #expect(reports.of(.unreachable).count == 3, "once an outage")
+        var seen: Set<Int> = []
+        let firsts = try daemon.events(count: next).compactMap(\.number).filter { seen.insert($0).inserted }
+        #expect(firsts == Array(0..<next), "each, and in order; some twice, with the same messageId")
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test func aRefusalIsReportedWithItsReason() async throws {
+        let daemon = try LocalDaemon()
+        let provider = DaemonProvider(daemon.providerOptions)
+        let reports = Reports()
+        provider.attach(to: reports.handler)
+        provider.record(.numbered(1))
+        provider.record(RecordedEvent(kind: .track, consentCategory: .analytics, json: Array(#"{"type":"track","event":"E"}"#.utf8)))
+        provider.record(.numbered(2))
+        #expect(await provider.flush() == .complete)
+        #expect(provider.statistics.refused == 1)
+        #expect(reports.of(.eventRefused).map { $0.message.contains("no_user_anon_id") } == [true])
+        #expect(try daemon.events(count: 2).compactMap(\.number) == [1, 2])
+    }
+
+    @Test func aProviderThatIsLetGoOfSendsWhatItHas() throws {
+        let daemon = try LocalDaemon()
+        do {
+            let provider = DaemonProvider(daemon.providerOptions)
+            for number in 0..<1000 { provider.record(.numbered(number)) }
+        }
+        #expect(try daemon.events(count: 1000).compactMap(\.number) == Array(0..<1000))
+    }
+
+    @Test func aConfigurationThatIsRefusedSaysWhy() {
+        #expect { try LocalDaemon(configuration: "routs: []") } throws: { "\($0)".contains("routs") }
+    }
+}

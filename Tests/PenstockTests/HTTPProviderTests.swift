@@ -1,0 +1,124 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Penstock
+
+@Suite struct HTTPProviderTests {
+    private func options(_ server: ScriptedServer) throws -> HTTPProvider.Options {
+        var options = HTTPProvider.Options(service: try #require(URL(string: "http://127.0.0.1:\(server.port)")), writeKey: "key")
+        options.interval = .milliseconds(1)
+        options.retry = .milliseconds(1) ... .milliseconds(20)
+        options.timeout = .seconds(30)
+        return options
+    }
+
+    private func numbers(_ request: ScriptedServer.Request) -> [Int64] {
+        let batch = JSONReader.value(of: request.body)?.object?["batch"]?.array ?? []
+        return batch.compactMap { $0.object?["properties"]?.object?["number"]?.integer }
+    }
+
+    @Test func aBatchIsWhatSegmentTakes() async throws {
+        let server = try ScriptedServer([.status(200, body: #"{"success":true}"#)])
+        defer { server.stop() }
+        var options = try options(server)
+        options.interval = .seconds(3600)
+        let provider = HTTPProvider(options)
+        for number in 0..<3 { provider.record(.numbered(number)) }
+        #expect(await provider.flush(until: .now + .seconds(60)) == .complete)
+        let request = try #require(server.requests.first)
+        #expect(request.line == "POST /v1/batch HTTP/1.1")
+        #expect(request.headers["authorization"] == "Basic a2V5Og==")
+        #expect(request.headers["content-type"] == "application/json")
+        #expect(numbers(request) == [0, 1, 2])
+        #expect(JSONReader.value(of: request.body)?.object?["sentAt"]?.string.flatMap(RFC3339.date) != nil)
+        #expect(provider.statistics.delivered == 3)
+    }
+
+    @Test func aRequestThatFailsIsSentAgainUntilItIsAnswered() async throws {
+        let server = try ScriptedServer([.status(503), .reset, .status(429, headers: ["Retry-After: 3600"]), .answerThenClose, .status(200)])
+        defer { server.stop() }
+        let provider = HTTPProvider(try options(server))
+        let reports = Reports()
+        provider.attach(to: reports.handler)
+        for number in 0..<10 { provider.record(.numbered(number)) }
+        #expect(await provider.flush(until: .now + .seconds(60)) == .complete)
+        let answered = server.requests.dropFirst(3).flatMap(numbers)
+        #expect(answered == Array(0..<10), "in order, none lost")
+        #expect(reports.of(.unreachable).count == 1, "once an outage")
+        #expect(provider.statistics.delivered == 10)
+    }
+
+    @Test(arguments: [400, 413])
+    func whatTheServiceCallsWrongIsReportedAndNotSentAgain(status: Int) async throws {
+        let server = try ScriptedServer([.status(status), .status(200)])
+        defer { server.stop() }
+        var options = try options(server)
+        options.batchEvents = 2
+        let provider = HTTPProvider(options)
+        let reports = Reports()
+        provider.attach(to: reports.handler)
+        for number in 0..<4 { provider.record(.numbered(number)) }
+        #expect(await provider.flush(until: .now + .seconds(60)) == .complete)
+        #expect(provider.statistics.refused == reports.of(.eventRefused).map(\.events).reduce(0, +))
+        #expect(provider.statistics.refused + provider.statistics.delivered == 4)
+        #expect(provider.statistics.refused > 0)
+    }
+
+    @Test func boundsHoldAndWhatIsDroppedIsCountedAndReported() async throws {
+        let server = try ScriptedServer([.status(500)])
+        defer { server.stop() }
+        var options = try options(server)
+        options.queueEvents = 5
+        let provider = HTTPProvider(options)
+        let reports = Reports()
+        provider.attach(to: reports.handler)
+        provider.record(.numbered(0, padding: 40_000))
+        for number in 0..<8 { provider.record(.numbered(number)) }
+        #expect(provider.statistics.dropped == 4)
+        #expect(await provider.flush(until: .now + .milliseconds(30)) == .pending(events: 5))
+        try await eventually("it is reported") { reports.of(.eventsDropped).map(\.events).reduce(0, +) == 4 }
+    }
+
+    @Test func noRequestIsLargerThanItsBounds() throws {
+        var options = HTTPProvider.Options(service: try #require(URL(string: "http://localhost")), writeKey: "k")
+        options.batchBytes = 10_000
+        options.batchEvents = 50
+        options.interval = .zero
+        var outbox = HTTPOutbox(options)
+        var random = SystemRandomNumberGenerator()
+        for number in 0..<1000 {
+            let event = RecordedEvent.numbered(number, padding: number % 400)
+            let isTaken = outbox.append(event.json, now: .now)
+            #expect(isTaken)
+        }
+        var seen = 0
+        while case .post(let count) = outbox.next(now: .now, isFlushing: false) {
+            let lines = outbox.begin(lines: count)
+            #expect(HTTPBatch.body(lines, sentAt: Date()).count <= 10_000)
+            #expect(count <= 50)
+            for line in lines {
+                #expect(RecordedEvent(line: line)?.number == seen)
+                seen += 1
+            }
+            let verdict = outbox.answered(.status(200, retryAfter: nil), lines: count, now: .now, using: &random)
+            #expect(verdict == .delivered(lines: count))
+        }
+        #expect(seen == 1000)
+        #expect(outbox.bytes == 0)
+    }
+
+    @Test func aServiceThatAsksForTimeGetsIt() throws {
+        var options = HTTPProvider.Options(service: try #require(URL(string: "http://localhost")), writeKey: "k")
+        options.retry = .milliseconds(1) ... .seconds(60)
+        var outbox = HTTPOutbox(options)
+        var random = SystemRandomNumberGenerator()
+        let now = ContinuousClock.now
+        _ = outbox.append([1], now: now)
+        #expect(outbox.next(now: now, isFlushing: true) == .post(lines: 1))
+        _ = outbox.begin(lines: 1)
+        let verdict = outbox.answered(.status(429, retryAfter: .seconds(7)), lines: 1, now: now, using: &random)
+        #expect(verdict == .retry)
+        #expect(outbox.next(now: now, isFlushing: true) == .wait(until: now + .seconds(7)))
+    }
+}

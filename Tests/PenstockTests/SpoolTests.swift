@@ -1,0 +1,168 @@
+import Foundation
+import PenstockTesting
+import Testing
+
+@testable import Penstock
+
+@Suite final class SpoolTests {
+    private let directory = "/tmp/penstock-test-\(UUID().uuidString.prefix(8))"
+    private let nobody = "/tmp/penstock-nobody.sock"
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+    private func spool(maximumBytes: Int = 1 << 20, segmentBytes: Int = 100) throws -> Spool {
+        try #require(Spool(directory: directory, maximumBytes: maximumBytes, segmentBytes: segmentBytes))
+    }
+
+    private func lines(_ numbers: ClosedRange<Int>) -> [UInt8] { numbers.flatMap { Array("line \($0)\n".utf8) } }
+
+    /// Everything that is unsent, as text.
+    private func rest(_ spool: Spool) -> String {
+        var text = ""
+        while let block = spool.next() { text += String(decoding: block.bytes, as: UTF8.self) }
+        return text
+    }
+
+    private func files(_ suffix: String) -> [String] {
+        (FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(suffix) }.sorted()
+    }
+
+    @Test func whatOneProcessLeavesTheNextOneSendsFirst() throws {
+        let first = try spool()
+        for number in 1...50 { #expect(first.append(lines(number...number), wasSent: false) == .done) }
+        #expect(files(".ndjson").count > 3)
+        first.close()
+        let second = try spool()
+        #expect(second.append(lines(51...51), wasSent: false) == .done)
+        #expect(rest(second) == String(decoding: lines(1...51), as: UTF8.self))
+        second.acknowledge(bytes: lines(1...51).count)
+        #expect(second.bytes == 0)
+        second.close()
+        #expect(files(".store") == [] && files(".ndjson") == [], "nothing is left")
+    }
+
+    @Test func whatIsAcknowledgedIsNotSentByTheNextOne() throws {
+        let first = try spool()
+        for number in 1...50 { #expect(first.append(lines(number...number), wasSent: false) == .done) }
+        _ = rest(first)
+        first.acknowledge(bytes: lines(1...20).count)
+        first.acknowledge(lines: 3)
+        first.rewind()
+        first.close()
+        #expect(rest(try spool()) == String(decoding: lines(24...50), as: UTF8.self))
+    }
+
+    @Test(arguments: [0, 1, 5])
+    func aTornLineIsCutOff(bytes: Int) throws {
+        let first = try spool(segmentBytes: 1 << 20)
+        #expect(first.append(lines(1...3), wasSent: false) == .done)
+        first.close()
+        let file = directory + "/" + (try #require(files(".ndjson").first))
+        let handle = try #require(FileHandle(forWritingAtPath: file))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data("line 4".utf8.prefix(bytes)))
+        try handle.close()
+        let second = try spool()
+        #expect(rest(second) == "line 1\nline 2\nline 3\n")
+        #expect(second.bytes == lines(1...3).count)
+    }
+
+    @Test(arguments: ["", "garbage", "1 3", "1 999999", "7 7", "1 -5", "99999999999999999999 1"])
+    func aWrongPositionCostsRepetitionsAndNoEvents(position: String) throws {
+        let first = try spool(segmentBytes: 1 << 20)
+        #expect(first.append(lines(1...3), wasSent: false) == .done)
+        first.close()
+        let store = directory + "/" + (try #require(files(".store").first))
+        try Data(position.utf8).write(to: URL(fileURLWithPath: store + "/acknowledged"))
+        #expect(rest(try spool()) == "line 1\nline 2\nline 3\n")
+    }
+
+    @Test func twoThatLiveDoNotTouchEachOthersEvents() throws {
+        let first = try spool()
+        #expect(first.append(lines(1...3), wasSent: false) == .done)
+        let second = try spool()
+        #expect(second.append(lines(4...6), wasSent: false) == .done)
+        #expect(second.bytes == lines(4...6).count, "only its own")
+        let third = try spool()
+        #expect(third.bytes == 0)
+        first.close()
+        second.close()
+        #expect(rest(try spool()) == String(decoding: lines(1...6), as: UTF8.self), "older ones first")
+    }
+
+    @Test func aLineLongerThanWhatIsReadAtOnceIsReadWhole() throws {
+        let long = Array(String(repeating: "x", count: 200_000).utf8) + [10]
+        let first = try spool(segmentBytes: 1 << 20)
+        #expect(first.append(long + lines(1...1), wasSent: false) == .done)
+        let text = rest(first)
+        #expect(text.utf8.count == long.count + 7)
+        #expect(text.hasSuffix("x\nline 1\n"))
+    }
+
+    @Test func theBoundCountsWhatOthersHaveLeft() throws {
+        let first = try spool(maximumBytes: 30)
+        #expect(first.append(lines(1...3), wasSent: false) == .done)
+        first.close()
+        let second = try spool(maximumBytes: 30)
+        #expect(second.append(lines(4...5), wasSent: false) == .full)
+        #expect(second.append(lines(4...4), wasSent: false) == .done)
+        second.acknowledge(bytes: lines(1...3).count)
+        #expect(second.append(lines(5...6), wasSent: false) == .done)
+    }
+
+    // MARK: Of a provider
+
+    @Test func beyondTheBoundsEventsAreDroppedCountedAndReportedAndAllOthersArrive() async throws {
+        let daemon = try LocalDaemon(isStarted: false)
+        var options = DaemonProvider.Options.test(socket: daemon.socket, spool: directory)
+        options.spoolBytes = 500_000
+        options.queueEvents = 500
+        let provider = DaemonProvider(options)
+        let reports = Reports()
+        provider.attach(to: reports.handler)
+        var recorded = 0
+        try await eventually("some are dropped") {
+            for _ in 0..<100 {
+                provider.record(.numbered(recorded, padding: 200))
+                recorded += 1
+            }
+            return provider.statistics.dropped > 1000
+        }
+        #expect(provider.statistics.spooledBytes <= 500_000)
+        #expect(provider.statistics.inMemory == 500)
+        try await eventually("all drops are reported") { reports.of(.eventsDropped).map(\.events).reduce(0, +) == provider.statistics.dropped }
+        try daemon.start()
+        #expect(await provider.flush() == .complete)
+        let kept = recorded - provider.statistics.dropped
+        let events = try daemon.events(count: kept).compactMap(\.number)
+        #expect(events.count == kept)
+        #expect(events == events.sorted())
+        #expect(provider.statistics.accepted == kept)
+    }
+
+    @Test func itOutlivesTheProviderAndTheOrderIsKept() async throws {
+        let daemon = try LocalDaemon(isStarted: false)
+        for life in 0..<3 {
+            let provider = DaemonProvider(.test(socket: daemon.socket, spool: directory))
+            for number in life * 100..<life * 100 + 100 { provider.record(.numbered(number)) }
+            #expect(await provider.flush() == .complete)
+        }
+        try daemon.start()
+        let provider = DaemonProvider(.test(socket: daemon.socket, spool: directory))
+        provider.record(.numbered(300))
+        let events = try daemon.events(count: 301).compactMap(\.number)
+        #expect(events.count == 301)
+        // The lives may have overlapped for a moment: of each the order is kept.
+        for life in 0..<3 { #expect(events.filter { $0 / 100 == life } == Array(life * 100..<life * 100 + 100)) }
+    }
+
+    @Test func aDirectoryThatCannotBeMadeIsReportedAndMemoryIsKept() async throws {
+        try Data().write(to: URL(fileURLWithPath: directory))
+        let provider = DaemonProvider(.test(socket: nobody, spool: directory + "/below"))
+        let reports = Reports()
+        provider.attach(to: reports.handler)
+        provider.record(.numbered(1))
+        try await eventually("it is reported") { reports.of(.spoolFailed).contains { $0.message.contains("below") } }
+        #expect(await provider.flush(until: .now + .milliseconds(20)) == .pending(events: 1))
+    }
+}

@@ -1,0 +1,66 @@
+// An application as others write them, to be killed and forked by tests:
+//
+//     sdk-application SOCKET SPOOL record COUNT    records, says "recorded", and waits to be killed
+//     sdk-application SOCKET SPOOL flush COUNT     records, flushes, says what came of it, waits likewise
+//     sdk-application SOCKET SPOOL fork COUNT      records, forks; the child records, and so does the parent
+//
+// Events are called "Parent" or "Child" and have the property `number`, from 0 on.
+import Foundation
+import Penstock
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+let arguments = CommandLine.arguments
+guard arguments.count == 5, let count = Int(arguments[4]) else {
+    print("usage: sdk-application SOCKET SPOOL record|flush|fork COUNT")
+    exit(64)
+}
+var options = DaemonProvider.Options(environment: [:])
+options.socket = arguments[1]
+options.spool = arguments[2]
+options.reconnect = .milliseconds(1) ... .milliseconds(20)
+let provider = DaemonProvider(options)
+let analytics = Analytics(providers: [provider], userID: "u")
+
+func say(_ text: String) {
+    FileHandle.standardOutput.write(Data((text + "\n").utf8))
+}
+
+func record(_ name: String, _ numbers: Range<Int>) {
+    for number in numbers { analytics.track(name, ["number": .integer(Int64(number))]) }
+}
+
+/// Without Swift's concurrency, which no child process has.
+func waitUntilNothingIsInMemory() {
+    while provider.statistics.inMemory > 0 { usleep(1000) }
+}
+
+switch arguments[3] {
+case "record":
+    record("Parent", 0..<count)
+    say("recorded")
+    while true { pause() }
+case "flush":
+    record("Parent", 0..<count)
+    say("\(await analytics.flush())")
+    while true { pause() }
+case "fork":
+    record("Parent", 0..<count)
+    // Swift keeps fork(2) from those who do not know what it does.
+    let address = unsafe dlsym(nil, "fork")
+    let fork = unsafe unsafeBitCast(address, to: (@convention(c) () -> Int32).self)
+    let child = fork()
+    if child == 0 {
+        record("Child", 0..<count)
+        waitUntilNothingIsInMemory()
+        _exit(0)
+    }
+    record("Parent", count..<2 * count)
+    waitUntilNothingIsInMemory()
+    var status: Int32 = 0
+    unsafe waitpid(child, &status, 0)
+    say("child ended with \(status)")
+default: exit(64)
+}
