@@ -7,8 +7,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing install
-.PHONY: install-files clean setup
+.PHONY: help run test torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
+.PHONY: bench-isolation bench-sdk install install-files clean setup
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
@@ -44,7 +44,7 @@ help:
 	@echo '              the journal in one thread, on a disk that tears, forgets and lies'
 	@echo 'make build    release binaries in $(release)'
 	@echo 'make fuzz     filters and transforms that nobody would write, ROUNDS=20000 of them'
-	@echo 'make bench    measure the release; make bench-journal, make bench-routing: a part alone'
+	@echo 'make bench    measure the release; make bench-journal, bench-routing, bench-isolation, bench-sdk: a part alone'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make clean    remove what was built'
 
@@ -60,6 +60,9 @@ test: setup
 	@echo '==> testing'
 	@swift test --skip-build --disable-xctest
 	@$(MAKE) --no-print-directory build-simulator
+	@echo '==> counting what an event costs in an application (release)'
+	@swift build -c release --product sdk-benchmark
+	@$(release)/sdk-benchmark allocations
 	@echo '==> simulating: 20,000 seeds, or as many as three minutes hold'
 	@$(release)/simulate --seeds 20000 --seconds 180
 	@echo '==> taking out one protection at a time'
@@ -94,6 +97,7 @@ bench: build
 	@Tests/Benchmarks/run
 	@Tests/Benchmarks/journal
 	@$(release)/routing-benchmark
+	@$(release)/sdk-benchmark
 
 bench-journal: build
 	@echo '==> measuring the journal, beside the machine'"'"'s own limit'
@@ -102,6 +106,14 @@ bench-journal: build
 bench-routing: setup
 	@swift build -c release --product routing-benchmark
 	@$(release)/routing-benchmark
+
+# One sound destination beside three broken ones, against itself alone.
+bench-isolation: build
+	@Tests/Benchmarks/isolation --seconds $(or $(SECONDS_EACH),60)
+
+bench-sdk: setup
+	@swift build -c release --product sdk-benchmark
+	@$(release)/sdk-benchmark
 
 # Longer than the tests do it: filters and transforms that nobody would write.
 fuzz: setup

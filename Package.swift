@@ -20,18 +20,35 @@ let nio: [Target.Dependency] = [
     .product(name: "NIOPosix", package: "swift-nio"),
 ]
 
-func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: rules)
+func room(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: rules)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: rules)
 }
 
+/// The YAML files of Sources/Destinations/Presets.
+let presets = [
+    "amplitude",
+    "firebase",
+    "ga4",
+    "mixpanel",
+    "posthog",
+    "rudderstack",
+    "segment",
+]
+
 let package = Package(
     name: "penstock",
-    platforms: [.macOS(.v15)],
+    // The daemon is for Linux alone; the SDK is for Apple's platforms, too, from where they have `Mutex`.
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
+        // For applications: the SDK and its test kit.
+        .library(name: "Penstock", targets: ["Penstock"]),
+        // Typed events from an application's plan.yaml, in each of its builds.
+        .plugin(name: "GenerateTrackingPlan", targets: ["GenerateTrackingPlan"]),
+        .library(name: "PenstockTesting", targets: ["PenstockTesting"]),
         .executable(name: "penstockd", targets: ["penstockd"]),
         .executable(name: "penstock", targets: ["PenstockCommand"]),
         .library(name: "CPenstockPlugin", targets: ["CPenstockPlugin"]),
@@ -66,24 +83,38 @@ let package = Package(
 
         // The rooms, in the order in which an event walks through them.
         room("Telemetry"),
+        room("Spelling"),
         room("Events", ["CSimdjson"]),
         room("Platform", ["Telemetry", "CSystemd", "CLinux"]),
         room("Journal", ["Events", "Platform", "Telemetry", "CISAL"]),
         room("Ingest", ["Events", "Platform", "Telemetry"] + nio),
-        room("Routing", ["Events", "CCrypto", "CLua", "CRE2"]),
+        room("Routing", ["Events", "Spelling", "CCrypto", "CLua", "CRE2"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
-        room("Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"]),
-        room("Configuration", ["Events", "Routing", .product(name: "Yams", package: "Yams")]),
+        room(
+            "Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CCrypto", "CZlib", "CZstd", "CPenstockPlugin"],
+            exclude: ["Presets"]),
+        // Data: compiled in, so that there is no file to lose.
+        .target(
+            name: "Presets", path: "Sources/Destinations/Presets",
+            resources: presets.map { .embedInCode("\($0).yaml") }, swiftSettings: rules),
+        room("ConfigurationLanguage", ["Spelling", .product(name: "Yams", package: "Yams")]),
+        room("TrackingPlan", ["ConfigurationLanguage"]),
+        room("PlanGeneration", ["ConfigurationLanguage", "TrackingPlan"]),
+        room("Configuration", ["ConfigurationLanguage", "Events", "Presets", "Routing", "Spelling", "TrackingPlan"]),
         room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
         room("Daemon", [
             "Telemetry", "Events", "Platform", "Journal", "Ingest", "Routing", "Delivery", "Destinations",
-            "Configuration", "Control", "Seams",
+            "Configuration", "Control", "Seams", "TrackingPlan",
         ]),
         // What a configuration does with an event, told instead of done: `penstock explain`, `penstock test`.
         room("Explanation", [
-            "Events", "Platform", "Journal", "Routing", "Delivery", "Destinations", "Configuration", "Daemon",
+            "Events", "Ingest", "Platform", "Journal", "Routing", "Delivery", "Destinations", "Configuration", "Daemon",
         ]),
+
+        // The SDK: none of the rooms above, no package, no C library.
+        room("Penstock"),
+        room("PenstockTesting", ["Penstock"]),
 
         // The programs.
         .executableTarget(
@@ -94,10 +125,17 @@ let package = Package(
         .executableTarget(
             name: "PenstockCommand",
             dependencies: [
-                "Configuration", "Daemon", "Control", "Destinations", "Events", "Explanation", "Journal", "Platform", "Routing",
+                "Configuration", "ConfigurationLanguage", "Daemon", "Control", "Destinations", "Events", "Explanation", "Journal",
+                "PlanGeneration", "Platform", "Routing", "TrackingPlan",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
+
+        // Run by an application's build, with nothing of the daemon in it.
+        .executableTarget(
+            name: "penstock-plan-generator", dependencies: ["ConfigurationLanguage", "PlanGeneration"], swiftSettings: rules),
+
+        .plugin(name: "GenerateTrackingPlan", capability: .buildTool(), dependencies: ["penstock-plan-generator"]),
 
         // Sink plugins that ship with Penstock.
         .target(
@@ -121,8 +159,11 @@ let package = Package(
             path: "Tests/Benchmarks/Journal", swiftSettings: rules),
         // `make bench-routing`.
         .executableTarget(
-            name: "routing-benchmark", dependencies: ["Routing", "Configuration", "Events", "CAllocations"],
+            name: "routing-benchmark", dependencies: ["Routing", "Configuration", "Events", "TrackingPlan", "CAllocations"],
             path: "Tests/Benchmarks/Routing", swiftSettings: rules),
+        // `make bench-sdk`; its count of allocations is a test of the SDK, too.
+        .executableTarget(
+            name: "sdk-benchmark", dependencies: ["Penstock", "CAllocations"], path: "Tests/Benchmarks/SDK", swiftSettings: rules),
         tests("EventsTests", ["Events"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),
         tests(
@@ -130,7 +171,7 @@ let package = Package(
             ["Journal", "Events", "Platform", "Telemetry", "CISAL", "damage", "journal-benchmark"],
             exclude: ["read_journal.py", "Golden"]),
         tests("IngestTests", ["Ingest", "Events", "Platform"] + nio),
-        tests("RoutingTests", ["Routing", "Configuration", "Events"]),
+        tests("RoutingTests", ["Routing", "Configuration", "ConfigurationLanguage", "Events", "TrackingPlan"]),
         tests("DeliveryTests", ["Delivery", "Events", "Platform", "Telemetry"]),
         tests(
             "DestinationsTests",
@@ -140,7 +181,8 @@ let package = Package(
         tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),
         tests(
             "ExplanationTests",
-            ["Explanation", "Configuration", "Daemon", "Events", "Routing", "Destinations", "Delivery", "Journal", "Platform", "TestSupport"]),
+            ["Explanation", "Configuration", "Daemon", "Events", "Routing", "Destinations", "Delivery", "Journal", "Platform", "TestSupport"],
+            exclude: ["Presets"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
         tests(
             "DaemonTests",
@@ -148,7 +190,14 @@ let package = Package(
         .executableTarget(
             name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),
-        tests("EndToEndTests", ["Control", "Platform", "TestSupport", "penstockd", "PenstockCommand"]),
+        tests("PenstockTests", ["Penstock", "PenstockTesting", "Events", "Routing", "sdk-benchmark"]),
+        tests("TrackingPlanTests", ["Configuration", "Platform", "TestSupport", "TrackingPlan"]),
+        tests("PlanGenerationTests", ["ConfigurationLanguage", "Penstock", "PlanGeneration", "Platform", "TestSupport"]),
+        // It is an application with a tracking plan, too.
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: ["Control", "Penstock", "Platform", "TestSupport", "penstockd", "PenstockCommand"],
+            swiftSettings: rules, plugins: ["GenerateTrackingPlan"]),
     ],
     cxxLanguageStandard: .cxx17
 )

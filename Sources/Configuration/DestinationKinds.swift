@@ -139,7 +139,7 @@ extension Kind where Value == [HeaderDraft] {
                 return nil
             }
             return entries.compactMap { entry in
-                guard isFieldName(entry.key) else {
+                guard HeaderDraft.isName(entry.key) else {
                     diagnostics.error(
                         at: entry.place, "\(quoted(entry.key)) cannot be the name of a header",
                         hint: "letters, digits and \"-\"")
@@ -153,17 +153,9 @@ extension Kind where Value == [HeaderDraft] {
                         at: entry.place, "Penstock itself sets the header \(entry.key)", hint: "remove it")
                     return nil
                 }
-                return SecretParsing.template(entry.value, in: "a header", encoding: .plain, diagnostics).map { HeaderDraft(name: entry.key, value: $0) }
+                return SecretParsing.template(entry.value, in: "a header", encoding: .plain, takesValues: true, diagnostics).map { HeaderDraft(name: entry.key, value: $0) }
             }
         }
-    }
-
-    /// RFC 9110's `token`.
-    private static func isFieldName(_ name: String) -> Bool {
-        !name.isEmpty
-            && name.utf8.allSatisfy { byte in
-                byte > 0x20 && byte < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains(byte)
-            }
     }
 }
 

@@ -1,3 +1,5 @@
+import Routing
+
 extension Configuration {
     package struct HTTP: Sendable, Equatable {
         package enum Format: String, Sendable, CaseIterable { case ndjson, array, single }
@@ -22,6 +24,21 @@ extension Configuration {
             package var value: String { text.revealed }
         }
 
+        /// An HMAC of each body, in a header.
+        package struct Signature: Sendable, Equatable {
+            package enum Algorithm: String, Sendable, CaseIterable { case sha256, sha512, sha1 }
+            package enum Encoding: String, Sendable, CaseIterable { case hex, base64 }
+
+            package var header: String
+            package var algorithm: Algorithm
+            package var encoding: Encoding
+            package var prefix: String
+            package var timeHeader: String?
+            /// For showing.
+            package var keyText: ConcealedText
+            package var key: String { keyText.revealed }
+        }
+
         /// For showing: secrets by their names.
         package var urlText: ConcealedText
         /// For sending: secrets filled in, percent-encoded.
@@ -30,12 +47,18 @@ extension Configuration {
         package var format: Format = .array
         /// In the order given.
         package var headers: [Header] = []
+        /// Something goes around the events: the destination's `outputs` say what.
+        package var hasBody = false
         package var compression: Compression = .none
         package var connectTimeout: Duration = .seconds(10)
         package var timeout: Duration = .seconds(30)
         /// Bytes.
         package var maximumAnswer = 64 << 10
         package var answers: [Answer] = []
+        /// What the service takes of an event.
+        package var limits = LimitSet([])
+        /// nil: requests are not signed.
+        package var signature: Signature?
         package var maximumRedirects = 0
         package var tls = TLS()
         /// For showing.
@@ -43,9 +66,17 @@ extension Configuration {
         package var proxy: String? { proxyText?.revealed }
         package var proxyExceptions: [String] = []
 
+        /// Where there are several kinds of request: each, in the order of the destination's `outputs`. What they
+        /// do not share are URL, method, format, headers, body, answers and limits.
+        package var alternatives: [HTTP] = []
+
+        /// Paths of the event's values in the URL and then in the headers.
+        package var values: [String] { urlText.values + headers.flatMap(\.text.values) }
+
         /// Every secret in it, for hiding them where a service repeats one.
         package var secrets: [String] {
             urlText.secrets + (proxyText?.secrets ?? []) + headers.flatMap(\.text.secrets)
+                + (signature?.keyText.secrets ?? []) + alternatives.flatMap(\.secrets)
         }
     }
 }

@@ -1,6 +1,7 @@
 import Configuration
 import Delivery
 import Destinations
+import Routing
 
 // An HTTP destination's configuration as the room of destinations wants it.
 
@@ -41,6 +42,32 @@ extension HTTPOptions {
         answers = http.answers.map(AnswerRule.init)
         maximumRedirects = http.maximumRedirects
         secrets = http.secrets
+        hasBody = http.hasBody
+        if !http.limits.limits.isEmpty { check = http.limits }
+        signer = http.signature.map(HMACSigner.init)
+        alternatives = http.alternatives.map { HTTPOptions($0, inFlight: inFlight) }
+        for index in alternatives.indices { alternatives[index].secrets = http.secrets }
+    }
+}
+
+extension LimitSet: OutputCheck {}
+
+extension HMACSigner {
+    fileprivate init(_ signature: Configuration.HTTP.Signature) {
+        self.init(header: signature.header, key: signature.key)
+        prefix = signature.prefix
+        timeHeader = signature.timeHeader
+        algorithm =
+            switch signature.algorithm {
+            case .sha256: .sha256
+            case .sha512: .sha512
+            case .sha1: .sha1
+            }
+        encoding =
+            switch signature.encoding {
+            case .hex: .hex
+            case .base64: .base64
+            }
     }
 }
 

@@ -88,22 +88,32 @@ package enum ConfigurationSchema {
 
     /// One of several sections. All keys stand together, so that an editor can offer them; then each
     /// section says which ones are its own.
-    private static func variants(_ variants: [(key: String, fields: [FieldDescription])]) -> JSONTree {
+    private static func variants(_ variants: [Variant]) -> JSONTree {
         var seen: Set<String> = []
-        let all = variants.flatMap(\.fields).filter { $0.isSupported && seen.insert($0.name).inserted }
+        let shared = variants.flatMap(\.shared).filter { $0.isSupported && seen.insert($0.name).inserted }
+        let own = variants.flatMap(\.own).filter { seen.insert($0.name).inserted }
+        let common = shared.map { JSONTree.Member($0.name, property($0)) }
+            + own.map { .init($0.name, .object([.init("description", .string("see the destination's preset"))])) }
+        var keys: Set<String> = []
         return .object([
-            .init("type", .string("object")), .init("properties", .object(all.map { .init($0.name, property($0)) })),
-            .init("oneOf", .list(variants.map { .object(required([$0.key])) })),
+            .init("type", .string("object")), .init("properties", .object(common)),
+            .init("oneOf", .list(variants.filter { keys.insert($0.key).inserted }.map { .object(required([$0.key])) })),
+            .init("allOf", .list(variants.map(rule))),
+        ])
+    }
+
+    private static func rule(_ variant: Variant) -> JSONTree {
+        let fields = variant.own + variant.shared.filter(\.isSupported)
+        let names = JSONTree.object([.init("enum", .list(fields.map { JSONTree.string($0.name) }))])
+        let isValue = variant.value.map { [JSONTree.Member("properties", .object([.init(variant.key, .object([.init("const", .string($0))]))]))] }
+        let meaning = variant.own.map { JSONTree.Member($0.name, property($0)) }
+        return .object([
+            .init("if", .object(required([variant.key]) + (isValue ?? []))),
             .init(
-                "allOf",
-                .list(
-                    variants.map { variant in
-                        let names = variant.fields.filter(\.isSupported).map { JSONTree.string($0.name) }
-                        return .object([
-                            .init("if", .object(required([variant.key]))),
-                            .init("then", .object([.init("propertyNames", .object([.init("enum", .list(names))]))])),
-                        ])
-                    })),
+                "then",
+                .object(
+                    (meaning.isEmpty ? [] : [.init("properties", .object(meaning))]) + [.init("propertyNames", names)]
+                        + required(variant.own.filter(\.isRequired).map(\.name)))),
         ])
     }
 }

@@ -32,7 +32,9 @@ package enum ExplainedDelivery: Sendable {
                     lines: batch.events.map { Array(batch.payload[$0.payload]) })
             case .http(let http):
                 self = .requests(
-                    try HTTPRequestPreview.requests(for: batch, HTTPOptions(http, inFlight: destination.inFlight)))
+                    try HTTPRequestPreview.requests(
+                        for: batch, HTTPOptions(http, inFlight: destination.inFlight), at: batch.events.first?.receivedAt ?? 0
+                    ).requests)
             case .plugin(let plugin):
                 self = .plugin(
                     name: plugin.plugin, settings: plugin.settingsText.description,

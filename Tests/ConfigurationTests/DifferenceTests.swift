@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Configuration
@@ -26,6 +27,19 @@ import Testing
     @Test func `the same text, and other formatting of it, is no difference`() throws {
         #expect(try difference { $0 }.isEmpty)
         #expect(try difference { "# comment\n" + $0.replacing("/d/x", with: "\"/d//x\"") }.isEmpty)
+    }
+
+    @Test func `a plan is a difference when its file says otherwise`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("plan.yaml", "events: { A: {} }")
+        func configuration(_ plan: String) throws -> Configuration { try #require(load(Self.base + "\n" + plan).configuration) }
+        let old = try configuration("plan: \(file)")
+        #expect(ConfigurationDifference(from: old, to: try configuration("plan: { file: \(file) }")).isEmpty)
+        let refusing = ConfigurationDifference(from: old, to: try configuration("plan: { file: \(file), on_violation: refuse }"))
+        #expect(refusing.planChanged && !refusing.isEmpty && refusing.sources.isEmpty)
+        try directory.write("plan.yaml", "events: { B: {} }")
+        #expect(ConfigurationDifference(from: old, to: try configuration("plan: \(file)")).planChanged)
+        #expect(ConfigurationDifference(from: old, to: try configuration("")).planChanged)
     }
 
     @Test func `sources are added, removed, changed`() throws {

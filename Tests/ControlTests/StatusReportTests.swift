@@ -46,7 +46,7 @@ import Testing
             "health", "problems", "version", "uptime_seconds", "events_per_second", "sources", "journal", "destinations",
             "recent_refusals",
         ])
-        #expect(keys("sources", "apps") == ["accepted", "refused", "refused_by_reason", "connections", "listens"])
+        #expect(keys("sources", "apps") == ["accepted", "refused", "refused_by_reason", "violations_by_reason", "connections", "listens"])
         #expect(keys("sources", "apps", "refused_by_reason") == ["invalid_json", "too_large"])
         #expect(keys("journal") == [
             "state", "first", "next", "bytes", "segments", "damaged", "retain_bytes", "retain_seconds", "when_full",

@@ -14,7 +14,7 @@ struct Measurement {
     var run: () -> Void
 }
 
-let measurements = RoutingMeasurements.all + MappingMeasurements.all
+let measurements = RoutingMeasurements.all + MappingMeasurements.all + PlanMeasurements.all
 let chosen = CommandLine.arguments.dropFirst()
 
 print("MEASUREMENT".padded(46), "NS/EVENT".right(9), "LIMIT".right(7), "ALLOCATIONS".right(12))

@@ -24,7 +24,7 @@ import Testing
 
     @Test("URLs that cannot be used are refused", arguments: [
         "", "a.example", "/x", "http://", "ftp://a.example/", "file:///etc/passwd", "gopher://a.example",
-        "http://a.example/\r\nX-Evil: 1", "http://a.example/a b", "http://a.example/\u{7f}", "http://a.example/\u{0}",
+        "http://a.example/\r\nX-Evil: 1", "http://a.example/a b", "http://a.example/\u{7f}", "http://a.example/\u{1}",
         "http://a.example:99999/", "unix:", "unix:relative.sock", "unix:/run/a.sock:", "unix:/run/a.sock:v1",
         "unix:/" + String(repeating: "x", count: 107),
     ])
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test("a header value with a control character is refused, without being shown", arguments: [
-        "sesame\r\nX-Evil: 1", "sesame\n", "sesame\r", "sesame\u{0}", "sesame\u{1b}[0m", "sesame\u{7f}",
+        "sesame\r\nX-Evil: 1", "sesame\n", "sesame\r", "sesame\u{1}", "sesame\u{1b}[0m", "sesame\u{7f}",
     ])
     func headerInjection(value: String) throws {
         let error = try #require(try error { $0.headers = [.init(name: "X-Key", value: value)] })

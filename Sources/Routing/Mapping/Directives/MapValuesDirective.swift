@@ -1,0 +1,41 @@
+import Events
+
+extension Directive {
+    static let mapValues = Directive(
+        "$mapValues",
+        .list([
+            Argument("object", .value, required: true, "the object"),
+            Argument("shape", .inner, required: true, "what becomes of each member's value, with paths that begin at the value"),
+        ]), "an object, each of its values in another shape"
+    ) { arguments throws(DirectiveFault) in
+        guard let shape = arguments.inner("shape") else { throw DirectiveFault(message: "shape is missing") }
+        return MapValuesNode(object: try arguments.required("object"), shape: shape.node, scope: shape.scope)
+    }
+}
+
+private struct MapValuesNode: MappingNode {
+    let object: any MappingNode
+    let shape: any MappingNode
+    let scope: Int
+
+    func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool {
+        var json = scope.run.takeBuffer()
+        defer { scope.run.giveBack(&json) }
+        guard scope.readJSON(object, into: &json) == .object else { return false }
+        let start = output.count
+        output.append(UInt8(ascii: "{"))
+        var members = ObjectCursor(0..<json.count)
+        while let member = members.next(in: json.span), scope.run.allows(output.count - start) {
+            guard let value = member.value.json else { continue }
+            let mark = output.count
+            if mark > start + 1 { output.append(UInt8(ascii: ",")) }
+            output.append(UInt8(ascii: "\""))
+            output.append(contentsOf: json.span.extracting(member.key.range))
+            output.append(UInt8(ascii: "\""))
+            output.append(UInt8(ascii: ":"))
+            if !scope.write(shape, inner: self.scope, json.span.extracting(value), to: &output) { output.removeLast(output.count - mark) }
+        }
+        output.append(UInt8(ascii: "}"))
+        return true
+    }
+}

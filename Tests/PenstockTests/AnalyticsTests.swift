@@ -1,0 +1,199 @@
+import Foundation
+import Penstock
+import PenstockTesting
+import Synchronization
+import Testing
+
+/// Providers, middleware, super properties, identity.
+@Suite struct AnalyticsTests {
+    let rig = Rig()
+
+    @Test func superPropertiesAreAddedAndAnEventsOwnHavePrecedence() {
+        rig.analytics.superProperties = ["plan": "pro", "orderID": "none"]
+        rig.analytics.register(["theme": "dark"])
+        rig.analytics.track(ShopEvent.orderCompleted(orderID: "A1", total: 1))
+        rig.analytics.unregister("theme")
+        rig.analytics.screen("Inbox")
+        rig.analytics.identify("u1")
+        #expect(
+            rig.events.map(\.properties) == [
+                ["orderID": "A1", "total": 1, "plan": "pro", "theme": "dark"], ["plan": "pro", "orderID": "none"], [:],
+            ])
+        #expect(rig.events[2].traits.isEmpty)
+    }
+
+    @Test func theContextTellsWhereTheEventWasRecorded() throws {
+        let rig = Rig(automaticContext: .all) { $0.application = Application(name: "shop", version: "2.1.0", build: "77") }
+        rig.analytics.setContext("campaign", to: ["name": "spring"])
+        rig.analytics.setContext("locale", to: "tlh")
+        rig.analytics.track(ShopEvent.cartViewed)
+        let context = try rig.event().context
+        #expect(context["app"] == ["name": "shop", "version": "2.1.0", "build": "77"])
+        #expect(context["library"]?.object?["name"] == "penstock-swift")
+        #expect(context["process"]?.object?["pid"] == .integer(Int64(ProcessInfo.processInfo.processIdentifier)))
+        #expect(context["host"]?.object?["name"]?.string?.isEmpty == false)
+        #expect(context["os"]?.object?["name"]?.string?.isEmpty == false)
+        #expect(context["timezone"]?.string?.isEmpty == false)
+        #expect(context["campaign"] == ["name": "spring"])
+        #expect(context["locale"] == "tlh")
+        #expect(rig.analytics.context == context)
+        rig.analytics.setContext("campaign", to: nil)
+        rig.analytics.track(ShopEvent.cartViewed)
+        #expect(rig.events[1].context["campaign"] == nil)
+    }
+
+    final class SlowProvider: AnalyticsProvider {
+        func record(_ event: RecordedEvent) {}
+        func flush(until deadline: ContinuousClock.Instant) async -> FlushOutcome {
+            // It obeys nobody.
+            await Task.detached { try? await Task.sleep(for: .seconds(3600)) }.value
+            return .complete
+        }
+    }
+    struct LaggingProvider: AnalyticsProvider {
+        let name = "lagging"
+        func record(_ event: RecordedEvent) {}
+        func flush(until deadline: ContinuousClock.Instant) async -> FlushOutcome { .pending(events: 7) }
+    }
+
+    @Test func providersAreAddedDisabledReplacedAndRemovedAtRunTime() {
+        let other = RecordingProvider(name: "other")
+        rig.analytics.track("1")
+        rig.analytics.add(other)
+        rig.analytics.track("2")
+        rig.analytics.setProvider(named: "other", isEnabled: false)
+        #expect(!rig.analytics.isProviderEnabled(named: "other"))
+        rig.analytics.track("3")
+        rig.analytics.setProvider(named: "other", isEnabled: true)
+        rig.analytics.track("4")
+        let replacement = RecordingProvider(name: "other")
+        rig.analytics.add(replacement)
+        rig.analytics.track("5")
+        #expect(rig.analytics.removeProvider(named: "other") as? RecordingProvider === replacement)
+        #expect(rig.analytics.removeProvider(named: "other") == nil)
+        rig.analytics.track("6")
+        #expect(rig.events.map(\.name) == ["1", "2", "3", "4", "5", "6"])
+        #expect(other.events.map(\.name) == ["2", "4"])
+        #expect(replacement.events.map(\.name) == ["5"])
+        rig.analytics.setProvider(named: "other", isEnabled: true)
+        #expect(rig.diagnostics.messages == [#"there is no provider "other"; there are: "RecordingProvider""#])
+    }
+
+    @Test func middlewareEnrichesFiltersAndRedactsInOrder() {
+        rig.analytics.use(.enrich { $0[property: "step"] = .string(($0[property: "step"]?.string ?? "") + "a") })
+        rig.analytics.use(.filter { $0.name != "Heartbeat" })
+        rig.analytics.use(.enrich { $0[property: "step"] = .string(($0[property: "step"]?.string ?? "") + "b") })
+        rig.analytics.use(.redact("email"))
+        rig.analytics.track("Heartbeat")
+        rig.analytics.track("Signed Up", ["email": "a@b.c", "friends": [["email": "d@e.f", "age": 7]]])
+        rig.analytics.identify("u1", traits: ["email": "a@b.c", "plan": "pro"])
+        #expect(rig.events.map(\.properties) == [["step": "ab", "friends": [["age": 7]]], ["step": "ab"]])
+        #expect(rig.events[1].traits == ["plan": "pro"])
+        #expect(rig.analytics.statistics == AnalyticsStatistics(recorded: 2, filtered: 1))
+        rig.analytics.middleware = []
+        rig.analytics.track("Heartbeat")
+        #expect(rig.events.count == 3)
+    }
+
+    @Test func whoIsIdentifiedIsOnEveryEventUntilReset() {
+        let anonymous = rig.analytics.anonymousID
+        rig.analytics.track("1")
+        rig.analytics.identify("u1")
+        rig.analytics.track("2")
+        rig.analytics.reset()
+        rig.analytics.track("3")
+        #expect(rig.events.map(\.userID) == [nil, "u1", "u1", nil])
+        #expect(rig.events.prefix(3).allSatisfy { $0.anonymousID == anonymous })
+        #expect(rig.events[3].anonymousID == rig.analytics.anonymousID && rig.analytics.anonymousID != anonymous)
+    }
+
+    @Test func aScopeHasAnIdentityOfItsOwn() {
+        rig.analytics.identify("main")
+        rig.analytics.superProperties = ["server": "a"]
+        let scoped = rig.analytics.scoped(toUser: "u1")
+        scoped.superProperties["request"] = 1
+        scoped.track("1")
+        rig.analytics.track("2")
+        scoped.identify("u2")
+        #expect(rig.events.map(\.userID) == ["main", "u1", "main", "u2"])
+        #expect(rig.events.map(\.properties) == [[:], ["server": "a", "request": 1], ["server": "a"], [:]])
+        #expect(rig.events[1].anonymousID != rig.events[2].anonymousID)
+        #expect(rig.analytics.userID == "main")
+    }
+
+    @Test func flushIsOverAtItsDeadlineWhateverAProviderDoes() async {
+        #expect(await rig.analytics.flush() == .complete)
+        rig.analytics.add(LaggingProvider())
+        #expect(await rig.analytics.flush() == .pending(events: 7))
+        rig.analytics.add(SlowProvider())
+        #expect(await rig.analytics.flush(timeout: .milliseconds(20)) == .pending(events: 8))
+    }
+
+    /// What the articles about analytics layers call a wrapper.
+    struct VendorDouble: VendorProvider {
+        let calls: Calls
+        final class Calls: Sendable { let all = Mutex<[String]>([]) }
+        func track(_ event: RecordedEvent) { calls.all.withLock { $0.append("\(event.name) \(event.properties.keys.sorted())") } }
+    }
+
+    @Test func whatAVendorLacksBecomesTheNextBestThing() {
+        let vendor = VendorDouble(calls: .init())
+        rig.analytics.add(vendor)
+        rig.analytics.track(ShopEvent.orderCompleted(orderID: "A1", total: 1))
+        rig.analytics.identify("u1")
+        rig.analytics.screen("Inbox", ["unread": 3])
+        rig.analytics.page("")
+        rig.analytics.group("g")
+        rig.analytics.alias("u2")
+        rig.analytics.measure(ShopEvent.cartViewed) {}
+        #expect(
+            vendor.calls.all.withLock { $0 } == [
+                #"Order Completed ["orderID", "total"]"#, #"Viewed Inbox Screen ["unread"]"#, "Viewed Page []", #"Cart Viewed ["duration"]"#,
+            ])
+    }
+
+    @Test func eventsOfManyThreadsAreAllThereAndEachThreadsInOrder() async {
+        // Debug builds take their time: the benchmark does it with a million.
+        let (threads, count) = (8, 12_500)
+        await withTaskGroup(of: Void.self) { group in
+            for thread in 0..<threads {
+                group.addTask { [analytics = rig.analytics] in
+                    for number in 0..<count { analytics.track("e", ["thread": .integer(Int64(thread)), "number": .integer(Int64(number))]) }
+                }
+            }
+        }
+        var next = Array(repeating: Int64(0), count: threads)
+        for event in rig.recording.events {
+            let thread = Int(event[property: "thread"]?.integer ?? 0)
+            #expect(event[property: "number"]?.integer == next[thread])
+            next[thread] += 1
+        }
+        #expect(next == Array(repeating: Int64(count), count: threads))
+        #expect(rig.analytics.statistics.recorded == threads * count)
+    }
+
+    @Test func anEventInsideAnEventDoesNotDisturbIt() throws {
+        let analytics = rig.analytics
+        analytics.track(
+            EventEncodingTests.ByHand { encoder in
+                var container = encoder.container(keyedBy: EventEncodingTests.Key.self)
+                try container.encode(1, forKey: .a)
+                analytics.track(ShopEvent.cartViewed)
+                try container.encode(2, forKey: .b)
+            })
+        #expect(rig.events.map(\.name) == ["Cart Viewed", "By Hand"])
+        #expect(rig.events[1].properties == ["a": 1, "b": 2])
+    }
+
+    @Test func aProviderIsLetGoWhenItIsRemoved() {
+        weak var kept: RecordingProvider?
+        do {
+            let other = RecordingProvider(name: "other")
+            kept = other
+            rig.analytics.add(other)
+            rig.analytics.track("1")
+            rig.analytics.removeProvider(named: "other")
+        }
+        #expect(kept == nil)
+    }
+}

@@ -1,0 +1,102 @@
+import Penstock
+import PenstockTesting
+import Synchronization
+import Testing
+
+@Suite struct ConsentTests {
+    struct Ad: AnalyticsEvent {
+        var number: Int
+        var consentCategory: ConsentCategory { .marketing }
+    }
+
+    @Test func nothingIsRecordedWithoutConsent() {
+        let rig = Rig(consent: .off)
+        rig.analytics.track("1")
+        rig.analytics.consent = .on
+        rig.analytics.track("2")
+        rig.analytics.consent = .off
+        rig.analytics.identify("u1")
+        #expect(rig.events.map(\.name) == ["2"])
+        #expect(rig.analytics.statistics == AnalyticsStatistics(recorded: 1, discarded: 2))
+    }
+
+    @Test func whatIsHeldGoesOutInOrderWhenTheUserAgrees() {
+        let rig = Rig(consent: .undecided)
+        for number in 0..<5 { rig.analytics.track("\(number)") }
+        #expect(rig.events.isEmpty)
+        #expect(rig.analytics.statistics.held == 5)
+        rig.analytics.consent = .on
+        rig.analytics.track("5")
+        #expect(rig.events.map(\.name) == ["0", "1", "2", "3", "4", "5"])
+        #expect(rig.analytics.statistics == AnalyticsStatistics(recorded: 6))
+    }
+
+    @Test func whatIsHeldIsDiscardedWhenTheUserDoesNotAgree() {
+        let rig = Rig(consent: .undecided)
+        rig.analytics.track("0")
+        rig.analytics.consent = .off
+        rig.analytics.consent = .on
+        #expect(rig.events.isEmpty)
+        #expect(rig.analytics.statistics == AnalyticsStatistics(discarded: 1))
+    }
+
+    @Test func consentToACategoryIsForItsEvents() {
+        let rig = Rig(consent: .undecided)
+        rig.analytics.track(Ad(number: 1))
+        rig.analytics.track(ShopEvent.cartViewed)
+        rig.analytics.consent = .categories([.analytics], withheld: .hold)
+        rig.analytics.track(ShopEvent.cartViewed)
+        rig.analytics.track(Ad(number: 2))
+        #expect(rig.events.map(\.name) == ["Cart Viewed", "Cart Viewed"])
+        #expect(rig.analytics.statistics.held == 2)
+        rig.analytics.consent = .categories([.analytics])
+        rig.analytics.track(Ad(number: 3))
+        rig.analytics.consent = .categories(["marketing"])
+        rig.analytics.track(Ad(number: 4))
+        #expect(rig.events.last?.properties == ["number": 4])
+        #expect(rig.analytics.statistics == AnalyticsStatistics(recorded: 3, discarded: 3))
+    }
+
+    @Test func whatWaitsForConsentHasABound() {
+        let rig = Rig(consent: .undecided) { $0.heldEvents = 3 }
+        for number in 0..<13 { rig.analytics.track("\(number)") }
+        rig.analytics.consent = .on
+        #expect(rig.events.map(\.name) == ["0", "1", "2"])
+        #expect(rig.analytics.statistics == AnalyticsStatistics(recorded: 3, dropped: 10))
+        #expect(rig.diagnostics.codes == [.heldEventsFull, .heldEventsFull])
+        #expect(rig.diagnostics.all.withLock { $0.map(\.events) } == [1, 10])
+    }
+
+    final class Flag: Sendable { let isDone = Atomic(false) }
+
+    /// Agrees and takes it back all the time, while others record.
+    @Test func aThreadsEventsKeepTheirOrderWhileConsentChanges() async {
+        let rig = Rig(consent: .undecided) { $0.heldEvents = 1_000_000 }
+        let flag = Flag()
+        await withTaskGroup(of: Void.self) { group in
+            for thread in 0..<4 {
+                group.addTask { [analytics = rig.analytics] in
+                    for number in 0..<1000 { analytics.track("e", ["thread": .integer(Int64(thread)), "number": .integer(Int64(number))]) }
+                }
+            }
+            let changer = Task { [analytics = rig.analytics] in
+                while !flag.isDone.load(ordering: .relaxed) {
+                    analytics.consent = .on
+                    analytics.consent = .undecided
+                    await Task.yield()
+                }
+            }
+            await group.waitForAll()
+            flag.isDone.store(true, ordering: .relaxed)
+            await changer.value
+        }
+        rig.analytics.consent = .on
+        var next = Array(repeating: Int64(0), count: 4)
+        for event in rig.recording.events {
+            let thread = Int(event[property: "thread"]?.integer ?? 0)
+            #expect(event[property: "number"]?.integer == next[thread])
+            next[thread] += 1
+        }
+        #expect(next == [1000, 1000, 1000, 1000])
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Penstock
+import PenstockTesting
+import Synchronization
+import Testing
+
+/// The test kit, tested: what it lets pass, and what it says when it does not.
+@Suite struct ExpectationTests {
+    let rig = Rig()
+
+    /// The messages of the issues that a body records.
+    func messages(_ body: () -> Void) -> [String] {
+        let found = Mutex<[String]>([])
+        withKnownIssue {
+            body()
+        } matching: { issue in
+            found.withLock { $0.append(issue.comments.map(\.rawValue).joined()) }
+            return true
+        }
+        return found.withLock { $0 }
+    }
+
+    @Test func whatHasHappenedIsExpectedWithoutAnIssue() {
+        rig.analytics.superProperties = ["plan": "pro"]
+        rig.analytics.identify("u1", traits: ["plan": "pro", "age": 7])
+        rig.analytics.track(ShopEvent.orderCompleted(orderID: "A1", total: 12.5))
+        rig.analytics.track("Post Liked", ["Liked": true])
+        rig.analytics.screen("Inbox")
+        expect(rig.analytics)
+            .tracked(ShopEvent.orderCompleted(orderID: "A1", total: 12.5), times: 1)
+            .tracked("Post Liked", ["Liked": true])
+            .tracked("Post Liked")
+            .notTracked(ShopEvent.cartViewed)
+            .notTracked("Payment Failed")
+            .trackedNames("Order Completed", "Post Liked")
+            .identified("u1", traits: ["age": 7])
+            .viewed("Inbox")
+        rig.recording.removeAll()
+        expect(rig.recording).nothing()
+    }
+
+    @Test func theMessageShowsWhatDiffersFromTheNearestEvent() {
+        rig.analytics.track(ShopEvent.cartViewed)
+        rig.analytics.track(ShopEvent.orderCompleted(orderID: "A1", total: 13))
+        rig.analytics.track("Other", ["orderID": "A1"])
+        #expect(
+            messages { expect(rig.analytics).tracked(ShopEvent.orderCompleted(orderID: "A1", total: 12.5)) } == [
+                """
+                expected at least once a track "Order Completed", found 0; the nearest is track number 2:
+                    orderID: "A1"
+                  - total: 12.5
+                  + total: 13
+                recorded tracks: "Cart Viewed", "Order Completed", "Other"
+                """
+            ])
+    }
+
+    @Test func whatIsNotAsExpectedIsAnIssue() {
+        rig.analytics.track(ShopEvent.cartViewed)
+        rig.analytics.identify("u1", traits: ["plan": "free"])
+        let found = messages {
+            expect(rig.analytics)
+                .tracked(ShopEvent.cartViewed, times: 2)
+                .notTracked("Cart Viewed")
+                .trackedNames("Other")
+                .identified("u2")
+                .identified("u1", traits: ["plan": "pro"])
+                .viewed("Inbox")
+                .nothing()
+        }
+        #expect(
+            found.map { String($0.prefix { $0 != "\n" }) } == [
+                #"expected twice a track "Cart Viewed", found 1"#.replacing("twice", with: "2 times"),
+                #"expected never a track "Cart Viewed", found 1"#, #"expected these tracks, in this order: "Other""#,
+                #"expected an identify of "u2"; identified: "u1""#, #"expected an identify of "u1" with other traits"#,
+                #"expected a page or screen "Inbox"; seen: none"#, "expected nothing",
+            ])
+    }
+
+    @Test func anAnalyticsThatKeepsNothingCannotBeExpectedOf() {
+        let found = messages { expect(Analytics()).tracked(ShopEvent.cartViewed) }
+        #expect(found.count == 1 && found[0].contains("has no RecordingProvider"))
+    }
+}

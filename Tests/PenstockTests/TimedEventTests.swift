@@ -1,0 +1,83 @@
+import Penstock
+import PenstockTesting
+import Testing
+
+@Suite struct TimedEventTests {
+    let rig = Rig()
+
+    @Test func aTimerRecordsBothEndsWithOneID() throws {
+        let timer = rig.analytics.start(ShopEvent.cartViewed)
+        timer.stop()
+        let events = rig.events
+        try #require(events.count == 2)
+        let timings = events.compactMap { $0.context["timing"]?.object }
+        try #require(timings.count == 2)
+        #expect(timings[0] == ["id": timings[1]["id"] ?? nil, "phase": "start"])
+        #expect(timings[1]["phase"] == "stop")
+        #expect(timings[1]["duration"]?.double.map { $0 >= 0 } == true)
+        #expect(events.map(\.name) == ["Cart Viewed", "Cart Viewed"])
+        #expect(events[0].timing?.phase == .start)
+        #expect(events[1].timing?.id == events[0].timing?.id)
+        #expect(events[1].timing?.seconds != nil)
+    }
+
+    @Test func theContextOfATimedEventKeepsItsOtherMembers() throws {
+        rig.analytics.setContext("campaign", to: "spring")
+        rig.analytics.measure(ShopEvent.cartViewed) {}
+        #expect(rig.events.map { $0.context.keys.sorted() } == [["campaign", "timing"], ["campaign", "timing"]])
+    }
+
+    @Test func theEndMayKnowMoreThanTheBegin() {
+        let timer = rig.analytics.start(ShopEvent.couponApplied(code: nil))
+        timer.stop(with: .couponApplied(code: "X"))
+        #expect(rig.events.map(\.properties) == [[:], ["code": "X"]])
+    }
+
+    @Test func twoTimersOfOneEventAreToldApart() {
+        let first = rig.analytics.start(ShopEvent.cartViewed)
+        let second = rig.analytics.start(ShopEvent.cartViewed)
+        first.stop()
+        second.stop()
+        let ids = rig.events.map { $0.timing?.id }
+        #expect(ids[0] == ids[2] && ids[1] == ids[3] && ids[0] != ids[1])
+    }
+
+    @Test func aTimerThatIsForgottenIsReportedAndOneThatIsCancelledIsNot() {
+        do { _ = rig.analytics.start(ShopEvent.cartViewed) }
+        #expect(rig.diagnostics.codes == [.timerForgotten])
+        rig.analytics.start(ShopEvent.cartViewed).cancel()
+        #expect(rig.diagnostics.codes.count == 1)
+        #expect(rig.events.map { $0.timing?.phase } == [.start, .start])
+    }
+
+    struct Failure: Error {}
+
+    @Test func aMeasuredClosureReturnsAndThrowsAsItDoesAlone() async throws {
+        #expect(rig.analytics.measure(ShopEvent.cartViewed) { 7 } == 7)
+        #expect(throws: Failure.self) { try rig.analytics.measure(ShopEvent.cartViewed) { () throws(Failure) in throw Failure() } }
+        let text = await rig.analytics.measure(ShopEvent.cartViewed) {
+            await Task.yield()
+            return "x"
+        }
+        #expect(text == "x")
+        #expect(rig.events.count == 6)
+        #expect(rig.events.compactMap { $0.timing?.seconds }.count == 3)
+    }
+
+    /// A stand-in that has only what it must.
+    struct Doubled: EventSending {
+        let analytics: Analytics
+        func send<Event: AnalyticsEvent>(_ event: Event, timing: EventTiming?) {
+            analytics.send(event, timing: timing)
+            analytics.send(event, timing: timing)
+        }
+        func report(_ diagnostic: Diagnostic) { analytics.report(diagnostic) }
+    }
+
+    @Test func whateverSendsEventsCanTimeThem() {
+        let events: any EventSending = Doubled(analytics: rig.analytics)
+        events.track("plain")
+        events.start(ShopEvent.cartViewed).stop()
+        #expect(rig.events.count == 6)
+    }
+}
