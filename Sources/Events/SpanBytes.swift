@@ -58,4 +58,29 @@ extension Span<UInt8> {
             return unsafe range.lowerBound + (UnsafeRawPointer(found) - UnsafeRawPointer(start))
         }
     }
+
+    /// The first place of either of two bytes within a range. For short ways: it looks at eight bytes at
+    /// once, and calls nothing.
+    @inlinable @inline(__always)
+    package func firstIndex(of one: UInt8, or other: UInt8, in range: Range<Int>) -> Int? {
+        unsafe extracting(range).withUnsafeBytes { bytes in
+            let (low, high): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+            let (ones, others) = (low &* UInt64(one), low &* UInt64(other))
+            var position = 0
+            while position &+ 8 <= bytes.count {
+                let word = UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+                // A byte that is sought is zero in one of them; the lowest zero is found exactly.
+                let (a, b) = (word ^ ones, word ^ others)
+                let found = ((a &- low) & ~a | (b &- low) & ~b) & high
+                if found != 0 { return range.lowerBound &+ position &+ found.trailingZeroBitCount / 8 }
+                position &+= 8
+            }
+            while position < bytes.count {
+                let byte = unsafe bytes[position]
+                if byte == one || byte == other { return range.lowerBound &+ position }
+                position &+= 1
+            }
+            return nil
+        }
+    }
 }

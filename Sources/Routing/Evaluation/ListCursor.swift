@@ -56,14 +56,15 @@ struct ListCursor {
     private mutating func skipString(in bytes: Span<UInt8>) -> Bool {
         var escaped = false
         position += 1
-        while position < end, bytes[position] != UInt8(ascii: "\"") {
-            if bytes[position] == UInt8(ascii: "\\") {
-                escaped = true
-                position += 1
-            }
+        while position < end,
+            let found = bytes.firstIndex(of: UInt8(ascii: "\""), or: UInt8(ascii: "\\"), in: position..<end)
+        {
+            position = found + 1
+            if bytes[found] == UInt8(ascii: "\"") { return escaped }
+            escaped = true
             position += 1
         }
-        position = min(position + 1, end)
+        position = end
         return escaped
     }
 

@@ -170,10 +170,7 @@ final class MappingCompiler {
                 continue
             }
             guard let node = compile(member.value, at: keys + [member.name]) else { continue }
-            var key: [UInt8] = []
-            JSONText.appendString(Self.name(member.name), to: &key)
-            key.append(UInt8(ascii: ":"))
-            nodes.append(ObjectNode.Member(key: key, value: node))
+            nodes.append(ObjectNode.Member(name: MemberList.Name(Self.name(member.name)), value: node))
         }
         guard isValid, nodes.count == members.count else { return nil }
         return Self.folded(ObjectNode(members: nodes))
@@ -183,14 +180,12 @@ final class MappingCompiler {
 
     /// What holds no field is rendered once and for all.
     private static func folded(_ object: ObjectNode) -> any MappingNode {
-        var json = [UInt8(ascii: "{")]
-        for (i, member) in object.members.enumerated() {
+        var json: [UInt8] = []
+        for member in object.members {
             guard let constant = member.value as? ConstantNode else { return object }
-            if i > 0 { json.append(UInt8(ascii: ",")) }
-            json += member.key + constant.json
+            json += member.name.text + constant.json
         }
-        json.append(UInt8(ascii: "}"))
-        return ConstantNode(json: json)
+        return ConstantNode(json: [UInt8(ascii: "{")] + json.dropFirst() + [UInt8(ascii: "}")])
     }
 
     private func directive(_ member: MappingValue.Member, at keys: [String]) -> (any MappingNode)? {

@@ -44,8 +44,7 @@ struct ListNode: MappingNode {
 
 struct ObjectNode: MappingNode {
     struct Member: Sendable {
-        /// The name as a JSON string, and the colon.
-        var key: [UInt8]
+        var name: MemberList.Name
         var value: any MappingNode
     }
 
@@ -53,14 +52,17 @@ struct ObjectNode: MappingNode {
 
     func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool {
         let start = output.count
-        output.append(UInt8(ascii: "{"))
-        for member in members {
+        // A span's items are looked at where they are; an array's would be copied, and counted.
+        let members = self.members.span
+        for i in members.indices {
             let mark = output.count
-            if mark > start + 1 { output.append(UInt8(ascii: ",")) }
-            output.append(contentsOf: member.key.span)
-            if !member.value.write(scope, to: &output) { output.removeLast(output.count - mark) }
+            output.append(contentsOf: members[i].name.text.span)
+            if !members[i].value.write(scope, to: &output) { output.removeLast(output.count - mark) }
             guard scope.run.allows(output.count - start) else { break }
         }
+        // In place of the first comma.
+        if output.count == start { output.append(0) }
+        output[start] = UInt8(ascii: "{")
         output.append(UInt8(ascii: "}"))
         return true
     }

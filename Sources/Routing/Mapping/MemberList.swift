@@ -14,6 +14,22 @@ struct MemberList {
         var owner: Int
     }
 
+    /// A member's name that is known beforehand.
+    struct Name: Sendable {
+        /// A comma, the name as a JSON string, and a colon.
+        let text: [UInt8]
+
+        init(_ name: String) {
+            var text = [UInt8(ascii: ",")]
+            JSONText.appendString(name, to: &text)
+            text.append(UInt8(ascii: ":"))
+            self.text = text
+        }
+
+        /// Between comma and quote, quote and colon.
+        fileprivate var contents: Range<Int> { 2..<text.count - 2 }
+    }
+
     private(set) var bytes: [UInt8] = []
     private var members: [Member] = []
     /// The members stand in `bytes` in their order, with nothing between them.
@@ -32,6 +48,9 @@ struct MemberList {
 
     /// Adds the members of an object; of a name that is known, only if this owner gave it or `replaces`.
     mutating func add(_ object: Range<Int>, of json: Span<UInt8>, owner: Int, replaces: Bool) {
+        if members.isEmpty, json.firstIndex(of: UInt8(ascii: "\\"), in: object) == nil {
+            return addWhole(object, of: json, owner: owner)
+        }
         var cursor = ObjectCursor(object)
         while let member = cursor.next(in: json) {
             guard let value = member.value.json else { continue }
@@ -46,6 +65,28 @@ struct MemberList {
                 add(json.extracting(member.key.range), json.extracting(value), owner: owner, replaces: replaces)
             }
         }
+    }
+
+    /// The first object, if its names have no escapes: its text is taken over in one piece, whatever
+    /// white space is in it.
+    private mutating func addWhole(_ object: Range<Int>, of json: Span<UInt8>, owner: Int) {
+        let inside = object.lowerBound + 1..<max(object.lowerBound + 1, object.upperBound - 1)
+        bytes.append(UInt8(ascii: ","))
+        let moved = bytes.count - inside.lowerBound
+        bytes.append(contentsOf: json.extracting(inside))
+        var end = 0
+        var cursor = ObjectCursor(object)
+        while let member = cursor.next(in: json) {
+            guard let value = member.value.json else { continue }
+            let start = end
+            end = value.upperBound + moved
+            let key = member.key.range
+            let name = key.lowerBound + moved..<key.upperBound + moved
+            let mark = Self.mark(json.extracting(key))
+            let known = find(json.extracting(key), mark)
+            note(Member(text: start..<end, name: name, mark: mark, owner: owner), known)
+        }
+        bytes.removeLast(bytes.count - end)
     }
 
     /// Appends a member's name as contents of a JSON string with no more escapes than it needs.
@@ -65,14 +106,33 @@ struct MemberList {
         let known = find(name, mark)
         if let known, !replaces, members[known].owner != owner { return }
         let start = bytes.count
-        bytes.append(UInt8(ascii: ","))
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(contentsOf: name)
-        let nameRange = start + 2..<bytes.count
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(UInt8(ascii: ":"))
-        bytes.append(contentsOf: value)
-        let member = Member(text: start..<bytes.count, name: nameRange, mark: mark, owner: owner)
+        bytes.append(addingCapacity: name.count + value.count + 4) { bytes in
+            bytes.append(UInt8(ascii: ","))
+            bytes.append(UInt8(ascii: "\""))
+            bytes.append(contentsOf: name)
+            bytes.append(UInt8(ascii: "\""))
+            bytes.append(UInt8(ascii: ":"))
+            bytes.append(contentsOf: value)
+        }
+        let nameRange = start + 2..<start + 2 + name.count
+        note(Member(text: start..<bytes.count, name: nameRange, mark: mark, owner: owner), known)
+    }
+
+    /// Adds a member, if `write` appends a value; if not, it returns false and has appended nothing.
+    mutating func add(_ name: Name, owner: Int, replaces: Bool, write: (inout [UInt8]) -> Bool) {
+        let contents = name.text.span.extracting(name.contents)
+        let mark = Self.mark(contents)
+        let known = find(contents, mark)
+        if let known, !replaces, members[known].owner != owner { return }
+        let start = bytes.count
+        bytes.append(contentsOf: name.text.span)
+        guard write(&bytes) else { return bytes.removeLast(bytes.count - start) }
+        let nameRange = name.contents.lowerBound + start..<name.contents.upperBound + start
+        note(Member(text: start..<bytes.count, name: nameRange, mark: mark, owner: owner), known)
+    }
+
+    /// - Parameter known: the one whose place it takes.
+    private mutating func note(_ member: Member, _ known: Int?) {
         if let known {
             members[known] = member
             isInOrder = false
@@ -84,7 +144,7 @@ struct MemberList {
                 table[Self.hash(bytes.span.extracting(member.name)), default: []].append(i)
             }
         } else if members.count > Self.few {
-            table[Self.hash(name), default: []].append(members.count - 1)
+            table[Self.hash(bytes.span.extracting(member.name)), default: []].append(members.count - 1)
         }
     }
 

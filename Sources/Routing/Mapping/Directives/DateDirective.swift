@@ -64,12 +64,11 @@ private struct DateNode: MappingNode {
 extension [UInt8] {
     fileprivate mutating func appendDecimal(_ value: Int64) {
         if value < 0 { append(UInt8(ascii: "-")) }
-        let start = count
-        var rest = value.magnitude
-        repeat {
-            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
-            rest /= 10
-        } while rest > 0
-        self[start...].reverse()
+        var unit: UInt64 = 1
+        while value.magnitude / unit > 9 { unit *= 10 }
+        while unit > 0 {
+            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value.magnitude / unit % 10))
+            unit /= 10
+        }
     }
 }

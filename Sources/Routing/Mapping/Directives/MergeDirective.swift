@@ -16,27 +16,54 @@ extension Directive {
 }
 
 private struct MergeNode: MappingNode {
-    let objects: [any MappingNode]
-    let replaces: Bool
+    private enum Part {
+        case path(Int)
+        /// Its members are written where they belong.
+        case members([ObjectNode.Member])
+        case other(any MappingNode)
+    }
+
+    private let parts: [Part]
+    private let replaces: Bool
+
+    init(objects: [any MappingNode], replaces: Bool) {
+        self.replaces = replaces
+        parts = objects.map { object in
+            if case .path(let path) = object.field { return .path(path) }
+            if let object = object as? ObjectNode { return .members(object.members) }
+            return .other(object)
+        }
+    }
 
     func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool {
         var members = scope.run.takeMembers()
         defer { scope.run.giveBack(&members) }
-        for (owner, object) in objects.enumerated() {
-            if case .path(let path) = object.field {
-                let value = scope.value(path)
-                guard value.type == .object else { continue }
-                members.add(value.slice.range, of: scope.view.json, owner: owner, replaces: replaces)
-            } else {
-                var json = scope.run.takeBuffer()
-                if scope.readJSON(object, into: &json) == .object {
-                    members.add(0..<json.count, of: json.span, owner: owner, replaces: replaces)
-                }
-                scope.run.giveBack(&json)
-            }
+        let parts = self.parts.span
+        for owner in parts.indices {
+            add(parts[owner], owner: owner, scope, to: &members)
             guard scope.run.allows(members.bytes.count) else { break }
         }
         members.write(to: &output)
         return true
+    }
+
+    private func add(_ part: Part, owner: Int, _ scope: borrowing MappingScope, to members: inout MemberList) {
+        switch part {
+        case .path(let path):
+            let value = scope.value(path)
+            guard value.type == .object else { return }
+            members.add(value.slice.range, of: scope.view.json, owner: owner, replaces: replaces)
+        case .members(let given):
+            let given = given.span
+            for i in given.indices {
+                members.add(given[i].name, owner: owner, replaces: replaces) { given[i].value.write(scope, to: &$0) }
+                guard scope.run.allows(members.bytes.count) else { return }
+            }
+        case .other(let object):
+            var json = scope.run.takeBuffer()
+            defer { scope.run.giveBack(&json) }
+            guard scope.readJSON(object, into: &json) == .object else { return }
+            members.add(0..<json.count, of: json.span, owner: owner, replaces: replaces)
+        }
     }
 }
