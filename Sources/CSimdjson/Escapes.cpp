@@ -78,6 +78,24 @@ const uint8_t *find_wrong_escape(const uint8_t *first, const uint8_t *end, Escap
     return nullptr;
 }
 
+bool decodes_to(const uint8_t *contents, size_t length, const uint8_t *text, size_t text_length) noexcept {
+    size_t at = 0, k = 0;
+    while (at < length) {
+        uint8_t bytes[4] = {contents[at]};
+        size_t count = 1, taken = 1;
+        if (contents[at] == '\\') {
+            const Escape escape = read_escape(contents + at, length - at);
+            if (escape.error != EscapeError::none) return false;
+            count = write_utf8(escape.scalar, bytes);
+            taken = escape.length;
+        }
+        if (count > text_length - k || memcmp(bytes, text + k, count) != 0) return false;
+        at += taken;
+        k += count;
+    }
+    return k == text_length;
+}
+
 } // namespace penstock
 
 size_t psj_unescape(const uint8_t *contents, size_t length, uint8_t *out) {

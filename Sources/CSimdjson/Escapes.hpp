@@ -25,6 +25,9 @@ Escape read_escape(const uint8_t *bytes, size_t length) noexcept;
 /// Returns where the first wrong one is, or nullptr.
 const uint8_t *find_wrong_escape(const uint8_t *first, const uint8_t *end, EscapeError &error) noexcept;
 
+/// Whether a string's contents, escapes and all, are this text.
+bool decodes_to(const uint8_t *contents, size_t length, const uint8_t *text, size_t text_length) noexcept;
+
 inline const uint8_t *find_backslash(const uint8_t *bytes, size_t length) noexcept {
     return length == 0 ? nullptr : static_cast<const uint8_t *>(memchr(bytes, '\\', length));
 }

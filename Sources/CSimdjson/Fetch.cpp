@@ -1,118 +1,165 @@
-// A set of paths from one event: the first stage, then a walk down the trie. The event was
-// validated when it came in, so the walk checks only what it needs to stay in bounds.
+// A set of paths from one event: a walk down the trie, from mark to mark. The event was validated
+// when it came in, so the walk checks only what it needs to stay in bounds and to come to an end.
 
+#include "CSimdjson.h"
 #include "Escapes.hpp"
-#include "Parser.hpp"
+#include "Marks.hpp"
 #include "Paths.hpp"
 
 namespace penstock {
 namespace {
 
+// All of the walk becomes part of psj_fetch, which is compiled once for each set of vector instructions.
+#pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
+
+/// A container that a path leads into.
+struct Frame {
+    const Node *node;
+    uint32_t start; // offset of the opening bracket
+    uint32_t item;  // of an array: the number of the next item
+};
+
 class Fetch {
 public:
-    Fetch(psj_parser &parser, const psj_paths &paths, const Structurals &document, psj_value *values) noexcept
-        : parser(parser), paths(paths), document(document), values(values),
-          backslash(find_backslash(document.bytes, document.length) != nullptr) {}
+    Fetch(const psj_paths &paths, const uint8_t *bytes, uint32_t length, psj_value *values) noexcept
+        : paths(paths), bytes(bytes), length(length), values(values), marks(bytes, length) {}
 
     /// false: these bytes were never validated.
     bool run() noexcept {
+        const uint32_t start = behind_space(0);
+        if (start == length) return false;
         // A number or a string has nothing below it.
-        if (!is_opening(document[0])) return true;
-        if (!enter(0, 0)) return false;
-        uint32_t i = 1;
-        if (i < document.count && is_closing(document[i])) return true;
-        while (depth > 0) {
-            if (!step(i)) return false;
-        }
-        return true;
-    }
-
-    /// Whether a value that was found had to give way to a later one of the same name.
-    bool saw_duplicates() const noexcept { return duplicates; }
-
-private:
-    psj_parser &parser;
-    const psj_paths &paths;
-    const Structurals &document;
-    psj_value *values;
-    const bool backslash;
-    size_t depth = 0;
-    bool duplicates = false;
-
-    static bool is_opening(uint8_t c) noexcept { return (c | 0x20) == '{'; }
-    static bool is_closing(uint8_t c) noexcept { return (c | 0x20) == '}'; }
-
-    bool enter(uint32_t node, uint32_t i) noexcept {
-        if (depth == parser.max_depth) return false;
-        parser.frames[depth++] = {node, document.at[i], 0, document[i] == '['};
-        return true;
-    }
-
-    /// One member or item of the innermost container, from structural i, and the comma or the
-    /// closing brackets behind it.
-    bool step(uint32_t &i) noexcept {
-        Frame &frame = parser.frames[depth - 1];
-        const Node &here = paths.nodes[frame.node];
-        const Node *node;
-        if (frame.is_array) {
-            node = paths.find(here, frame.item++);
-        } else {
-            if (i + 2 >= document.count) return false;
-            node = find_key(here, document.string(i));
-            i += 2;
-        }
-        if (i >= document.count) return false;
-
-        if (node) forget(*node);
-        if (!is_opening(document[i])) {
-            if (node) set_scalar(*node, i);
-            i++;
-        } else if (node && node->child_count > 0) {
-            if (!enter(uint32_t(node - paths.nodes.data()), i)) return false;
-            i++;
-            if (i < document.count && !is_closing(document[i])) return true;
-        } else {
-            const uint32_t start = i;
-            i = skip(i);
-            if (node) set_container(*node, document.at[start], i - 1);
-        }
-        return leave(i);
-    }
-
-    /// Takes the comma, or the closing brackets and then the comma, at structural i.
-    bool leave(uint32_t &i) noexcept {
-        while (i < document.count) {
-            const uint8_t c = document[i];
-            if (c == ',') {
-                i++;
-                return true;
+        if (!is_opening(bytes[start])) return bytes[start] != '"' || marks.end_of_string(start) != 0;
+        uint32_t at;
+        if (!marks.next(at) || at != start) return false;
+        enter(paths.nodes[0], start);
+        while (marks.next(at)) {
+            const Frame &frame = frames[depth - 1];
+            const uint8_t c = bytes[at];
+            if (c == ':') {
+                const Node *node = find_key(*frame.node, at);
+                if (node && !take(*node, at + 1)) return false;
+            } else if (c == ',' || at == frame.start) {
+                const Node *node = paths.find(*frame.node, frames[depth - 1].item++);
+                if (node && !take(*node, at + 1)) return false;
+            } else if (is_opening(c)) {
+                if (!skip(at)) return false;
+            } else if (is_closing(c)) {
+                leave(at);
+                if (depth == 0) return true;
             }
-            if (!is_closing(c)) return false;
-            const Frame &frame = parser.frames[--depth];
-            set_container(paths.nodes[frame.node], frame.start, i);
-            i++;
-            if (depth == 0) return true;
         }
         return false;
     }
 
-    const Node *find_key(const Node &here, psj_slice key) noexcept {
-        const uint8_t *text = document.bytes + key.offset;
-        if (backslash && find_backslash(text, key.length)) {
-            const size_t decoded = psj_unescape(text, key.length, parser.key.get());
-            return decoded == SIZE_MAX ? nullptr : paths.find(here, parser.key.get(), uint32_t(decoded));
-        }
-        return paths.find(here, text, key.length);
+    /// Whether a value that was found had to give way to a later one of the same name.
+    bool saw_duplicates = false;
+
+private:
+    const psj_paths &paths;
+    const uint8_t *const bytes;
+    const uint32_t length;
+    psj_value *const values;
+    Marks marks;
+    uint32_t depth = 0;
+    Frame frames[PSJ_PATH_LIMIT + 1];
+
+    static bool is_opening(uint8_t c) noexcept { return (c | 0x20) == '{'; }
+    static bool is_closing(uint8_t c) noexcept { return (c | 0x20) == '}'; }
+    static bool is_space(uint8_t c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+    uint32_t behind_space(uint32_t at) const noexcept {
+        while (at < length && is_space(bytes[at])) at++;
+        return at;
     }
 
-    /// The structural behind the container at structural i.
-    uint32_t skip(uint32_t i) const noexcept {
-        int64_t open = 0;
-        do {
-            const uint8_t c = document[i++] | 0x20;
-            open += int(c == '{') - int(c == '}');
-        } while (open > 0 && i < document.count);
-        return i;
+    void enter(const Node &node, uint32_t start) noexcept {
+        const bool was_array = depth > 0 && bytes[frames[depth - 1].start] == '[';
+        frames[depth++] = {&node, start, 0};
+        // Behind its bracket, the first item of an array begins as the others behind their commas: the
+        // bracket comes a second time.
+        if (bytes[start] == '[') marks.look_for(',', start);
+        else if (was_array) marks.look_for(':', start + 1);
+    }
+
+    void leave(uint32_t at) noexcept {
+        const Frame &frame = frames[--depth];
+        set_container(*frame.node, frame.start, at);
+        if (depth == 0) return;
+        const uint8_t outer = bytes[frames[depth - 1].start];
+        if (outer != bytes[frame.start]) marks.look_for(outer == '[' ? ',' : ':', at + 1);
+    }
+
+    /// The value that follows, to which the paths of a node lead.
+    bool take(const Node &node, uint32_t at) noexcept {
+        at = behind_space(at);
+        if (at == length) return false;
+        const uint8_t c = bytes[at];
+        // An array without items.
+        if (is_closing(c)) return true;
+        forget(node);
+        if (c == '"') {
+            if (node.first == node.own_end) return true;
+            const uint32_t end = marks.end_of_string(at);
+            if (end == 0) return false;
+            const bool escaped = marks.saw_backslash && find_backslash(bytes + at + 1, end - at - 1);
+            set(node, {at + 1, end - at - 1, uint8_t(escaped ? PSJ_ESCAPED_STRING : PSJ_STRING)});
+        } else if (is_opening(c)) {
+            uint32_t start;
+            if (!marks.next(start) || start != at) return false;
+            if (node.child_count > 0) {
+                enter(node, at);
+                return true;
+            }
+            uint32_t end = at;
+            if (!skip(end)) return false;
+            set_container(node, at, end);
+        } else {
+            uint32_t end = at + 1;
+            while (end < length && !ends_scalar(bytes[end])) end++;
+            set(node, {at, end - at, type_of(c)});
+        }
+        return true;
+    }
+
+    /// From the mark that opens a container to that which closes it.
+    bool skip(uint32_t &at) noexcept {
+        uint32_t open = 1;
+        while (marks.next(at)) {
+            const uint8_t c = bytes[at] | 0x20;
+            open += uint32_t(c == '{') - uint32_t(c == '}');
+            if (open == 0) return true;
+        }
+        return false;
+    }
+
+    /// The node to which the key before a colon leads; nullptr: none.
+    const Node *find_key(const Node &here, uint32_t colon) const noexcept {
+        // Behind the closing quote. The container's bracket stops the way back.
+        uint32_t end = colon;
+        if (bytes[end - 1] != '"') {
+            while (is_space(bytes[end - 1])) end--;
+            if (bytes[end - 1] != '"') return nullptr;
+        }
+        if (marks.saw_backslash) {
+            const uint32_t start = start_of_contents(end - 1);
+            if (find_backslash(bytes + start, end - 1 - start)) {
+                return paths.find_escaped(here, bytes + start, end - 1 - start);
+            }
+        }
+        return paths.find(here, bytes, end);
+    }
+
+    /// Of the string that ends with the quote at `quote`.
+    uint32_t start_of_contents(uint32_t quote) const noexcept {
+        uint32_t start = quote;
+        for (; start > 0; start--) {
+            if (bytes[start - 1] != '"') continue;
+            uint32_t first = start - 1;
+            while (first > 0 && bytes[first - 1] == '\\') first--;
+            if ((start - 1 - first) % 2 == 0) break;
+        }
+        return start;
     }
 
     /// What an earlier duplicate of the key left behind.
@@ -120,7 +167,7 @@ private:
         for (uint32_t k = node.first; k < node.end; k++) {
             psj_value &value = values[paths.order[k]];
             if (value.type == PSJ_MISSING) continue;
-            duplicates = true;
+            saw_duplicates = true;
             value = {UINT32_MAX, 0, PSJ_MISSING};
         }
     }
@@ -130,20 +177,10 @@ private:
     }
 
     void set_container(const Node &node, uint32_t start, uint32_t last) noexcept {
-        const uint8_t type = document.bytes[start] == '{' ? PSJ_OBJECT : PSJ_ARRAY;
-        set(node, {start, document.at[last] + 1 - start, type});
+        set(node, {start, last + 1 - start, uint8_t(bytes[start] == '{' ? PSJ_OBJECT : PSJ_ARRAY)});
     }
 
-    void set_scalar(const Node &node, uint32_t i) noexcept {
-        if (node.first == node.own_end) return;
-        if (document[i] == '"') {
-            const psj_slice text = document.string(i);
-            const bool escaped = backslash && find_backslash(document.bytes + text.offset, text.length);
-            set(node, {text.offset, text.length, uint8_t(escaped ? PSJ_ESCAPED_STRING : PSJ_STRING)});
-            return;
-        }
-        set(node, {document.at[i], document.end(i) - document.at[i], type_of(document[i])});
-    }
+    static bool ends_scalar(uint8_t c) noexcept { return c == ',' || is_closing(c) || is_space(c); }
 
     static uint8_t type_of(uint8_t first) noexcept {
         switch (first) {
@@ -155,18 +192,22 @@ private:
     }
 };
 
+#pragma clang attribute pop
+
 } // namespace
 } // namespace penstock
 
-int psj_fetch(psj_parser *parser, const psj_paths *paths, const uint8_t *bytes, size_t length, psj_value *values) {
+#if defined(__x86_64__) && defined(__linux__)
+__attribute__((target_clones("arch=x86-64-v3", "default")))
+#endif
+int psj_fetch(const psj_paths *paths, const uint8_t *bytes, size_t length, psj_value *values) {
     const auto forget_all = [&] {
         for (size_t i = 0; i < paths->order.size(); i++) values[i] = {UINT32_MAX, 0, PSJ_MISSING};
     };
     forget_all();
-    penstock::Structurals document{};
-    if (length > UINT32_MAX || parser->index(bytes, uint32_t(length), document) || document.count == 0) return 1;
-    penstock::Fetch fetch(*parser, *paths, document, values);
-    if (fetch.run()) return fetch.saw_duplicates() ? 2 : 0;
+    if (length == 0 || length > INT32_MAX) return PSJ_UNREADABLE;
+    penstock::Fetch fetch(*paths, bytes, uint32_t(length), values);
+    if (fetch.run()) return fetch.saw_duplicates ? PSJ_FETCHED_FROM_DUPLICATES : PSJ_FETCHED;
     forget_all();
-    return 1;
+    return PSJ_UNREADABLE;
 }

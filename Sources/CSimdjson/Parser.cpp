@@ -12,9 +12,8 @@ psj_parser *psj_parser_create(size_t max_bytes, size_t max_depth) {
     }
     parser->max_depth = max_depth;
     parser->open.reset(new (std::nothrow) uint8_t[max_depth]);
-    parser->frames.reset(new (std::nothrow) penstock::Frame[max_depth]);
     parser->key.reset(new (std::nothrow) uint8_t[max_bytes]);
-    if (!parser->open || !parser->frames || !parser->key) return nullptr;
+    if (!parser->open || !parser->key) return nullptr;
     return parser.release();
 }
 

@@ -1,11 +1,11 @@
-// What scanning and fetching share: the library's first stage, and how to read what it found.
+// The library's first stage, and how to read what it found.
 //
 // The library works in two stages. The first runs over the bytes with vector instructions, checks
 // UTF-8, strings' ends and raw control characters, and notes the offset of every *structural*: one of
 // {}[]:, or the first byte of a string, number or literal. The second builds a tree from them.
 // The second is not used here. It copies every string, refuses integers past 64 bits and 1e400,
-// and wants padding behind the document; and what an event's door and a path fetch need is where
-// the fields lie in the client's own bytes, which the structurals tell directly. In its place
+// and wants padding behind the document; and what an event's door needs is where the fields lie
+// in the client's own bytes, which the structurals tell directly. In its place
 // stands Grammar.hpp, which checks exactly what the first stage leaves unchecked.
 //
 // The first stage reads nothing beyond the length it is given.
@@ -18,14 +18,6 @@
 #include <simdjson.h>
 
 namespace penstock {
-
-/// A container that a fetch is inside of.
-struct Frame {
-    uint32_t node;
-    uint32_t start; // offset of the opening bracket
-    uint32_t item;  // of an array: the number of the item at hand
-    bool is_array;
-};
 
 /// The structurals of one document.
 struct Structurals {
@@ -63,8 +55,6 @@ struct psj_parser {
     size_t max_depth = 0;
     /// max_depth entries: the open containers' opening brackets.
     std::unique_ptr<uint8_t[]> open;
-    /// max_depth entries.
-    std::unique_ptr<penstock::Frame[]> frames;
     /// As long as the longest document: a key with escapes, decoded.
     std::unique_ptr<uint8_t[]> key;
 

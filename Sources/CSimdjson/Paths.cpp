@@ -36,10 +36,17 @@ void add_children(psj_paths &made, const std::vector<Segments> &paths, uint32_t 
         child.key_length = uint32_t(key.size());
         child.index = parse_index(key);
         made.keys += key;
+        const std::string quoted = '"' + std::string(key) + '"';
+        const auto *text = reinterpret_cast<const uint8_t *>(quoted.data());
+        const size_t length = quoted.size();
+        child.tail = read_tail(text, uint32_t(length));
+        child.tail_bits = length < 8 ? ~uint64_t(0) << (64 - 8 * length) : ~uint64_t(0);
+        if (length > 8) memcpy(&child.head, text, 8);
         made.nodes.push_back(child);
         Node &node = made.nodes[parent];
         node.child_count++;
-        node.marks |= mark(reinterpret_cast<const uint8_t *>(key.data()), key.size());
+        // Before the quotes of an empty key stands anything.
+        node.hints |= key.empty() ? ~uint64_t(0) : hint(child.tail);
         node.has_indexed_child |= child.index != no_index;
     }
 }
@@ -73,6 +80,7 @@ psj_paths *psj_paths_create(const uint8_t *text, const uint32_t *lengths, const 
         const char *segment = reinterpret_cast<const char *>(text);
         std::vector<penstock::Segments> paths(path_count);
         for (size_t i = 0; i < path_count; i++) {
+            if (counts[i] > PSJ_PATH_LIMIT) return nullptr;
             for (uint32_t k = 0; k < counts[i]; k++) {
                 paths[i].emplace_back(segment, *lengths);
                 segment += *lengths++;

@@ -11,7 +11,7 @@ enum ControlLine: Equatable {
     private static let prefix: [UInt8] = Array("{\"penstock\"".utf8)
 
     /// - Parameter line: with or without its line feed.
-    init(_ line: Span<UInt8>, reader: PathReader) {
+    init(_ line: Span<UInt8>) {
         var at = 0
         var matched = 0
         // A control line is told apart from events by its first key, white space aside.
@@ -28,8 +28,8 @@ enum ControlLine: Equatable {
             self = .none
             return
         }
-        var values: [FieldValue] = []
-        guard reader.read(Self.paths, from: line, into: &values), values.count == 2 else {
+        var values = PathValues()
+        guard Self.paths.read(line, into: &values) != .unreadable else {
             self = .malformed(detail: "the control line is not valid JSON; send {\"penstock\":{\"acks\":true}}")
             return
         }

@@ -128,7 +128,7 @@ package struct NDJSONStream {
     private mutating func endFirstLine(at door: SourceDoor) {
         guard state == .firstLine else { return }
         state = .lines
-        switch ControlLine(carry.span, reader: door.controlReader) {
+        switch ControlLine(carry.span) {
         case .none: break
         case .acks(let on):
             wantsAnswers = on

@@ -5,7 +5,6 @@ import Platform
 /// an idle connection owns next to nothing. Belongs to its event loop.
 package final class SourceDoor {
     let maximumEventSize: Int
-    let controlReader: PathReader
     /// Of the last scan; reused for every one.
     var accepted: [ScannedEvent] = []
     var refused: [ScannedRefusal] = []
@@ -27,7 +26,6 @@ package final class SourceDoor {
         self.scrubber = scrubber
         maximumEventSize = limits.maximumEventSize
         scanner = EventScanner(maximumEventSize: limits.maximumEventSize, maximumDepth: limits.maximumDepth)
-        controlReader = PathReader(maximumEventSize: limits.maximumEventSize, maximumDepth: limits.maximumDepth)
         self.appender = appender
         self.statistics = statistics
         self.clock = clock

@@ -1,6 +1,7 @@
-/* A thin C interface over simdjson (Debian's libsimdjson): validate and index lines, fetch a set
- * of paths from one event. The library finds the structurals and checks UTF-8, dispatched at run
- * time to the machine's best instruction set; the grammar is checked here (see Parser.hpp).
+/* A thin C interface to events as bytes: validate and index lines, fetch a set of paths from one
+ * event. To validate, simdjson (Debian's libsimdjson) finds the structurals and checks UTF-8,
+ * dispatched at run time to the machine's best instruction set; the grammar is checked here (see
+ * Parser.hpp). To fetch from what was validated before takes much less (see Fetch.cpp).
  *
  * A parser belongs to one thread at a time. Nothing here keeps a pointer to the caller's bytes
  * after it has returned, and nothing throws. */
@@ -148,17 +149,30 @@ typedef struct {
  * its segments, decoded; a segment of digits (no leading zero, at most nine) also matches an
  * array index. */
 typedef struct psj_paths psj_paths;
+/* Most segments that a path may have. */
+#define PSJ_PATH_LIMIT 128
 /* text: all segments of all paths one after the other; lengths[k] bytes belong to the k-th of
- * them, and counts[i] segments to path i. Keeps none of it. NULL without memory. */
+ * them, and counts[i] segments to path i. Keeps none of it. NULL without memory,
+ * or if a path is too long. */
 psj_paths *psj_paths_create(const uint8_t *text, const uint32_t *lengths, const uint32_t *counts, size_t path_count);
 void psj_paths_destroy(psj_paths *paths);
 
+enum psj_answer {
+    PSJ_FETCHED = 0,
+    /* A value has another of the same name before it in the event. */
+    PSJ_FETCHED_FROM_DUPLICATES,
+    /* The bytes are not what was validated; every value is missing. */
+    PSJ_UNREADABLE
+};
+
 /* Fetches all paths from one event that was validated before, in one pass. values[i] answers
  * path i. Duplicate keys: the last one counts, with all that is in it; hence no way out before
- * the end. Allocates nothing, reads nothing beyond bytes[length - 1]. 0; 2 if a value has a duplicate
- * before it; 1 if the bytes are not what was validated (then every value is missing). An array may
- * stand for the event. */
-int psj_fetch(psj_parser *parser, const psj_paths *paths, const uint8_t *bytes, size_t length, psj_value *values);
+ * the end. Any value may stand for the event; only in an object or an array is there something.
+ *
+ * Allocates nothing. Of any bytes it reads nothing outside bytes[0..<length], takes a time linear
+ * in the length, and gives values that lie within; but it does not notice all that was
+ * never validated. Returns an enum psj_answer. */
+int psj_fetch(const psj_paths *paths, const uint8_t *bytes, size_t length, psj_value *values);
 
 /* 0: the text stands nowhere in the bytes, and no backslash does: so a key that is spelled like it,
  * quotes included, is not there. 1: it may be. Texts of less than 4 bytes are never ruled out. */

@@ -4,12 +4,8 @@ import Events
 /// the first value is asked for; one whose filters look at its type and name alone is never read.
 /// One thread.
 final class EventFields {
-    /// Made when it is first needed (many destinations never read an event), and again for larger
-    /// events.
-    private var reader: PathReader?
-    private var readerSize = 0
     private let paths: PathSet
-    private var values: [FieldValue]
+    private var values = PathValues()
     private var state = State()
 
     /// Of the event at hand. In one piece, so that the next event changes it at one stroke.
@@ -21,7 +17,6 @@ final class EventFields {
 
     init(_ table: PathTable) {
         paths = PathSet(table.paths)
-        values = [FieldValue](repeating: .missing, count: table.paths.count)
     }
 
     /// Another event (or another version of it) comes.
@@ -42,22 +37,10 @@ final class EventFields {
 
     private func read(_ json: Span<UInt8>) {
         state.isRead = true
-        guard !values.isEmpty else { return }
-        let reader = reader(for: json.count)
-        state.isUnreadable = !reader.read(paths, from: json, into: &values)
-        state.hasDuplicates = reader.sawDuplicates
+        switch paths.read(json, into: &values) {
+        case .read: break
+        case .readFromDuplicates: state.hasDuplicates = true
+        case .unreadable: state.isUnreadable = true
+        }
     }
-
-    private func reader(for size: Int) -> PathReader {
-        if let reader, size <= readerSize { return reader }
-        readerSize = max(Self.smallestReader, size + size / 2)
-        let made = PathReader(maximumEventSize: readerSize, maximumDepth: Self.maximumDepth)
-        reader = made
-        return made
-    }
-
-    /// Bytes; the usual limit of an event.
-    private static let smallestReader = 32 << 10
-    /// Deeper than an event may be when it comes, since transforms can nest one field in another.
-    private static let maximumDepth = 4096
 }

@@ -3,8 +3,8 @@ import Events
 /// How a path is written: segments of letters, digits, `_` and `-`, parted by dots; any other
 /// character stands behind a backslash.
 extension FieldPath {
-    /// Most segments that a path may have.
-    static let maximumSegments = 64
+    /// Most segments that a written path may have: two of them, one behind the other, can be read.
+    static let maximumWrittenSegments = maximumSegments / 2
 
     /// The whole text is one path.
     package init(parsing text: String) throws(FilterError) {
@@ -29,8 +29,8 @@ extension FieldPath {
             guard position < text.count, text[position] == UInt8(ascii: ".") else { break }
             position += 1
         }
-        guard segments.count <= maximumSegments else {
-            throw FilterError(start..<position, "this path has more than \(maximumSegments) segments")
+        guard segments.count <= maximumWrittenSegments else {
+            throw FilterError(start..<position, "this path has more than \(maximumWrittenSegments) segments")
         }
         return FieldPath(segments)
     }

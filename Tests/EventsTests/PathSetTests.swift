@@ -1,18 +1,17 @@
 import Events
 import Testing
 
-@Suite struct PathReaderTests {
+@Suite struct PathSetTests {
     /// The values' types and texts, paths written with dots.
     private func read(_ paths: [String], from json: String) -> [String] {
         let set = PathSet(
             paths.map { FieldPath($0.split(separator: ".", omittingEmptySubsequences: false).map(String.init)) })
-        let reader = PathReader(maximumEventSize: 32 << 10, maximumDepth: 64)
-        var values: [FieldValue] = [.missing, .missing, .missing, .missing, .missing, .missing, .missing, .missing]
+        var values = PathValues()
         let bytes = Array(json.utf8)
-        let answered = reader.read(set, from: bytes.span, into: &values)
-        #expect(answered)
+        let answer = set.read(bytes.span, into: &values)
+        #expect(answer != .unreadable)
         #expect(values.count == paths.count)
-        return values.map { value in
+        return (0..<values.count).map { values[$0] }.map { value in
             guard value.slice.isPresent else { return "\(value.type)" }
             return "\(value.type) " + String(decoding: bytes[value.slice.range], as: UTF8.self)
         }
@@ -74,39 +73,29 @@ import Testing
         #expect(read(names, from: json) == names.map { "string v\($0)" })
     }
 
-    @Test func aReaderAndItsValuesAreReused() {
-        let reader = PathReader(maximumEventSize: 1000, maximumDepth: 10)
+    @Test func valuesAreReused() {
         let one = PathSet([FieldPath(["a"])])
         let two = PathSet([FieldPath(["b"]), FieldPath(["a"])])
-        var values: [FieldValue] = []
+        var values = PathValues()
         let bytes = Array(#"{"a":1,"b":"x"}"#.utf8)
         for _ in 0..<3 {
-            reader.read(two, from: bytes.span, into: &values)
-            #expect(values.map(\.type) == [.string, .number])
-            #expect(values.map { $0.json.map { String(decoding: bytes[$0], as: UTF8.self) } } == ["\"x\"", "1"])
-            reader.read(one, from: bytes.span, into: &values)
-            #expect(values.map(\.type) == [.number])
-            reader.read(PathSet([]), from: bytes.span, into: &values)
-            #expect(values.isEmpty)
+            #expect(two.read(bytes.span, into: &values) == .read)
+            #expect([values[0].type, values[1].type] == [.string, .number])
+            #expect([values[0], values[1]].map { $0.json.map { String(decoding: bytes[$0], as: UTF8.self) } } == ["\"x\"", "1"])
+            #expect(one.read(bytes.span, into: &values) == .read)
+            #expect(values.count == 1)
+            #expect(values[0].type == .number)
+            #expect(PathSet([]).read(bytes.span, into: &values) == .read)
+            #expect(values.count == 0)
         }
     }
 
-    @Test(arguments: ["", " ", "{", #"{"a""#, #"{"a":"#, #"{"a":{"b""#, #"{"a":{"b":1"#, "\"", #"{"a":1"#, "\u{1}{"])
-    func whatNeverCameThroughTheDoorIsNotRead(_ text: String) {
-        let reader = PathReader(maximumEventSize: 1000, maximumDepth: 10)
-        var values: [FieldValue] = []
+    @Test(arguments: ["", " ", "{", #"{"a""#, #"{"a":"#, #"{"a":{"b""#, #"{"a":{"b":1"#, "\"", #"{"a":1"#, #"{"a":"x"#])
+    func whatIsCutOffIsNotRead(_ text: String) {
+        var values = PathValues()
         let bytes = Array(text.utf8)
-        let answered = reader.read(PathSet([FieldPath(["a", "b"])]), from: bytes.span, into: &values)
-        #expect(!answered || text == "\u{1}{")
-        #expect(values == [.missing])
-    }
-
-    @Test func anEventAboveTheReadersLimitIsNotRead() {
-        let reader = PathReader(maximumEventSize: 10, maximumDepth: 10)
-        var values: [FieldValue] = []
-        let bytes = Array(#"{"a":"0123456789"}"#.utf8)
-        let answered = reader.read(PathSet([FieldPath(["a"])]), from: bytes.span, into: &values)
-        #expect(!answered)
-        #expect(values == [.missing])
+        #expect(PathSet([FieldPath(["a", "b"]), FieldPath(["a"])]).read(bytes.span, into: &values) == .unreadable)
+        #expect(values[0] == .missing)
+        #expect(values[1] == .missing)
     }
 }

@@ -1,0 +1,147 @@
+// Where an event's structure is, found 64 bytes at a time: the brackets, and what stands between
+// the members of a container. What is inside a string is never one of them.
+#ifndef PENSTOCK_MARKS_HPP
+#define PENSTOCK_MARKS_HPP
+
+#include "Escapes.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+namespace penstock {
+
+// See psj_fetch, which these become a part of.
+#pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
+
+/// Goes over the bytes once, from the first to the last. Reads nothing beyond bytes[length - 1].
+class Marks {
+public:
+    /// - length: above 0.
+    Marks(const uint8_t *bytes, uint32_t length) noexcept : bytes(bytes), length(length) { load(); }
+
+    /// The offset of the next bracket or separator (of bytes that are no JSON, of others as well).
+    /// false: there is none.
+    bool next(uint32_t &at) noexcept {
+        while (rest == 0) {
+            if (!next_block()) return false;
+        }
+        at = base + uint32_t(__builtin_ctzll(rest));
+        rest &= rest - 1;
+        return true;
+    }
+
+    /// Which separator counts, a colon or a comma, from the offset of a mark of the block at hand on.
+    void look_for(uint8_t byte, uint32_t from) noexcept {
+        separator = byte;
+        rest = marks() & ~uint64_t(0) << (from - base);
+    }
+
+    /// The offset of the quote that ends the string at `at`, which is behind the last mark and before
+    /// the next; 0: none.
+    uint32_t end_of_string(uint32_t at) noexcept {
+        while (at - base >= size) {
+            if (!next_block()) return 0;
+        }
+        uint64_t found = quotes & ~uint64_t(1) << (at - base);
+        while (found == 0) {
+            if (!next_block()) return 0;
+            found = quotes;
+        }
+        return base + uint32_t(__builtin_ctzll(found));
+    }
+
+    /// In this block or one before it.
+    bool saw_backslash = false;
+
+private:
+    static constexpr uint32_t size = 64;
+    // The compiler makes of these what the machine has.
+    typedef uint8_t Lanes __attribute__((ext_vector_type(size)));
+    typedef bool Bits __attribute__((ext_vector_type(size)));
+
+    const uint8_t *const bytes;
+    const uint32_t length;
+    uint8_t separator = ':';
+
+    // Of the block at hand; one bit a byte, the first lowest.
+    uint32_t base = 0;
+    /// Marks that were not handed out yet.
+    uint64_t rest = 0;
+    /// Both quotes of every string. Those behind a backslash are text.
+    uint64_t quotes = 0;
+    /// From each opening quote to before the closing one.
+    uint64_t inside = 0;
+    /// The first bit, if the last byte before the block escapes it.
+    uint64_t escapes_next = 0;
+    /// Where its bytes are read; the first `excess` of them lie before the block.
+    const uint8_t *source = nullptr;
+    uint32_t excess = 0;
+    /// Where an event's bytes are read that is shorter than a block.
+    uint8_t few[size];
+
+    bool next_block() noexcept {
+        if (length - base <= size) return false;
+        base += size;
+        load();
+        return true;
+    }
+
+    void load() noexcept {
+        const uint32_t left = length - base;
+        source = bytes + base;
+        if (left < size) {
+            if (length >= size) {
+                excess = size - left;
+                source -= excess;
+            } else {
+                memset(few, 0, size);
+                memcpy(few, bytes, left);
+                source = few;
+            }
+        }
+        Lanes lanes;
+        memcpy(&lanes, source, size);
+        quotes = where(lanes == '"') >> excess;
+        const uint64_t backslashes = where(lanes == '\\') >> excess;
+        if ((backslashes | escapes_next) != 0) quotes &= ~escaped_by(backslashes);
+        // A quote turns everything from itself on.
+        const uint64_t before = uint64_t(int64_t(inside) >> 63);
+        inside = quotes;
+        for (int shift = 1; shift < 64; shift *= 2) inside ^= inside << shift;
+        inside ^= before;
+        rest = marks();
+    }
+
+    uint64_t marks() const noexcept {
+        Lanes lanes;
+        memcpy(&lanes, source, size);
+        // Outside strings, JSON has no other bytes than brackets that become this one.
+        const auto brackets = (lanes | 0x26) == 0x7f;
+        return where(brackets | (lanes == separator)) >> excess & ~inside;
+    }
+
+    /// The bytes behind backslashes that are not escaped themselves.
+    uint64_t escaped_by(uint64_t backslashes) noexcept {
+        saw_backslash = true;
+        uint64_t escaped = escapes_next;
+        backslashes &= ~escaped;
+        escapes_next = 0;
+        while (backslashes != 0) {
+            const uint64_t first = backslashes & -backslashes;
+            escapes_next = first >> 63;
+            escaped |= first << 1;
+            backslashes &= ~(first | first << 1);
+        }
+        return escaped;
+    }
+
+    template <class Mask> static uint64_t where(const Mask &mask) noexcept {
+        return __builtin_bit_cast(uint64_t, __builtin_convertvector(mask, Bits));
+    }
+};
+
+#pragma clang attribute pop
+
+} // namespace penstock
+
+#endif
