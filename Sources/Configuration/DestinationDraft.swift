@@ -12,7 +12,8 @@ struct DestinationDraft: Sendable {
     var order = Configuration.Destination.Order.destination
     var retry = Configuration.Destination.Retry()
     var rules = RulesDraft()
-    var deadLetters: Int = 1 << 30
+    var deadLetters = Configuration.Destination.DeadLetters()
+    var replay = Configuration.Destination.Replay()
     var mapping: MappingDraft?
     var maximumEventSize: Int = 1 << 20
 
