@@ -36,7 +36,10 @@ extension DeadLetter {
     private static let textLimit = 4096
 
     /// What it takes in a batch, at most.
-    var encodedSize: Int { Self.headerSize + 3 * Self.textLimit + event.count.paddedTo8 }
+    var encodedSize: Int {
+        let texts = [messageID, reason, answer].reduce(0) { $0 + min($1.utf8.count, Self.textLimit) }
+        return (Self.headerSize + texts + event.count).paddedTo8
+    }
 
     func encode(into bytes: inout [UInt8]) {
         let texts = [messageID, reason, answer].map { Self.clipped($0) }

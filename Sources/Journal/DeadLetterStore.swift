@@ -133,10 +133,25 @@ package final class DeadLetterStore: Sendable {
     /// Adds letters: durable when it returns.
     /// - Throws: `.full`: none was taken, because the bound on bytes is reached; `.io`.
     package func append(_ letters: [DeadLetter]) throws(JournalError) {
-        guard !letters.isEmpty else { return }
+        let limits = limits.withLock { $0 }
+        // Where the oldest make room, the new ones must not need all of it at once.
+        let largest = limits.dropsOldest ? limits.bytes / 4 : .max
+        var rest = letters[...]
+        while let first = rest.first {
+            var size = BatchHeader.size + first.encodedSize
+            var count = 1
+            for letter in rest.dropFirst() {
+                guard size <= largest - min(largest, letter.encodedSize) else { break }
+                size += letter.encodedSize
+                count += 1
+            }
+            try append(Array(rest.prefix(count)), size: size, limits)
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private func append(_ letters: [DeadLetter], size: Int, _ limits: Limits) throws(JournalError) {
         try state.withLock { (state) throws(JournalError) in
-            let size = letters.reduce(BatchHeader.size) { $0 + $1.encodedSize }
-            let limits = limits.withLock { $0 }
             do throws(SystemError) {
                 while limits.dropsOldest, state.bytes + size > limits.bytes, state.bytes > 0 { try removeOldest(&state) }
             } catch {
@@ -149,7 +164,7 @@ package final class DeadLetterStore: Sendable {
                         + " (penstock dead-letters), or raise the destination's dead_letters.size")
             }
             do throws(SystemError) {
-                try write(letters, &state)
+                try write(letters, &state, fileLimit: max(4096, min(Self.fileLimit, limits.bytes / 8)))
             } catch {
                 // Whatever is in that file now, the next letters go to another.
                 state.file = nil
@@ -158,10 +173,10 @@ package final class DeadLetterStore: Sendable {
         }
     }
 
-    private func write(_ letters: [DeadLetter], _ state: inout State) throws(SystemError) {
+    private func write(_ letters: [DeadLetter], _ state: inout State, fileLimit: Int) throws(SystemError) {
         let now = site.clock.wallClock()
         let isWhole = state.files.last.map {
-            $0.bytes >= Self.fileLimit || ($0.letters > 0 && now - $0.earliest >= Self.longestFile.inNanoseconds)
+            $0.bytes >= fileLimit || ($0.letters > 0 && now - $0.earliest >= Self.longestFile.inNanoseconds)
         }
         if state.file == nil || isWhole ?? true { try begin(&state) }
         guard let file = state.file, let last = state.files.last else { return }

@@ -1,5 +1,6 @@
 import Events
 import Platform
+import Synchronization
 import Testing
 
 @testable import Delivery
