@@ -115,6 +115,9 @@ let package = Package(
         // What several test targets need.
         .target(name: "TestSupport", dependencies: ["Platform"], path: "Tests/Support/TestSupport", swiftSettings: rules),
         .target(name: "CAllocations", path: "Tests/Support/CAllocations", cSettings: cRules),
+        .target(
+            name: "CFieldOracle", path: "Tests/Support/CFieldOracle", cxxSettings: cxxRules,
+            linkerSettings: [.linkedLibrary("simdjson")]),
         // `make bench-journal`; its count of allocations is a test of the journal, too.
         .executableTarget(
             name: "journal-benchmark", dependencies: ["Journal", "Events", "Platform", "Telemetry", "CAllocations"],
@@ -123,7 +126,7 @@ let package = Package(
         .executableTarget(
             name: "routing-benchmark", dependencies: ["Routing", "Configuration", "Events", "CAllocations"],
             path: "Tests/Benchmarks/Routing", swiftSettings: rules),
-        tests("EventsTests", ["Events"]),
+        tests("EventsTests", ["Events", "CFieldOracle"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),
         tests(
             "JournalTests",

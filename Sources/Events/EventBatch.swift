@@ -1,18 +1,18 @@
 /// One event as the journal gives it back.
-package struct EventRecord: BitwiseCopyable, Sendable {
+public struct EventRecord: BitwiseCopyable, Sendable {
     /// The event's number in the journal: the first one ever is 0, the next 1, for ever.
-    package var position: UInt64
+    public var position: UInt64
     /// When it arrived, in nanoseconds since 1970-01-01 UTC.
-    package var receivedAt: Int64
+    public var receivedAt: Int64
     /// Where its JSON lies in the batch's bytes.
-    package var offset: UInt32
-    package var length: UInt32
+    public var offset: UInt32
+    public var length: UInt32
     /// Which of the batch's `origins` sent it.
-    package var origin: UInt32
-    package var index: EventIndex
+    public var origin: UInt32
+    public var index: EventIndex
 
     @inlinable @inline(__always)
-    package init(
+    public init(
         position: UInt64, receivedAt: Int64, offset: UInt32, length: UInt32, origin: UInt32, index: EventIndex
     ) {
         self.position = position
@@ -24,14 +24,14 @@ package struct EventRecord: BitwiseCopyable, Sendable {
     }
 
     @inlinable @inline(__always)
-    package var range: Range<Int> { Int(offset)..<Int(offset) + Int(length) }
+    public var range: Range<Int> { Int(offset)..<Int(offset) + Int(length) }
 }
 
 /// A run of events on their way from the journal to one destination. Whoever reads reuses one
 /// batch for ever, so that a long run of events costs no allocation.
-package struct EventBatch: Sendable {
+public struct EventBatch: Sendable {
     /// The events' bytes, with whatever lies between them in the journal.
-    package var bytes: [UInt8] = []
+    public var bytes: [UInt8] = []
     /// In journal order, without repetition; positions may have gaps where the journal was
     /// damaged.
     package var events: [EventRecord] = []
@@ -39,7 +39,7 @@ package struct EventBatch: Sendable {
     /// The position to continue from: above every event in here.
     package var next: UInt64 = 0
 
-    package init() {}
+    public init() {}
 
     /// Forgets the contents, keeps the memory.
     package mutating func removeAll() {
@@ -51,7 +51,7 @@ package struct EventBatch: Sendable {
     /// The JSON of one event.
     @_lifetime(borrow self)
     @inlinable @inline(__always)
-    package func json(of event: EventRecord) -> Span<UInt8> {
+    public func json(of event: EventRecord) -> Span<UInt8> {
         bytes.span.extracting(event.range)
     }
 }

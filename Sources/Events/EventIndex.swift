@@ -8,25 +8,28 @@
 // - Of keys that occur twice, the last counts, at the door and ever after.
 // - Scanning an event and reading fields from it allocate nothing.
 // - It does no input or output, knows no clock, and starts no thread.
+//
+// What is `public` here and not `package` is so because the compiler carries the bodies of public
+// functions alone into other modules: a slice's range is asked for many times with each event.
 
 /// A piece of an event's bytes, relative to the event's first byte.
-package struct Slice: BitwiseCopyable, Sendable, Equatable {
-    package var offset: UInt32
-    package var length: UInt32
+public struct Slice: BitwiseCopyable, Sendable, Equatable {
+    public var offset: UInt32
+    public var length: UInt32
 
     @inlinable @inline(__always)
-    package init(offset: UInt32, length: UInt32) {
+    public init(offset: UInt32, length: UInt32) {
         self.offset = offset
         self.length = length
     }
 
     /// Of a field that the event does not have (or that is null).
     @inlinable @inline(__always)
-    package static var absent: Slice { Slice(offset: .max, length: 0) }
+    public static var absent: Slice { Slice(offset: .max, length: 0) }
     @inlinable @inline(__always)
-    package var isPresent: Bool { offset != .max }
+    public var isPresent: Bool { offset != .max }
     @inlinable @inline(__always)
-    package var range: Range<Int> { Int(offset)..<Int(offset) + Int(length) }
+    public var range: Range<Int> { Int(offset)..<Int(offset) + Int(length) }
 }
 
 /// What the door already knows about an event, so that nobody behind it parses for it: the
@@ -35,22 +38,22 @@ package struct Slice: BitwiseCopyable, Sendable, Equatable {
 /// The slices are the string's *contents*, without its quotes, as the client wrote them. Where
 /// such a string holds a backslash escape, its flag is set and the text has to be decoded
 /// before it is compared or shown.
-package struct EventIndex: BitwiseCopyable, Sendable, Equatable {
-    package struct Flags: OptionSet, BitwiseCopyable, Sendable {
-        package let rawValue: UInt8
+public struct EventIndex: BitwiseCopyable, Sendable, Equatable {
+    public struct Flags: OptionSet, BitwiseCopyable, Sendable {
+        public let rawValue: UInt8
         @inlinable @inline(__always)
-        package init(rawValue: UInt8) { self.rawValue = rawValue }
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// In place of `OptionSet`'s, which other rooms reach only through a witness table.
         @inlinable @inline(__always)
-        package func contains(_ flags: Flags) -> Bool { rawValue & flags.rawValue == flags.rawValue }
+        public func contains(_ flags: Flags) -> Bool { rawValue & flags.rawValue == flags.rawValue }
 
-        @inlinable package static var eventEscaped: Flags { Flags(rawValue: 1 << 0) }
-        @inlinable package static var messageIDEscaped: Flags { Flags(rawValue: 1 << 1) }
-        @inlinable package static var userIDEscaped: Flags { Flags(rawValue: 1 << 2) }
-        @inlinable package static var anonymousIDEscaped: Flags { Flags(rawValue: 1 << 3) }
+        @inlinable public static var eventEscaped: Flags { Flags(rawValue: 1 << 0) }
+        @inlinable public static var messageIDEscaped: Flags { Flags(rawValue: 1 << 1) }
+        @inlinable public static var userIDEscaped: Flags { Flags(rawValue: 1 << 2) }
+        @inlinable public static var anonymousIDEscaped: Flags { Flags(rawValue: 1 << 3) }
         /// The event has an `integrations` field, so somebody has to look into it.
-        @inlinable package static var hasIntegrations: Flags { Flags(rawValue: 1 << 4) }
+        @inlinable public static var hasIntegrations: Flags { Flags(rawValue: 1 << 4) }
     }
 
     package var kind: EventKind

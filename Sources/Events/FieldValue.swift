@@ -1,5 +1,5 @@
 /// What lies at a path in an event. The raw values are those of `psj_type`.
-package enum FieldType: UInt8, BitwiseCopyable, Sendable {
+public enum FieldType: UInt8, BitwiseCopyable, Sendable {
     case missing = 0
     case null
     case `false`
@@ -17,7 +17,7 @@ package enum FieldType: UInt8, BitwiseCopyable, Sendable {
 // In place of the derived operators, which other rooms reach only through a witness table.
 extension FieldType {
     @inlinable @inline(__always)
-    package static func == (a: FieldType, b: FieldType) -> Bool {
+    public static func == (a: FieldType, b: FieldType) -> Bool {
         switch (a, b) {
         case (.missing, .missing), (.null, .null), (.false, .false), (.true, .true), (.number, .number),
             (.string, .string), (.escapedString, .escapedString), (.array, .array), (.object, .object):
@@ -27,31 +27,31 @@ extension FieldType {
     }
 
     @inlinable @inline(__always)
-    package static func != (a: FieldType, b: FieldType) -> Bool { !(a == b) }
+    public static func != (a: FieldType, b: FieldType) -> Bool { !(a == b) }
 }
 
-package struct FieldValue: BitwiseCopyable, Sendable, Equatable {
+public struct FieldValue: BitwiseCopyable, Sendable, Equatable {
     /// In the event's bytes; absent if the field is missing.
-    package var slice: Slice
-    package var type: FieldType
+    public var slice: Slice
+    public var type: FieldType
 
     @inlinable @inline(__always)
-    package init(slice: Slice, type: FieldType) {
+    public init(slice: Slice, type: FieldType) {
         self.slice = slice
         self.type = type
     }
 
     @inlinable @inline(__always)
-    package static var missing: FieldValue { FieldValue(slice: .absent, type: .missing) }
+    public static var missing: FieldValue { FieldValue(slice: .absent, type: .missing) }
 
     /// A string, escaped or not.
     @inlinable @inline(__always)
-    package var isString: Bool { type == .string || type == .escapedString }
+    public var isString: Bool { type == .string || type == .escapedString }
 
     /// The value's bytes as they stand in the JSON, a string's quotes included: to be copied into
     /// other JSON as they are. Nil if the field is missing.
     @inlinable @inline(__always)
-    package var json: Range<Int>? {
+    public var json: Range<Int>? {
         guard slice.isPresent else { return nil }
         return isString ? slice.range.lowerBound - 1..<slice.range.upperBound + 1 : slice.range
     }

@@ -5,7 +5,7 @@ import Glibc
 extension Array<UInt8> {
     /// Appends a copy of the bytes.
     @inlinable @inline(__always)
-    package mutating func append(contentsOf bytes: Span<UInt8>) {
+    public mutating func append(contentsOf bytes: Span<UInt8>) {
         append(addingCapacity: bytes.count) { free in
             unsafe free.withUnsafeMutableBufferPointer { free, initialized in
                 unsafe bytes.withUnsafeBufferPointer { bytes in
@@ -22,7 +22,7 @@ extension Array<UInt8> {
 extension Span<UInt8> {
     /// Whether both hold the same bytes.
     @inlinable @inline(__always)
-    package func hasBytes(of other: Span<UInt8>) -> Bool {
+    public func hasBytes(of other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         return unsafe withUnsafeBufferPointer { a in
             unsafe other.withUnsafeBufferPointer { b in
