@@ -153,6 +153,9 @@ let package = Package(
         // What several test targets need.
         .target(name: "TestSupport", dependencies: ["Platform"], path: "Tests/Support/TestSupport", swiftSettings: rules),
         .target(name: "CAllocations", path: "Tests/Support/CAllocations", cSettings: cRules),
+        .target(
+            name: "CFieldOracle", path: "Tests/Support/CFieldOracle", cxxSettings: cxxRules,
+            linkerSettings: [.linkedLibrary("simdjson")]),
         // `make bench-journal`; its count of allocations is a test of the journal, too.
         .executableTarget(
             name: "journal-benchmark", dependencies: ["Journal", "Events", "Platform", "Telemetry", "CAllocations"],
@@ -164,7 +167,7 @@ let package = Package(
         // `make bench-sdk`; its count of allocations is a test of the SDK, too.
         .executableTarget(
             name: "sdk-benchmark", dependencies: ["Penstock", "CAllocations"], path: "Tests/Benchmarks/SDK", swiftSettings: rules),
-        tests("EventsTests", ["Events"]),
+        tests("EventsTests", ["Events", "CFieldOracle"]),
         tests("PlatformTests", ["Platform", "Telemetry"]),
         tests(
             "JournalTests",

@@ -78,8 +78,9 @@ private:
         frames[depth++] = {&node, start, 0};
         // Behind its bracket, the first item of an array begins as the others behind their commas: the
         // bracket comes a second time.
-        if (bytes[start] == '[') marks.look_for(',', start);
-        else if (was_array) marks.look_for(':', start + 1);
+        const bool is_array = bytes[start] == '[';
+        if (is_array != was_array) marks.look_for(is_array ? ',' : ':', start);
+        if (is_array) marks.repeat(start);
     }
 
     void leave(uint32_t at) noexcept {
@@ -87,7 +88,7 @@ private:
         set_container(*frame.node, frame.start, at);
         if (depth == 0) return;
         const uint8_t outer = bytes[frames[depth - 1].start];
-        if (outer != bytes[frame.start]) marks.look_for(outer == '[' ? ',' : ':', at + 1);
+        if (outer != bytes[frame.start]) marks.look_for(outer == '[' ? ',' : ':', at);
     }
 
     /// The value that follows, to which the paths of a node lead.

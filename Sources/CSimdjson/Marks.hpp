@@ -30,11 +30,14 @@ public:
         return true;
     }
 
-    /// Which separator counts, a colon or a comma, from the offset of a mark of the block at hand on.
-    void look_for(uint8_t byte, uint32_t from) noexcept {
+    /// Which separator counts, a colon or a comma, behind the last mark, which is at `at`.
+    void look_for(uint8_t byte, uint32_t at) noexcept {
         separator = byte;
-        rest = marks() & ~uint64_t(0) << (from - base);
+        rest = marks() & ~uint64_t(1) << (at - base);
     }
+
+    /// Hands out the last mark once more.
+    void repeat(uint32_t at) noexcept { rest |= uint64_t(1) << (at - base); }
 
     /// The offset of the quote that ends the string at `at`, which is behind the last mark and before
     /// the next; 0: none.

@@ -3,7 +3,7 @@
 ///
 /// Two numbers compare by value, whichever way they are kept: 1 equals 1.0, and 9007199254740993
 /// does not equal 9007199254740992.0.
-package enum JSONNumber: Sendable {
+package enum JSONNumber: BitwiseCopyable, Sendable {
     case integer(Int64)
     case real(Double)
 

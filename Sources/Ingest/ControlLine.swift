@@ -28,8 +28,8 @@ enum ControlLine: Equatable {
             self = .none
             return
         }
-        var values = PathValues()
-        guard Self.paths.read(line, into: &values) != .unreadable else {
+        let values = PathReader(Self.paths)
+        guard values.read(line) != .unreadable else {
             self = .malformed(detail: "the control line is not valid JSON; send {\"penstock\":{\"acks\":true}}")
             return
         }

@@ -59,12 +59,15 @@ package final class DestinationRouter {
         package var messageID: Range<Int>
     }
 
-    private let filters: [FilterProgram]
+    private let filters: FilterProgram
+    private let index: RouteIndex
     private let chains: [RouteChain]
     /// No event is written more than once on its way, and none is mapped.
     private let writesAtOnce: Bool
     /// If so: what is behind each route.
     private let stages: [EditStage]
+    /// By route: nothing is edited, so an event that has its message id is copied as it is.
+    private let copies: [Bool]
     private let integrations: Integrations
     private let fields: EventFields
     private let outputs: OutputProgram?
@@ -93,7 +96,8 @@ package final class DestinationRouter {
     ) {
         let outputs = outputs.isEmpty ? mapping.map { [OutputSetting($0)] } ?? [] : outputs
         var table = PathTable()
-        filters = routes.map { FilterCompiler.compile($0.filter.expression, &table) }
+        filters = FilterCompiler.compile(all: routes.map(\.filter.expression), &table)
+        index = RouteIndex(routes.map(\.filter.expression))
         chains = routes.map {
             RouteChain(
                 RouteChain.steps($0.transforms, filter, transforms), endsInEdits: outputs.isEmpty, host: host, &table)
@@ -107,6 +111,7 @@ package final class DestinationRouter {
         let indexer = isStaged ? EventIndexer(&table) : nil
         writesAtOnce = !isStaged && outputs.isEmpty
         stages = writesAtOnce ? chains.compactMap(\.last) : []
+        copies = routes.map { RouteChain.steps($0.transforms, filter, transforms).isEmpty }
         fields = EventFields(table)
         self.journal = journal
         if let indexer, !pipeline.isEmpty { pipelineRunner = StageRunner(fields, indexer) }
@@ -149,19 +154,21 @@ package final class DestinationRouter {
     /// The common case: one event stays one, and is written once.
     @inline(__always)
     private func routeAtOnce(_ view: borrowing EventView, into output: inout [UInt8]) -> Verdict {
-        var taken: EditStage?
-        for i in filters.indices where filters[i].matches(view) {
-            taken = stages[i]
-            break
-        }
+        let route = index.first(view, filters)
         if fields.isUnreadable { return .rejected(reason: StageRunner.unreadable) }
-        guard let taken else { return .filtered(reason: "no_route") }
+        guard let route else { return .filtered(reason: "no_route") }
         if view.index.flags.contains(.hasIntegrations), !integrations.allow(view) {
             return .filtered(reason: "integrations")
         }
         let start = output.count
-        let outcome = taken.apply(
-            view, messageID: MessageID.derived(journal: journal, position: view.moment.position), into: &output)
+        if copies[route], view.index.messageID.isPresent {
+            output.append(contentsOf: view.json)
+            let place = view.index.messageID.range
+            return .routed(messageID: start + place.lowerBound..<start + place.upperBound)
+        }
+        let position = view.moment.position
+        let outcome = stages[route].apply(
+            view, messageID: MessageID.derived(journal: journal, position: position), into: &output)
         if fields.isUnreadable {
             output.removeLast(output.count - start)
             return .rejected(reason: StageRunner.unreadable)
@@ -175,11 +182,7 @@ package final class DestinationRouter {
 
     /// The first route that takes it, and what is behind that.
     private func decide(_ view: borrowing EventView, into output: inout [UInt8], _ parts: inout Parts) {
-        var taken: Int?
-        for i in filters.indices where filters[i].matches(view) {
-            taken = i
-            break
-        }
+        let taken = index.first(view, filters)
         if fields.isUnreadable { return parts.reject(StageRunner.unreadable) }
         guard let taken else { return parts.filter("no_route") }
         if view.index.flags.contains(.hasIntegrations), !integrations.allow(view) { return parts.filter("integrations") }

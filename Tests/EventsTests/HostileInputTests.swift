@@ -49,7 +49,7 @@ import Testing
 }
 
 /// The same numbers on every run, so that a failure can be found again.
-private struct SplitMix: RandomNumberGenerator {
+struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 
     mutating func next() -> UInt64 {

@@ -10,8 +10,8 @@ struct SampleEvent {
     init(_ json: String, position: UInt64 = 7) {
         let bytes = Array(json.utf8)
         let names = ["type", "event", "messageId", "userId", "anonymousId", "integrations"]
-        var values = PathValues()
-        _ = PathSet(names.map { FieldPath([$0]) }).read(bytes.span, into: &values)
+        let values = PathReader(PathSet(names.map { FieldPath([$0]) }))
+        _ = values.read(bytes.span)
 
         func slice(_ i: Int) -> Slice {
             values[i].type == .string || values[i].type == .escapedString ? values[i].slice : .absent

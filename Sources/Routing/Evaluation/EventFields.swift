@@ -4,8 +4,7 @@ import Events
 /// the first value is asked for; one whose filters look at its type and name alone is never read.
 /// One thread.
 final class EventFields {
-    private let paths: PathSet
-    private var values = PathValues()
+    private let values: PathReader
     private var state = State()
 
     /// Of the event at hand. In one piece, so that the next event changes it at one stroke.
@@ -16,7 +15,7 @@ final class EventFields {
     }
 
     init(_ table: PathTable) {
-        paths = PathSet(table.paths)
+        values = PathReader(PathSet(table.paths))
     }
 
     /// Another event (or another version of it) comes.
@@ -37,7 +36,7 @@ final class EventFields {
 
     private func read(_ json: Span<UInt8>) {
         state.isRead = true
-        switch paths.read(json, into: &values) {
+        switch values.read(json) {
         case .read: break
         case .readFromDuplicates: state.hasDuplicates = true
         case .unreadable: state.isUnreadable = true

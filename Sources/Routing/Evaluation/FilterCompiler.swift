@@ -1,24 +1,32 @@
 import Events
 
-/// Expression to program. Parts without a field are computed here, once; what needs only the
+/// Expressions to a program. Parts without a field are computed here, once; what needs only the
 /// event's index is asked first, since that may spare reading the event.
 struct FilterCompiler {
     private var nodes: [FilterProgram.Node] = []
     private var children: [Int32] = []
     private var lists: [FilterProgram.ConstantList] = []
+    private var strings = ByteStringSets()
+    private var numbers: [JSONNumber] = []
     private var constants: [UInt8] = []
 
     static func compile(_ expression: Expression, _ table: inout PathTable) -> FilterProgram {
+        compile(all: [expression], &table)
+    }
+
+    /// A program of several filters, each known by its number.
+    static func compile(all expressions: [Expression], _ table: inout PathTable) -> FilterProgram {
         var compiler = FilterCompiler()
-        let root = compiler.condition(expression.folded, &table)
-        return compiler.program(root: root)
+        var roots: [Int32] = []
+        for expression in expressions { roots.append(compiler.condition(expression.folded, &table)) }
+        return compiler.program(roots)
     }
 
     /// A program whose root is a value, for `FilterEvaluation.result`.
     static func compile(value expression: Expression, _ table: inout PathTable) -> FilterProgram {
         var compiler = FilterCompiler()
         let root = compiler.value(expression.folded, &table)
-        return compiler.program(root: root)
+        return compiler.program([root])
     }
 
     /// For folding: the value of an expression without fields.
@@ -26,11 +34,13 @@ struct FilterCompiler {
         var compiler = FilterCompiler()
         var table = PathTable()
         let root = compiler.value(expression, &table)
-        return compiler.program(root: root).constantResult()
+        return compiler.program([root]).constantResult()
     }
 
-    private func program(root: Int32) -> FilterProgram {
-        FilterProgram(nodes: nodes, children: children, lists: lists, constants: constants, root: Int(root))
+    private func program(_ roots: [Int32]) -> FilterProgram {
+        FilterProgram(
+            nodes: nodes, children: children, lists: lists, strings: strings, numbers: numbers, constants: constants,
+            roots: roots)
     }
 
     private mutating func add(_ node: FilterProgram.Node) -> Int32 {
@@ -115,11 +125,17 @@ struct FilterCompiler {
     }
 
     private mutating func store(list items: [Expression]) -> Int32 {
-        lists.append(FilterProgram.ConstantList(items))
+        let firstNumber = Int32(numbers.count)
+        numbers += items.compactMap { if case .number(let number) = $0 { number } else { nil } }
+        lists.append(
+            FilterProgram.ConstantList(
+                strings: strings.add(items.compactMap { if case .string(let text) = $0 { text } else { nil } }),
+                firstNumber: firstNumber, endNumber: Int32(numbers.count), hasNull: items.contains(.null),
+                hasTrue: items.contains(.bool(true)), hasFalse: items.contains(.bool(false))))
         return Int32(lists.count - 1)
     }
 
-    /// `event = "Signed Up"` is `event in ["Signed Up"]`.
+    /// A field and a constant: `event = "Signed Up"`. What is no text is a list of one.
     private mutating func equality(
         _ comparison: Comparison, _ left: Expression, _ right: Expression, _ table: inout PathTable
     ) -> Int32? {
@@ -132,15 +148,24 @@ struct FilterCompiler {
         }
         if case .list = pair.literal { return nil }
         if pair.path == .type { return nil }
-        let list = store(list: [pair.literal])
-        let isEqual =
-            IndexedField(pair.path).map { add(.isIndexedIn($0, list: list)) }
-            ?? add(.isFieldIn(Int32(table.index(of: pair.path)), list: list))
+        let isEqual: Int32
+        let field = IndexedField(pair.path)
+        if case .string(let text) = pair.literal {
+            let text = store(text.utf8)
+            isEqual =
+                field.map { add(.isIndexedText($0, text)) }
+                ?? add(.isFieldText(Int32(table.index(of: pair.path)), text))
+        } else {
+            let list = store(list: [pair.literal])
+            isEqual =
+                field.map { add(.isIndexedIn($0, list: list)) }
+                ?? add(.isFieldIn(Int32(table.index(of: pair.path)), list: list))
+        }
         return comparison == .equal ? isEqual : add(.not(isEqual))
     }
 
     /// `type = "track"` becomes a look at one bit.
-    private static func kindMask(_ comparison: Comparison, _ left: Expression, _ right: Expression) -> UInt8? {
+    static func kindMask(_ comparison: Comparison, _ left: Expression, _ right: Expression) -> UInt8? {
         let literal: Expression
         switch (left, right) {
         case (.path(.type), let other), (let other, .path(.type)): literal = other
@@ -153,7 +178,7 @@ struct FilterCompiler {
         }
     }
 
-    private static func kindMask(_ names: [Expression]) -> UInt8 {
+    static func kindMask(_ names: [Expression]) -> UInt8 {
         names.reduce(0) { mask, name in
             guard case .string(let text) = name, let kind = EventKind(name: text) else { return mask }
             return mask | 1 << kind.rawValue

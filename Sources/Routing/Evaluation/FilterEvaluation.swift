@@ -1,69 +1,5 @@
 import Events
 
-extension FilterProgram {
-    /// Whether the event passes.
-    func matches(_ view: borrowing EventView) -> Bool {
-        if let answer = answer(root, view) { return answer }
-        var evaluation = FilterEvaluation(self, view)
-        return evaluation.condition(root)
-    }
-
-    /// What the event's index and fields decide without any memory, which is nearly everything; nil: it
-    /// takes an evaluation.
-    private func answer(_ node: Int, _ view: borrowing EventView) -> Bool? {
-        switch nodes[node] {
-        case .constant(let value): return value
-        case .kind(let mask): return mask & 1 << view.index.kind.rawValue != 0
-        case .isIndexedIn(let field, let list):
-            let (slice, escaped) = field.slice(in: view.index)
-            guard !escaped else { return nil }
-            guard slice.isPresent else { return lists[Int(list)].hasNull }
-            return lists[Int(list)].strings.contains(view.bytes(slice))
-        case .isFieldIn(let path, let list):
-            return lists[Int(list)].contains(view.value(Int(path)), of: view.json)
-        case .compareNumber(let comparison, let path, let number):
-            return Self.compare(comparison, view.value(Int(path)), number, view.json)
-        case .isTrue(let operand):
-            guard case .field(let path) = nodes[Int(operand)] else { return nil }
-            return view.value(Int(path)).type == .true
-        case .not(let operand): return answer(Int(operand), view).map { !$0 }
-        case .all(let first, let end):
-            for i in Int(first)..<Int(end) {
-                guard let answer = answer(Int(children[i]), view) else { return nil }
-                if !answer { return false }
-            }
-            return true
-        case .any(let first, let end):
-            for i in Int(first)..<Int(end) {
-                guard let answer = answer(Int(children[i]), view) else { return nil }
-                if answer { return true }
-            }
-            return false
-        default: return nil
-        }
-    }
-}
-
-extension FilterProgram {
-    /// A field and a number: comparisons of anything but numbers are false, and `!=` is true.
-    @inline(__always)
-    fileprivate static func compare(
-        _ comparison: Comparison, _ value: FieldValue, _ right: JSONNumber, _ json: Span<UInt8>
-    ) -> Bool {
-        guard value.type == .number, let left = JSONNumber(json.extracting(value.slice.range)) else {
-            return comparison == .notEqual
-        }
-        switch comparison {
-        case .equal: return left == right
-        case .notEqual: return left != right
-        case .less: return left < right
-        case .lessOrEqual: return left <= right
-        case .greater: return left > right
-        case .greaterOrEqual: return left >= right
-        }
-    }
-}
-
 /// One run of a filter over one event. It allocates only for text that functions make and for
 /// strings with escapes; what they make is given back after each comparison.
 struct FilterEvaluation: ~Escapable {
@@ -77,7 +13,7 @@ struct FilterEvaluation: ~Escapable {
     init(_ program: FilterProgram, _ view: borrowing EventView) {
         self.view = copy view
         self.program = program
-        constants = program.constants
+        constants = program.constants.bytes
     }
 
     mutating func condition(_ node: Int) -> Bool {
@@ -109,6 +45,12 @@ struct FilterEvaluation: ~Escapable {
         case .isFieldIn(let path, let list):
             let item = load(view.value(Int(path)))
             return isMember(item, of: program.lists[Int(list)])
+        case .isIndexedText(let field, let text):
+            let item = value(of: field)
+            return isText(item, text)
+        case .isFieldText(let path, let text):
+            let item = load(view.value(Int(path)))
+            return isText(item, text)
         case .compareNumber(let comparison, let path, let number):
             return FilterProgram.compare(comparison, view.value(Int(path)), number, view.json)
         case .isInConstants(let item, let list):
@@ -168,7 +110,7 @@ struct FilterEvaluation: ~Escapable {
             let operand = value(Int(operand))
             return call(function, operand)
         case .constant, .isTrue, .kind, .not, .all, .any, .compare, .compareNumber, .isInConstants, .isIndexedIn,
-            .isFieldIn, .isIn, .contains, .match, .bool:
+            .isFieldIn, .isIndexedText, .isFieldText, .isIn, .contains, .match, .bool:
             return .bool(condition(node))
         }
     }
@@ -293,10 +235,14 @@ struct FilterEvaluation: ~Escapable {
         }
     }
 
+    private func isText(_ item: Value, _ constant: Slice) -> Bool {
+        item.kind == .string && program.constants.hold(bytes(item), at: constant)
+    }
+
     private func isMember(_ item: Value, of list: FilterProgram.ConstantList) -> Bool {
         switch item.kind {
-        case .string: list.strings.contains(bytes(item))
-        case .number: list.numbers.contains(item.number)
+        case .string: program.strings.number(of: bytes(item), in: list.strings) != nil
+        case .number: program.isNumber(item.number, in: list)
         case .bool: item.isTrue ? list.hasTrue : list.hasFalse
         case .null: list.hasNull
         case .list, .object: false

@@ -1,10 +1,11 @@
 import Events
 
-/// A filter ready to run: its expression laid out flat, its strings as bytes, its paths as numbers
-/// in a path table. Immutable, so that one is shared without copying.
+/// Filters ready to run: their expressions laid out flat, their strings as bytes, their paths as
+/// numbers in a path table. Immutable, so that one is shared without copying; and what it holds is
+/// plain values, so that running it counts no references.
 final class FilterProgram: Sendable {
     /// An operation; operands are numbers of other nodes.
-    enum Node: Sendable {
+    enum Node: BitwiseCopyable, Sendable {
         // Conditions.
         case constant(Bool)
         /// The operand is `true`.
@@ -22,6 +23,9 @@ final class FilterProgram: Sendable {
         case isIndexedIn(IndexedField, list: Int32)
         /// The same for any other field.
         case isFieldIn(Int32, list: Int32)
+        /// A field that the index knows is this text of the constants, and any other field is.
+        case isIndexedText(IndexedField, Slice)
+        case isFieldText(Int32, Slice)
         /// A field and a number.
         case compareNumber(Comparison, Int32, JSONNumber)
         case isIn(Int32, Int32)
@@ -37,55 +41,60 @@ final class FilterProgram: Sendable {
     }
 
     /// The right side of an `in` that is written out.
-    final class ConstantList: Sendable {
-        let strings: ByteStringSet
-        let numbers: [JSONNumber]
-        let hasNull: Bool
-        let hasTrue: Bool
-        let hasFalse: Bool
+    struct ConstantList: BitwiseCopyable, Sendable {
+        var strings: ByteStringSets.Member
+        /// Of `numbers`.
+        var firstNumber: Int32
+        var endNumber: Int32
+        var hasNull: Bool
+        var hasTrue: Bool
+        var hasFalse: Bool
+    }
 
-        /// - Parameter items: literals.
-        init(_ items: [Expression]) {
-            strings = ByteStringSet(items.compactMap { if case .string(let text) = $0 { text } else { nil } })
-            numbers = items.compactMap { if case .number(let number) = $0 { number } else { nil } }
-            hasNull = items.contains(.null)
-            hasTrue = items.contains(.bool(true))
-            hasFalse = items.contains(.bool(false))
-        }
+    /// Texts, one after the other. A struct of its own, since no view can be had into an array that a
+    /// class holds.
+    struct Constants: Sendable {
+        let bytes: [UInt8]
 
-        /// - Returns: nil for a string with escapes, which has to be decoded first.
         @inline(__always)
-        func contains(_ value: FieldValue, of json: Span<UInt8>) -> Bool? {
-            switch value.type {
-            case .string: strings.contains(json.extracting(value.slice.range))
-            case .escapedString: nil
-            case .number where numbers.isEmpty: false
-            case .number: JSONNumber(json.extracting(value.slice.range)).map(numbers.contains) ?? hasNull
-            case .true: hasTrue
-            case .false: hasFalse
-            case .missing, .null: hasNull
-            case .array, .object: false
-            }
+        func hold(_ text: Span<UInt8>, at slice: Slice) -> Bool {
+            Int(slice.length) == text.count && bytes.span.extracting(slice.range).hasBytes(of: text)
         }
     }
 
     let nodes: [Node]
     let children: [Int32]
     let lists: [ConstantList]
-    let constants: [UInt8]
-    let root: Int
+    let strings: ByteStringSets
+    let numbers: [JSONNumber]
+    let constants: Constants
+    /// The node that each filter begins with.
+    let roots: [Int32]
 
-    init(nodes: [Node], children: [Int32], lists: [ConstantList], constants: [UInt8], root: Int) {
+    init(
+        nodes: [Node], children: [Int32], lists: [ConstantList], strings: ByteStringSets, numbers: [JSONNumber],
+        constants: [UInt8], roots: [Int32]
+    ) {
         self.nodes = nodes
         self.children = children
         self.lists = lists
-        self.constants = constants
-        self.root = root
+        self.strings = strings
+        self.numbers = numbers
+        self.constants = Constants(bytes: constants)
+        self.roots = roots
     }
+
+    /// Of the first filter, which mostly is the only one.
+    var root: Int { Int(roots[0]) }
 
     /// Whether it takes every event.
     var isAlways: Bool {
         if case .constant(true) = nodes[root] { true } else { false }
+    }
+
+    func isNumber(_ number: JSONNumber, in list: ConstantList) -> Bool {
+        for i in Int(list.firstNumber)..<Int(list.endNumber) where numbers[i] == number { return true }
+        return false
     }
 
     /// The value of a filter without fields, as an expression.

@@ -1,7 +1,7 @@
 import Events
 
 /// A value while a filter runs: its type, and where its bytes lie. Nothing in it owns memory.
-struct Value: Sendable {
+struct Value: BitwiseCopyable, Sendable {
     enum Kind: UInt8, BitwiseCopyable, Sendable { case null, bool, number, string, list, object }
 
     /// Which memory `offset` counts in.

@@ -22,7 +22,7 @@ package final class PlanChecker {
 
     let rules: PlanRules
     private let limit: Int
-    private var fields = PathValues()
+    private let fields = PathReader(PlanChecker.paths)
     /// The planned properties of the objects that are being looked at, the innermost one's last.
     private var found: [FieldValue] = []
     private var steps: [Step] = []
@@ -72,7 +72,7 @@ package final class PlanChecker {
     }
 
     private func read(_ json: Span<UInt8>) {
-        hasDuplicates = Self.paths.read(json, into: &fields) == .readFromDuplicates
+        hasDuplicates = fields.read(json) == .readFromDuplicates
     }
 
     /// Looks again at the event whose `properties` or `traits` lie elsewhere now. One whose name is not

@@ -23,7 +23,7 @@ package final class PlanEnforcer {
     private let onViolation: OnViolation
     private let maximumEventSize: Int
     private let maximumDepth: Int
-    private var fields = PathValues()
+    private let fields = PathReader(PlanEnforcer.paths)
 
     /// `{"context":{"violations":[{` is four deep.
     private static let noteDepth = 4
@@ -60,12 +60,12 @@ package final class PlanEnforcer {
     /// - Returns: false if there is nothing that can be done with the event.
     private func edit(_ json: Span<UInt8>, _ index: EventIndex, _ room: Int) -> Bool {
         let limit = min(maximumEventSize, room > maximumEventSize ? maximumEventSize : json.count + room)
-        let answer = Self.paths.read(json, into: &fields)
+        let answer = fields.read(json)
         guard answer == .readFromDuplicates || checker.hasDuplicates else { return edit(json, limit) }
         // What is taken out, or noted, must not stand there twice. Rare, and slow. Found again where it
         // is now; an event that is not planned has no more to be found.
         let unique = UniqueMembers.copy(json)
-        _ = Self.paths.read(unique.span, into: &fields)
+        _ = fields.read(unique.span)
         checker.recheck(unique.span, index.kind == .identify || index.kind == .group ? fields[3] : fields[2])
         return edit(unique.span, limit)
     }

@@ -31,7 +31,7 @@ package final class PlanRules: Sendable {
 
 /// Events of one kind by their names.
 package final class PlannedNames: Sendable {
-    let names: ByteStringSet
+    let names: NumberedNames
     /// In the order of their names.
     let objects: [PlannedObject]
     /// Sorted.
@@ -41,7 +41,7 @@ package final class PlannedNames: Sendable {
     package init(_ events: [(name: String, properties: PlannedObject)]) {
         let byName = Dictionary(events, uniquingKeysWith: { $1 })
         sorted = byName.keys.sorted()
-        names = ByteStringSet(sorted)
+        names = NumberedNames(sorted)
         objects = sorted.compactMap { byName[$0] }
     }
 
@@ -62,7 +62,7 @@ package final class PlannedObject: Sendable {
         }
     }
 
-    let names: ByteStringSet
+    let names: NumberedNames
     /// In the order of their names.
     let properties: [Property]
     let allowsAdditional: Bool
@@ -73,7 +73,7 @@ package final class PlannedObject: Sendable {
     package init(_ properties: [Property], allowsAdditional: Bool) {
         let byName = Dictionary(properties.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
         let sorted = byName.keys.sorted()
-        names = ByteStringSet(sorted)
+        names = NumberedNames(sorted)
         self.properties = sorted.compactMap { byName[$0] }
         self.allowsAdditional = allowsAdditional
         isFree = allowsAdditional && sorted.isEmpty

@@ -17,7 +17,7 @@ package final class PlannedValue: Sendable {
     enum Test: Sendable {
         case any
         case string
-        case choice(ByteStringSet)
+        case choice(NumberedNames)
         case pattern(RegularExpression)
         case number(PlannedNumber)
         case boolean
@@ -35,7 +35,7 @@ package final class PlannedValue: Sendable {
         switch rule {
         case .any: (test, expected) = (.any, "any value")
         case .string: (test, expected) = (.string, "a string")
-        case .choice(let choices): (test, expected) = (.choice(ByteStringSet(choices)), Self.oneOf(choices))
+        case .choice(let choices): (test, expected) = (.choice(NumberedNames(choices)), Self.oneOf(choices))
         case .pattern(let text):
             (test, expected) = (.pattern(try RegularExpression(text)), "a string that matches \(Self.short(text, 80))")
         case .number(let isInteger, let choices, let minimum, let maximum):

@@ -1,17 +1,15 @@
 import Events
 import Testing
 
-@Suite struct PathSetTests {
+@Suite struct PathReaderTests {
     /// The values' types and texts, paths written with dots.
     private func read(_ paths: [String], from json: String) -> [String] {
         let set = PathSet(
             paths.map { FieldPath($0.split(separator: ".", omittingEmptySubsequences: false).map(String.init)) })
-        var values = PathValues()
+        let reader = PathReader(set)
         let bytes = Array(json.utf8)
-        let answer = set.read(bytes.span, into: &values)
-        #expect(answer != .unreadable)
-        #expect(values.count == paths.count)
-        return (0..<values.count).map { values[$0] }.map { value in
+        #expect(reader.read(bytes.span) != .unreadable)
+        return paths.indices.map { reader[$0] }.map { value in
             guard value.slice.isPresent else { return "\(value.type)" }
             return "\(value.type) " + String(decoding: bytes[value.slice.range], as: UTF8.self)
         }
@@ -73,29 +71,24 @@ import Testing
         #expect(read(names, from: json) == names.map { "string v\($0)" })
     }
 
-    @Test func valuesAreReused() {
-        let one = PathSet([FieldPath(["a"])])
-        let two = PathSet([FieldPath(["b"]), FieldPath(["a"])])
-        var values = PathValues()
-        let bytes = Array(#"{"a":1,"b":"x"}"#.utf8)
+    @Test func aReaderHoldsTheLastEventsValues() {
+        let reader = PathReader(PathSet([FieldPath(["b"]), FieldPath(["a"])]))
+        let (first, second) = (Array(#"{"a":1,"b":"x"}"#.utf8), Array(#"{"a":null}"#.utf8))
         for _ in 0..<3 {
-            #expect(two.read(bytes.span, into: &values) == .read)
-            #expect([values[0].type, values[1].type] == [.string, .number])
-            #expect([values[0], values[1]].map { $0.json.map { String(decoding: bytes[$0], as: UTF8.self) } } == ["\"x\"", "1"])
-            #expect(one.read(bytes.span, into: &values) == .read)
-            #expect(values.count == 1)
-            #expect(values[0].type == .number)
-            #expect(PathSet([]).read(bytes.span, into: &values) == .read)
-            #expect(values.count == 0)
+            #expect(reader.read(first.span) == .read)
+            #expect([reader[0].type, reader[1].type] == [.string, .number])
+            #expect([reader[0], reader[1]].map { $0.json.map { String(decoding: first[$0], as: UTF8.self) } } == ["\"x\"", "1"])
+            #expect(reader.read(second.span) == .read)
+            #expect([reader[0].type, reader[1].type] == [.missing, .null])
         }
+        #expect(PathReader(PathSet([])).read(first.span) == .read)
     }
 
     @Test(arguments: ["", " ", "{", #"{"a""#, #"{"a":"#, #"{"a":{"b""#, #"{"a":{"b":1"#, "\"", #"{"a":1"#, #"{"a":"x"#])
     func whatIsCutOffIsNotRead(_ text: String) {
-        var values = PathValues()
+        let reader = PathReader(PathSet([FieldPath(["a", "b"]), FieldPath(["a"])]))
         let bytes = Array(text.utf8)
-        #expect(PathSet([FieldPath(["a", "b"]), FieldPath(["a"])]).read(bytes.span, into: &values) == .unreadable)
-        #expect(values[0] == .missing)
-        #expect(values[1] == .missing)
+        #expect(reader.read(bytes.span) == .unreadable)
+        #expect([reader[0], reader[1]] == [.missing, .missing])
     }
 }
