@@ -28,10 +28,16 @@ final class ReadMostly<Value: Sendable>: Sendable {
 
     /// Changes the value; the calling thread sees the new one, and every other thread very soon.
     func change<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
-        changing.withLock { _ in
+        // They may be the last that hold something, and its end is not for a locked room.
+        var old: [Value] = []
+        defer { old.removeAll() }
+        return changing.withLock { _ in
             var value = copies[0].value.withLock { $0 }
             let result = change(&value)
-            for copy in copies { copy.value.withLock { $0 = value } }
+            for copy in copies {
+                old.append(copy.value.withLock { $0 })
+                copy.value.withLock { $0 = value }
+            }
             return result
         }
     }

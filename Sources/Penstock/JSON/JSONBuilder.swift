@@ -66,8 +66,8 @@ struct JSONBuilder {
     }
 
     mutating func forgetOpen() {
-        open.removeAll(keepingCapacity: true)
-        keys.removeAll(keepingCapacity: true)
+        if !open.isEmpty { open.removeAll(keepingCapacity: true) }
+        if !keys.isEmpty { keys.removeAll(keepingCapacity: true) }
         root = nil
         failure = nil
     }
@@ -167,9 +167,9 @@ struct JSONBuilder {
     mutating func close(to depth: Int) {
         while open.count > depth {
             let container = open.removeLast()
-            keys.removeSubrange(container.firstKey...)
+            keys.removeLast(keys.count - container.firstKey)
             // Of an event that is a case, its outermost container is not written.
-            if open.isEmpty, let root, root.form != .members { continue }
+            if open.isEmpty, let form = root?.form, form != .members { continue }
             container.isObject ? text.append(byte: "}") : text.append(byte: "]")
         }
     }
@@ -185,13 +185,12 @@ struct JSONBuilder {
     /// Finds out what an event is when it writes its first key.
     /// - Returns: whether the key was its name.
     private mutating func enterRoot(_ key: String?, isNested: Bool) throws(JSONWriterError) -> Bool {
-        guard let root else { return false }
-        switch root.form {
+        switch root?.form {
         case .members: return false
         case .nameOnly: throw .twoNames
-        case .unknown: break
+        case .unknown, nil: break
         }
-        guard let key else { throw .noProperties }
+        guard let root, let key else { throw .noProperties }
         if isNested {
             try begin(event: root.givenName ?? key, policy: root.givenName == nil ? root.policy : .verbatim, form: .nameOnly)
             return true
