@@ -1,5 +1,5 @@
-// Penstock: the SDK with which an application records analytics events. Foundation's essentials and
-// the standard library are all that it needs, and none of the daemon's rooms.
+// Penstock: the SDK with which an application records analytics events. Foundation and the standard
+// library are all that it needs, and none of the daemon's rooms.
 //
 // An event is encoded once, where it is recorded, into the line of JSON that goes on the wire; from
 // there on it is that line (`RecordedEvent`). `Analytics` hands it to every provider in the thread
@@ -10,7 +10,12 @@
 //   application's own code runs: events that encode themselves, middleware, providers.
 // - What is written is JSON that the daemon accepts, or nothing: what cannot be said is reported to
 //   the diagnostics handler, and counted.
-// - Nothing is dropped silently; every queue has a bound with a name in `Analytics.Options`.
+// - Nothing is dropped silently; every queue has a bound with a name in `Analytics.Options`, or
+//   in those of its provider.
+//
+// `Providers/` holds the ways out. Of the daemon's (`DaemonProvider`), `DaemonSession` decides what goes
+// where, and is pure; `DaemonWorker` performs it, in a thread of its own; `Spool` is what it has on disk;
+// `DaemonClient` is the seam between that thread and those that record.
 
 /// What the SDK calls itself on the wire, in `context.library`.
 enum Library {

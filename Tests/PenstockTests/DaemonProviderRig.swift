@@ -35,6 +35,7 @@ extension DaemonProvider.Options {
         options.spool = spool
         options.reconnect = .milliseconds(1) ... .milliseconds(20)
         options.closing = .milliseconds(200)
+        options.adoption = .milliseconds(50)
         return options
     }
 }

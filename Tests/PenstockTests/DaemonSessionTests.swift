@@ -33,7 +33,7 @@ import Testing
 
         init(seed: UInt64) {
             random = Seeded(state: seed)
-            session = DaemonSession(reconnect: .milliseconds(1) ... .milliseconds(50), spillBytes: 400, now: now)
+            session = DaemonSession(reconnect: .milliseconds(1) ... .milliseconds(50), spill: .init(lines: 60, bytes: 400), now: now)
         }
 
         mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
@@ -115,7 +115,7 @@ import Testing
     @Test(arguments: [3, -1])
     func anAcknowledgementOfWhatWasNotSentIsRefusedAndNothingIsLetGoOf(lines: Int) {
         var random = Seeded(state: 1)
-        var session = DaemonSession(reconnect: .milliseconds(1) ... .milliseconds(2), spillBytes: 1000, now: .now)
+        var session = DaemonSession(reconnect: .milliseconds(1) ... .milliseconds(2), spill: .init(lines: 100, bytes: 1000), now: .now)
         let block = LineBlock(bytes: Array("a\nb\n".utf8), lines: 2)
         session.take([block])
         session.connected()

@@ -11,7 +11,9 @@ import Testing
     deinit { try? FileManager.default.removeItem(atPath: directory) }
 
     private func spool(maximumBytes: Int = 1 << 20, segmentBytes: Int = 100) throws -> Spool {
-        try #require(Spool(directory: directory, maximumBytes: maximumBytes, segmentBytes: segmentBytes))
+        let spool = try #require(Spool(directory: directory, maximumBytes: maximumBytes, segmentBytes: segmentBytes))
+        spool.adopt()
+        return spool
     }
 
     private func lines(_ numbers: ClosedRange<Int>) -> [UInt8] { numbers.flatMap { Array("line \($0)\n".utf8) } }
@@ -108,6 +110,16 @@ import Testing
         #expect(second.append(lines(4...4), wasSent: false) == .done)
         second.acknowledge(bytes: lines(1...3).count)
         #expect(second.append(lines(5...6), wasSent: false) == .done)
+    }
+
+    @Test func whatEndsLaterIsAdoptedLaterAndGoesFirst() throws {
+        let first = try spool()
+        #expect(first.append(lines(1...3), wasSent: false) == .done)
+        let second = try spool()
+        #expect(second.append(lines(4...6), wasSent: false) == .done)
+        first.close()
+        second.adopt()
+        #expect(rest(second) == String(decoding: lines(1...6), as: UTF8.self))
     }
 
     // MARK: Of a provider

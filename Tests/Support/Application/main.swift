@@ -2,7 +2,7 @@
 //
 //     sdk-application SOCKET SPOOL record COUNT    records, says "recorded", and waits to be killed
 //     sdk-application SOCKET SPOOL flush COUNT     records, flushes, says what came of it, waits likewise
-//     sdk-application SOCKET SPOOL fork COUNT      records, forks; the child records, and so does the parent
+//     sdk-application SOCKET SPOOL fork COUNT      records, forks; the child records in four threads, the parent goes on
 //
 // Events are called "Parent" or "Child" and have the property `number`, from 0 on.
 import Foundation
@@ -28,7 +28,7 @@ func say(_ text: String) {
     FileHandle.standardOutput.write(Data((text + "\n").utf8))
 }
 
-func record(_ name: String, _ numbers: Range<Int>) {
+@Sendable func record(_ name: String, _ numbers: Range<Int>) {
     for number in numbers { analytics.track(name, ["number": .integer(Int64(number))]) }
 }
 
@@ -53,7 +53,15 @@ case "fork":
     let fork = unsafe unsafeBitCast(address, to: (@convention(c) () -> Int32).self)
     let child = fork()
     if child == 0 {
-        record("Child", 0..<count)
+        let threads = 4
+        let ended = DispatchSemaphore(value: 0)
+        for first in 0..<threads {
+            Thread.detachNewThread {
+                record("Child", first * count / threads..<(first + 1) * count / threads)
+                ended.signal()
+            }
+        }
+        for _ in 0..<threads { ended.wait() }
         waitUntilNothingIsInMemory()
         _exit(0)
     }

@@ -25,20 +25,23 @@ extension DaemonProvider {
         public var spoolSegmentBytes: Int = 8 << 20
 
         /// How many events may be in memory: those not sent, and those sent and not acknowledged. What
-        /// is recorded beyond that is dropped, counted and reported.
-        public var queueEvents: Int = 100_000
+        /// is recorded beyond that is dropped, counted and reported. From a quarter of it on they go to the
+        /// spool although the daemon is there: it is slower than the application.
+        public var queueEvents: Int = 200_000
 
-        /// How many bytes may be in memory; as ``queueEvents``. From half of it on events go to the spool
-        /// although the daemon is there.
+        /// How many bytes may be in memory; as ``queueEvents``.
         public var queueBytes: Int = 64 << 20
 
         /// How long to wait before the next attempt to connect: any time between the lower bound and twice
         /// as much for each failure in a row, up to the upper one.
-        public var reconnect: ClosedRange<Duration> = .milliseconds(50) ... .seconds(5)
+        public var reconnect: ClosedRange<Duration> = .milliseconds(50) ... .seconds(2)
 
         /// How long events are waited for after some were sent, so that many go at once and recording need not
         /// wake a thread for each.
         public var lingering: Duration = .milliseconds(1)
+
+        /// How often the spool is looked through for what processes have left that have ended since.
+        public var adoption: Duration = .seconds(15)
 
         /// How long a provider that was let go of goes on sending what it has. The rest is spooled.
         public var closing: Duration = .seconds(2)

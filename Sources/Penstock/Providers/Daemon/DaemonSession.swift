@@ -78,19 +78,21 @@ struct DaemonSession {
     /// Lines acknowledged on this connection.
     private var acknowledged = 0
     private var isSending = false
-    /// Bytes in memory above which they go to disk although the daemon is there: it is slower than the
+    /// What may be in memory before it goes to disk although the daemon is there: it is slower than the
     /// application.
-    let spillBytes: Int
+    let spill: Amount
 
-    init(reconnect: ClosedRange<Duration>, spillBytes: Int, now: Instant) {
+    init(reconnect: ClosedRange<Duration>, spill: Amount, now: Instant) {
         delay = RetryDelay(reconnect)
         link = .down(until: now)
-        self.spillBytes = spillBytes
+        self.spill = spill
     }
 
     /// What lies in memory alone.
     private(set) var memory = Amount()
 
+    /// Whether something was sent that is not acknowledged.
+    var isWaiting: Bool { !window.isEmpty }
     var isIdle: Bool { pending.isEmpty && window.isEmpty }
 
     /// - Parameter mustSpool: memory is to be emptied to the disk, whatever the daemon does.
@@ -100,7 +102,8 @@ struct DaemonSession {
             if now >= until && !(mustSpool && hasMemory && disk.hasRoom) { return .connect }
             return hasMemory && disk.hasRoom ? .spool : .wait(until: until)
         }
-        if hasMemory && disk.hasRoom && (mustSpool || disk.unsent > 0 || memory.bytes > spillBytes) { return .spool }
+        let spills = memory.bytes > spill.bytes || memory.lines > spill.lines
+        if hasMemory && disk.hasRoom && (mustSpool || disk.unsent > 0 || spills) { return .spool }
         if isSending { return .resume }
         if window.count >= Self.windowBatches { return .wait(until: nil) }
         if disk.unsent > 0 { return .sendSpooled }

@@ -16,6 +16,7 @@ final class DaemonWorker {
     private var spool: Spool?
     private var spoolFailedAt: Instant?
     private var isSpoolFull = false
+    private var adoptsAt: Instant
     private var random = SystemRandomNumberGenerator()
 
     private var connection: Int32 = -1
@@ -36,12 +37,12 @@ final class DaemonWorker {
         self.client = client
         self.wake = wake
         options = client.options
-        session = DaemonSession(reconnect: options.reconnect, spillBytes: options.queueBytes / 2, now: .now)
+        adoptsAt = .now
+        let spill = DaemonSession.Amount(lines: options.queueEvents / 4, bytes: options.queueBytes / 4)
+        session = DaemonSession(reconnect: options.reconnect, spill: spill, now: .now)
     }
 
     func run() {
-        if let directory = options.spoolOfSocket, Spool.exists(directory) { openSpool(directory) }
-        noteSpool()
         while !turn(now: .now) {}
         client.closeConnection()
         spool?.close()
@@ -54,6 +55,7 @@ final class DaemonWorker {
         if !turn.blocks.isEmpty { hasLingered = false }
         if turn.isClosing, closesAt == nil { closesAt = now + options.closing }
         reportDrops(now: now)
+        if now >= adoptsAt { adopt(now: now) }
 
         let isDue = [turn.deadline, closesAt].contains { $0.map { $0 <= now } ?? false }
         let action = session.next(now: now, disk: disk(now), mustSpool: isDue)
@@ -63,6 +65,8 @@ final class DaemonWorker {
 
         var until = [turn.deadline, closesAt, lastDrops].compactMap { $0 }.min() ?? now + Self.longestWait
         if case .wait(let time?) = action { until = min(until, time) }
+        // While the daemon is away, nobody is in a hurry to adopt.
+        if session.link == .up { until = min(until, adoptsAt) }
         rest(now: now, until: until, worked: worked, isClosing: turn.isClosing)
         return false
     }
@@ -211,6 +215,18 @@ final class DaemonWorker {
     private func disk(_ now: Instant) -> DaemonSession.Disk {
         let mayTry = spoolFailedAt.map { $0.duration(to: now) >= Self.spoolRetry } ?? true
         return DaemonSession.Disk(unsent: spool?.unsent ?? 0, hasRoom: options.spool != nil && !isSpoolFull && mayTry)
+    }
+
+    private func adopt(now: Instant) {
+        adoptsAt = options.spool == nil ? now + Self.longestWait : now + options.adoption
+        guard let directory = options.spoolOfSocket, Spool.exists(directory) else { return }
+        guard !session.isWaiting else {
+            adoptsAt = now + options.adoption / 10
+            return
+        }
+        if spool == nil { openSpool(directory) }
+        spool?.adopt()
+        noteSpool()
     }
 
     private func openSpool(_ directory: String) {

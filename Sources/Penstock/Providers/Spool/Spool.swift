@@ -25,7 +25,7 @@ final class Spool {
     private var stores: [SpoolStore] = []
     private var hasOwn = false
 
-    /// Makes the directory, and adopts what lies in it.
+    /// Makes the directory.
     /// - Returns: nil if it cannot be made; errno says why.
     init?(directory: String, maximumBytes: Int, segmentBytes: Int) {
         self.directory = directory
@@ -37,7 +37,6 @@ final class Spool {
         } catch {
             return nil
         }
-        adopt()
     }
 
     /// Whether there is such a directory.
@@ -47,12 +46,14 @@ final class Spool {
     /// Bytes on disk that are not acknowledged.
     var bytes: Int { stores.reduce(0) { $0 + $1.unacknowledged } }
 
-    private func adopt() {
+    /// Takes over what processes have left that have ended. It goes before this one's own events: so nothing may be on its way
+    /// to the daemon, since what is acknowledged is what is at the front.
+    func adopt() {
         SpoolLock.whileAlone(in: directory) {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
             for name in names.sorted() where name.hasSuffix(".store") {
                 guard let store = SpoolStore(directory + "/" + name, segmentBytes: segmentBytes) else { continue }
-                if store.unacknowledged == 0 { store.removeIfEmpty() } else { stores.append(store) }
+                if store.unacknowledged == 0 { store.removeIfEmpty() } else { stores.insert(store, at: hasOwn ? stores.count - 1 : stores.count) }
             }
         }
     }
