@@ -30,3 +30,7 @@ int cre2_find(const cre2_pattern *pattern, const char *text, size_t length, size
     *to = *from + found.size();
     return 1;
 }
+
+int cre2_matches(const cre2_pattern *pattern, const char *text, size_t length) {
+    return pattern->expression.Match(re2::StringPiece(text, length), 0, length, RE2::UNANCHORED, nullptr, 0);
+}

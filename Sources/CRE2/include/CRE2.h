@@ -21,6 +21,10 @@ void cre2_destroy(cre2_pattern *pattern);
  * text's beginning) in *from and *to; 0: there is none. */
 int cre2_find(const cre2_pattern *pattern, const char *text, size_t length, size_t start, size_t *from, size_t *to);
 
+/* 1: there is a match anywhere in text[0..<length]; 0: there is none. Quicker than cre2_find, which looks
+ * for its bounds, too. */
+int cre2_matches(const cre2_pattern *pattern, const char *text, size_t length);
+
 #ifdef __cplusplus
 }
 #endif

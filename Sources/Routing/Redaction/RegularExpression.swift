@@ -32,10 +32,9 @@ import Events
 
     /// Whether it is found in the text, an empty match included.
     func matches(_ text: Span<UInt8>) -> Bool {
-        var (from, to) = (0, 0)
-        return unsafe text.withUnsafeBufferPointer { text in
+        unsafe text.withUnsafeBufferPointer { text in
             unsafe text.withMemoryRebound(to: CChar.self) { text in
-                unsafe cre2_find(pattern, text.baseAddress, text.count, 0, &from, &to)
+                unsafe cre2_matches(pattern, text.baseAddress, text.count)
             }
         } != 0
     }
