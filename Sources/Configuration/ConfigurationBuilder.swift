@@ -230,7 +230,8 @@ struct ConfigurationBuilder {
                 inFlight: draft.inFlight ?? kind.inFlight,
                 rateLimit: draft.rateLimit == .init() ? nil : draft.rateLimit,
                 order: draft.order, retry: draft.retry, rules: rules(draft.rules),
-                deadLetters: draft.deadLetters, mapping: draft.mapping.map(fill), outputs: outputs, maximumEventSize: draft.maximumEventSize)
+                deadLetters: draft.deadLetters, replay: draft.replay, mapping: draft.mapping.map(fill), outputs: outputs,
+                maximumEventSize: draft.maximumEventSize)
         }
     }
 

@@ -32,6 +32,19 @@ extension Configuration {
             package enum Per: String, Sendable, CaseIterable { case destination, user }
             package var per = Per.destination
         }
+        package struct DeadLetters: Sendable, Equatable {
+            package enum WhenFull: String, Sendable, CaseIterable { case hold, drop_oldest }
+            /// Bytes that they may take.
+            package var size: Int = 1 << 30
+            package var time: Duration = days(30)
+            package var whenFull = WhenFull.hold
+        }
+        package struct Replay: Sendable, Equatable {
+            /// Batches under way at once; nil: half of what the destination may have.
+            package var inFlight: Int?
+            /// nil: as many as live delivery leaves room for.
+            package var eventsPerSecond: Int?
+        }
         package enum Order: String, Sendable, CaseIterable { case destination, user }
         /// The preset that it is made of.
         package struct Preset: Sendable, Equatable {
@@ -50,8 +63,8 @@ extension Configuration {
         package var order: Order
         package var retry: Retry
         package var rules: Rules
-        /// Bytes that its dead letters may take.
-        package var deadLetters: Int = 1 << 30
+        package var deadLetters = DeadLetters()
+        package var replay = Replay()
         /// nil: it gets the events as they are.
         package var mapping: FilledMapping?
         /// Where what is sent around an event depends on it as well, or several kinds of request are sent: what it

@@ -13,7 +13,8 @@ struct DestinationDraft: Sendable {
     var order = Configuration.Destination.Order.destination
     var retry = Configuration.Destination.Retry()
     var rules = RulesDraft()
-    var deadLetters: Int = 1 << 30
+    var deadLetters = Configuration.Destination.DeadLetters()
+    var replay = Configuration.Destination.Replay()
     var mapping: MappingDraft?
     /// Several kinds of request, each a map of what is different in it.
     var requests: [YAMLNode] = []

@@ -56,8 +56,22 @@ extension Section where Target == DestinationDraft {
         Field(
             "dead_letters",
             keys: Section([
-                Field("size", \.deadLetters, .size((64 << 10)...(1 << 50)), "bytes that refused events may take")
+                Field("size", \.deadLetters.size, .size((64 << 10)...(1 << 50)), "bytes that refused events may take"),
+                Field("time", \.deadLetters.time, .duration(.seconds(3_600)...days(3_650)), "how long they are kept"),
+                Field(
+                    "when_full", \.deadLetters.whenFull, .choice,
+                    "what happens at this size: the destination is held until some are retried or dropped, or the oldest go"),
             ]), "events that the destination refused for good"),
+        Field(
+            "replay",
+            keys: Section([
+                Field(
+                    "in_flight", \.replay.inFlight, .integer(1...512), default: "half of in_flight",
+                    "batches of a replay, or of retried dead letters, that may be under way at once, and never more than half"),
+                Field(
+                    "events_per_second", \.replay.eventsPerSecond, .integer(1...100_000_000), default: "what live delivery leaves",
+                    "events of a replay that are sent in a second"),
+            ]), "how much of the destination a replay may take"),
         Field("session", \.rules.session, .step("session"), "what becomes of sessions, before transforms"),
         Field("timed", \.rules.timed, .step("timed"), "what becomes of timed events, before transforms"),
         Field("preset", \.preset, .word("the name of a preset"), default: "none", "a service that Penstock knows: penstock presets list"),

@@ -48,6 +48,14 @@ package struct ControlClient: Sendable {
         try ask(.GET, path, query, body: [], timeout, onLine: onLine)
     }
 
+    /// The same for a request with a body.
+    package func postForLines(
+        _ path: String, query: [String: String] = [:], body: [UInt8], timeout: Duration = .seconds(10),
+        onLine: @escaping @Sendable ([UInt8]) -> Bool
+    ) throws(ControlClientError) -> ControlAnswer {
+        try ask(.POST, path, query, body: body, timeout, onLine: onLine)
+    }
+
     private func ask(
         _ method: HTTPMethod, _ path: String, _ query: [String: String], body: [UInt8], _ timeout: Duration,
         onLine: (@Sendable ([UInt8]) -> Bool)?

@@ -156,6 +156,10 @@ package struct StatusReport: Codable, Sendable, Equatable {
         package var lastAnswer: String?
         /// Seconds until it tries again; only while it waits for that.
         package var nextAttemptSeconds: Double?
+        /// Delivered by replays, which `delivered` does not count.
+        package var replayed: UInt64 = 0
+        package var replay: Replay?
+        package var deadLetters: DeadLetters?
 
         package init(
             state: State, position: UInt64, delivered: UInt64, filtered: UInt64, deadLettered: UInt64, retries: UInt64,
@@ -184,7 +188,8 @@ package struct StatusReport: Codable, Sendable, Equatable {
         }
 
         enum CodingKeys: String, CodingKey {
-            case state, since, position, delivered, filtered, dropped, retries
+            case state, since, position, delivered, filtered, dropped, retries, replayed, replay
+            case deadLetters = "dead_letters"
             case filteredByReason = "filtered_by_reason"
             case stateSeconds = "state_seconds"
             case deadLettered = "dead_lettered"

@@ -67,7 +67,7 @@ package enum StatusText {
             return painted(cell, cell.hasPrefix("up") ? 32 : cell.hasPrefix("retrying") ? 33 : 31)
         }
 
-        text += dropped(report.destinations) + filtered(report.destinations)
+        text += dropped(report.destinations) + backfills(report.destinations) + filtered(report.destinations)
 
         if !report.recentRefusals.isEmpty {
             var refusals = TextTable("REFUSED AT", "SOURCE", "REASON", "DETAIL")
@@ -103,6 +103,23 @@ package enum StatusText {
     private static func dropped(_ destinations: [String: StatusReport.Destination]) -> String {
         let lines = destinations.filter { $0.value.dropped > 0 }.sorted { $0.key < $1.key }.map { name, destination in
             "\(name.withControlCharactersEscaped) lost its oldest \(grouped(destination.dropped)) events: the journal was full\n"
+        }
+        return lines.isEmpty ? "" : "\n" + lines.joined()
+    }
+
+    /// Replays, and dead letters that wait for somebody.
+    private static func backfills(_ destinations: [String: StatusReport.Destination]) -> String {
+        var lines: [String] = []
+        for (name, destination) in destinations.sorted(by: { $0.key < $1.key }) {
+            let name = name.withControlCharactersEscaped
+            if let replay = destination.replay {
+                lines.append("\(name): replay \(replay.id) \(replay.state.rawValue), \(replay.percent) %, \(grouped(replay.delivered)) delivered\(because(replay.lastError))\n")
+            }
+            guard let letters = destination.deadLetters, letters.letters + letters.expired > 0 else { continue }
+            var line = "\(name): \(grouped(letters.letters)) dead letter\(letters.letters == 1 ? "" : "s")"
+            if letters.isRetrying { line += ", being retried\(because(letters.lastError))" }
+            if letters.expired > 0 { line += ", \(grouped(letters.expired)) gone unseen (dead_letters.time, .size)" }
+            lines.append(line + "\n")
         }
         return lines.isEmpty ? "" : "\n" + lines.joined()
     }

@@ -53,7 +53,13 @@ extension DeliveryPolicy {
             rateLimit: destination.rateLimit.map {
                 RateLimit(eventsPerSecond: $0.eventsPerSecond, requestsPerSecond: $0.requestsPerSecond, burst: $0.burst,
                     isPerUser: $0.per == .user)
-            }, checkpointInterval: cursorInterval)
+            }, checkpointInterval: cursorInterval, backfillInFlight: destination.replay.inFlight)
+    }
+}
+
+extension DeadLetterStore.Limits {
+    init(_ letters: Configuration.Destination.DeadLetters) {
+        self.init(bytes: letters.size, time: letters.time, dropsOldest: letters.whenFull == .drop_oldest)
     }
 }
 
@@ -70,11 +76,14 @@ extension DestinationRouter {
     /// - Parameters:
     ///   - host: the name of this machine.
     ///   - journal: the 16 bytes that identify the journal.
+    ///   - marksReplay: set `context.penstock.replay` first of all.
     package convenience init(
-        _ destination: Configuration.Destination, in configuration: Configuration, host: String, journal: [UInt8]
+        _ destination: Configuration.Destination, in configuration: Configuration, host: String, journal: [UInt8],
+        marksReplay: Bool = false
     ) {
         self.init(
-            name: destination.name, displayName: destination.preset?.title, pipeline: configuration.pipeline.map(\.transform),
+            name: destination.name, displayName: destination.preset?.title,
+            pipeline: (marksReplay ? [.replayMark] : []) + configuration.pipeline.map(\.transform),
             routes: configuration.routes(to: destination), filter: destination.filter,
             transforms: destination.transforms,
             mapping: destination.mapping.map {

@@ -56,6 +56,7 @@ package final class Daemon {
     private let assembly: DestinationAssembly
     private let work: MainThreadWork
     private let status: StatusCollector
+    private let replays: ReplayRequests
     private let loops: LoopHeartbeats
     private let plan: CurrentPlan
     private let log: StandardErrorLog
@@ -120,6 +121,7 @@ package final class Daemon {
         assembly = DestinationAssembly(journal: journal, engine: engine, clock: clock, telemetry: telemetry)
         work = MainThreadWork(signals: signals)
         status = StatusCollector(journal: journal, pipeline: pipeline, clock: clock)
+        replays = ReplayRequests(journal: journal, pipeline: pipeline, clock: clock, dryRun: ReplayDryRun())
         watchdog = Watchdog(service: service, clock: clock)
     }
 
@@ -159,12 +161,18 @@ package final class Daemon {
     private func perform(_ request: MainThreadWork.Request) {
         switch request {
         case .reload(let reply): reply.respond(reload())
-        case .listDeadLetters(let destination, let reply): destination.deadLetters.list(to: reply)
+        case .deadLetters(let request, let reply): request.perform(reply)
+        case .replay(let order, isDryRun: true, let reply): replays.count(order, reply)
+        case .replay(let order, isDryRun: false, let reply):
+            let destination = configuration.destinations.first { $0.name == order.destination }
+            replays.begin(order, eventsPerSecond: destination?.replay.eventsPerSecond, reply)
+        case .cancelReplay(let name, let reply): replays.cancel(name, reply)
         }
     }
 
     private func look() {
         pipeline.goOn()
+        expireDeadLetters()
         status.sample()
         let sentence = status.sentence
         if sentence != lastSentence {
@@ -172,6 +180,16 @@ package final class Daemon {
             lastSentence = sentence
         }
         watchdog.look(at: clock.now(), heartbeats, telemetry: telemetry)
+    }
+
+    private func expireDeadLetters() {
+        for destination in pipeline.destinations {
+            do {
+                try destination.deadLetters.store.expire()
+            } catch {
+                telemetry.emit(DeadLettersNotExpired(detail: "\(error)"))
+            }
+        }
     }
 
     private func heartbeats() -> [String: UInt64] {
@@ -243,6 +261,7 @@ package final class Daemon {
             telemetry.emit(DestinationLeftBehind(name: name))
         }
         configuration = next.configuration
+        for name in replays.end(without: configuration.destinations.map(\.name)) { telemetry.emit(ReplayEnded(destination: name)) }
         // It was found valid when it was prepared.
         if next.journalChanged { try journal.configure(JournalOptions(configuration.journal)) }
         for prepared in next.destinations {
@@ -288,6 +307,7 @@ package final class Daemon {
         // What was accepted goes out as far as the deadline allows; the rest waits in the journal.
         pipeline.awaitDelivery(upTo: journal.statistics().next, by: deadline)
         pipeline.stopAll(by: deadline)
+        replays.dryRun.stop()
         engine.stop()
         journal.stop()
         control?.stop()

@@ -50,3 +50,17 @@ struct DestinationLeftBehind: NamedEvent {
         "destination \(name) does not come back from a call (a disk, a plugin) and is left behind; what has its name now starts when that call returns"
     }
 }
+
+struct ReplayEnded: NamedEvent {
+    static let name = "replay_ended"
+    let destination: String
+    let level = Level.warning
+    var message: String { "the replay to destination \(destination) has ended with it: the configuration does not have it any more" }
+}
+
+struct DeadLettersNotExpired: NamedEvent {
+    static let name = "dead_letters_not_expired"
+    let detail: String
+    let level = Level.warning
+    var message: String { "old dead letters could not be removed, and are tried again: \(detail)" }
+}

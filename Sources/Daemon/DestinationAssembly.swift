@@ -31,7 +31,7 @@ struct DestinationAssembly {
         let deadLetters =
             try running?.deadLetters
             ?? DeadLetterFile(
-                try journal.deadLetters(of: destination.name, limit: destination.deadLetters),
+                try journal.deadLetters(of: destination.name, limit: destination.deadLetters.size),
                 journal: journal.uuid.bytes)
         return switch destination.kind {
         case .file(let file):
@@ -76,12 +76,22 @@ struct DestinationAssembly {
         _ prepared: Prepared, _ destination: Configuration.Destination, in configuration: Configuration
     ) -> RunningDestination {
         let deadLetters = prepared.deadLetters
-        deadLetters.setLimit(destination.deadLetters)
+        deadLetters.store.setLimits(.init(destination.deadLetters))
         let router = DestinationRouter(destination, in: configuration, host: HostName.current, journal: journal.uuid.bytes)
-        let setting = DeliveryWorker.Setting(
+        var setting = DeliveryWorker.Setting(
             name: destination.name, policy: DeliveryPolicy(destination, cursorInterval: configuration.journal.cursorInterval),
             log: JournalLog(journal: journal), cursors: JournalCursors(journal: journal, owner: destination.kind.owner), clock: clock,
             telemetry: telemetry)
+        let journal = self.journal.uuid.bytes
+        setting.backfillRouter = { replay in
+            let marksUsers = destination.order == .user
+            func router(marksReplay: Bool) -> DestinationRouter {
+                DestinationRouter(
+                    destination, in: configuration, host: HostName.current, journal: journal, marksReplay: marksReplay)
+            }
+            guard let replay else { return RoutedEvents(router(marksReplay: false), marksUsers: marksUsers) }
+            return try ReplayedEvents(replay, RoutedEvents(router(marksReplay: true), marksUsers: marksUsers))
+        }
         func worker(wake: @escaping @Sendable () -> Void) -> DeliveryWorker {
             DeliveryWorker(
                 setting, router: RoutedEvents(router, marksUsers: destination.order == .user), destination: prepared.destination, deadLetters: deadLetters,

@@ -7,7 +7,9 @@ import Synchronization
 final class MainThreadWork: Sendable {
     enum Request: Sendable {
         case reload(ControlReply)
-        case listDeadLetters(RunningDestination, ControlReply)
+        case deadLetters(DeadLetterRequest, ControlReply)
+        case replay(ReplayOrder, isDryRun: Bool, ControlReply)
+        case cancelReplay(String, ControlReply)
     }
 
     private let signals: SignalWait

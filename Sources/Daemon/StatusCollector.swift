@@ -5,6 +5,7 @@ import Events
 import Ingest
 import Journal
 import Platform
+import Seams
 import Synchronization
 
 /// Gathers the status report from the rooms. Any thread asks; the main thread samples once a tick.
@@ -61,6 +62,9 @@ final class StatusCollector: Sendable {
             let status = destination.worker.status
             destinations[status.name] = StatusReport.Destination(
                 status, end: statistics.next, wallClock: wallClock, eventsPerSecond: rates.rate(of: "to \(status.name)"), dropped: statistics.dropped[status.name] ?? 0)
+            destinations[status.name]?.deadLetters = .init(destination.deadLetters, status)
+            let kept = JournalCursors(journal: journal, owner: "").replay(of: status.name)
+            destinations[status.name]?.replay = .init(status.replay, kept: kept)
             if let began = destination.turnBegan, clock.now() - began >= Heartbeats.patience {
                 destinations[status.name]?.hangs("it has been in one call (a disk, a plugin) for", clock.now() - began)
             }
@@ -122,6 +126,40 @@ extension StatusReport.Destination {
             lastErrorTime: status.lastError.map { Timestamp.format($0.at) },
             lastAnswer: status.lastError.flatMap { $0.answer.isEmpty ? nil : $0.answer },
             filteredByReason: status.filtered, dropped: dropped)
+        replayed = status.replayed
+    }
+}
+
+extension StatusReport.Destination.DeadLetters {
+    fileprivate init(_ file: DeadLetterFile, _ status: DeliveryStatus) {
+        self.init(
+            letters: UInt64(clamping: file.store.count), bytes: UInt64(clamping: file.store.bytes), expired: file.store.expired,
+            retried: status.retried, isRetrying: file.isRetrying, lastError: status.retry?.lastError?.message)
+    }
+}
+
+extension StatusReport.Destination.Replay {
+    /// - Parameters:
+    ///   - status: what the worker says of the replay under way, or of the last one.
+    ///   - kept: the one under way, which the worker may not have begun.
+    fileprivate init?(_ status: DeliveryStatus.Backfill?, kept: Replay?) {
+        let isKnown = kept == nil || status?.replay?.id == kept?.id
+        guard let replay = isKnown ? status?.replay : kept else { return nil }
+        let progress = isKnown ? status?.progress ?? replay.progress : replay.progress
+        var state = State.running
+        switch isKnown ? status?.state : .running {
+        case .running, nil: state = .running
+        case .retrying: state = .retrying
+        case .held: state = .held
+        case .done: state = .done
+        case .cancelled: state = .cancelled
+        }
+        self.init(
+            id: replay.id, state: state, from: Timestamp.format(replay.from), until: Timestamp.format(replay.until),
+            condition: replay.condition, eventsPerSecond: replay.eventsPerSecond, accepted: Timestamp.format(replay.acceptedAt),
+            start: replay.start, position: progress.position, end: replay.end, delivered: progress.delivered,
+            filtered: progress.filtered, deadLettered: progress.deadLettered, missing: progress.missing,
+            lastError: isKnown ? status?.lastError?.message : nil)
     }
 }
 

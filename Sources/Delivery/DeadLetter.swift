@@ -42,4 +42,15 @@ package protocol DeadLetterSink: AnyObject {
     /// Then the destination is held and the same letters come again: a few may be kept twice, none
     /// is dropped.
     func append(_ letters: [DeadLetter]) throws
+    /// Letters that somebody wants to be tried again; nil: there are none (any more); none at once: there may be some behind those that it has looked at. The next ones
+    /// only after these were finished.
+    func nextRetry() throws -> DeadLetterRetry?
+    /// They go, durably: each is delivered, filtered out, or among the letters a second time.
+    func finish(_ retry: DeadLetterRetry) throws
+}
+
+/// Of a sink whose letters nobody tries again.
+extension DeadLetterSink {
+    package func nextRetry() throws -> DeadLetterRetry? { nil }
+    package func finish(_ retry: DeadLetterRetry) throws {}
 }

@@ -51,3 +51,15 @@ struct EventsDeadLettered: NamedEvent {
         "destination \(destination): \(count) event(s) refused for good (\(reason)); see: penstock dead-letters list \(destination)"
     }
 }
+
+struct ReplayDone: NamedEvent {
+    static let name = "replay_done"
+    var destination: String
+    var id: String
+    var progress: Replay.Progress
+    var level: Level { .notice }
+    var message: String {
+        "destination \(destination): replay \(id) is done: \(progress.delivered) event(s) delivered, \(progress.filtered) filtered out,"
+            + " \(progress.deadLettered) dead letter(s), \(progress.missing) not in the journal any more"
+    }
+}

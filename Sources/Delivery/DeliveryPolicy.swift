@@ -33,11 +33,14 @@ package struct DeliveryPolicy: Sendable, Equatable {
     package var attempts: Int?
     /// How long settled events may wait for their checkpoint: what a crash can repeat.
     package var checkpointInterval: Duration
+    /// Batches of replays and of retried dead letters that may be on offer at the same time: never more than half of
+    /// `inFlight` (but one); nil: half.
+    package var backfillInFlight: Int?
 
     package init(
         batchEvents: Int = 1000, batchBytes: Int = 1 << 20, batchWait: Duration = .zero, inFlight: Int = 1,
         retryInitial: Duration = .milliseconds(500), retryMaximum: Duration = .seconds(300),
-        giveUpAfter: Duration? = nil, attempts: Int? = nil, order: Order = .destination, rateLimit: RateLimit? = nil, checkpointInterval: Duration = .seconds(1)
+        giveUpAfter: Duration? = nil, attempts: Int? = nil, order: Order = .destination, rateLimit: RateLimit? = nil, checkpointInterval: Duration = .seconds(1), backfillInFlight: Int? = nil
     ) {
         // A year is beyond every use, and far from where nanoseconds overflow.
         func within(_ least: Duration, _ value: Duration) -> Duration { min(max(value, least), .seconds(365 * 86_400)) }
@@ -51,6 +54,7 @@ package struct DeliveryPolicy: Sendable, Equatable {
         self.rateLimit = rateLimit
         self.giveUpAfter = giveUpAfter.map { max($0, .zero) }
         self.attempts = attempts.map { max($0, 1) }
+        self.backfillInFlight = backfillInFlight.map { max($0, 1) }
         self.checkpointInterval = within(.milliseconds(1), checkpointInterval)
     }
 }

@@ -22,6 +22,25 @@ package struct DeliveryStatus: Sendable, Equatable {
         package var at: Int64
     }
 
+    /// How far what goes again is, beside live delivery.
+    package struct Backfill: Sendable, Equatable {
+        package enum State: String, Sendable, CaseIterable {
+            case running
+            /// Something was refused with "not now"; it is offered again.
+            case retrying
+            /// Waits for a person, as a destination may.
+            case held
+            case done
+            case cancelled
+        }
+
+        package var state: State
+        package var lastError: Failure?
+        /// Of a replay: which, and how far.
+        package var replay: Replay?
+        package var progress = Replay.Progress(position: 0)
+    }
+
     package var name: String
     package var state: State = .up
     /// When it came into this state; nanoseconds since 1970-01-01 UTC.
@@ -30,6 +49,13 @@ package struct DeliveryStatus: Sendable, Equatable {
     package var delivered: UInt64 = 0
     package var filtered: [String: UInt64] = [:]
     package var deadLettered: UInt64 = 0
+    /// Events delivered again by replays, and dead letters delivered at last.
+    package var replayed: UInt64 = 0
+    package var retried: UInt64 = 0
+    /// The replay under way, or the last one; nil: none since the worker was made.
+    package var replay: Backfill?
+    /// The retry of dead letters under way, or the last one.
+    package var retry: Backfill?
     /// How often a batch, or what was left of one, was offered again.
     package var retries: UInt64 = 0
     /// After the highest position delivered.

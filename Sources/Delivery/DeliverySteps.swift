@@ -24,6 +24,7 @@ extension DeliveryWorker {
             lanes = policy.order == .user ? UserLanes(policy) : nil
             checkpointed = position
             unsavedSince = nil
+            beginBackfills(now)
             // The backoff starts anew only with a checkpoint that holds: a destination that opens
             // well and fails there each time is tried less and less often.
             troubleUntil = nil
@@ -44,6 +45,7 @@ extension DeliveryWorker {
         rateUntil = nil
         breaker = Breaker(initial: setting.policy.retryInitial, maximum: setting.policy.retryMaximum)
         desk.removeAll()
+        for backfill in backfills { backfill.end() }
         intake = nil
         unsavedSince = nil
     }
@@ -74,7 +76,7 @@ extension DeliveryWorker {
     func offer(_ now: Instant) -> Bool {
         guard desk.isEmpty, breaker.mayOffer(now), rateUntil.map({ now >= $0 }) ?? true else { return false }
         if !window.hasWaiting {
-            guard window.count < inFlight, let batch = nextBatch(now) else { return false }
+            guard window.count + backfillsOffered < inFlight, let batch = nextBatch(now) else { return false }
             window.add(batch)
         }
         rateUntil = nil
@@ -87,7 +89,7 @@ extension DeliveryWorker {
         guard let next = window.offerFirst(round: breaker.offered()) else { return false }
         if next.isRetry { ledger.update { $0.retries += 1 } }
         let (inbox, id) = (inbox, next.id)
-        destination.deliver(next.batch, DeliveryClaim { inbox.put(id, $0) })
+        destination.deliver(next.batch, DeliveryClaim { inbox.put(.init(id: id), $0) })
         return true
     }
 
@@ -105,7 +107,7 @@ extension DeliveryWorker {
     }
 
     /// Batches that may be on offer, or wait to be offered again, at the same time.
-    private var inFlight: Int { max(1, min(setting.policy.inFlight, destination.limits.maximumInFlight)) }
+    var inFlight: Int { max(1, min(setting.policy.inFlight, destination.limits.maximumInFlight)) }
 
     /// Whether a batch that is not full may go.
     private func isPartialDue(_ now: Instant) -> Bool {
@@ -193,24 +195,25 @@ extension DeliveryWorker {
     }
 
     func noteProgress(_ now: Instant) {
-        if unsavedSince == nil, intake != nil, settledPosition != checkpointed { unsavedSince = now }
+        if unsavedSince == nil, intake != nil, settledPosition != checkpointed || isReplayUnsaved { unsavedSince = now }
     }
 
     /// - Parameter isLast: nothing comes after it, so everything has to be durable now.
     func checkpoint(_ now: Instant, isLast: Bool = false) {
         // Taken first: what is settled while the destination works is not covered by it.
         let position = settledPosition
+        let replay = replayProgress(isLast: isLast)
         do {
             let cursor =
                 isLast
                 ? Cursor(position: position, state: try destination.checkpoint() ?? [])
                 : try destination.checkpoint(settled: position)
             if let cursor {
-                setting.cursors.advance(name, to: cursor)
+                save(cursor, replay)
                 checkpointed = cursor.position
                 trouble.reset()
             }
-            unsavedSince = checkpointed == position ? nil : now
+            unsavedSince = checkpointed == position && !isReplayUnsaved ? nil : now
             // Once an interval at most: what that costs a busy worker does not show, and an idle one
             // among hundreds keeps nothing.
             if window.count == 0 { intake?.releaseMemory() }
@@ -231,8 +234,9 @@ extension DeliveryWorker {
         if desk.isEmpty || intake == nil { consider(troubleUntil) }
         guard let intake else { return due }
         if let unsavedSince { consider(unsavedSince + setting.policy.checkpointInterval) }
-        let mayTake = window.count < inFlight && !intake.builder.isEmpty && lanes?.hasRoom(now) ?? true
-        let lane = window.count < inFlight ? lanes?.outlook(now).due : nil
+        considerBackfills(now, consider)
+        let mayTake = window.count + backfillsOffered < inFlight && !intake.builder.isEmpty && lanes?.hasRoom(now) ?? true
+        let lane = window.count + backfillsOffered < inFlight ? lanes?.outlook(now).due : nil
         if !desk.isEmpty {
             consider(desk.retryAt)
         } else if let rateUntil, breaker.mayOffer(rateUntil) {
@@ -285,6 +289,7 @@ extension DeliveryWorker {
         if case .open(let until) = breaker.state, unsettled != nil { attempt = until }
         attempt = troubleUntil ?? desk.retryAt ?? attempt
         let time = setting.clock.wallClock()
+        publishBackfills()
 
         let recovered = ledger.update { status -> Bool in
             intake?.takeFiltered { status.filtered[$0, default: 0] += $1 }

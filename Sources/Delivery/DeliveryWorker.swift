@@ -10,7 +10,9 @@
 // - A batch is offered only when each event below it is settled or in flight, and dead letters are
 //   durable (but for what waits in a user's lane). So a destination that takes one batch at a time may record the position of a batch's
 //   first event as settled before it writes the batch.
-// - Memory: (in flight + 2) batches and one read of the journal; 16 batches more with `order: user`.
+// - Memory: (in flight + 2) batches and one read of the journal; 16 batches more with `order: user`; while a
+//   replay or a retry is under way, its share of the in-flight window, 2 batches and one read (Backfill).
+// - Live delivery first: what goes again is read and offered only when there is nothing new to do.
 // - No outcome is "done": a claim that is dropped, an outcome that is missing, means "again".
 //
 // It never drops an event, never waits inside a turn (destinations that block have a thread of
@@ -33,6 +35,8 @@ package final class DeliveryWorker: @unchecked Sendable {
         package var cursors: any CursorStore
         package var clock: any Clock
         package var telemetry: Telemetry
+        /// What decides about events that go again: for a replay, or (nil) for dead letters. Called in turns.
+        package var backfillRouter: (@Sendable (Replay?) throws -> any EventRouter)?
 
         package init(
             name: String, policy: DeliveryPolicy, log: any EventLog, cursors: any CursorStore, clock: any Clock,
@@ -53,6 +57,7 @@ package final class DeliveryWorker: @unchecked Sendable {
     let setting: Setting
     let router: any EventRouter
     let destination: any Destination
+    let deadLetters: any DeadLetterSink
     let inbox: SettlementInbox
     let ledger: DeliveryLedger
     private let stopped = Atomic(false)
@@ -76,6 +81,10 @@ package final class DeliveryWorker: @unchecked Sendable {
     /// Opening, reading and checkpoints: what fails without any batch being at fault.
     var trouble: Backoff
     var troubleUntil: Instant?
+    /// In the order in which they get what live delivery leaves.
+    let backfills: [Backfill]
+    /// Somebody wants something to go again, or not any more.
+    private let backfillsChanged = Atomic(true)
     private var settled: [SettlementInbox.Settled] = []
     private var stopBy: Instant?
 
@@ -96,6 +105,10 @@ package final class DeliveryWorker: @unchecked Sendable {
         breaker = Breaker(initial: policy.retryInitial, maximum: policy.retryMaximum)
         trouble = Backoff(initial: policy.retryInitial, maximum: policy.retryMaximum)
         desk = DeadLetterDesk(sink: deadLetters, policy: policy)
+        self.deadLetters = deadLetters
+        backfills = [
+            Backfill(.retry, policy: policy, deadLetters: deadLetters), Backfill(.replay, policy: policy, deadLetters: deadLetters),
+        ]
         checkpointed = setting.cursors.cursor(of: setting.name).position
     }
 
@@ -110,6 +123,15 @@ package final class DeliveryWorker: @unchecked Sendable {
     /// Any thread. No more is read or offered; what is in flight may still be settled until
     /// `deadline`. The rest waits in the journal for the next start.
     package func requestStop(by deadline: Instant) { inbox.requestStop(by: deadline) }
+
+    /// Any thread: the store has a replay that it had not, or has it no more, or the sink has letters to be tried again.
+    package func backfill() {
+        backfillsChanged.store(true, ordering: .releasing)
+        inbox.ring()
+    }
+
+    /// Any thread: what would decide about the events of a replay; nil: nothing goes to it again.
+    package func makeBackfillRouter(_ replay: Replay) throws -> (any EventRouter)? { try setting.backfillRouter?(replay) }
 
     /// Does everything that can be done without waiting, for at most about `turnLimit` (and one call
     /// to the destination).
@@ -132,19 +154,21 @@ package final class DeliveryWorker: @unchecked Sendable {
         var now = start
         settle(now)
         if let stopBy {
-            guard window.offered == 0 || now >= stopBy || intake == nil else { return stopBy }
+            guard window.offered + backfillsOffered == 0 || now >= stopBy || intake == nil else { return stopBy }
             stop(now)
             return nil
         }
         if intake == nil, !open(now) { return troubleUntil }
+        if backfillsChanged.exchange(false, ordering: .acquiring) { beginBackfills(now) }
         while true {
             // Dead letters before reading and before offering: both wait for them.
             flushDeadLetters(now)
             let read = self.read(now)
             flushDeadLetters(now)
             let offered = offer(now)
+            let again = !read && !offered && backfill(now)
             let settled = settle(now)
-            guard read || offered || settled else { break }
+            guard read || offered || settled || again else { break }
             now = setting.clock.now()
             if now >= limit { break }
         }
@@ -159,7 +183,13 @@ package final class DeliveryWorker: @unchecked Sendable {
     private func settle(_ now: Instant) -> Bool {
         stopBy = inbox.take(into: &settled)
         guard !settled.isEmpty else { return false }
-        for (id, settlement) in settled { apply(id, settlement, now) }
+        for (offer, settlement) in settled {
+            if let kind = offer.backfill {
+                apply(offer.id, settlement, to: kind, now)
+            } else {
+                apply(offer.id, settlement, now)
+            }
+        }
         settled.removeAll(keepingCapacity: true)
         return true
     }

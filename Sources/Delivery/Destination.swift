@@ -31,11 +31,16 @@ package protocol Destination: AnyObject {
     ///   none yet, and the next call may have it. Throws as `checkpoint()` does.
     func checkpoint(settled position: UInt64) throws -> Cursor?
 
+    /// Whether the other `checkpoint` may give the cursor of the call before.
+    var checkpointsLate: Bool { get }
+
     /// Ends it; claims still held are settled (as retry) or dropped.
     func close()
 }
 
 extension Destination {
+    package var checkpointsLate: Bool { false }
+
     package func checkpoint(settled position: UInt64) throws -> Cursor? {
         Cursor(position: position, state: try checkpoint() ?? [])
     }

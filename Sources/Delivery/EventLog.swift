@@ -44,4 +44,18 @@ package protocol CursorStore: Sendable {
     func advance(_ destination: String, to cursor: Cursor)
     /// Returns when every cursor taken so far is durable.
     func commit() throws
+    /// The replay that is under way to a destination; nil: none.
+    func replay(of destination: String) -> Replay?
+    /// The same as `advance`, and in the same commit how far a replay is; nothing of that if it is not under way
+    /// (any more).
+    func advance(_ destination: String, to cursor: Cursor, _ replay: Replay)
+    /// A replay has come to its end.
+    func finish(_ replay: Replay, of destination: String)
+}
+
+/// Of a store that knows no replays.
+extension CursorStore {
+    package func replay(of destination: String) -> Replay? { nil }
+    package func advance(_ destination: String, to cursor: Cursor, _ replay: Replay) { advance(destination, to: cursor) }
+    package func finish(_ replay: Replay, of destination: String) {}
 }

@@ -93,6 +93,9 @@ struct InFlightWindow {
     /// Events that `offerFirst` would take; 0: none waits.
     var nextCount: Int { entries.first { $0.offered == 0 }.map { min($0.unsettled, $0.limit) } ?? 0 }
 
+    /// The highest position of what it would take it from; 0: none waits.
+    var nextPosition: UInt64 { entries.first { $0.offered == 0 }?.batch.events.last?.position ?? 0 }
+
     /// Takes the first batch that waits, or the next piece of it.
     mutating func offerFirst(round: UInt64) -> (id: UInt64, batch: OutboundBatch, isRetry: Bool)? {
         guard let index = entries.firstIndex(where: { $0.offered == 0 }) else { return nil }

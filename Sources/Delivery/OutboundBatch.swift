@@ -45,6 +45,10 @@ package struct OutboundEvent: Sendable {
 package struct OutboundBatch: Sendable {
     package var payload: [UInt8] = []
     package var events: [OutboundEvent] = []
+    /// Of events that come again beside live delivery (a replay, dead letters): everything live below it is
+    /// settled. It is what a destination records in place of their own positions, which lie further back.
+    /// nil: the events are live.
+    package var livePosition: UInt64?
 
     package init() {}
 
@@ -68,6 +72,7 @@ package struct OutboundBatch: Sendable {
     }
 
     package mutating func removeAll() {
+        livePosition = nil
         payload.removeAll(keepingCapacity: true)
         events.removeAll(keepingCapacity: true)
     }

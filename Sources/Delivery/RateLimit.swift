@@ -53,6 +53,15 @@ struct RateGate: Sendable {
         return max(events?.wait(for: count.events, now) ?? .zero, requests?.wait(for: count.requests, now) ?? .zero)
     }
 
+    /// The same for a batch that has time: until half of what may be kept stays for others.
+    mutating func waitLeavingHalf(for count: Int, _ now: Instant) -> Duration {
+        let count = (events: count, requests: requestCount(count))
+        let spare = (events: events?.half ?? 0, requests: requests?.half ?? 0)
+        return max(
+            events?.wait(for: count.events + spare.events, now) ?? .zero,
+            requests?.wait(for: count.requests + spare.requests, now) ?? .zero)
+    }
+
     /// Counts a batch that goes.
     mutating func pass(_ count: Int, _ now: Instant) {
         let count = (events: count, requests: requestCount(count))

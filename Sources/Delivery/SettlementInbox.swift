@@ -4,7 +4,14 @@ import Synchronization
 /// Where outcomes arrive, from any thread, until the worker's next turn takes them. It holds at
 /// most one outcome for each batch in flight, since a claim can be used once.
 final class SettlementInbox: Sendable {
-    typealias Settled = (id: UInt64, settlement: DeliveryClaim.Settlement)
+    typealias Settled = (offer: Offer, settlement: DeliveryClaim.Settlement)
+
+    struct Offer: Sendable {
+        /// nil: live delivery's.
+        var backfill: Backfill.Kind?
+        /// In its window.
+        var id: UInt64
+    }
 
     private struct Contents {
         var settled: [Settled] = []
@@ -18,9 +25,9 @@ final class SettlementInbox: Sendable {
     init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
     /// Any thread. Wakes the worker, unless it is in a turn: that looks here before it ends.
-    func put(_ id: UInt64, _ settlement: DeliveryClaim.Settlement) {
+    func put(_ offer: Offer, _ settlement: DeliveryClaim.Settlement) {
         let mustWake = contents.withLock {
-            $0.settled.append((id, settlement))
+            $0.settled.append((offer, settlement))
             return !$0.isInTurn
         }
         if mustWake { wake() }
@@ -31,6 +38,9 @@ final class SettlementInbox: Sendable {
         contents.withLock { $0.stopBy = min(deadline, $0.stopBy ?? deadline) }
         wake()
     }
+
+    /// Any thread: there is something to do that is not in here.
+    func ring() { wake() }
 
     func beginTurn() { contents.withLock { $0.isInTurn = true } }
 

@@ -27,6 +27,9 @@ struct TokenBucket: Sendable {
         return .nanoseconds(Int64(missing / rate * 1e9) + 1)
     }
 
+    /// Of what is kept.
+    var half: Int { Int(min(capacity / 2, 1e9)) }
+
     /// Takes them. More than there are leaves a debt that is paid before the next are given.
     mutating func take(_ count: Int, _ now: Instant) {
         fill(now)

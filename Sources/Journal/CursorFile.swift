@@ -38,6 +38,8 @@ struct CursorFile {
     }
 
     static let name = "cursors"
+    /// Behind a destination's name: the cursor of the replay that is under way to it.
+    static let replayMark = "\nreplay"
     private static let magic: UInt32 = 0x4353_4E50
     private static let headerSize = 32
     private static let limit = 256 << 20

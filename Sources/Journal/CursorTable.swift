@@ -94,9 +94,6 @@ final class CursorTable: Sendable {
         table.withLock { $0.cursors[name] }
     }
 
-    /// Positions of all destinations ever known.
-    var positions: [String: UInt64] { table.withLock { $0.cursors.mapValues(\.position) } }
-
     /// Destinations of the running configuration that stand below `position`.
     func configured(below position: UInt64) -> [(name: String, position: UInt64)] {
         table.withLock { table in
@@ -108,7 +105,10 @@ final class CursorTable: Sendable {
     }
 
     /// Takes a cursor, unless it lies below the one there is, or is too large.
-    func advance(_ name: String, to cursor: JournalCursor) {
+    /// - Parameter replay: its replay's cursor, for the same commit: given the one there is, the next one.
+    func advance(
+        _ name: String, to cursor: JournalCursor, replay next: (JournalCursor) -> JournalCursor = { $0 }
+    ) {
         guard cursor.state.count <= JournalCursor.stateLimit else {
             // What it has is older: its destination gets events again, and loses none.
             site.telemetry.emit(
@@ -118,9 +118,36 @@ final class CursorTable: Sendable {
             return
         }
         table.withLock { table in
+            if let old = table.cursors[Self.replay(of: name)], next(old) != old {
+                table.cursors[Self.replay(of: name)] = next(old)
+                table.version &+= 1
+            }
             if let old = table.cursors[name], cursor.position < old.position || cursor == old { return }
             table.cursors[name] = cursor
             table.version &+= 1
+        }
+    }
+
+    // MARK: Replays
+
+    /// A replay's cursor lies beside the destination's, under a name that no destination can have.
+    private static func replay(of name: String) -> String { name + CursorFile.replayMark }
+
+    /// Keeps a replay's cursor; nil: there is no replay (any more).
+    func setReplay(_ name: String, to cursor: JournalCursor?) {
+        table.withLock { table in
+            guard table.cursors[Self.replay(of: name)] != cursor else { return }
+            table.cursors[Self.replay(of: name)] = cursor
+            table.version &+= 1
+        }
+    }
+
+    func replay(of name: String) -> JournalCursor? { cursor(of: Self.replay(of: name)) }
+
+    /// Names of the destinations that have one.
+    var replays: [String] {
+        table.withLock { table in
+            table.cursors.keys.filter { $0.hasSuffix(CursorFile.replayMark) }.map { String($0.dropLast(CursorFile.replayMark.count)) }.sorted()
         }
     }
 

@@ -4,20 +4,24 @@ package struct DeadLetter: Sendable, Equatable {
     package var position: UInt64
     /// Nanoseconds since 1970-01-01 UTC: when it was given up.
     package var time: Int64
+    /// When the event was received; nil: a letter of an early version, which did not say.
+    package var receivedAt: Int64?
     /// How often it was offered.
     package var attempts: UInt32
     package var messageID: String
     package var reason: String
     /// What the service answered, as far as it was kept.
     package var answer: String
-    /// The event's JSON, as it was to be sent.
+    /// The event's JSON as the client sent it, or, where the journal had lost that, as it was to be sent.
     package var event: [UInt8]
 
     package init(
-        position: UInt64, time: Int64, attempts: UInt32, messageID: String, reason: String, answer: String, event: [UInt8]
+        position: UInt64, time: Int64, receivedAt: Int64? = nil, attempts: UInt32, messageID: String, reason: String,
+        answer: String, event: [UInt8]
     ) {
         self.position = position
         self.time = time
+        self.receivedAt = receivedAt
         self.attempts = attempts
         self.messageID = messageID
         self.reason = reason
@@ -32,7 +36,10 @@ extension DeadLetter {
     private static let textLimit = 4096
 
     /// What it takes in a batch, at most.
-    var encodedSize: Int { Self.headerSize + 3 * Self.textLimit + event.count.paddedTo8 }
+    var encodedSize: Int {
+        let texts = [messageID, reason, answer].reduce(0) { $0 + min($1.utf8.count, Self.textLimit) }
+        return (Self.headerSize + texts + event.count).paddedTo8
+    }
 
     func encode(into bytes: inout [UInt8]) {
         let texts = [messageID, reason, answer].map { Self.clipped($0) }
@@ -41,7 +48,8 @@ extension DeadLetter {
         bytes.append(number: position)
         bytes.append(number: time)
         for text in texts { bytes.append(number: UInt16(text.count)) }
-        for _ in 0..<10 { bytes.append(0) }
+        bytes.append(number: UInt16(0))
+        bytes.append(number: receivedAt ?? 0)
         for text in texts { bytes.append(contentsOf: text) }
         bytes.append(contentsOf: event.prefix(Int(UInt32.max)))
         bytes.pad()
@@ -68,8 +76,10 @@ extension DeadLetter {
             texts.append(String(decoding: bytes.array(start..<start + length), as: UTF8.self))
             start += length
         }
+        let receivedAt = bytes.number(Int64.self, at: place + 32)
         let letter = DeadLetter(
             position: bytes.number(UInt64.self, at: place + 8), time: bytes.number(Int64.self, at: place + 16),
+            receivedAt: receivedAt == 0 ? nil : receivedAt,
             attempts: bytes.number(UInt32.self, at: place), messageID: texts[0], reason: texts[1], answer: texts[2],
             event: bytes.array(start..<start + event))
         place += size.paddedTo8

@@ -9,6 +9,8 @@ struct DeadLetterFiles {
     private let protections: Protections
     /// In order; each with the number of its first letter and its size in bytes.
     let files: [(first: UInt64, bytes: Int)]
+    /// Numbers of letters that are gone, though they may still lie in a file.
+    let removed: RemovedLetters
 
     /// - Parameter path: the destination's directory.
     init(
@@ -23,6 +25,7 @@ struct DeadLetterFiles {
             files.append((first, try disk.status(path + "/" + Segment.name(first))?.size ?? 0))
         }
         self.files = files
+        removed = try RemovedLetters.read(in: path, disk)
     }
 
     func path(_ first: UInt64) -> String { path + "/" + Segment.name(first) }
@@ -46,20 +49,25 @@ struct DeadLetterFiles {
             gaps.append(
                 Gap(positions: scan.end..<durable, reason: bytes.isEmpty ? .endMissing : .damaged, path: file.path, bytes: bytes))
         }
-        return (scan, gaps)
+        // A file whose letters are all gone is removed, also between others.
+        return (scan, gaps.filter { !$0.bytes.isEmpty || !removed.contains(all: $0.positions) })
     }
 
-    /// Calls for every letter that is whole, in order, until `body` returns false.
-    func forEach(_ body: (DeadLetter) -> Bool) throws(SystemError) {
+    /// Calls for every letter that is there and whole, in order, until `body` returns false.
+    /// - Parameter number: of the first letter that is wanted.
+    func forEach(from number: UInt64 = 0, _ body: (UInt64, DeadLetter) -> Bool) throws(SystemError) {
         for (index, (first, bytes)) in files.enumerated() {
             let following = index + 1 < files.count ? files[index + 1].first : .max
+            // It may have been removed since they were listed.
+            guard following > number, try disk.status(path(first)) != nil else { continue }
             var walker = SegmentWalker(try disk.open(path(first), .readOnly), seed: seed(first), limit: bytes, verifying: true)
             walk: while true {
                 switch try walker.next() {
                 case .batch(let header, let offset, true) where header.kind == BatchHeader.Kind.deadLetters:
                     // Written once more in the next file, because this one failed.
                     if header.firstPosition >= following { break walk }
-                    guard read(header, walker.payload(of: header, at: offset), body) else { return }
+                    if header.endPosition <= number { continue }
+                    guard read(header, walker.payload(of: header, at: offset), from: number, body) else { return }
                 case .batch, .hole: continue
                 case .end: break walk
                 }
@@ -67,11 +75,13 @@ struct DeadLetterFiles {
         }
     }
 
-    private func read(_ header: BatchHeader, _ payload: RawSpan, _ body: (DeadLetter) -> Bool) -> Bool {
+    private func read(
+        _ header: BatchHeader, _ payload: RawSpan, from first: UInt64, _ body: (UInt64, DeadLetter) -> Bool
+    ) -> Bool {
         var place = 0
-        for _ in 0..<header.count {
+        for number in header.firstPosition..<header.endPosition {
             guard let letter = DeadLetter.decode(payload, at: &place) else { return true }
-            if !body(letter) { return false }
+            if number >= first, !removed.contains(number), !body(number, letter) { return false }
         }
         return true
     }

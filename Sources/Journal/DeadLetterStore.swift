@@ -5,7 +5,8 @@ import Telemetry
 /// What one destination refused for good, on disk until somebody retries or drops it: files in
 /// `dead-letters/NAME/`, named by the number of the first letter in them, with the same batches
 /// as a segment (kind 2; positions count letters). They grow as they are written, have no seal,
-/// and their end is where they end. Any thread.
+/// and their end is where they end. Letters that go are noted (RemovedLetters), and a file goes when all of its
+/// letters are gone. Any thread.
 package final class DeadLetterStore: Sendable {
     static let directory = "dead-letters"
     /// A file that is longer is followed by a new one.
@@ -13,24 +14,70 @@ package final class DeadLetterStore: Sendable {
     /// A batch takes no more letters once its payload is this long.
     private static let batchLimit = 1 << 20
 
+    /// So that letters do not outlive their time for the sake of younger ones in the same file.
+    private static let longestFile = Duration.seconds(86_400)
+
+    /// What may be kept.
+    package struct Limits: Sendable, Equatable {
+        package var bytes: Int
+        /// How long; nil: for ever. A file goes when the youngest letter in it is older.
+        package var time: Duration?
+        /// What happens when `bytes` are reached: the oldest letters go, or no more are taken.
+        package var dropsOldest: Bool
+
+        package init(bytes: Int, time: Duration? = nil, dropsOldest: Bool = false) {
+            self.bytes = bytes
+            self.time = time
+            self.dropsOldest = dropsOldest
+        }
+    }
+
+    private struct File {
+        var first: UInt64
+        var bytes = 0
+        /// That were written; some may be gone.
+        var letters: UInt64 = 0
+        /// When its first and last letters were stored, in nanoseconds since 1970-01-01 UTC.
+        var earliest = Int64.max
+        var latest = Int64.min
+    }
+
     private struct State {
-        var files: [(first: UInt64, bytes: Int)] = []
+        var files: [File] = []
         /// The last one, as long as nothing failed on it.
         var file: (any DiskFile)?
         var seed: ChecksumSeed
+        /// The number that the next letter gets.
         var next: UInt64 = 0
-        var count = 0
+        var removed = RemovedLetters()
+        /// Letters that went for the sake of the limits.
+        var expired: UInt64 = 0
+        /// Letters that are there.
+        private(set) var count: UInt64 = 0
         var bytes: Int { files.reduce(0) { $0 + $1.bytes } }
+
+        /// Numbers that a file has, or would have.
+        func numbers(_ index: Int) -> Range<UInt64> {
+            files[index].first..<max(files[index].first, index + 1 < files.count ? files[index + 1].first : next)
+        }
+
+        /// Letters of a file that are there.
+        func count(_ index: Int) -> UInt64 {
+            let gone = removed.count(in: numbers(index))
+            return files[index].letters > gone ? files[index].letters - gone : 0
+        }
+
+        mutating func recount() { count = files.indices.reduce(0) { $0 + count($1) } }
     }
 
     private let site: JournalSite
     private let path: String
-    private let limit: Atomic<Int>
+    private let limits: Mutex<Limits>
     private let state: Mutex<State>
 
     init(_ site: JournalSite, _ quarantine: Quarantine, destination: String, limit: Int) throws(JournalError) {
         self.site = site
-        self.limit = Atomic(limit)
+        limits = Mutex(Limits(bytes: limit))
         path = site.path(Self.directory) + "/" + DeadLetterFiles.directoryName(of: destination)
         var state = State(seed: site.seed(0))
         do throws(SystemError) {
@@ -38,12 +85,15 @@ package final class DeadLetterStore: Sendable {
             try site.syncDirectory(site.path(Self.directory), .deadLettersDirectorySync)
             try site.syncDirectory(site.directory, .deadLettersEntrySync)
             let files = try DeadLetterFiles(path, site.uuid, site.disk, site.protections)
+            state.removed = files.removed
+            if files.removed.isDamaged { site.telemetry.emit(RemovedLettersDamaged(path: path + "/" + RemovedLetters.name)) }
             for (index, file) in files.files.enumerated() {
                 let following = index + 1 < files.files.count ? files.files[index + 1].first : nil
                 try Self.load(file.first, following, files, site, quarantine, &state)
             }
             // One that was made just before a kill may have its name in memory only.
             if state.file != nil { try site.syncDirectory(path, .deadLetterDirectorySync) }
+            state.recount()
         } catch {
             throw JournalError("open the dead letters", error)
         }
@@ -66,8 +116,8 @@ package final class DeadLetterStore: Sendable {
             }
         }
         state.next = max(state.next, scan.end, gaps.last?.positions.upperBound ?? 0)
-        state.count += Int(scan.events)
-        state.files.append((first, size))
+        state.files.append(
+            File(first: first, bytes: size, letters: scan.events, earliest: scan.earliest, latest: scan.latest))
         state.seed = files.seed(first)
         state.file = file
         if scan.validLength < size {
@@ -77,24 +127,44 @@ package final class DeadLetterStore: Sendable {
         }
     }
 
-    /// Bytes that may be kept from now on; what is there stays.
-    package func setLimit(_ bytes: Int) { limit.store(bytes, ordering: .relaxed) }
+    /// What may be kept from now on.
+    package func setLimits(_ limits: Limits) { self.limits.withLock { $0 = limits } }
 
     /// Adds letters: durable when it returns.
     /// - Throws: `.full`: none was taken, because the bound on bytes is reached; `.io`.
     package func append(_ letters: [DeadLetter]) throws(JournalError) {
-        guard !letters.isEmpty else { return }
+        let limits = limits.withLock { $0 }
+        // Where the oldest make room, the new ones must not need all of it at once.
+        let largest = limits.dropsOldest ? limits.bytes / 4 : .max
+        var rest = letters[...]
+        while let first = rest.first {
+            var size = BatchHeader.size + first.encodedSize
+            var count = 1
+            for letter in rest.dropFirst() {
+                guard size <= largest - min(largest, letter.encodedSize) else { break }
+                size += letter.encodedSize
+                count += 1
+            }
+            try append(Array(rest.prefix(count)), size: size, limits)
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private func append(_ letters: [DeadLetter], size: Int, _ limits: Limits) throws(JournalError) {
         try state.withLock { (state) throws(JournalError) in
-            let size = letters.reduce(BatchHeader.size) { $0 + $1.encodedSize }
-            let limit = limit.load(ordering: .relaxed)
-            guard state.bytes + size <= limit else {
+            do throws(SystemError) {
+                while limits.dropsOldest, state.bytes + size > limits.bytes, state.bytes > 0 { try removeOldest(&state) }
+            } catch {
+                throw JournalError("remove old dead letters", error)
+            }
+            guard state.bytes + size <= limits.bytes else {
                 throw JournalError(
                     .full,
-                    "dead letters: \(path) holds \(state.bytes) bytes, and may hold \(limit): retry or drop them"
-                        + " (penstock dead-letters), or raise the destination's dead_letters")
+                    "dead letters: \(path) holds \(state.bytes) bytes, and may hold \(limits.bytes): retry or drop them"
+                        + " (penstock dead-letters), or raise the destination's dead_letters.size")
             }
             do throws(SystemError) {
-                try write(letters, &state)
+                try write(letters, &state, fileLimit: max(4096, min(Self.fileLimit, limits.bytes / 8)))
             } catch {
                 // Whatever is in that file now, the next letters go to another.
                 state.file = nil
@@ -103,8 +173,12 @@ package final class DeadLetterStore: Sendable {
         }
     }
 
-    private func write(_ letters: [DeadLetter], _ state: inout State) throws(SystemError) {
-        if state.file == nil || state.files.last.map({ $0.bytes >= Self.fileLimit }) ?? true { try begin(&state) }
+    private func write(_ letters: [DeadLetter], _ state: inout State, fileLimit: Int) throws(SystemError) {
+        let now = site.clock.wallClock()
+        let isWhole = state.files.last.map {
+            $0.bytes >= fileLimit || ($0.letters > 0 && now - $0.earliest >= Self.longestFile.inNanoseconds)
+        }
+        if state.file == nil || isWhole ?? true { try begin(&state) }
         guard let file = state.file, let last = state.files.last else { return }
         var offset = last.bytes
         var next = state.next
@@ -119,7 +193,7 @@ package final class DeadLetterStore: Sendable {
             let header = BatchHeader(
                 kind: BatchHeader.Kind.deadLetters, payloadLength: UInt32(clamping: payload.count),
                 count: UInt32(index - first), firstPosition: next, durablePosition: state.next,
-                receivedAt: site.clock.wallClock())
+                receivedAt: now)
             let bytes = BatchHeader.batch(header, payload: payload, state.seed.at(offset))
             state.files[state.files.count - 1].bytes = offset + bytes.count
             try file.write(bytes.span, at: offset)
@@ -127,8 +201,12 @@ package final class DeadLetterStore: Sendable {
             next += UInt64(index - first)
         }
         try site.sync(file, .deadLetterSync)
-        state.count += letters.count
+        let number = state.files.count - 1
+        state.files[number].letters += UInt64(letters.count)
+        state.files[number].earliest = min(state.files[number].earliest, now)
+        state.files[number].latest = max(state.files[number].latest, now)
         state.next = next
+        state.recount()
     }
 
     private func begin(_ state: inout State) throws(SystemError) {
@@ -136,22 +214,84 @@ package final class DeadLetterStore: Sendable {
         if state.files.last?.first == state.next { state.next += 1 }
         let name = path + "/" + Segment.name(state.next)
         state.file = try site.disk.open(name, .createNew)
-        state.files.append((state.next, 0))
+        state.files.append(File(first: state.next))
         state.seed = site.seed(state.next)
         try site.syncDirectory(path, .deadLetterDirectorySync)
     }
 
+    // MARK: Removing
+
+    /// Letters that somebody has dropped, or that were retried with success: they are gone when it returns.
+    package func remove(_ numbers: [UInt64]) throws(JournalError) {
+        try state.withLock { (state) throws(JournalError) in
+            var removed = state.removed
+            for number in numbers where number < state.next { removed.insert(number) }
+            if let first = state.files.first?.first { removed.forget(below: first) }
+            guard removed != state.removed else { return }
+            do throws(SystemError) {
+                try removed.write(in: path, site.disk)
+                state.removed = removed
+                state.recount()
+                try removeFilesOfNone(&state)
+            } catch {
+                throw JournalError("remove dead letters", error)
+            }
+        }
+    }
+
+    /// Removes what is older than the limits allow.
+    package func expire() throws(JournalError) {
+        guard let time = limits.withLock({ $0.time }) else { return }
+        let oldest = site.clock.wallClock() &- time.inNanoseconds
+        try state.withLock { (state) throws(JournalError) in
+            do throws(SystemError) {
+                while let first = state.files.first, first.letters > 0, first.latest < oldest { try removeOldest(&state) }
+            } catch {
+                throw JournalError("remove old dead letters", error)
+            }
+        }
+    }
+
+    private func removeOldest(_ state: inout State) throws(SystemError) {
+        guard !state.files.isEmpty else { return }
+        let count = state.count(0)
+        try removeFile(0, &state)
+        state.expired += count
+        if count > 0 { site.telemetry.emit(DeadLettersExpired(path: path, count: count)) }
+    }
+
+    private func removeFilesOfNone(_ state: inout State) throws(SystemError) {
+        for index in state.files.indices.reversed() where state.files[index].letters > 0 && state.count(index) == 0 {
+            try removeFile(index, &state)
+        }
+    }
+
+    /// There is always a last file, whose name says which numbers were given.
+    private func removeFile(_ index: Int, _ state: inout State) throws(SystemError) {
+        if index == state.files.count - 1 {
+            state.file = nil
+            try begin(&state)
+        }
+        try site.disk.remove(path + "/" + Segment.name(state.files[index].first))
+        state.files.remove(at: index)
+        state.recount()
+        // A file that a power cut brings back may be one of which the others know nothing more.
+        try site.disk.syncDirectory(path)
+    }
+
     /// How many there are.
-    package var count: Int { state.withLock { $0.count } }
+    package var count: Int { state.withLock { Int($0.count) } }
+    /// How many went for the sake of the limits, since the start.
+    package var expired: UInt64 { state.withLock { $0.expired } }
+    /// The number that the next letter gets.
+    package var next: UInt64 { state.withLock { $0.next } }
     package var bytes: Int { state.withLock { $0.bytes } }
 
-    /// Reads all letters in order. Those appended meanwhile may be among them.
-    package func forEach(_ body: (DeadLetter) -> Void) throws(JournalError) {
+    /// Reads the letters that are there, in order, from the one of this number on, until `body` returns false.
+    /// Those appended meanwhile may be among them.
+    package func forEach(from number: UInt64 = 0, _ body: (UInt64, DeadLetter) -> Bool) throws(JournalError) {
         try journal("read dead letters") { () throws(SystemError) in
-            try DeadLetterFiles(path, site.uuid, site.disk, site.protections).forEach { letter in
-                body(letter)
-                return true
-            }
+            try DeadLetterFiles(path, site.uuid, site.disk, site.protections).forEach(from: number, body)
         }
     }
 }

@@ -311,6 +311,18 @@ package final class Journal: Sendable {
     /// comes by itself at least every `cursorInterval`.
     package func advance(_ destination: String, to cursor: JournalCursor) { cursors.advance(destination, to: cursor) }
 
+    /// The same, and in the same commit the next cursor of the destination's replay, if one is under way.
+    package func advance(
+        _ destination: String, to cursor: JournalCursor, replay next: (JournalCursor) -> JournalCursor
+    ) { cursors.advance(destination, to: cursor, replay: next) }
+
+    /// The cursor of the replay that is under way to a destination; nil: none. It holds no segment.
+    package func replay(of destination: String) -> JournalCursor? { cursors.replay(of: destination) }
+    /// Names of the destinations that have one, configured or not.
+    package var replays: [String] { cursors.replays }
+    /// Begins a replay, or (nil) ends it. Durable after the next commit.
+    package func setReplay(of destination: String, to cursor: JournalCursor?) { cursors.setReplay(destination, to: cursor) }
+
     /// Returns when every cursor taken so far is durable.
     package func commit() throws(JournalError) {
         try journal("write the cursors") { () throws(SystemError) in try cursors.commit() }

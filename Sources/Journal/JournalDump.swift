@@ -149,7 +149,7 @@ extension JournalInspector {
         do throws(SystemError) {
             let path = site.path(DeadLetterStore.directory) + "/" + DeadLetterFiles.directoryName(of: destination)
             guard try disk.status(path) != nil else { return }
-            try DeadLetterFiles(path, site.uuid, disk).forEach { letter in
+            try DeadLetterFiles(path, site.uuid, disk).forEach { _, letter in
                 range.contains(position: letter.position, time: letter.time) ? body(letter) : true
             }
         } catch {

@@ -151,3 +151,20 @@ struct DeadLettersDamaged: NamedEvent {
             + " (exclusive) are missing; the others are kept" + (copy.map { "; the bytes were copied to \($0)" } ?? "")
     }
 }
+
+struct RemovedLettersDamaged: NamedEvent {
+    static let name = "removed_letters_damaged"
+    let level = Level.error
+    let path: String
+    var message: String {
+        "dead letters: \(path) is damaged: letters that were retried or dropped may be there once more"
+    }
+}
+
+struct DeadLettersExpired: NamedEvent {
+    static let name = "dead_letters_expired"
+    let level = Level.warning
+    let path: String
+    let count: UInt64
+    var message: String { "dead letters: the \(count) oldest in \(path) are gone: dead_letters.time or dead_letters.size is reached" }
+}

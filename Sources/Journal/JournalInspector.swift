@@ -155,6 +155,11 @@ package struct JournalInspector {
             }
         }
         for (name, cursor) in kept.cursors.sorted(by: { $0.key < $1.key }) {
+            if name.hasSuffix(CursorFile.replayMark) {
+                let destination = name.dropLast(CursorFile.replayMark.count)
+                found.notes.append("cursors: a replay to destination \(destination) stands at position \(cursor.position)")
+                continue
+            }
             found.cursors.append(
                 JournalInspection.Cursor(
                     destination: name, position: cursor.position, start: manifest.starts[name],

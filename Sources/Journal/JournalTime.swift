@@ -1,6 +1,13 @@
 import Events
 
 extension Journal {
+    /// When the first event kept was received, in nanoseconds since 1970-01-01 UTC; nil: there is none.
+    package func firstTime() throws(JournalError) -> Int64? {
+        let reader = makeReader(from: firstPosition)
+        var batch = EventBatch()
+        return try reader.read(into: &batch, maximumBytes: 1) ? batch.events.first?.receivedAt : nil
+    }
+
     /// The first event kept that was received at or after a time, in nanoseconds since 1970-01-01
     /// UTC; the durable end if there is none. Reads up to one segment.
     package func position(at time: Int64) throws(JournalError) -> UInt64 {

@@ -6,6 +6,7 @@
 
 import Delivery
 import Events
+import Foundation
 import Ingest
 import Journal
 
@@ -73,11 +74,45 @@ package struct JournalCursors: CursorStore {
     }
 
     package func advance(_ destination: String, to cursor: Cursor) {
-        let state = cursor.state.isEmpty ? [] : mark + cursor.state
-        journal.advance(destination, to: JournalCursor(position: cursor.position, state: state))
+        journal.advance(destination, to: kept(cursor))
+    }
+
+    private func kept(_ cursor: Cursor) -> JournalCursor {
+        JournalCursor(position: cursor.position, state: cursor.state.isEmpty ? [] : mark + cursor.state)
     }
 
     package func commit() throws {
         try journal.commit()
+    }
+}
+
+// A replay is kept as a cursor of its own, beside its destination's: the state is the replay, as JSON.
+extension JournalCursors {
+    package func replay(of destination: String) -> Replay? { journal.replay(of: destination).flatMap(Replay.init) }
+
+    package func advance(_ destination: String, to cursor: Cursor, _ replay: Replay) {
+        let next = JournalCursor(replay)
+        journal.advance(destination, to: kept(cursor)) { old in Replay(old)?.id == replay.id ? next ?? old : old }
+    }
+
+    package func finish(_ replay: Replay, of destination: String) {
+        if self.replay(of: destination)?.id == replay.id { journal.setReplay(of: destination, to: nil) }
+    }
+}
+
+extension Replay {
+    /// nil: it was written by a version that says other things of a replay.
+    package init?(_ kept: JournalCursor) {
+        guard var replay = try? JSONDecoder().decode(Replay.self, from: Data(kept.state)) else { return nil }
+        replay.progress.position = kept.position
+        self = replay
+    }
+}
+
+extension JournalCursor {
+    /// nil: it has more to say than is kept with a cursor.
+    package init?(_ replay: Replay) {
+        guard let state = try? JSONEncoder().encode(replay), state.count <= Self.stateLimit else { return nil }
+        self.init(position: replay.progress.position, state: [UInt8](state))
     }
 }

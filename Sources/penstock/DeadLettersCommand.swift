@@ -4,39 +4,58 @@ import Foundation
 
 struct DeadLettersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dead-letters", abstract: "What a destination refused for good.",
-        subcommands: [DeadLettersList.self])
+        commandName: "dead-letters", abstract: "What a destination refused for good, and what is to become of it.",
+        subcommands: [DeadLettersList.self, DeadLettersShow.self, DeadLettersRetry.self, DeadLettersDrop.self])
 }
 
-struct DeadLettersList: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List a destination's dead letters, oldest first.")
-
+/// Which letters of which destination.
+struct DeadLetterOptions: ParsableArguments {
     @OptionGroup var control: ControlOption
 
     @Argument(help: "The destination's name.")
     var destination: String
 
-    @Flag(help: "Print each as a line of JSON.")
-    var json = false
+    @Argument(help: ArgumentHelp("Only these: journal positions or message ids.", valueName: "position|message-id"))
+    var letters: [String] = []
 
-    func run() throws {
-        let answer = try ControlClient(socket: control.path).get("/dead-letters", query: ["destination": destination])
-        guard answer.isSuccess else { throw ReportedError(answer.error) }
-        if json {
-            print(String(decoding: answer.body, as: UTF8.self), terminator: "")
-            return
-        }
-        let lines = try answer.body.split(separator: UInt8(ascii: "\n"))
-            .map { try JSONDecoder().decode(DeadLetterLine.self, from: Data($0)) }
-        if lines.isEmpty {
-            printError("\(destination) has no dead letters")
-            return
-        }
-        var table = TextTable(">POSITION", "TIME", ">ATTEMPTS", "MESSAGE ID", "REASON", "ANSWER")
-        for line in lines {
-            table.add("\(line.position)", line.time, "\(line.attempts)", line.messageID, line.reason, line.answer)
-        }
-        print(table.render(), terminator: "")
+    @Option(name: .customLong("where"), help: "Only letters whose event this filter (FQL) lets through.")
+    var filter: String?
+
+    /// What the whole request is given, at most: a daemon that reads much takes its time.
+    private static let patience = Duration.seconds(120)
+
+    func selection(chosen: [String]? = nil) -> DeadLetterSelection {
+        DeadLetterSelection(
+            destination: destination, chosen: chosen ?? (letters.isEmpty ? nil : letters), condition: filter)
     }
+
+    /// Asks for page after page, and gives each letter.
+    /// - Parameter body: false: enough.
+    func forEach(withEvents: Bool = false, _ body: (DeadLetterLine) throws -> Bool) throws {
+        var number: UInt64 = 0
+        while true {
+            let answer = try post("list", selection(), query: ["from": "\(number)", "events": "\(withEvents)"])
+            let page = try answer.decode(DeadLetterPage.self)
+            for letter in page.letters where try !body(letter) { return }
+            guard let next = page.next else { return }
+            number = next
+        }
+    }
+
+    /// - Returns: how many letters it was done to.
+    func count(_ action: String, _ selection: DeadLetterSelection) throws -> Int {
+        try post(action, selection).decode(DeadLetterCount.self).letters
+    }
+
+    private func post(_ action: String, _ selection: DeadLetterSelection, query: [String: String] = [:]) throws -> ControlAnswer {
+        let body = [UInt8](try JSONEncoder().encode(selection))
+        let answer = try ControlClient(socket: control.path)
+            .post("/dead-letters/\(action)", query: query, body: body, timeout: Self.patience)
+        guard answer.isSuccess else { throw ReportedError(answer.error) }
+        return answer
+    }
+
+    func print(_ letter: DeadLetterLine, to output: inout ResultStream) throws { output.write(try letter.line()) }
 }
+
+func counted(_ letters: Int) -> String { letters == 1 ? "1 dead letter" : "\(letters) dead letters" }

@@ -47,7 +47,8 @@ import Testing
                 in_flight: 2
                 retry: { initial: 1s, max: 2s, give_up_after: 3h }
                 where: event != "Heartbeat"
-                dead_letters: { size: 1MiB }
+                dead_letters: { size: 1MiB, time: 7d, when_full: drop_oldest }
+                replay: { in_flight: 1, events_per_second: 500 }
               h:
                 http: https://collector.example/v1/events
                 method: PUT
@@ -89,7 +90,8 @@ import Testing
                     .init(
                         path: "/etc/penstock/out/%Y-%m-%d.ndjson.zst", compression: .zstd, rotateSize: 256 << 20,
                         rotateEvery: .seconds(3_600), timezone: "UTC")))
-        #expect(f.start == .earliest && f.inFlight == 2...2 && f.deadLetters == 1 << 20)
+        #expect(f.start == .earliest && f.inFlight == 2...2 && f.deadLetters == .init(size: 1 << 20, time: .seconds(7 * 86_400), whenFull: .drop_oldest))
+        #expect(f.replay == .init(inFlight: 1, eventsPerSecond: 500))
         #expect(f.batch == .init(events: 7, bytes: 4_096, wait: .seconds(3)))
         #expect(f.retry == .init(initial: .seconds(1), max: .seconds(2), giveUpAfter: .seconds(10_800)))
         #expect(f.rules.condition.text == "event != \"Heartbeat\"")
@@ -135,7 +137,7 @@ import Testing
             ])
         #expect(
             configuration.destinations.allSatisfy {
-                $0.start == .now && $0.retry == .init() && $0.deadLetters == 1 << 30
+                $0.start == .now && $0.retry == .init() && $0.deadLetters == .init()
             })
         guard case .plugin(let plugin) = configuration.destinations[3].kind else { return }
         #expect(plugin.settings == "{}")

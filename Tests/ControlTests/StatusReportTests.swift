@@ -55,7 +55,7 @@ import Testing
         #expect(keys("destinations", "mixpanel") == [
             "state", "since", "state_seconds", "position", "delivered", "filtered",
             "filtered_by_reason", "dead_lettered", "dropped", "retries", "events_per_second", "lag_events",
-            "lag_seconds", "last_error", "last_error_time", "last_answer", "next_attempt_seconds",
+            "lag_seconds", "last_error", "last_error_time", "last_answer", "next_attempt_seconds", "replayed",
         ])
         #expect(json["health"] as? String == "degraded")
         #expect(((json["recent_refusals"] as? [[String: Any]])?.first?["messageId"]) as? String == "m")

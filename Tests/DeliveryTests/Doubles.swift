@@ -97,11 +97,20 @@ final class FakeCursors: CursorStore {
         advances.withLock { $0.append(cursor) }
     }
     func commit() throws {}
+    /// The replay under way.
+    let kept = Mutex<Replay?>(nil)
+    func replay(of destination: String) -> Replay? { kept.withLock { $0 } }
+    func advance(_ destination: String, to cursor: Cursor, _ replay: Replay) {
+        advance(destination, to: cursor)
+        kept.withLock { if $0?.id == replay.id { $0 = replay } }
+    }
+    func finish(_ replay: Replay, of destination: String) { kept.withLock { if $0?.id == replay.id { $0 = nil } } }
     var position: UInt64 { cursor.withLock { $0.position } }
 }
 
 /// Passes everything on, unless told otherwise.
-final class FakeRouter: EventRouter {
+// Unchecked: asked by one worker at a time.
+final class FakeRouter: EventRouter, @unchecked Sendable {
     var verdict: (UInt64) -> RouteVerdict = { _ in .routed }
     /// Bytes that a rendered event is padded to.
     var size = 0
@@ -174,6 +183,8 @@ final class ScriptedDestination: Destination {
         return late
     }
 
+    var checkpointsLate: Bool { isLate }
+
     func close() { closed += 1 }
 
     /// Settles the oldest claim that was kept.
@@ -197,9 +208,17 @@ private final class ClaimBox: Sendable {
 final class FakeSink: DeadLetterSink {
     var letters: [DeadLetter] = []
     var error: (any Error)?
+    /// What somebody wants tried again, and what of that has gone.
+    var retries: [DeadLetterRetry] = []
+    var finished: [[UInt64]] = []
     func append(_ letters: [DeadLetter]) throws {
         if let error { throw error }
         self.letters += letters
+    }
+    func nextRetry() throws -> DeadLetterRetry? { retries.first }
+    func finish(_ retry: DeadLetterRetry) throws {
+        finished.append(retry.numbers)
+        retries.removeFirst()
     }
 }
 
@@ -213,6 +232,8 @@ final class Bench {
     let log = FakeLog()
     let cursors: FakeCursors
     let router = FakeRouter()
+    /// For what goes again.
+    let backfillRouter = FakeRouter()
     let destination = ScriptedDestination()
     let sink = FakeSink()
     let telemetry: Telemetry
@@ -227,8 +248,11 @@ final class Bench {
         let clock = clock
         cursors = FakeCursors(cursor)
         telemetry = Telemetry(sink: SilentLog(), now: { clock.now().nanoseconds })
+        var setting = DeliveryWorker.Setting(
+            name: "shop", policy: policy, log: log, cursors: cursors, clock: clock, telemetry: telemetry)
+        setting.backfillRouter = { [backfillRouter] _ in backfillRouter }
         worker = DeliveryWorker(
-            .init(name: "shop", policy: policy, log: log, cursors: cursors, clock: clock, telemetry: telemetry),
+            setting,
             router: router, destination: destination, deadLetters: sink, random: SeededRandom(),
             wake: { [wakes] in wakes.count.add(1, ordering: .relaxed) })
     }

@@ -21,7 +21,7 @@ extension TestDaemon {
         // `dead-letters list` and the like take the option behind their second word.
         let socket: [String] =
             switch arguments[0] {
-            case "status", "reload", "dead-letters": ["--control", control]
+            case "status", "reload", "dead-letters", "replay": ["--control", control]
             case "check", "plugins": []
             case "journal": ["--config", configurationFile]
             default: ["--socket", events]

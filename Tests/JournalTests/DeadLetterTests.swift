@@ -12,7 +12,10 @@ import Testing
 
     private func all(_ store: DeadLetterStore) throws -> [DeadLetter] {
         var letters: [DeadLetter] = []
-        try store.forEach { letters.append($0) }
+        try store.forEach { _, letter in
+            letters.append(letter)
+            return true
+        }
         return letters
     }
 

@@ -94,10 +94,11 @@ extension World {
         quietly {
             var stored: Set<UInt64> = []
             do throws(JournalError) {
-                try store.forEach { letter in
+                try store.forEach { _, letter in
                     if let number = ledger.number(of: letter.event), number == ledger[letter.position].event {
                         stored.insert(letter.position)
                     }
+                    return true
                 }
             } catch { trace.violated("dead letters cannot be read: \(error)") }
             for index in ledger.positions.indices where outside[UInt64(index)] == .deadLettered {
@@ -158,7 +159,7 @@ extension World {
         life.steps.keep()
         life.steps.write()
         for running in life.running {
-            running.letters.file.setLimit(.max)
+            running.letters.file.store.setLimits(.init(bytes: .max))
             _ = running.worker.turn(now: clock.now())
             while running.destination.hasOffers { running.destination.settle() }
             _ = running.worker.turn(now: clock.now())

@@ -154,6 +154,8 @@ package final class FileDestination: Destination {
         return state?.encoded
     }
 
+    package var checkpointsLate: Bool { syncer != nil }
+
     package func checkpoint(settled position: UInt64) throws -> Cursor? {
         guard let syncer else { return Cursor(position: position, state: try checkpoint() ?? []) }
         if let failure { throw failure }
@@ -230,7 +232,7 @@ package final class FileDestination: Destination {
     }
 
     private func write(_ batch: OutboundBatch, _ run: Run) throws {
-        let position = batch.events[run.events.lowerBound].position
+        let position = batch.livePosition ?? batch.events[run.events.lowerBound].position
         guard run.payload.lowerBound >= 0, run.payload.upperBound <= batch.payload.count else {
             throw FileDestinationError("an event lies outside of its batch")
         }

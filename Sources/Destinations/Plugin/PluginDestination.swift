@@ -182,7 +182,8 @@ package final class PluginDestination: Destination {
     /// How many events at the front the plugin holds since before the restart. Positions ascend
     /// within a batch.
     private func countHeld(_ batch: OutboundBatch) -> Int {
-        guard let heldThrough else { return 0 }
+        // What comes again is shown again, whatever the plugin holds.
+        guard let heldThrough, batch.livePosition == nil else { return 0 }
         return batch.events.firstIndex { $0.position > heldThrough } ?? batch.events.count
     }
 }

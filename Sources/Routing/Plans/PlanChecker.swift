@@ -22,8 +22,7 @@ package final class PlanChecker {
 
     let rules: PlanRules
     private let limit: Int
-    private let reader: PathReader
-    private var fields: [FieldValue] = []
+    private var fields = PathValues()
     /// The planned properties of the objects that are being looked at, the innermost one's last.
     private var found: [FieldValue] = []
     private var steps: [Step] = []
@@ -35,11 +34,9 @@ package final class PlanChecker {
 
     /// - Parameters:
     ///   - limit: violations that are listed for one event.
-    ///   - maximumEventSize: of the events that it is given, in bytes.
-    package init(_ rules: PlanRules, limit: Int, maximumEventSize: Int, maximumDepth: Int) {
+    package init(_ rules: PlanRules, limit: Int) {
         self.rules = rules
         self.limit = limit
-        reader = PathReader(maximumEventSize: maximumEventSize, maximumDepth: maximumDepth)
     }
 
     /// Looks at an event that came through the door.
@@ -54,11 +51,11 @@ package final class PlanChecker {
             name = index.event
             planned = object(of: names, isEscaped: index.flags.contains(.eventEscaped), in: json)
             guard planned != nil else { return unplanned("event") }
-            _ = reader.read(Self.paths, from: json, into: &fields)
+            read(json)
             isTraits = false
         case .page, .screen:
             guard let names = index.kind == .page ? rules.page : rules.screen else { return .conforms }
-            _ = reader.read(Self.paths, from: json, into: &fields)
+            read(json)
             name = fields[2].isString ? fields[2].slice : nil
             planned = object(of: names, isEscaped: fields[2].type == .escapedString, in: json)
             guard planned != nil else { return unplanned("name") }
@@ -66,13 +63,16 @@ package final class PlanChecker {
         case .identify, .group:
             planned = index.kind == .identify ? rules.identify : rules.group
             guard planned != nil else { return .conforms }
-            _ = reader.read(Self.paths, from: json, into: &fields)
+            read(json)
             isTraits = true
         }
-        hasDuplicates = reader.sawDuplicates
         root = isTraits ? "traits" : "properties"
         look(at: isTraits ? fields[1] : fields[0], json)
         return violationCount == 0 ? .conforms : .violates
+    }
+
+    private func read(_ json: Span<UInt8>) {
+        hasDuplicates = Self.paths.read(json, into: &fields) == .readFromDuplicates
     }
 
     /// Looks again at the event whose `properties` or `traits` lie elsewhere now. One whose name is not

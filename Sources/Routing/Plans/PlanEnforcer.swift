@@ -23,8 +23,7 @@ package final class PlanEnforcer {
     private let onViolation: OnViolation
     private let maximumEventSize: Int
     private let maximumDepth: Int
-    private let reader: PathReader
-    private var fields: [FieldValue] = []
+    private var fields = PathValues()
 
     /// `{"context":{"violations":[{` is four deep.
     private static let noteDepth = 4
@@ -38,11 +37,10 @@ package final class PlanEnforcer {
     package init(
         _ rules: PlanRules, onViolation: OnViolation, limit: Int, maximumEventSize: Int, maximumDepth: Int
     ) {
-        checker = PlanChecker(rules, limit: limit, maximumEventSize: maximumEventSize, maximumDepth: maximumDepth)
+        checker = PlanChecker(rules, limit: limit)
         self.onViolation = onViolation
         self.maximumEventSize = maximumEventSize
         self.maximumDepth = maximumDepth
-        reader = PathReader(maximumEventSize: maximumEventSize, maximumDepth: maximumDepth)
     }
 
     /// - Parameters:
@@ -62,12 +60,12 @@ package final class PlanEnforcer {
     /// - Returns: false if there is nothing that can be done with the event.
     private func edit(_ json: Span<UInt8>, _ index: EventIndex, _ room: Int) -> Bool {
         let limit = min(maximumEventSize, room > maximumEventSize ? maximumEventSize : json.count + room)
-        _ = reader.read(Self.paths, from: json, into: &fields)
-        guard reader.sawDuplicates || checker.hasDuplicates else { return edit(json, limit) }
+        let answer = Self.paths.read(json, into: &fields)
+        guard answer == .readFromDuplicates || checker.hasDuplicates else { return edit(json, limit) }
         // What is taken out, or noted, must not stand there twice. Rare, and slow. Found again where it
         // is now; an event that is not planned has no more to be found.
         let unique = UniqueMembers.copy(json)
-        _ = reader.read(Self.paths, from: unique.span, into: &fields)
+        _ = Self.paths.read(unique.span, into: &fields)
         checker.recheck(unique.span, index.kind == .identify || index.kind == .group ? fields[3] : fields[2])
         return edit(unique.span, limit)
     }

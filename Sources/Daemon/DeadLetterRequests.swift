@@ -1,0 +1,114 @@
+import Control
+import Delivery
+import Events
+import Journal
+import Routing
+import Seams
+import Synchronization
+
+/// What the operator asks about one destination's dead letters. It reads from the disk: main thread.
+struct DeadLetterRequest: Sendable {
+    enum Action: Sendable {
+        /// One page, from the letter of this number on.
+        case list(from: UInt64, limit: Int, withEvents: Bool)
+        case retry
+        case drop
+    }
+
+    /// Letters that one page has at most, and bytes of events that are looked at for it, about.
+    private static let largestPage = 1000
+    private static let pageBytes = 16 << 20
+
+    private let action: Action
+    private let destination: RunningDestination
+    private let name: String
+    private let matches: @Sendable (KeptDeadLetter) -> Bool
+
+    /// - Throws: what is wrong with the selection's filter.
+    init(_ action: Action, of destination: RunningDestination, _ selection: DeadLetterSelection) throws(FilterError) {
+        self.action = action
+        self.destination = destination
+        name = selection.destination
+        let chosen = selection.chosen.map(Set.init)
+        let matcher = try selection.condition.map { text throws(FilterError) in SharedMatcher(try Filter(parsing: text)) }
+        matches = { letter in
+            if let chosen, !chosen.contains("\(letter.position)"), !chosen.contains(letter.messageID) { return false }
+            return matcher?.matches(letter) ?? true
+        }
+    }
+
+    func perform(_ reply: ControlReply) {
+        do {
+            switch action {
+            case .list(let number, let limit, let withEvents):
+                reply.respond(try page(from: number, limit: limit, withEvents: withEvents))
+            case .retry:
+                let count = try numbers().count
+                guard count > 0 else { return reply.fail(404, nothing) }
+                guard destination.deadLetters.beginRetry(matches) else {
+                    return reply.fail(409, "dead letters of \(name) are being retried already: see penstock status")
+                }
+                destination.worker.backfill()
+                reply.respond(DeadLetterCount(letters: count), status: 202)
+            case .drop:
+                guard !destination.deadLetters.isRetrying else {
+                    return reply.fail(409, "dead letters of \(name) are being retried: drop what is left when that is over")
+                }
+                let numbers = try numbers()
+                guard !numbers.isEmpty else { return reply.fail(404, nothing) }
+                try destination.deadLetters.store.remove(numbers)
+                reply.respond(DeadLetterCount(letters: numbers.count))
+            }
+        } catch {
+            reply.fail(500, "\(error)")
+        }
+    }
+
+    private var nothing: String { "\(name) has no such dead letters: penstock dead-letters list \(name)" }
+
+    private func numbers() throws(JournalError) -> [UInt64] {
+        var numbers: [UInt64] = []
+        try destination.deadLetters.store.forEach { number, letter in
+            if matches(letter) { numbers.append(number) }
+            return true
+        }
+        return numbers
+    }
+
+    private func page(from first: UInt64, limit: Int, withEvents: Bool) throws(JournalError) -> DeadLetterPage {
+        var page = DeadLetterPage(letters: [], next: nil)
+        var bytes = 0
+        try destination.deadLetters.store.forEach(from: first) { number, letter in
+            guard page.letters.count < min(limit, Self.largestPage), bytes < Self.pageBytes else {
+                page.next = number
+                return false
+            }
+            bytes += letter.event.count
+            if matches(letter) { page.letters.append(DeadLetterLine(number, letter, withEvent: withEvents)) }
+            return true
+        }
+        return page
+    }
+}
+
+/// A filter that several threads ask in turn.
+private final class SharedMatcher: Sendable {
+    private let matcher: Mutex<FilterMatcher>
+
+    init(_ filter: Filter) { matcher = Mutex(FilterMatcher(filter)) }
+
+    func matches(_ letter: KeptDeadLetter) -> Bool {
+        let index = DeadLetterFile.index(of: letter.event)
+        return matcher.withLock { $0.matches(letter.event.span, index) }
+    }
+}
+
+extension DeadLetterLine {
+    fileprivate init(_ number: UInt64, _ letter: KeptDeadLetter, withEvent: Bool) {
+        self.init(
+            number: number, position: letter.position, messageID: letter.messageID, reason: letter.reason,
+            answer: letter.answer, attempts: letter.attempts, time: Timestamp.format(letter.time),
+            received: letter.receivedAt.map { Timestamp.format($0) },
+            event: withEvent ? String(decoding: letter.event, as: UTF8.self) : nil)
+    }
+}

@@ -1,0 +1,72 @@
+import Platform
+
+/// Numbers of a destination's dead letters that are gone: retried with success, or dropped. A small text file
+/// beside them, replaced as a whole, that ends in its own checksum. Format.md has the layout. Without it, letters
+/// that are still in a file come back: they are tried again rather than lost.
+struct RemovedLetters: Equatable {
+    static let name = "removed"
+    private static let limit = 256 << 20
+    private static let title = "penstock-removed 1"
+
+    private(set) var numbers = RangeSet<UInt64>()
+    /// The file was there, and could not be believed.
+    private(set) var isDamaged = false
+
+    func contains(_ number: UInt64) -> Bool { numbers.contains(number) }
+
+    func contains(all range: Range<UInt64>) -> Bool { count(in: range) == UInt64(range.count) }
+
+    /// How many of a range are gone.
+    func count(in range: Range<UInt64>) -> UInt64 {
+        numbers.ranges.reduce(0) { $0 + UInt64($1.clamped(to: range).count) }
+    }
+
+    mutating func insert(_ number: UInt64) { numbers.insert(contentsOf: number..<number &+ 1) }
+
+    /// Forgets those below, of which there is no file.
+    mutating func forget(below number: UInt64) { numbers.remove(contentsOf: 0..<number) }
+
+    static func read(in directory: String, _ disk: any Disk) throws(SystemError) -> RemovedLetters {
+        guard let bytes = try JournalSite.contents(directory + "/" + name, limit: limit, disk) else { return RemovedLetters() }
+        guard let removed = RemovedLetters(bytes) else {
+            var none = RemovedLetters()
+            none.isDamaged = true
+            return none
+        }
+        return removed
+    }
+
+    /// Durable when it returns; after a crash either the old or the new one is there.
+    func write(in directory: String, _ disk: any Disk) throws(SystemError) {
+        let path = directory + "/" + Self.name
+        let file = try disk.open(path + ".new", .createOrReadWrite)
+        try file.truncate(to: 0)
+        try file.write(encoded.span, at: 0)
+        try file.sync()
+        try disk.rename(path + ".new", to: path)
+        try disk.syncDirectory(directory)
+    }
+
+    var encoded: [UInt8] {
+        var text = Self.title + "\n"
+        for range in numbers.ranges { text += "\(range.lowerBound) \(range.upperBound)\n" }
+        let sum = String(Checksum.of(Array(text.utf8).span.raw), radix: 16)
+        return Array((text + "crc32c " + String(repeating: "0", count: 8 - sum.count) + sum + "\n").utf8)
+    }
+
+    init() {}
+
+    init?(_ bytes: [UInt8]) {
+        guard let text = String(validating: bytes, as: UTF8.self), bytes.last == UInt8(ascii: "\n") else { return nil }
+        var lines = text.split(separator: "\n")
+        guard let last = lines.popLast(), last.hasPrefix("crc32c "), let sum = UInt32(last.dropFirst(7), radix: 16),
+            Checksum.of(bytes.span.raw.extracting(0..<bytes.count - last.utf8.count - 1)) == sum,
+            lines.first.map(String.init) == Self.title
+        else { return nil }
+        for line in lines.dropFirst() {
+            let bounds = line.split(separator: " ").map { UInt64($0) }
+            guard bounds.count == 2, let first = bounds[0], let end = bounds[1], first < end else { return nil }
+            numbers.insert(contentsOf: first..<end)
+        }
+    }
+}

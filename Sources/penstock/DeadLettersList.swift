@@ -1,0 +1,50 @@
+import ArgumentParser
+import Control
+
+struct DeadLettersList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List a destination's dead letters, oldest first.")
+
+    @OptionGroup var options: DeadLetterOptions
+
+    @Option(help: "How many at most.")
+    var limit: Int?
+
+    @Flag(help: "Print each as a line of JSON.")
+    var json = false
+
+    /// Rows of a table that is laid out before it is printed; beyond it, --json.
+    private static let tableLimit = 1000
+
+    func validate() throws {
+        if let limit, limit < 1 { throw ValidationError("--limit cannot be below 1") }
+    }
+
+    func run() throws {
+        if json {
+            var output = ResultStream()
+            var rest = limit ?? .max
+            try options.forEach { letter in
+                try options.print(letter, to: &output)
+                rest -= 1
+                return rest > 0 && !output.hasFailed
+            }
+            return try output.finish()
+        }
+        var lines: [DeadLetterLine] = []
+        let most = min(limit ?? Self.tableLimit, Self.tableLimit)
+        var hasMore = false
+        try options.forEach { letter in
+            hasMore = lines.count == most
+            if !hasMore { lines.append(letter) }
+            return !hasMore
+        }
+        guard !lines.isEmpty else { return printError("\(options.destination) has no dead letters") }
+        var table = TextTable(">POSITION", "TIME", ">ATTEMPTS", "MESSAGE ID", "REASON", "ANSWER")
+        for line in lines {
+            table.add("\(line.position)", line.time, "\(line.attempts)", line.messageID, line.reason, line.answer)
+        }
+        Swift.print(table.render(), terminator: "")
+        if hasMore { printError("there are more than these \(lines.count): --json prints all of them, --where chooses") }
+    }
+}

@@ -1,0 +1,180 @@
+import ArgumentParser
+import Control
+import Events
+import Foundation
+import Platform
+
+struct Replay: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Bring a destination events again, from the journal, beside live delivery.",
+        discussion: """
+            Events are those received in a range of time; they go through the destination's present routes, \
+            transforms and mapping once more, with the same message ids, and with context.penstock.replay set to true. A \
+            `dedupe` or `throttle` does not count them against their first passage. Live events go first.
+
+            A time is RFC 3339 (2026-01-31T12:00:00Z), a date (2026-01-31, from midnight UTC), or how long ago: 24h, 7d.
+
+            Exit status: 0 accepted (with --wait: done); 1 not accepted, or cancelled; 2 not running; 3 accepted, but \
+            the journal does not hold the beginning of the range any more.
+            """)
+
+    /// `2026-01-31T12:00:00Z`, `2026-01-31`, `24h`, `-24h`.
+    struct Time: ExpressibleByArgument {
+        var nanoseconds: Int64
+
+        init?(argument: String) {
+            if let time = Timestamp.parse(argument) {
+                nanoseconds = time
+            } else if let age = Ago.duration(argument) {
+                nanoseconds = SystemClock().wallClock() &- age.inNanoseconds
+            } else {
+                return nil
+            }
+        }
+    }
+
+    @OptionGroup var control: ControlOption
+
+    @Argument(help: "The destination's name.")
+    var destination: String?
+
+    @Option(help: ArgumentHelp("The earliest time of receiving.", valueName: "time"))
+    var from: Time?
+
+    @Option(help: ArgumentHelp("The time to stop at, itself not included; now unless given.", valueName: "time"))
+    var until: Time?
+
+    @Option(name: .customLong("where"), help: "Only events that this filter (FQL) lets through.")
+    var filter: String?
+
+    @Option(help: ArgumentHelp("Events a second; unless given, what the configuration says.", valueName: "events"))
+    var rate: Int?
+
+    @Flag(help: "Send nothing: count what would go.")
+    var dryRun = false
+
+    @Flag(help: "Wait until it is done.")
+    var wait = false
+
+    @Flag(help: "End the replay that is under way.")
+    var cancel = false
+
+    @Flag(help: "Show every destination's replay.")
+    var list = false
+
+    @Flag(help: "Print results as JSON.")
+    var json = false
+
+    func validate() throws {
+        if list {
+            guard destination == nil, from == nil, !cancel, !dryRun else { throw ValidationError("--list takes no destination and no range") }
+            return
+        }
+        guard destination != nil else { throw ValidationError("say which destination, or --list") }
+        if cancel {
+            guard from == nil, !dryRun else { throw ValidationError("--cancel takes no range") }
+        } else if from == nil {
+            throw ValidationError("say from when: --from 24h, --from 2026-01-31")
+        }
+        if let rate, rate < 1 { throw ValidationError("--rate is at least 1") }
+        if dryRun, wait { throw ValidationError("--dry-run waits anyway") }
+    }
+
+    func run() throws {
+        if list { return try ReplayList(control: control, json: json).print() }
+        guard let destination else { return }
+        if cancel { return try end(destination) }
+        guard let from else { return }
+        let order = ReplayOrder(
+            destination: destination, from: from.nanoseconds, until: until?.nanoseconds, condition: filter, eventsPerSecond: rate)
+        if dryRun { return try count(order) }
+
+        let answer = try post("/replay", body: [UInt8](try JSONEncoder().encode(order)))
+        let report = try answer.decode(ReplayReport.self)
+        if json, !wait { print(String(decoding: answer.body, as: UTF8.self), terminator: "") }
+        if !json { print("replay \(report.id ?? "") to \(destination): positions \(report.start) to \(report.end)") }
+        tellMissing(report)
+        if wait, let id = report.id { try ReplayWait(control: control, destination: destination, id: id, json: json).run() }
+        if report.missingSeconds > 0 { throw ExitCode(3) }
+    }
+
+    private func end(_ destination: String) throws {
+        let answer = try post("/replay/cancel", query: ["destination": destination])
+        if json { print(String(decoding: answer.body, as: UTF8.self), terminator: "") } else { print("the replay to \(destination) has ended") }
+    }
+
+    private func post(_ path: String, query: [String: String] = [:], body: [UInt8] = []) throws -> ControlAnswer {
+        do {
+            let answer = try ControlClient(socket: control.path).post(path, query: query, body: body, timeout: .seconds(60))
+            guard answer.isSuccess else { throw ReportedError(answer.error) }
+            return answer
+        } catch let error as ControlClientError {
+            printError("\(error)")
+            throw ExitCode(2)
+        }
+    }
+
+    private func tellMissing(_ report: ReplayReport) {
+        guard report.missingSeconds > 0 else { return }
+        let hours = (report.missingSeconds / 360).rounded(.up) / 10
+        printError("the journal does not hold the first \(hours) h of that any more (journal.retain)")
+    }
+
+    private func count(_ order: ReplayOrder) throws {
+        let last = LastReport()
+        let answer = try ControlClient(socket: control.path).postForLines(
+            "/replay/count", body: [UInt8](try JSONEncoder().encode(order)), timeout: .seconds(60)
+        ) { last.take($0) }
+        last.clear()
+        guard answer.isSuccess else { throw ReportedError(answer.error) }
+        guard let report = last.report, let counts = report.counts, report.isWhole == true else {
+            throw ReportedError("the daemon ended before everything was counted")
+        }
+        if json {
+            print(String(decoding: try report.line(), as: UTF8.self), terminator: "")
+        } else {
+            print("\(StatusText.grouped(counts.delivered)) events would go, of \(StatusText.grouped(counts.read)) read;"
+                + " \(StatusText.grouped(counts.filtered)) filtered out, \(StatusText.grouped(counts.rejected)) would become dead letters")
+        }
+        tellMissing(report)
+        if report.missingSeconds > 0 { throw ExitCode(3) }
+    }
+}
+
+/// The lines of a dry run: the bar, and the last one. One thread at a time.
+private final class LastReport: @unchecked Sendable {
+    // Unchecked: the client's thread has ended when the command's looks.
+    private(set) var report: ReplayReport?
+    var bar: ProgressBar?
+
+    func take(_ line: [UInt8]) -> Bool {
+        guard let next = try? JSONDecoder().decode(ReplayReport.self, from: Data(line)) else { return false }
+        report = next
+        var bar = self.bar ?? ProgressBar(total: Int(clamping: next.end - min(next.start, next.end)))
+        bar.show(done: Int(clamping: next.counts?.read ?? 0), note: "\(next.counts?.delivered ?? 0) events would go")
+        self.bar = bar
+        return true
+    }
+
+    func clear() { bar?.clear() }
+}
+
+/// `24h` ago, also spelled `-24h`.
+enum Ago {
+    static func duration(_ text: String) -> Duration? {
+        let digits = text.drop { $0 == "-" }.prefix { $0.isASCII && $0.isNumber }
+        guard text.hasPrefix("-") ? text.dropFirst().first != "-" : true, let number = Int64(digits), number > 0 else { return nil }
+        let seconds: Int64
+        switch text.drop(while: { $0 == "-" }).dropFirst(digits.count) {
+        case "s": seconds = 1
+        case "m": seconds = 60
+        case "h": seconds = 3600
+        case "d": seconds = 86_400
+        case "w": seconds = 7 * 86_400
+        default: return nil
+        }
+        let (product, overflow) = number.multipliedReportingOverflow(by: seconds)
+        // A century is beyond every journal.
+        return overflow || product > 100 * 366 * 86_400 ? nil : .seconds(product)
+    }
+}

@@ -1,0 +1,233 @@
+import Events
+import Platform
+import Synchronization
+import Testing
+
+@testable import Delivery
+
+@Suite("What goes again")
+struct BackfillTests {
+    private func replay(_ positions: Range<UInt64>, rate: Int? = nil) -> Replay {
+        Replay(id: "r1", from: 0, until: .max, positions: positions, eventsPerSecond: rate, acceptedAt: 0)
+    }
+
+    private func begin(_ replay: Replay, on bench: Bench) {
+        bench.cursors.kept.withLock { $0 = replay }
+        bench.worker.backfill()
+    }
+
+    /// A bench whose live events up to 100 are delivered.
+    private func bench(_ policy: DeliveryPolicy = DeliveryPolicy(batchEvents: 10, inFlight: 4)) -> Bench {
+        let bench = Bench(policy)
+        bench.log.append(100)
+        bench.run(for: .seconds(2))
+        return bench
+    }
+
+    private func again(_ bench: Bench) -> [UInt64] {
+        bench.destination.offers.filter { $0.livePosition != nil }.flatMap { $0.events.map(\.position) }
+    }
+
+    private func live(_ bench: Bench) -> [UInt64] {
+        bench.destination.offers.filter { $0.livePosition == nil }.flatMap { $0.events.map(\.position) }
+    }
+
+    @Test("is its range, once, in order, and moves no cursor back")
+    func range() {
+        let bench = bench()
+        begin(replay(20..<75), on: bench)
+        bench.log.append(5)
+        bench.run(for: .seconds(3))
+        #expect(again(bench) == Array(20..<75))
+        #expect(live(bench) == Array(0..<105))
+        #expect(bench.destination.offers.allSatisfy { $0.livePosition.map { (100...105).contains($0) } ?? true })
+        #expect(bench.cursors.advances.withLock { $0.map(\.position) } == bench.cursors.advances.withLock { $0.map(\.position).sorted() })
+        #expect(bench.cursors.position == 105)
+        #expect(bench.cursors.replay(of: "shop") == nil, "it is over")
+        let status = bench.worker.status
+        #expect(status.replay?.state == .done && status.replay?.progress.delivered == 55)
+        #expect(status.replayed == 55 && status.delivered == 105)
+    }
+
+    @Test("leaves live events half of the places in flight", arguments: [(2, 1), (4, 2), (9, 4)])
+    func share(inFlight: Int, share: Int) {
+        let bench = bench(DeliveryPolicy(batchEvents: 10, inFlight: inFlight))
+        bench.destination.answer = nil
+        begin(replay(0..<100), on: bench)
+        bench.turn()
+        #expect(bench.destination.held == share)
+        bench.log.append(10)
+        bench.turn()
+        #expect(live(bench).suffix(10) == Array(100..<110), "though nothing of the replay was answered")
+    }
+
+    @Test("waits for live events where one batch goes at a time")
+    func liveFirst() {
+        let bench = bench(DeliveryPolicy(batchEvents: 10, inFlight: 1))
+        bench.destination.answer = nil
+        begin(replay(0..<100), on: bench)
+        bench.turn()
+        bench.log.append(25)
+        bench.turn()
+        for _ in 0..<3 {
+            bench.destination.settleFirst(.all(.delivered))
+            bench.turn()
+        }
+        let offers = bench.destination.offers.suffix(4).map { ($0.livePosition == nil, $0.events.count) }
+        #expect(offers.map(\.0) == [false, true, true, true])
+        #expect(offers.map(\.1) == [10, 10, 10, 5])
+    }
+
+    @Test("that fails holds up nothing that is live, and gets through in the end")
+    func failure() {
+        let bench = bench()
+        bench.destination.answer = { $0.livePosition == nil ? .all(.delivered) : .all(.retry(reason: "too old")) }
+        begin(replay(0..<30), on: bench)
+        bench.log.append(10)
+        bench.run(for: .seconds(5))
+        #expect(live(bench).count == 110)
+        #expect(bench.worker.status.state == .up)
+        #expect(bench.worker.status.replay?.state == .retrying)
+        #expect(bench.worker.status.replay?.lastError?.message == "too old")
+        bench.destination.answer = { _ in .all(.delivered) }
+        bench.run(for: .seconds(1000))
+        #expect(bench.worker.status.replay?.state == .done)
+    }
+
+    @Test("waits while the service is down")
+    func down() {
+        let bench = bench()
+        bench.destination.answer = { _ in .all(.retry(reason: "down")) }
+        bench.log.append(1)
+        bench.turn()
+        begin(replay(0..<30), on: bench)
+        bench.run(for: .seconds(60))
+        #expect(again(bench).isEmpty)
+    }
+
+    @Test("goes on where it stood, and a late destination's cursor does not run ahead of it", arguments: [false, true])
+    func resume(isLate: Bool) throws {
+        let bench = bench()
+        bench.destination.isLate = isLate
+        bench.destination.answer = nil
+        begin(replay(0..<100), on: bench)
+        bench.turn()
+        bench.destination.settleFirst(.all(.delivered))
+        bench.turn()
+        // The first checkpoint that covers ten events; a late one says so with the second.
+        bench.clock.advance(.seconds(1))
+        bench.turn()
+        #expect(bench.cursors.replay(of: "shop")?.progress.position == (isLate ? 0 : 10))
+        bench.clock.advance(.seconds(1))
+        bench.turn()
+        let kept = try #require(bench.cursors.replay(of: "shop"))
+        #expect(kept.progress.position == 10 && kept.progress.delivered == 10)
+
+        let next = Bench(DeliveryPolicy(batchEvents: 10), cursor: 100)
+        next.log.append(100)
+        next.cursors.kept.withLock { $0 = kept }
+        next.run(for: .seconds(2))
+        #expect(again(next) == Array(10..<100))
+        #expect(next.worker.status.replay?.progress.delivered == 100)
+    }
+
+    @Test("ends when it is called off, once the destination has given back what it has")
+    func cancel() {
+        let bench = bench(DeliveryPolicy(batchEvents: 10, inFlight: 1))
+        bench.destination.answer = nil
+        begin(replay(0..<100), on: bench)
+        bench.turn()
+        bench.cursors.kept.withLock { $0 = nil }
+        bench.worker.backfill()
+        bench.log.append(1)
+        bench.turn()
+        #expect(bench.destination.held == 1, "a destination that takes one batch at a time is not given another")
+        bench.destination.settleFirst(.all(.delivered))
+        bench.turn()
+        #expect(live(bench).last == 100)
+        #expect(bench.worker.status.replay?.state == .cancelled)
+        #expect(again(bench).count == 10)
+    }
+
+    @Test("keeps to its own rate")
+    func rate() {
+        let bench = bench()
+        begin(replay(0..<100, rate: 20), on: bench)
+        bench.run(for: .seconds(2))
+        #expect((30...65).contains(again(bench).count), "a second's worth at once, and 20 in each second after that")
+        bench.run(for: .seconds(4))
+        #expect(again(bench) == Array(0..<100))
+    }
+
+    @Test("counts what is not there any more")
+    func missing() {
+        let bench = Bench(DeliveryPolicy(batchEvents: 10))
+        bench.log.state.withLock { $0.missing = 0..<40 }
+        bench.log.append(100)
+        bench.run(for: .seconds(2))
+        begin(replay(10..<60), on: bench)
+        bench.run(for: .seconds(2))
+        #expect(again(bench) == Array(40..<60))
+        #expect(bench.worker.status.replay?.progress.missing == 30)
+    }
+
+    @Test("does not overtake live events that are not settled")
+    func positions() {
+        let bench = Bench(DeliveryPolicy(batchEvents: 10, inFlight: 4))
+        bench.destination.answer = { $0.events[0].position == 0 ? nil : .all(.delivered) }
+        bench.log.append(30)
+        bench.turn()
+        begin(replay(5..<20), on: bench)
+        bench.turn()
+        #expect(again(bench).isEmpty)
+        bench.destination.settleFirst(.all(.delivered))
+        bench.run(for: .seconds(2))
+        #expect(again(bench) == Array(5..<20))
+    }
+
+    // MARK: Dead letters
+
+    private func letter(_ position: UInt64, attempts: UInt32 = 2) -> DeadLetter {
+        DeadLetter(
+            position: position, receivedAt: 5, event: Array("original \(position)".utf8), index: EventIndex(kind: .track),
+            origin: nil, reason: "HTTP 400", answer: "", attempts: attempts, refusedAt: 1)
+    }
+
+    @Test("as a dead letter is gone when it is delivered, and otherwise a dead letter again with its attempts added up")
+    func retry() {
+        let bench = bench()
+        bench.destination.answer = { batch in
+            .each(batch.events.map { $0.position == 12 ? .rejected(reason: "still wrong") : .delivered })
+        }
+        bench.backfillRouter.verdict = { $0 == 13 ? .rejected(reason: "no mapping") : $0 == 14 ? .filtered(reason: "no_route") : .routed }
+        bench.sink.retries = [
+            DeadLetterRetry(letters: [letter(11), letter(12), letter(13), letter(14)], numbers: [0, 1, 2, 3]),
+            DeadLetterRetry(letters: [letter(3)], numbers: [9]),
+        ]
+        bench.worker.backfill()
+        bench.run(for: .seconds(2))
+        #expect(again(bench) == [11, 12, 3])
+        #expect(bench.sink.finished == [[0, 1, 2, 3], [9]])
+        let letters = bench.sink.letters.sorted { $0.position < $1.position }
+        #expect(letters.map(\.position) == [12, 13])
+        #expect(letters.map(\.attempts) == [3, 2])
+        #expect(letters.map(\.reason) == ["still wrong", "no mapping"])
+        #expect(letters.allSatisfy { $0.event == Array("original \($0.position)".utf8) }, "as the client sent it")
+        #expect(bench.worker.status.retried == 2)
+        #expect(bench.worker.status.retry?.state == .done)
+    }
+
+    @Test("as a dead letter stays one until the destination has it durably")
+    func retryIsDurable() {
+        let bench = bench()
+        bench.sink.retries = [DeadLetterRetry(letters: [letter(1)], numbers: [0])]
+        bench.destination.checkpointError = Broken()
+        bench.worker.backfill()
+        bench.turn()
+        #expect(again(bench) == [1] && bench.sink.finished.isEmpty)
+        bench.destination.checkpointError = nil
+        bench.run(for: .seconds(60))
+        #expect(bench.sink.finished == [[0]])
+        #expect(again(bench) == [1, 1], "at least once")
+    }
+}
