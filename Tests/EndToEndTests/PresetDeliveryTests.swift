@@ -99,4 +99,23 @@ import TestSupport
         #expect(try daemon.status().destinations["product"]?.deadLettered == 0)
         #expect(daemon.terminate() == 0)
     }
+
+    @Test func presetsAreListedAndShown() throws {
+        let daemon = try daemon("mixpanel", "http://127.0.0.1:1", "token: !secret key")
+        try FileManager.default.createDirectory(atPath: daemon.path("presets"), withIntermediateDirectories: false)
+        let own = "# mine\ntitle: Mine\ndescription: my own\ndestination: { http: https://mine.example/ }\n"
+        for name in ["mine", "mixpanel"] { try own.write(toFile: daemon.path("presets/\(name).yaml"), atomically: true, encoding: .utf8) }
+        let listed = try Program.penstock(["presets", "list", "--json", "--config", daemon.configurationFile])
+        #expect(listed.status == 0, "\(listed.errors)")
+        let presets = try #require(try JSONSerialization.jsonObject(with: Data(listed.output.utf8)) as? [[String: Any]])
+        let origins = Dictionary(presets.map { ("\($0["name"] ?? "")", "\($0["from"] ?? "")") }, uniquingKeysWith: { first, _ in first })
+        #expect(origins["mine"] == "presets/" && origins["mixpanel"] == "presets/, in place of Penstock's" && origins["ga4"] == "penstock")
+        let shown = try Program.penstock(["presets", "show", "mine", "--config", daemon.configurationFile])
+        #expect(shown.status == 0 && shown.output == own, "comments and all")
+        let none = try Program.penstock(["presets", "show", "yours", "--config", daemon.configurationFile])
+        #expect(none.status == 1 && none.errors.contains("there is no preset \"yours\""), "\(none.errors)")
+        try "title: [".write(toFile: daemon.path("presets/bad.yaml"), atomically: true, encoding: .utf8)
+        let broken = try Program.penstock(["presets", "list", "--config", daemon.configurationFile])
+        #expect(broken.status == 1 && broken.errors.contains("bad.yaml:1:") && broken.output.contains("Mine"), "\(broken.errors)")
+    }
 }
