@@ -39,7 +39,7 @@ struct NameCaseTransform: EditingTransform {
     private final class Editor: EventEditor {
         private let speller: KeySpeller
         private let objects: [Int]
-        private var event: EventName?
+        private let event: EventName?
 
         init(_ speller: KeySpeller, objects: [Int], event: EventName?) {
             self.speller = speller
