@@ -62,6 +62,9 @@ import TestSupport
     @Test func whatIsDroppedIsGoneForEver() throws {
         let receiver = try HTTPReceiver()
         let daemon = try daemon(receiver)
+        // With its cursor on disk: what was delivered before is not refused once more after a kill.
+        #expect(daemon.terminate() == 0)
+        try daemon.start()
         let shown = try daemon.penstock("dead-letters", "show", "collector", "m-0000007")
         #expect(shown.status == 0 && shown.output.contains("no such field") && shown.output.contains(event(7)), "\(shown.output)")
         #expect(try daemon.penstock("dead-letters", "show", "collector", "m-0000099").status == 1)
@@ -72,7 +75,8 @@ import TestSupport
         #expect(try listed(daemon, "--limit", "3").count == 3)
         daemon.kill9()
         try daemon.start()
-        #expect(try listed(daemon).compactMap { $0["position"] as? Int }.sorted() == Array(0..<10))
+        let left = try listed(daemon).compactMap { $0["position"] as? Int }.sorted()
+        #expect(left == Array(0..<10), "left: \(left)")
         #expect(try daemon.penstock("journal", "verify").status == 0)
         #expect(try daemon.penstock("dead-letters", "drop", "collector", "--all").status == 0)
         #expect(try listed(daemon).isEmpty)
