@@ -38,10 +38,10 @@ struct Replay: ParsableCommand {
     @Argument(help: "The destination's name.")
     var destination: String?
 
-    @Option(help: ArgumentHelp("The earliest time of receiving.", valueName: "time"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("The earliest time of receiving.", valueName: "time"))
     var from: Time?
 
-    @Option(help: ArgumentHelp("The time to stop at, itself not included; now unless given.", valueName: "time"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("The time to stop at, itself not included; now unless given.", valueName: "time"))
     var until: Time?
 
     @Option(name: .customLong("where"), help: "Only events that this filter (FQL) lets through.")

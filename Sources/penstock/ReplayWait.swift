@@ -28,7 +28,9 @@ struct ReplayWait {
             usleep(100_000)
         }
         bar?.clear()
-        guard let last else { return }
+        // One that the daemon knows no more has come to its end.
+        guard var last else { return }
+        if !last.state.isOver { last.state = .done }
         if json {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

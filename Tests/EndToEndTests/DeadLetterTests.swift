@@ -45,7 +45,7 @@ import TestSupport
         try daemon.write(configuration: Self.configuration(receiver, ", mapping: { id: $.messageId }"))
         #expect(try daemon.reload().applied)
         let chosen = try daemon.penstock("dead-letters", "retry", "collector", "m-0000003", "4", "--wait", "--json")
-        #expect(chosen.status == 1 && chosen.output.contains(#"{"letters":2}"#), "\(chosen.output)\(chosen.errors)")
+        #expect(chosen.status == 0 && chosen.output.contains(#"{"letters":2}"#), "\(chosen.output)\(chosen.errors)")
         #expect(try listed(daemon).count == 18)
         let done = try daemon.penstock("dead-letters", "retry", "collector", "--wait")
         #expect(done.status == 0, "\(done.errors)")
@@ -62,6 +62,9 @@ import TestSupport
     @Test func whatIsDroppedIsGoneForEver() throws {
         let receiver = try HTTPReceiver()
         let daemon = try daemon(receiver)
+        // With its cursor on disk: what was delivered before is not refused once more after a kill.
+        #expect(daemon.terminate() == 0)
+        try daemon.start()
         let shown = try daemon.penstock("dead-letters", "show", "collector", "m-0000007")
         #expect(shown.status == 0 && shown.output.contains("no such field") && shown.output.contains(event(7)), "\(shown.output)")
         #expect(try daemon.penstock("dead-letters", "show", "collector", "m-0000099").status == 1)
@@ -72,7 +75,8 @@ import TestSupport
         #expect(try listed(daemon, "--limit", "3").count == 3)
         daemon.kill9()
         try daemon.start()
-        #expect(try listed(daemon).compactMap { $0["position"] as? Int } == Array(0..<10))
+        let left = try listed(daemon).compactMap { $0["position"] as? Int }.sorted()
+        #expect(left == Array(0..<10), "left: \(left)")
         #expect(try daemon.penstock("journal", "verify").status == 0)
         #expect(try daemon.penstock("dead-letters", "drop", "collector", "--all").status == 0)
         #expect(try listed(daemon).isEmpty)

@@ -45,7 +45,7 @@ import TestSupport
 
         let expected = Array(0..<300) + Array(0..<300) + Array(300..<310)
         let lines = daemon.lines("archive.ndjson")
-        #expect(lines.compactMap(number) == expected)
+        try #require(lines.compactMap(number) == expected)
         #expect(lines[300..<600].allSatisfy { $0.contains(#""penstock":{"replay":true}"#) })
         #expect(!lines[..<300].contains { $0.contains("replay") } && !lines[600...].contains { $0.contains("replay") })
         #expect(try daemon.unzstd("archive.ndjson.zst").compactMap(number) == expected)

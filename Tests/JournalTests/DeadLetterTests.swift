@@ -42,7 +42,7 @@ import Testing
         let store = try journal.deadLetters(of: "d", limit: 20_000)
         var taken = 0
         var code: JournalError.Code?
-        while code == nil, taken < 100 {
+        while code == nil, taken < 1000 {
             do {
                 try store.append([letter(taken)])
                 taken += 1

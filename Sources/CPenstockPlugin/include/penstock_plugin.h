@@ -256,6 +256,8 @@ typedef const penstock_plugin *(*penstock_plugin_entry_function)(uint32_t host_m
  * before it offers anything else. So the position may move to the batch's last event, together
  * with its rows; but not past an event of this batch that is completed as anything but delivered.
  * (What comes again behind such an event is recognised by its position.)
+ * Events of a replay, or of a dead letter that is retried, lie at positions that live delivery has
+ * passed: they are rows like others, and the position never moves back for them.
  * A position that went back, as with a database restored from a backup, is honoured: the host
  * offers again what came after it, as far as the journal still has it. */
 #define PENSTOCK_POSITION "penstock.position/1"
