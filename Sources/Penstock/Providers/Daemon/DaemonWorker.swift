@@ -78,7 +78,11 @@ final class DaemonWorker {
         let lost = session.memory.lines
         if lost > 0 {
             client.note { $0.dropped += lost }
-            client.report(Diagnostic(.eventsDropped, "\(lost) events were neither taken by the daemon nor spooled when their provider was closed: flush it before", events: lost))
+            client.report(
+                Diagnostic(
+                    .eventsDropped,
+                    "\(lost) events were neither taken by the daemon nor spooled when their provider was closed: flush it before",
+                    events: lost))
         }
         return true
     }
@@ -150,7 +154,9 @@ final class DaemonWorker {
         noteSpool()
         if !hasReportedOutage {
             hasReportedOutage = true
-            client.report(Diagnostic(.unreachable, "\(problem); events are kept\(options.spool == nil ? " in memory" : "") until it is back", events: session.memory.lines))
+            let place = options.spool == nil ? " in memory" : ""
+            client.report(
+                Diagnostic(.unreachable, "\(problem); events are kept\(place) until it is back", events: session.memory.lines))
         }
     }
 
@@ -245,7 +251,11 @@ final class DaemonWorker {
         case .full: isSpoolFull = true
         case .failed(let code):
             if spoolFailedAt == nil {
-                client.report(Diagnostic(.spoolFailed, "the spool \(directory) takes nothing: \(systemErrorText(code)); events are kept in memory, make room or choose another directory", events: session.memory.lines))
+                let problem = "the spool \(directory) takes nothing: \(systemErrorText(code))"
+                client.report(
+                    Diagnostic(
+                        .spoolFailed, "\(problem); events are kept in memory, make room or choose another directory",
+                        events: session.memory.lines))
             }
             spoolFailedAt = now
         }
@@ -280,10 +290,12 @@ final class DaemonWorker {
         let drops = client.newDrops()
         dropsReportedAt = drops > 0 ? now : nil
         guard drops > 0 else { return }
+        let memory = "memory (queueEvents \(options.queueEvents), queueBytes \(options.queueBytes))"
+        let spool = "spool (\(options.spool == nil ? "there is none" : "spoolBytes \(options.spoolBytes)"))"
         client.report(
             Diagnostic(
                 .eventsDropped,
-                "\(drops) events were dropped: memory (queueEvents \(options.queueEvents), queueBytes \(options.queueBytes)) and spool (spoolBytes \(options.spool == nil ? 0 : options.spoolBytes)) are full; see that the daemon runs, or raise the bounds",
+                "\(drops) events were dropped: \(memory) and \(spool) are full; see that the daemon runs, or raise the bounds",
                 events: drops))
     }
 }

@@ -131,10 +131,11 @@ final class HTTPClient: @unchecked Sendable {
             let now = Instant.now
             if let (drops, handler) = newDrops(now) {
                 condition.unlock()
+                let bounds = "queueEvents \(options.queueEvents), queueBytes \(options.queueBytes)"
                 handler.report(
                     Diagnostic(
                         .eventsDropped,
-                        "\(drops) events were dropped: memory is full (queueEvents \(options.queueEvents), queueBytes \(options.queueBytes)); see that \(options.service) answers, or raise the bounds",
+                        "\(drops) events were dropped: memory is full (\(bounds)); see that \(options.service) answers, or raise them",
                         events: drops))
                 condition.lock()
             }
@@ -193,10 +194,17 @@ final class HTTPClient: @unchecked Sendable {
             case .refused(let count):
                 numbers.refused += count
                 numbers.inMemory -= count
-                reports.append(Diagnostic(.eventRefused, "\(options.service) refused a batch of \(count) events: \(Self.text(answer)); see that they are valid", events: count))
+                reports.append(
+                    Diagnostic(
+                        .eventRefused,
+                        "\(options.service) refused a batch of \(count) events: \(Self.text(answer)); see that they are valid",
+                        events: count))
             case .retry:
                 if !hasReportedOutage {
-                    reports.append(Diagnostic(.unreachable, "\(options.service): \(Self.text(answer)); events are kept in memory and sent again", events: numbers.inMemory))
+                    reports.append(
+                        Diagnostic(
+                            .unreachable, "\(options.service): \(Self.text(answer)); events are kept in memory and sent again",
+                            events: numbers.inMemory))
                 }
                 hasReportedOutage = true
             }

@@ -62,9 +62,10 @@ final class Spool {
         if hasOwn { return stores.last }
         let own = SpoolLock.whileAlone(in: directory) { () -> SpoolStore? in
             // By time, so that they are adopted in that order.
-            let time = String(UInt64(max(0, Date().timeIntervalSince1970 * 1000)), radix: 16)
-            let name = String(repeating: "0", count: max(0, 12 - time.count)) + time
-            return SpoolStore("\(directory)/\(name)-\(getpid())-\(String(UInt32.random(in: 0 ... .max), radix: 16)).store", segmentBytes: segmentBytes)
+            let time = String(UInt64(max(0, Date().timeIntervalSince1970 * 1_000_000)), radix: 16)
+            let name = String(repeating: "0", count: max(0, 16 - time.count)) + time
+            let path = "\(directory)/\(name)-\(getpid())-\(String(UInt32.random(in: 0 ... .max), radix: 16)).store"
+            return SpoolStore(path, segmentBytes: segmentBytes)
         }
         guard let own, let own else { return nil }
         stores.append(own)
