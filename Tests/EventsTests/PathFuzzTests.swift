@@ -23,14 +23,14 @@ import Testing
                 if reader[number].type != .missing { found += 1 }
             }
         }
-        #expect(found > 500)
+        #expect(found > 200)
     }
 
     /// On both sides of the bytes lies memory that must not be touched.
     @Test(arguments: 0..<8 as Range<UInt64>) func ofAnyBytesNothingOutsideIsReadOrGiven(_ seed: UInt64) {
         var random = SplitMix(state: seed)
         let memory = GuardedPage()
-        for round in 0..<1500 {
+        for round in 0..<600 {
             let keys = RandomEvent.someKeys(using: &random)
             var bytes = RandomEvent.text(keys, using: &random)
             for _ in 0..<Int.random(in: 0...3, using: &random) { RandomEvent.damage(&bytes, using: &random) }
@@ -79,7 +79,7 @@ private enum RandomEvent {
     }
 
     static func text(_ keys: [String], using random: inout SplitMix) -> [UInt8] {
-        var members = [#""type":"page""#, #""userId":"u""#]
+        var members = [#""type":"identify""#, #""userId":"u""#]
         for _ in 0..<Int.random(in: 0...6, using: &random) { members.append(member(keys, depth: 4, using: &random)) }
         members.shuffle(using: &random)
         return Array(("{" + members.joined(separator: ",") + space(using: &random) + "}").utf8)

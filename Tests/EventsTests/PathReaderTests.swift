@@ -71,6 +71,15 @@ import Testing
         #expect(read(names, from: json) == names.map { "string v\($0)" })
     }
 
+    /// The bytes are looked at in blocks of 64; nothing may depend on where one begins.
+    @Test(arguments: 0..<130) func itDoesNotMatterWhereContainersEnd(_ padding: Int) {
+        let json = #"{"p":""# + String(repeating: "x", count: padding) + #"","a":[{"b":1},[2,{"b":"y"}]],"c":{"d":[3]},"e":5}"#
+        #expect(
+            read(["a.0.b", "a.1.1.b", "c.d.0", "c.d", "e", "p.x"], from: json) == [
+                "number 1", "string y", "number 3", "array [3]", "number 5", "missing",
+            ])
+    }
+
     @Test func aReaderHoldsTheLastEventsValues() {
         let reader = PathReader(PathSet([FieldPath(["b"]), FieldPath(["a"])]))
         let (first, second) = (Array(#"{"a":1,"b":"x"}"#.utf8), Array(#"{"a":null}"#.utf8))
