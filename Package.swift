@@ -73,7 +73,7 @@ let package = Package(
         room("Routing", ["Events", "CCrypto", "CLua", "CRE2"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
-        room("Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"]),
+        room("Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCrypto", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"]),
         room("Configuration", ["Events", "Routing", .product(name: "Yams", package: "Yams")]),
         room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
         room("Daemon", [
@@ -98,6 +98,9 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
+
+        // Writes the man pages: `make install`.
+        .executableTarget(name: "manual", dependencies: ["Configuration", "Routing"], swiftSettings: rules),
 
         // Sink plugins that ship with Penstock.
         .target(
@@ -148,7 +151,7 @@ let package = Package(
         .executableTarget(
             name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),
-        tests("EndToEndTests", ["Control", "Platform", "TestSupport", "penstockd", "PenstockCommand"]),
+        tests("EndToEndTests", ["Control", "Platform", "TestSupport", "penstockd", "PenstockCommand", "manual"]),
     ],
     cxxLanguageStandard: .cxx17
 )

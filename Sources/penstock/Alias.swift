@@ -3,7 +3,8 @@ import Events
 
 struct Alias: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Say that two ids are one person.", usage: "penstock alias PREVIOUS --user ID")
+        abstract: "Say that two ids are one person.", discussion: "\(EventOptions.endings)",
+        usage: "penstock alias PREVIOUS --user ID")
 
     @Argument(help: "The id used so far (previousId).")
     var previous: String

@@ -9,8 +9,9 @@ struct DeadLettersCommand: ParsableCommand {
 }
 
 struct DeadLettersList: ParsableCommand {
+    private static let endings: Endings = [0: "listed", 1: "there is no such destination, or no daemon"]
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List a destination's dead letters, oldest first.")
+        commandName: "list", abstract: "List a destination's dead letters, oldest first.", discussion: "\(endings)")
 
     @OptionGroup var control: ControlOption
 

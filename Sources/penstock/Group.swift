@@ -3,7 +3,7 @@ import Events
 
 struct Group: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Say which group somebody belongs to.",
+        abstract: "Say which group somebody belongs to.", discussion: "\(EventOptions.endings)",
         usage: "penstock group GROUP --user ID [-p TRAIT=VALUE ...]")
 
     @Argument(help: "The group's id (groupId).")

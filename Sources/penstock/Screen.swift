@@ -3,7 +3,7 @@ import Events
 
 struct Screen: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Record that a screen of an app was viewed.",
+        abstract: "Record that a screen of an app was viewed.", discussion: "\(EventOptions.endings)",
         usage: "penstock screen [NAME] [--user ID] [-p KEY=VALUE ...]")
 
     @Argument(help: "The screen's name.")

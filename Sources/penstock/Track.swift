@@ -3,7 +3,7 @@ import Events
 
 struct Track: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Record that somebody did something.",
+        abstract: "Record that somebody did something.", discussion: "\(EventOptions.endings)",
         usage: "penstock track EVENT [--user ID] [--anonymous ID] [-p KEY=VALUE ...]")
 
     @Argument(help: "The event's name, for example \"Order Completed\".")

@@ -87,7 +87,10 @@ import Testing
             f.kind
                 == .file(
                     .init(
-                        path: "/etc/penstock/out/%Y-%m-%d.ndjson.zst", compression: .zstd, rotateSize: 256 << 20,
+                        path: .init(
+                            text: "/etc/penstock/out/%Y-%m-%d.ndjson.zst",
+                            pieces: [.text("/etc/penstock/out/%Y-%m-%d.ndjson.zst")]),
+                        compression: .zstd, rotateSize: 256 << 20,
                         rotateEvery: .seconds(3_600), timezone: "UTC")))
         #expect(f.start == .earliest && f.inFlight == 2...2 && f.deadLetters == 1 << 20)
         #expect(f.batch == .init(events: 7, bytes: 4_096, wait: .seconds(3)))
