@@ -7,7 +7,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing install
+.PHONY: help run test torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
+.PHONY: bench-isolation install
 .PHONY: install-files clean setup
 
 PREFIX ?= /usr/local
@@ -46,7 +47,7 @@ help:
 	@echo '              the journal in one thread, on a disk that tears, forgets and lies'
 	@echo 'make build    release binaries in $(release)'
 	@echo 'make fuzz     filters and transforms that nobody would write, ROUNDS=20000 of them'
-	@echo 'make bench    measure the release; make bench-journal, make bench-routing: a part alone'
+	@echo 'make bench    measure the release; make bench-journal, bench-routing, bench-isolation: a part alone'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make clean    remove what was built'
 
@@ -104,6 +105,10 @@ bench-journal: build
 bench-routing: setup
 	@swift build -c release --product routing-benchmark
 	@$(release)/routing-benchmark
+
+# One sound destination beside three broken ones, against itself alone.
+bench-isolation: build
+	@Tests/Benchmarks/isolation --seconds $(or $(SECONDS_EACH),60)
 
 # Longer than the tests do it: filters and transforms that nobody would write.
 fuzz: setup

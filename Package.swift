@@ -20,8 +20,8 @@ let nio: [Target.Dependency] = [
     .product(name: "NIOPosix", package: "swift-nio"),
 ]
 
-func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: rules)
+func room(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: rules)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -30,8 +30,12 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 
 let package = Package(
     name: "penstock",
-    platforms: [.macOS(.v15)],
+    // The daemon is for Linux alone; the SDK is for Apple's platforms, too, from where they have `Mutex`.
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
+        // For applications: the SDK and its test kit.
+        .library(name: "Penstock", targets: ["Penstock"]),
+        .library(name: "PenstockTesting", targets: ["PenstockTesting"]),
         .executable(name: "penstockd", targets: ["penstockd"]),
         .executable(name: "penstock", targets: ["PenstockCommand"]),
         .library(name: "CPenstockPlugin", targets: ["CPenstockPlugin"]),
@@ -66,24 +70,36 @@ let package = Package(
 
         // The rooms, in the order in which an event walks through them.
         room("Telemetry"),
+        room("Spelling"),
         room("Events", ["CSimdjson"]),
         room("Platform", ["Telemetry", "CSystemd", "CLinux"]),
         room("Journal", ["Events", "Platform", "Telemetry", "CISAL"]),
         room("Ingest", ["Events", "Platform", "Telemetry"] + nio),
-        room("Routing", ["Events", "CCrypto", "CLua", "CRE2"]),
+        room("Routing", ["Events", "Spelling", "CCrypto", "CLua", "CRE2"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
-        room("Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCrypto", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"]),
-        room("Configuration", ["Events", "Routing", .product(name: "Yams", package: "Yams")]),
+        room(
+            "Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCrypto", "CCurl", "CZlib", "CZstd", "CPenstockPlugin"],
+            exclude: ["Presets"]),
+        // Data: compiled in, so that there is no file to lose.
+        .target(
+            name: "Presets", path: "Sources/Destinations/Presets", resources: [.embedInCode("mixpanel.yaml")], swiftSettings: rules),
+        room("ConfigurationLanguage", ["Spelling", .product(name: "Yams", package: "Yams")]),
+        room("TrackingPlan", ["ConfigurationLanguage"]),
+        room("Configuration", ["ConfigurationLanguage", "Events", "Presets", "Routing", "Spelling", "TrackingPlan"]),
         room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
         room("Daemon", [
             "Telemetry", "Events", "Platform", "Journal", "Ingest", "Routing", "Delivery", "Destinations",
-            "Configuration", "Control", "Seams",
+            "Configuration", "Control", "Seams", "TrackingPlan",
         ]),
         // What a configuration does with an event, told instead of done: `penstock explain`, `penstock test`.
         room("Explanation", [
-            "Events", "Platform", "Journal", "Routing", "Delivery", "Destinations", "Configuration", "Daemon",
+            "Events", "Ingest", "Platform", "Journal", "Routing", "Delivery", "Destinations", "Configuration", "Daemon",
         ]),
+
+        // The SDK: none of the rooms above, no package, no C library.
+        room("Penstock"),
+        room("PenstockTesting", ["Penstock"]),
 
         // The programs.
         .executableTarget(
@@ -94,13 +110,14 @@ let package = Package(
         .executableTarget(
             name: "PenstockCommand",
             dependencies: [
-                "Configuration", "Daemon", "Control", "Destinations", "Events", "Explanation", "Journal", "Platform", "Routing",
+                "Configuration", "ConfigurationLanguage", "Daemon", "Control", "Destinations", "Events", "Explanation", "Journal",
+                "Platform", "Routing", "TrackingPlan",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
 
         // Writes the man pages: `make install`.
-        .executableTarget(name: "manual", dependencies: ["Configuration", "Routing"], swiftSettings: rules),
+        .executableTarget(name: "manual", dependencies: ["Configuration", "ConfigurationLanguage", "Routing"], swiftSettings: rules),
 
         // Sink plugins that ship with Penstock.
         .target(
@@ -143,7 +160,8 @@ let package = Package(
         tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),
         tests(
             "ExplanationTests",
-            ["Explanation", "Configuration", "Daemon", "Events", "Routing", "Destinations", "Delivery", "Journal", "Platform", "TestSupport"]),
+            ["Explanation", "Configuration", "Daemon", "Events", "Routing", "Destinations", "Delivery", "Journal", "Platform", "TestSupport"],
+            exclude: ["Presets"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
         tests(
             "DaemonTests",
@@ -151,6 +169,7 @@ let package = Package(
         .executableTarget(
             name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),
+        tests("PenstockTests", ["Penstock", "PenstockTesting", "Events", "Routing"]),
         tests("EndToEndTests", ["Control", "Platform", "TestSupport", "penstockd", "PenstockCommand", "manual"]),
     ],
     cxxLanguageStandard: .cxx17

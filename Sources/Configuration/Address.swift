@@ -4,7 +4,7 @@ extension Kind where Value == SecretTemplate {
     /// `http`, `https`, or `unix:` with the path of a socket.
     static var url: Kind {
         Kind(.text("a URL")) { node, key, diagnostics in
-            guard let parsed = AddressText(node, key, "a URL", diagnostics) else { return nil }
+            guard let parsed = AddressText(node, key, "a URL", takesValues: true, diagnostics) else { return nil }
             if parsed.skeleton.hasPrefix("unix:") { return parsed.socket(diagnostics) }
             return parsed.check(
                 schemes: ["http", "https"], "a URL of http or https", hint: "a URL is written https://host.example/path",
@@ -16,7 +16,7 @@ extension Kind where Value == SecretTemplate {
 extension Kind where Value == SecretTemplate {
     static var proxy: Kind {
         Kind(.text("a proxy's URL")) { node, key, diagnostics in
-            AddressText(node, key, "a proxy's URL", diagnostics)?.check(
+            AddressText(node, key, "a proxy's URL", takesValues: false, diagnostics)?.check(
                 schemes: ["http", "https", "socks5", "socks5h"], "a proxy's URL",
                 hint: "a proxy is written http://proxy.example:3128, or socks5://…",
                 credentials: "write http://NAME:{{ secret.NAME }}@proxy.example", diagnostics)
@@ -41,13 +41,13 @@ extension Kind where Value == String {
 private struct AddressText {
     let node: YAMLNode
     let template: SecretTemplate
-    /// With `{}` in the place of each secret: braces are no part of a URL.
+    /// With `{}` in the place of each secret and value: braces are no part of a URL.
     let skeleton: String
 
     /// nil: it is no text, or its secrets are not written as such; reported.
-    init?(_ node: YAMLNode, _ key: String, _ what: String, _ diagnostics: Diagnostics) {
+    init?(_ node: YAMLNode, _ key: String, _ what: String, takesValues: Bool, _ diagnostics: Diagnostics) {
         guard let text = plainText(node, key, what, diagnostics),
-            let template = SecretParsing.template(node, in: what, encoding: .url, diagnostics)
+            let template = SecretParsing.template(node, in: what, encoding: .url, takesValues: takesValues, diagnostics)
         else { return nil }
         self.node = node
         self.template = template
@@ -92,7 +92,12 @@ private struct AddressText {
         }
         guard !authority.contains("{}") else {
             diagnostics.error(
-                at: node.place, "a secret cannot be a part of the host", hint: "secrets go into the path, the query or headers")
+                at: node.place, "neither a secret nor a value of the event can be a part of the host",
+                hint: "they go into the path, the query or headers")
+            return nil
+        }
+        if let place = valueBeforePath {
+            diagnostics.error(at: place, "a value of the event cannot be a part of the host", hint: "values go into the path, the query or headers")
             return nil
         }
         guard Self.isHost(authority) else {
@@ -105,6 +110,21 @@ private struct AddressText {
             return nil
         }
         return template
+    }
+
+    /// Where an event's value stands before the path, if one does.
+    private var valueBeforePath: Place? {
+        var before = ""
+        for piece in template.pieces {
+            switch piece {
+            case .literal(let text): before += text
+            case .secret: before += "{}"
+            case .value(_, let place):
+                let authority = before.firstRange(of: "://").map { before[$0.upperBound...] } ?? ""
+                return authority.contains { $0 == "/" || $0 == "?" } ? nil : place
+            }
+        }
+        return nil
     }
 
     /// `unix:/run/receiver.sock`, or with a request's path behind a second colon.

@@ -1,4 +1,5 @@
 import Routing
+import Spelling
 
 /// `destinations.NAME.answers[]`
 extension Section where Target == Configuration.Answer {

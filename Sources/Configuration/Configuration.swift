@@ -1,17 +1,16 @@
 // Configuration: YAML text to values that are known to be valid.
 //
-// - Everything that is wrong is found and told at once, each with file, line, column, the line, a
-//   caret and a hint: no error hides another. What has errors gives no configuration at all.
-// - A key is declared once (`Field`): its name, type, bounds, default and meaning. Parsing, "did you
-//   mean", and whatever describes the configuration come from that one declaration.
+// - Everything that is wrong is found and told at once: no error hides another. What has errors gives
+//   no configuration at all.
 // - A secret is never in the YAML, and never in a diagnostic, a description or a dump of a value
 //   from here: only whoever asks for `value` or `settings` by name gets it.
-// - Input is bounded: size of a file, number of files, depth, what aliases expand to, the number of
-//   diagnostics. No input traps.
+// - Input is bounded, the number of files too. No input traps.
 //
 // It reads files (the configuration's and the secrets') and changes nothing. It never opens a
 // socket, never loads a plugin, never asks the network: `penstock check` may run anywhere.
 
+// Whoever reads a configuration shows what is wrong with it, so the language's room comes along.
+@_exported import ConfigurationLanguage
 import Events
 import Routing
 
@@ -21,6 +20,8 @@ import Routing
 package struct Configuration: Sendable {
     package var sources: [Source]
     package var journal: Journal
+    /// What events are held to before they are stored.
+    package var plan: Plan?
     /// For every event, before its routes are looked for.
     package var pipeline: [Rules.Step] = []
     package var routes: [Route]

@@ -1,4 +1,5 @@
 import Routing
+import Spelling
 
 /// A draft to a configuration: what only shows when everything is known (names that have to exist,
 /// files that two would write, secrets), and the defaults that depend on something else.
@@ -8,6 +9,7 @@ struct ConfigurationBuilder {
     let isComplete: Bool
     let secrets: SecretStore
     let accounts: KnownAccounts
+    let presets: PresetCatalogue
     let diagnostics: Diagnostics
 
     /// Complete only if no errors were found.
@@ -22,7 +24,7 @@ struct ConfigurationBuilder {
                 source.scrub = scrubbing(located.draft)
                 return source
             },
-            journal: draft.journal, pipeline: steps.steps(draft.pipeline), routes: routes, destinations: destinations(), control: draft.control,
+            journal: draft.journal, plan: draft.plan?.plan(diagnostics), pipeline: steps.steps(draft.pipeline), routes: routes, destinations: destinations(), control: draft.control,
             plugins: draft.plugins)
     }
 
@@ -175,6 +177,7 @@ struct ConfigurationBuilder {
             }
             var value: Configuration.Destination.Kind
             var compressed = false
+            var outputs: [Configuration.Output] = []
             switch kind {
             case .file:
                 let path = draft.file.text
@@ -195,7 +198,9 @@ struct ConfigurationBuilder {
                         rotateSize: draft.rotateSize, rotateEvery: draft.rotateEvery, timezone: draft.timezone,
                         sync: draft.fileSync, keep: draft.keep, openFiles: draft.openFiles, newFiles: draft.newFiles))
             case .http:
-                value = .http(draft.http.value { resolve($0, singleLine: true) })
+                let requests = HTTPRequests(located, resolve: { resolve($0, singleLine: true) }, fill: fill, diagnostics)
+                value = .http(requests.http)
+                outputs = requests.outputs
                 checkHeaders(located)
             case .plugin:
                 value = .plugin(
@@ -221,15 +226,19 @@ struct ConfigurationBuilder {
             }
             let usual = kind.batch(compressed: compressed)
             return .init(
-                name: located.name, kind: value, start: draft.start,
+                name: located.name, preset: preset(draft), kind: value, start: draft.start,
                 batch: .init(
                     events: draft.batchEvents ?? usual.events, bytes: draft.batchBytes ?? usual.bytes,
                     wait: draft.batchWait ?? usual.wait),
                 inFlight: draft.inFlight ?? kind.inFlight,
                 rateLimit: draft.rateLimit == .init() ? nil : draft.rateLimit,
                 order: draft.order, retry: draft.retry, rules: rules(draft.rules),
-                deadLetters: draft.deadLetters, mapping: (draft.columns?.mapping ?? draft.mapping).map(fill), maximumEventSize: draft.maximumEventSize)
+                deadLetters: draft.deadLetters, mapping: (draft.columns?.mapping ?? draft.mapping).map(fill), outputs: outputs, maximumEventSize: draft.maximumEventSize)
         }
+    }
+
+    private func preset(_ draft: DestinationDraft) -> Configuration.Destination.Preset? {
+        draft.preset.flatMap { presets.read($0)?.preset }.map { .init(name: $0.name, title: $0.title) }
     }
 
     private func reportKindless(_ located: Located<DestinationDraft>) {

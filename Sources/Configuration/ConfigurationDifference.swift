@@ -24,6 +24,7 @@ package struct ConfigurationDifference: Sendable, Equatable {
     package var journalDirectoryChanged: Bool
     /// Anything else of the journal.
     package var journalChanged: Bool
+    package var planChanged: Bool
     package var controlChanged: Bool
     package var pluginDirectoriesChanged: Bool
 
@@ -34,13 +35,14 @@ package struct ConfigurationDifference: Sendable, Equatable {
             a.start = b.start
             a.rules = b.rules
             a.mapping = b.mapping
+            a.outputs = b.outputs
             a.maximumEventSize = b.maximumEventSize
             return a == b
         }
         let before = Dictionary(old.destinations.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         rerouted = new.destinations.filter { destination in
             guard let earlier = before[destination.name] else { return false }
-            return earlier.rules != destination.rules || earlier.mapping != destination.mapping
+            return earlier.rules != destination.rules || earlier.mapping != destination.mapping || earlier.outputs != destination.outputs
                 || earlier.maximumEventSize != destination.maximumEventSize || old.pipeline != new.pipeline
                 || Self.ways(to: destination.name, in: old) != Self.ways(to: destination.name, in: new)
         }.map(\.name)
@@ -48,13 +50,14 @@ package struct ConfigurationDifference: Sendable, Equatable {
         var journal = old.journal
         journal.directory = new.journal.directory
         journalChanged = journal != new.journal
+        planChanged = old.plan != new.plan
         controlChanged = old.control != new.control
         pluginDirectoriesChanged = old.plugins != new.plugins
     }
 
     package var isEmpty: Bool {
         sources.isEmpty && destinations.isEmpty && rerouted.isEmpty && !journalDirectoryChanged && !journalChanged
-            && !controlChanged && !pluginDirectoriesChanged
+            && !planChanged && !controlChanged && !pluginDirectoriesChanged
     }
 
     /// The routes that lead to a destination, without what else they lead to.

@@ -2,6 +2,7 @@
 struct ConfigurationDraft: Sendable {
     var sources: [Located<SourceDraft>] = []
     var journal = Configuration.Journal()
+    var plan: Located<PlanDraft>?
     var pipeline: [YAMLNode] = []
     var routes: [Located<RouteDraft>] = []
     var destinations: [Located<DestinationDraft>] = []
@@ -17,6 +18,9 @@ extension Section where Target == ConfigurationDraft {
     static let configuration = Section([
         Field("sources", \.sources, .sources, "sockets that events come in through"),
         Field("journal", keys: .journal, "where events are kept until every destination has them"),
+        Field(
+            "plan", \.plan, .plan, default: "none",
+            "a tracking plan, what events have to look like: its file, or a map with file and on_violation"),
         Field("pipeline", \.pipeline, .transforms, "what is changed in every event, before routes are looked for"),
         Field("routes", \.routes, .routes, "which events go where; the first that matches decides for a destination"),
         Field("destinations", \.destinations, .destinations, "where events go"),
@@ -38,8 +42,6 @@ extension Section where Target == ConfigurationDraft {
                     "directory", \.secretsDirectory, .path, default: "$CREDENTIALS_DIRECTORY",
                     "a directory with a file for each secret")
             ]), "where secrets are read from"),
-        .unsupported("plan", "a tracking plan"),
-        .unsupported("presets", "presets of one's own"),
     ])
 }
 

@@ -45,17 +45,17 @@ package struct ConfigurationLoader: Sendable {
         let diagnostics = Diagnostics()
         let paths = [file] + fragments(of: file, diagnostics)
         let files = paths.compactMap { ConfigurationFile.read($0, diagnostics) }
-        return load(files, diagnostics)
+        return load(files, diagnostics, presets: PresetCatalogue(besides: file, diagnostics))
     }
 
-    /// The same from text, without conf.d.
+    /// The same from text, without conf.d and presets of one's own.
     package func load(text: String, named name: String) -> LoadResult {
         let diagnostics = Diagnostics()
         let file = ConfigurationFile.decode(Array(text.utf8), path: name, diagnostics)
-        return load(file.map { [$0] } ?? [], diagnostics)
+        return load(file.map { [$0] } ?? [], diagnostics, presets: PresetCatalogue(besides: nil, diagnostics))
     }
 
-    private func load(_ files: [ConfigurationFile], _ diagnostics: Diagnostics) -> LoadResult {
+    private func load(_ files: [ConfigurationFile], _ diagnostics: Diagnostics, presets: PresetCatalogue) -> LoadResult {
         // What is missing in one file may stand in another that could not be read: then errors
         // about what does not exist would only mislead.
         var isComplete = !diagnostics.hasErrors
@@ -71,6 +71,7 @@ package struct ConfigurationLoader: Sendable {
         let first = files.first.map { $0.place(line: 1, column: 1) } ?? Place(file: "penstock.yaml")
         var draft = ConfigurationDraft(plugins: .init(directories: pluginDirectories))
         if let root = merge.merge(roots) {
+            let root = PresetExpansion(catalogue: presets, diagnostics: diagnostics).expand(root)
             draft.found = Section.configuration.read(root, named: "the configuration", into: &draft, diagnostics)
         }
         let builder = ConfigurationBuilder(
@@ -78,21 +79,11 @@ package struct ConfigurationLoader: Sendable {
             secrets: SecretStore(
                 credentials: credentialsDirectory, directory: draft.secretsDirectory,
                 missingIsWarning: missingSecretsAreWarnings, standIn: secretStandIn, diagnostics),
-            accounts: accounts, diagnostics: diagnostics)
+            accounts: accounts, presets: presets, diagnostics: diagnostics)
         let configuration = builder.build(at: first)
         return LoadResult(
             configuration: diagnostics.hasErrors ? nil : configuration,
-            diagnostics: Self.ordered(diagnostics.list, by: files.map(\.path)))
-    }
-
-    /// Readers of errors work from the top of a file to its end.
-    static func ordered(_ list: [Diagnostic], by paths: [String]) -> [Diagnostic] {
-        func key(_ diagnostic: Diagnostic) -> (Int, Int, Int) {
-            (paths.firstIndex(of: diagnostic.place.file) ?? -1, diagnostic.place.line, diagnostic.place.column)
-        }
-        return list.enumerated()
-            .sorted { a, b in key(a.element) == key(b.element) ? a.offset < b.offset : key(a.element) < key(b.element) }
-            .map(\.element)
+            diagnostics: diagnostics.ordered(by: files.map(\.path) + (draft.plan.map { [$0.draft.file] } ?? [])))
     }
 
     private func fragments(of file: String, _ diagnostics: Diagnostics) -> [String] {

@@ -34,7 +34,14 @@ extension Configuration {
             package var per = Per.destination
         }
         package enum Order: String, Sendable, CaseIterable { case destination, user }
+        /// The preset that it is made of.
+        package struct Preset: Sendable, Equatable {
+            package var name: String
+            /// What `integrations` of an event may call it.
+            package var title: String
+        }
         package var name: String
+        package var preset: Preset?
         package var kind: Kind
         package var start: Start = .now
         package var batch: Batch
@@ -48,11 +55,21 @@ extension Configuration {
         package var deadLetters: Int = 1 << 30
         /// nil: it gets the events as they are.
         package var mapping: FilledMapping?
+        /// Where what is sent around an event depends on it as well, or several kinds of request are sent: what it
+        /// gets in place of the event, and what goes with it. The first that takes the event counts.
+        package var outputs: [Output] = []
         /// Bytes that an event may have after its mapping.
         package var maximumEventSize: Int = 1 << 20
 
         package var filter: Filter { rules.filter }
         package var transforms: [Transform] { rules.transforms }
+    }
+
+    package struct Output: Sendable, Equatable {
+        package var condition: Rules.Condition
+        package var mapping: FilledMapping
+        /// Which request, the values for its URL and headers, and what goes around the events.
+        package var envelope: FilledMapping
     }
 
     /// A mapping and the secrets that it names.

@@ -1,5 +1,6 @@
 /// A destination while it is read: what was given, before the defaults that depend on its kind.
 struct DestinationDraft: Sendable {
+    var preset: String?
     var file = Configuration.File.Path()
     var http = HTTPDraft()
     var plugin = ""
@@ -14,6 +15,8 @@ struct DestinationDraft: Sendable {
     var rules = RulesDraft()
     var deadLetters: Int = 1 << 30
     var mapping: MappingDraft?
+    /// Several kinds of request, each a map of what is different in it.
+    var requests: [YAMLNode] = []
     var maximumEventSize: Int = 1 << 20
 
     var rotateSize: Int?

@@ -60,9 +60,7 @@ extension Section where Target == DestinationDraft {
             ]), "events that the destination refused for good"),
         Field("session", \.rules.session, .step("session"), "what becomes of sessions, before transforms"),
         Field("timed", \.rules.timed, .step("timed"), "what becomes of timed events, before transforms"),
-        .unsupported("preset", "services that Penstock knows"),
-        .unsupported("token", "presets"),
-        .unsupported("url", "presets"),
+        Field("preset", \.preset, .word("the name of a preset"), default: "none", "a service that Penstock knows: penstock presets list"),
     ]
 
     private static let own: [DestinationKind: [Field<DestinationDraft>]] = [
@@ -97,7 +95,9 @@ extension Kind where Value == [Located<DestinationDraft>] {
         var kind = readDestinations
         kind.type = .map(
             of: .variants(
-                DestinationKind.allCases.map { ($0.rawValue, Section.destination($0).describe(DestinationDraft())) }))
+                DestinationKind.allCases.map {
+                    Variant(key: $0.rawValue, shared: Section.destination($0).describe(DestinationDraft()))
+                } + PresetCatalogue.shipped.map(Variant.init)))
         return kind
     }
 

@@ -119,7 +119,7 @@ extension Kind where Value == [HeaderDraft] {
                         at: entry.place, "Penstock itself sets the header \(entry.key)", hint: "remove it")
                     return nil
                 }
-                return SecretParsing.template(entry.value, in: "a header", encoding: .plain, diagnostics).map { HeaderDraft(name: entry.key, value: $0) }
+                return SecretParsing.template(entry.value, in: "a header", encoding: .plain, takesValues: true, diagnostics).map { HeaderDraft(name: entry.key, value: $0) }
             }
         }
     }

@@ -1,3 +1,4 @@
+import ConfigurationLanguage
 import Events
 import Routing
 

@@ -1,3 +1,5 @@
+import Routing
+
 extension Configuration {
     package struct HTTP: Sendable, Equatable {
         package enum Format: String, Sendable, CaseIterable { case ndjson, array, single }
@@ -30,12 +32,16 @@ extension Configuration {
         package var format: Format = .array
         /// In the order given.
         package var headers: [Header] = []
+        /// Something goes around the events: the destination's `outputs` say what.
+        package var hasBody = false
         package var compression: Compression = .none
         package var connectTimeout: Duration = .seconds(10)
         package var timeout: Duration = .seconds(30)
         /// Bytes.
         package var maximumAnswer = 64 << 10
         package var answers: [Answer] = []
+        /// What the service takes of an event.
+        package var limits = LimitSet([])
         package var maximumRedirects = 0
         package var tls = TLS()
         /// For showing.
@@ -43,9 +49,17 @@ extension Configuration {
         package var proxy: String? { proxyText?.revealed }
         package var proxyExceptions: [String] = []
 
+        /// Where there are several kinds of request: each, in the order of the destination's `outputs`. What they
+        /// do not share are URL, method, format, headers, body, answers and limits.
+        package var alternatives: [HTTP] = []
+
+        /// Paths of the event's values in the URL and then in the headers.
+        package var values: [String] { urlText.values + headers.flatMap(\.text.values) }
+
         /// Every secret in it, for hiding them where a service repeats one.
         package var secrets: [String] {
             urlText.secrets + (proxyText?.secrets ?? []) + headers.flatMap(\.text.secrets)
+                + alternatives.flatMap(\.secrets)
         }
     }
 }

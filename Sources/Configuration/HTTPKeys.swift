@@ -1,12 +1,31 @@
+import Routing
+
 /// The keys of an HTTP destination.
 extension Section where Target == DestinationDraft {
+    /// Those that several kinds of request may each have for themselves.
+    static let perRequest: [Field<DestinationDraft>] = [
+        Field("method", \.http.method, .choice, "HTTP method"),
+        Field("format", \.http.format, .choice, "body: a line for each event, one array, or one event a request"),
+        Field("headers", \.http.headers, .headers, "headers; {{ secret.NAME }} stands for a secret, {{ path }} for a field of the event"),
+        Field(
+            "body", \.http.body, .body, default: "the events alone",
+            "what goes around the events in a request's body, $events in their place; events for which it comes to the same share a request"),
+        Field(
+            "answers", \.http.answers, .answers,
+            "rules for reading the service's answers, the first that is met decides; without, 2xx is delivered, 408, 423, 425, 429 and 5xx but 501 are tried again, 401 and 403 hold, 413 splits, the rest is rejected"
+        ),
+        Field(
+            "limits", \.http.limits, .limits,
+            "what the service takes of an event; one that breaks a limit is not sent, but goes to the dead letters"),
+    ]
+
     static let http: [Field<DestinationDraft>] = [
         Field(
             "http", \.http.url, .url, required: true,
-            "URL that batches are sent to, or unix:/path/of.sock:/v1/events; {{ secret.NAME }} stands for a secret"),
-        Field("method", \.http.method, .choice, "HTTP method"),
-        Field("format", \.http.format, .choice, "body: a line for each event, one array, or one event a request"),
-        Field("headers", \.http.headers, .headers, "headers; {{ secret.NAME }} stands for a secret"),
+            "URL that batches are sent to, or unix:/path/of.sock:/v1/events; {{ secret.NAME }} stands for a secret, {{ path }} for a field of the event"),
+        Field(
+            "requests", \.requests, .requests,
+            "several kinds of request, of which the first whose where takes an event is for it"),
         Field("compression", \.http.compression, .choice, "compression of the body"),
         Field("timeout", \.http.timeout, .duration(.milliseconds(10)...days(1)), "how long a request may take"),
         Field(
@@ -15,10 +34,6 @@ extension Section where Target == DestinationDraft {
         Field(
             "max_answer", \.http.maximumAnswer, .size((1 << 10)...(16 << 20)),
             "bytes of an answer that are read; what lies behind them is not known"),
-        Field(
-            "answers", \.http.answers, .answers,
-            "rules for reading the service's answers, the first that is met decides; without, 2xx is delivered, 408, 423, 425, 429 and 5xx but 501 are tried again, 401 and 403 hold, 413 splits, the rest is rejected"
-        ),
         Field(
             "max_redirects", \.http.maximumRedirects, .integer(0...20),
             "redirects followed for a request, never to another scheme, and to another host without headers and credentials"),
@@ -46,7 +61,7 @@ extension Section where Target == DestinationDraft {
         Field(
             "no_proxy", \.http.proxyExceptions, .list(.proxyException, "hosts"),
             "hosts, domains and networks that are reached without the proxy"),
-    ]
+    ] + perRequest
 }
 
 /// An HTTP destination while it is read.
@@ -59,7 +74,9 @@ struct HTTPDraft: Sendable {
     var connectTimeout: Duration = .seconds(10)
     var timeout: Duration = .seconds(30)
     var maximumAnswer = 64 << 10
+    var body: MappingDraft?
     var answers: [Configuration.Answer] = []
+    var limits: [OutputLimit] = []
     var maximumRedirects = 0
     var tls = Configuration.HTTP.TLS()
     var proxy: SecretTemplate?
@@ -69,9 +86,9 @@ struct HTTPDraft: Sendable {
     func value(_ fill: (SecretTemplate) -> ConcealedText) -> Configuration.HTTP {
         Configuration.HTTP(
             urlText: fill(url), method: method, format: format,
-            headers: headers.map { .init(name: $0.name, text: fill($0.value)) }, compression: compression,
+            headers: headers.map { .init(name: $0.name, text: fill($0.value)) }, hasBody: body != nil, compression: compression,
             connectTimeout: connectTimeout, timeout: timeout, maximumAnswer: maximumAnswer,
-            answers: answers, maximumRedirects: maximumRedirects, tls: tls, proxyText: proxy.map(fill), proxyExceptions: proxyExceptions)
+            answers: answers, limits: LimitSet(limits), maximumRedirects: maximumRedirects, tls: tls, proxyText: proxy.map(fill), proxyExceptions: proxyExceptions)
     }
 }
 

@@ -71,41 +71,8 @@ enum JSONRendering {
     /// As `number(_:)` of text; nil if it stands in quotes.
     static func number(_ scalar: YAMLScalar) -> String? { scalar.isPlain ? number(scalar.text) : nil }
 
-    /// The number as JSON writes it, digits kept; nil if the text is no number.
-    static func number(_ text: String) -> String? {
-        for (prefix, radix) in [("0x", 16), ("0o", 8)] where text.hasPrefix(prefix) {
-            return UInt64(text.dropFirst(2), radix: radix).map(String.init)
-        }
-        var rest = text[...]
-        let negative = rest.hasPrefix("-")
-        if negative || rest.hasPrefix("+") { rest = rest.dropFirst() }
-        let whole = rest.prefix(while: isDigit)
-        rest = rest.dropFirst(whole.count)
-        var fraction: Substring = ""
-        if rest.hasPrefix(".") {
-            rest = rest.dropFirst()
-            fraction = rest.prefix(while: isDigit)
-            rest = rest.dropFirst(fraction.count)
-        }
-        guard !whole.isEmpty || !fraction.isEmpty else { return nil }
-        var exponent = ""
-        if rest.hasPrefix("e") || rest.hasPrefix("E") {
-            rest = rest.dropFirst()
-            exponent = "e"
-            if let sign = rest.first, sign == "+" || sign == "-" {
-                exponent.append(sign)
-                rest = rest.dropFirst()
-            }
-            let digits = rest.prefix(while: isDigit)
-            guard !digits.isEmpty else { return nil }
-            exponent += digits
-            rest = rest.dropFirst(digits.count)
-        }
-        guard rest.isEmpty else { return nil }
-        let significant = whole.drop { $0 == "0" }
-        return (negative ? "-" : "") + (significant.isEmpty ? "0" : significant)
-            + (fraction.isEmpty ? "" : "." + fraction) + exponent
-    }
+    /// As `YAMLNumber.json`.
+    static func number(_ text: String) -> String? { YAMLNumber.json(text) }
 
     /// The value as a tree, for a node that `render` found to have one.
     static func value(_ node: YAMLNode) -> JSONValue? {
@@ -127,10 +94,6 @@ enum JSONRendering {
             if let integer = Int64(number) { return .integer(integer) }
             return Double(number).flatMap { $0.isFinite ? .double($0) : nil }
         }
-    }
-
-    private static func isDigit(_ character: Character) -> Bool {
-        ("0"..."9").contains(character) && character.utf8.count == 1
     }
 
     /// Text as a JSON string with its quotes.

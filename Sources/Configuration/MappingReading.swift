@@ -9,6 +9,15 @@ struct MappingDraft: Sendable {
 
 extension Kind where Value == MappingDraft {
     static var mapping: Kind {
+        mapping { source throws(TransformErrors) in try Mapping(source) }
+    }
+
+    /// A text around events.
+    static var body: Kind {
+        mapping { source throws(TransformErrors) in try Mapping(aroundEvents: source) }
+    }
+
+    private static func mapping(_ make: @escaping @Sendable (MappingValue) throws(TransformErrors) -> Mapping) -> Kind {
         Kind(.mapping) { node, key, diagnostics in
             guard !node.isNull else {
                 diagnostics.error(
@@ -17,7 +26,7 @@ extension Kind where Value == MappingDraft {
             }
             guard let source = MappingValue(node, diagnostics) else { return nil }
             do throws(TransformErrors) {
-                let mapping = try Mapping(source)
+                let mapping = try make(source)
                 let secrets = mapping.secrets.compactMap { name in
                     SecretParsing.reference(name, at: node.place(ofSecret: name) ?? node.place, .plain, diagnostics)
                 }

@@ -19,25 +19,34 @@ package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebug
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Text that may hold secrets. Descriptions and dumps show `<secret NAME>` in their places.
+/// Text that may hold secrets, and places for values of the event. Descriptions and dumps show
+/// `<secret NAME>` and `{{ path }}` there.
 package struct ConcealedText: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
     enum Piece: Sendable, Equatable {
         case literal(String)
         case secret(Secret)
+        case value(path: String)
     }
 
     let pieces: [Piece]
 
-    /// With the secrets: for the one who sends it, never for a log, an error or a status.
+    /// With the secrets: for the one who sends it, never for a log, an error or a status. A NUL, which
+    /// cannot stand in it otherwise, in the place of each of the event's values.
     package var revealed: String {
         pieces.reduce(into: "") { text, piece in
             switch piece {
             case .literal(let literal): text += literal
             case .secret(let secret): text += secret.value
+            case .value: text += "\u{0}"
             }
         }
+    }
+
+    /// The paths of the event's values, in their order.
+    package var values: [String] {
+        pieces.compactMap { if case .value(let path) = $0 { path } else { nil } }
     }
 
     package var description: String {
@@ -45,6 +54,7 @@ package struct ConcealedText: Sendable, Equatable, CustomStringConvertible, Cust
             switch piece {
             case .literal(let literal): text += literal
             case .secret(let secret): text += secret.description
+            case .value(let path): text += "{{ \(path) }}"
             }
         }
     }
@@ -60,7 +70,7 @@ package struct ConcealedText: Sendable, Equatable, CustomStringConvertible, Cust
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Text that names secrets, as it stands in the file: nothing is read for it yet.
+/// Text that names secrets, and perhaps fields of the event, as it stands in the file: nothing is read for it yet.
 struct SecretTemplate: Sendable {
     /// How a secret is written in its place; in a URL percent-encoded.
     enum Encoding: Sendable { case plain, json, url }
@@ -68,6 +78,7 @@ struct SecretTemplate: Sendable {
     enum Piece: Sendable {
         case literal(String)
         case secret(name: String, place: Place, encoding: Encoding)
+        case value(path: String, place: Place)
     }
 
     var pieces: [Piece] = []
@@ -96,6 +107,7 @@ struct SecretTemplate: Sendable {
             switch piece {
             case .literal(let literal): text += literal
             case .secret(let name, _, _): text += "\"<secret \(name)>\""
+            case .value(let path, _): text += "{{ \(path) }}"
             }
         }
     }

@@ -1,6 +1,9 @@
-/// `!secret NAME`, and `{{ secret.NAME }}` inside a text.
+import Events
+import Routing
+
+/// `!secret NAME`; `{{ secret.NAME }}` and, where they may stand, `{{ path }}`s of the event inside a text.
 enum SecretParsing {
-    static let whereAllowed = "secrets are allowed in URLs, in header values, in mappings and in a plugin's settings"
+    static let whereAllowed = YAMLScalar.whereSecretsAre
 
     static func reference(
         _ name: String, at place: Place, _ encoding: SecretTemplate.Encoding, _ diagnostics: Diagnostics
@@ -21,8 +24,9 @@ enum SecretParsing {
     /// - Parameters:
     ///   - what: what it is, for messages.
     ///   - encoding: how secrets are written in it.
+    ///   - takesValues: whether values of the event may be filled in.
     static func template(
-        _ node: YAMLNode, in what: String, encoding: SecretTemplate.Encoding, _ diagnostics: Diagnostics
+        _ node: YAMLNode, in what: String, encoding: SecretTemplate.Encoding, takesValues: Bool, _ diagnostics: Diagnostics
     ) -> SecretTemplate? {
         if node.scalar?.isMistagged == true { return nil }
         guard let scalar = node.scalar, !scalar.isNull else {
@@ -55,7 +59,7 @@ enum SecretParsing {
             guard let end = closing(scalars, from: index + 2) else {
                 diagnostics.error(
                     at: ScalarPlaces.place(of: index, length: 2, in: node), "\"{{\" without \"}}\"",
-                    hint: "a secret is written {{ secret.NAME }}")
+                    hint: "a secret is written {{ secret.NAME }}" + (takesValues ? ", a field of the event {{ properties.name }}" : ""))
                 return nil
             }
             var inner = String.UnicodeScalarView()
@@ -69,9 +73,19 @@ enum SecretParsing {
                 } else {
                     valid = false
                 }
+            } else if takesValues {
+                do throws(FilterError) {
+                    // As in mappings, where a path begins with "$.".
+                    let path = expression.hasPrefix("$.") ? String(expression.dropFirst(2)) : expression
+                    _ = try FieldPath(parsing: path)
+                    template.pieces.append(.value(path: path, place: place))
+                } catch {
+                    diagnostics.error(at: place, error.message, hint: error.hint ?? "between {{ and }} stands one path, or secret.NAME")
+                    valid = false
+                }
             } else {
                 diagnostics.error(
-                    at: place, "\(quoted(expression)) is not supported in \(what) by this version",
+                    at: place, "\(quoted(expression)) cannot be filled in in \(what)",
                     hint: "what can be filled in is {{ secret.NAME }}")
                 valid = false
             }

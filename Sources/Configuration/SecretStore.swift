@@ -32,6 +32,7 @@ final class SecretStore {
             pieces: template.pieces.map { piece in
                 switch piece {
                 case .literal(let text): return .literal(text)
+                case .value(let path, _): return .value(path: path)
                 case .secret(let name, let place, let encoding):
                     var value = read(name, at: place) ?? ""
                     if singleLine, value.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {

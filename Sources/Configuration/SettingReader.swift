@@ -1,5 +1,6 @@
 import Events
 import Routing
+import Spelling
 
 /// Reads values by the shapes that Routing declares: transforms, whose settings this room does not
 /// know. Everything that is wrong is reported where it stands.

@@ -1,4 +1,5 @@
 import Routing
+import Spelling
 
 /// A `transforms:` list to compiled steps. What may stand in it is Routing's to say
 /// (`TransformCatalogue`).

@@ -1,5 +1,6 @@
 import Events
 import Routing
+import Spelling
 
 /// Tests of a configuration, as an operator wrote them: events in, and what is to come of them. Found
 /// to mean something; whether it holds is for whoever runs them to say.
@@ -103,7 +104,7 @@ package struct TestFileResult: Sendable {
             case .broken: break
             }
         }
-        return TestFileResult(file: diagnostics.hasErrors ? nil : tests, diagnostics: ConfigurationLoader.ordered(diagnostics.list, by: [path]))
+        return TestFileResult(file: diagnostics.hasErrors ? nil : tests, diagnostics: diagnostics.ordered(by: [path]))
     }
 }
 

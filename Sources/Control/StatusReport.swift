@@ -37,15 +37,21 @@ package struct StatusReport: Codable, Sendable, Equatable {
         package var refused: UInt64
         /// By the reason's name; only those that occurred.
         package var refusedByReason: [String: UInt64]
+        /// Accepted, but not as the tracking plan has it; only reasons that occurred.
+        package var violationsByReason: [String: UInt64]
         /// Open now.
         package var connections: Int
         /// Paths and addresses it listens on.
         package var listens: [String]
 
-        package init(accepted: UInt64, refused: UInt64, refusedByReason: [String: UInt64], connections: Int, listens: [String]) {
+        package init(
+            accepted: UInt64, refused: UInt64, refusedByReason: [String: UInt64], violationsByReason: [String: UInt64] = [:],
+            connections: Int, listens: [String]
+        ) {
             self.accepted = accepted
             self.refused = refused
             self.refusedByReason = refusedByReason
+            self.violationsByReason = violationsByReason
             self.connections = connections
             self.listens = listens
         }
@@ -53,6 +59,7 @@ package struct StatusReport: Codable, Sendable, Equatable {
         enum CodingKeys: String, CodingKey {
             case accepted, refused, connections, listens
             case refusedByReason = "refused_by_reason"
+            case violationsByReason = "violations_by_reason"
         }
     }
 

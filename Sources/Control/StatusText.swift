@@ -41,7 +41,7 @@ package enum StatusText {
                 name, grouped(UInt64(clamping: source.connections)), grouped(source.accepted), grouped(source.refused),
                 reasons.map { "\($0.key) \(grouped($0.value))" }.joined(separator: ", "))
         }
-        text += sources.render() + "\n"
+        text += sources.render() + violations(report.sources) + "\n"
 
         let journal = report.journal
         text += "journal: \(journal.state.rawValue), \(size(journal.bytes)) in \(journal.segments) segment\(journal.segments == 1 ? "" : "s"), "
@@ -77,6 +77,15 @@ package enum StatusText {
             text += "\n" + refusals.render()
         }
         return text
+    }
+
+    /// Events that were taken although they are not as planned.
+    private static func violations(_ sources: [String: StatusReport.Source]) -> String {
+        sources.sorted { $0.key < $1.key }.filter { !$0.value.violationsByReason.isEmpty }.map { name, source in
+            let reasons = source.violationsByReason.sorted { $0.key < $1.key }
+            return "\(name.withControlCharactersEscaped) took events that are not as planned: "
+                + reasons.map { "\($0.key.withControlCharactersEscaped) \(grouped($0.value))" }.joined(separator: ", ") + "\n"
+        }.joined()
     }
 
     /// What is kept, and what becomes of it when there is no more room.

@@ -74,11 +74,17 @@ extension DestinationRouter {
         _ destination: Configuration.Destination, in configuration: Configuration, host: String, journal: [UInt8]
     ) {
         self.init(
-            name: destination.name, pipeline: configuration.pipeline.map(\.transform),
+            name: destination.name, displayName: destination.preset?.title, pipeline: configuration.pipeline.map(\.transform),
             routes: configuration.routes(to: destination), filter: destination.filter,
             transforms: destination.transforms,
             mapping: destination.mapping.map {
                 MappingSetting($0.mapping, limit: destination.maximumEventSize, secret: $0.secret)
+            },
+            outputs: destination.outputs.map { output in
+                func setting(_ mapping: Configuration.FilledMapping) -> MappingSetting {
+                    MappingSetting(mapping.mapping, limit: destination.maximumEventSize, secret: mapping.secret)
+                }
+                return OutputSetting(setting(output.mapping), envelope: setting(output.envelope), where: output.condition.filter)
             },
             host: host, journal: journal)
     }

@@ -57,6 +57,7 @@ package final class Daemon {
     private let work: MainThreadWork
     private let status: StatusCollector
     private let loops: LoopHeartbeats
+    private let plan: CurrentPlan
     private let log: StandardErrorLog
     private var control: ControlServer?
     private var lastSentence = ""
@@ -95,6 +96,7 @@ package final class Daemon {
         self.options = options
         self.configuration = configuration
         startingJournal = configuration.journal
+        plan = CurrentPlan(configuration.plan)
         self.signals = signals
         self.telemetry = telemetry
         self.log = log
@@ -228,8 +230,10 @@ package final class Daemon {
                 source: source.name, descriptor: prepared.socket.duplicate(), limits: SourceLimits(source),
                 admission: prepared.admission,
                 statistics: status.statistics(of: source.name, listens: sockets.paths(source)),
+                inspector: { [plan, startingJournal] in PlanInspector(plan, for: source, startingJournal) },
                 scrubber: { SourceScrubber(source) })
         }
+        plan.set(next.configuration.plan)
         for name in next.removedSources {
             ingest.stopListening(source: name)
             status.forget(source: name)

@@ -1,6 +1,7 @@
 import Configuration
 import Delivery
 import Destinations
+import Routing
 
 // An HTTP destination's configuration as the room of destinations wants it.
 
@@ -41,8 +42,14 @@ extension HTTPOptions {
         answers = http.answers.map(AnswerRule.init)
         maximumRedirects = http.maximumRedirects
         secrets = http.secrets
+        hasBody = http.hasBody
+        if !http.limits.limits.isEmpty { check = http.limits }
+        alternatives = http.alternatives.map { HTTPOptions($0, inFlight: inFlight) }
+        for index in alternatives.indices { alternatives[index].secrets = http.secrets }
     }
 }
+
+extension LimitSet: OutputCheck {}
 
 extension AnswerRule {
     package init(_ answer: Configuration.Answer) {

@@ -43,22 +43,33 @@ package final class RoutedEvents: EventRouter {
         case .routed(let messageID):
             let end = output.payload.count
             output.payload.append(UInt8(ascii: "\n"))
-            output.events.append(
+            append(
                 OutboundEvent(
                     position: event.position, receivedAt: event.receivedAt, kind: event.index.kind,
-                    payload: start..<end, messageID: messageID))
+                    payload: start..<end, messageID: messageID), to: &output)
             return .routed
         case .split(let parts):
             output.payload.append(UInt8(ascii: "\n"))
             for (number, part) in parts.enumerated() {
-                output.events.append(
+                append(
                     OutboundEvent(
                         position: event.position, part: UInt32(clamping: number), receivedAt: event.receivedAt, kind: event.index.kind,
-                        payload: part.json, messageID: part.messageID))
+                        payload: part.json, messageID: part.messageID), to: &output)
             }
             return .routed
         case .filtered(let reason): return .filtered(reason: reason)
         case .rejected(let reason): return .rejected(reason: reason)
         }
+    }
+
+    /// Parts the envelope from the event, where the router writes one.
+    @inline(__always)
+    private func append(_ event: OutboundEvent, to output: inout OutboundBatch) {
+        var event = event
+        if router.writesEnvelopes, let end = output.payload[event.payload].firstIndex(of: 0) {
+            event.envelope = end + 1 - event.payload.lowerBound
+            event.payload = end + 1..<event.payload.upperBound
+        }
+        output.events.append(event)
     }
 }

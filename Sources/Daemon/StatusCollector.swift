@@ -85,6 +85,8 @@ final class StatusCollector: Sendable {
                     accepted: snapshot.accepted, refused: snapshot.refused,
                     refusedByReason: Dictionary(
                         uniqueKeysWithValues: snapshot.refusedByReason.map { ($0.key.rawValue, $0.value) }),
+                    violationsByReason: Dictionary(
+                        uniqueKeysWithValues: snapshot.violationsByReason.map { ($0.key.rawValue, $0.value) }),
                     connections: snapshot.connections, listens: listens)
             },
             journal: StatusReport.Journal(statistics),

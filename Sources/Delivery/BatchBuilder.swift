@@ -91,18 +91,3 @@ struct BatchBuilder {
         bytes = batch.payload.count
     }
 }
-
-extension OutboundBatch {
-    /// Copies one event of another batch to the end of this one.
-    mutating func append(_ event: OutboundEvent, from other: borrowing OutboundBatch) {
-        var copy = event
-        let shift = payload.count - event.payload.lowerBound
-        payload.append(contentsOf: other.payload[event.payload])
-        payload.append(UInt8(ascii: "\n"))
-        copy.payload = event.payload.lowerBound + shift..<event.payload.upperBound + shift
-        if !event.messageID.isEmpty {
-            copy.messageID = event.messageID.lowerBound + shift..<event.messageID.upperBound + shift
-        }
-        events.append(copy)
-    }
-}

@@ -21,6 +21,9 @@ package struct OutboundEvent: Sendable {
     /// Where the contents of its message id lie in the payload, escapes and all; empty if it has
     /// none there.
     package var messageID: Range<Int>
+    /// Bytes right before `payload` that are for the destination alone and not passed on: its envelope,
+    /// which the router wrote. 0: none.
+    package var envelope: Int = 0
 
     package init(
         position: UInt64, part: UInt32 = 0, receivedAt: Int64, kind: EventKind, attempt: UInt32 = 0,
@@ -38,12 +41,31 @@ package struct OutboundEvent: Sendable {
 
 /// What a destination is given at once: in journal order, and the first time all events of a position
 /// together. Each event's JSON is followed by one line feed, so that
-/// the payload as a whole is NDJSON.
+/// the payload as a whole is NDJSON, unless events have envelopes.
 package struct OutboundBatch: Sendable {
     package var payload: [UInt8] = []
     package var events: [OutboundEvent] = []
 
     package init() {}
+
+    /// What the router wrote for the destination alone.
+    package func envelope(of event: OutboundEvent) -> ArraySlice<UInt8> {
+        payload[event.payload.lowerBound - event.envelope..<event.payload.lowerBound]
+    }
+
+    /// Copies one event of another batch, its envelope included, to the end of this one.
+    package mutating func append(_ event: OutboundEvent, from other: borrowing OutboundBatch) {
+        var copy = event
+        let start = event.payload.lowerBound - event.envelope
+        let shift = payload.count - start
+        payload.append(contentsOf: other.payload[start..<event.payload.upperBound])
+        payload.append(UInt8(ascii: "\n"))
+        copy.payload = event.payload.lowerBound + shift..<event.payload.upperBound + shift
+        if !event.messageID.isEmpty {
+            copy.messageID = event.messageID.lowerBound + shift..<event.messageID.upperBound + shift
+        }
+        events.append(copy)
+    }
 
     package mutating func removeAll() {
         payload.removeAll(keepingCapacity: true)

@@ -1,15 +1,15 @@
 /// One event as the journal gives it back.
-package struct EventRecord: BitwiseCopyable, Sendable {
+@usableFromInline package struct EventRecord: BitwiseCopyable, Sendable {
     /// The event's number in the journal: the first one ever is 0, the next 1, for ever.
-    package var position: UInt64
+    @usableFromInline package var position: UInt64
     /// When it arrived, in nanoseconds since 1970-01-01 UTC.
-    package var receivedAt: Int64
+    @usableFromInline package var receivedAt: Int64
     /// Where its JSON lies in the batch's bytes.
-    package var offset: UInt32
-    package var length: UInt32
+    @usableFromInline package var offset: UInt32
+    @usableFromInline package var length: UInt32
     /// Which of the batch's `origins` sent it.
-    package var origin: UInt32
-    package var index: EventIndex
+    @usableFromInline package var origin: UInt32
+    @usableFromInline package var index: EventIndex
 
     @inlinable @inline(__always)
     package init(
@@ -29,9 +29,9 @@ package struct EventRecord: BitwiseCopyable, Sendable {
 
 /// A run of events on their way from the journal to one destination. Whoever reads reuses one
 /// batch for ever, so that a long run of events costs no allocation.
-package struct EventBatch: Sendable {
+@usableFromInline package struct EventBatch: Sendable {
     /// The events' bytes, with whatever lies between them in the journal.
-    package var bytes: [UInt8] = []
+    @usableFromInline package var bytes: [UInt8] = []
     /// In journal order, without repetition; positions may have gaps where the journal was
     /// damaged.
     package var events: [EventRecord] = []

@@ -8,11 +8,14 @@
 // - Of keys that occur twice, the last counts, at the door and ever after.
 // - Scanning an event and reading fields from it allocate nothing.
 // - It does no input or output, knows no clock, and starts no thread.
+//
+// Small types that every room uses are `@usableFromInline`, and so is what they store: without that the
+// compiler inlines nothing of a `package` type in another room, whatever stands before its methods.
 
 /// A piece of an event's bytes, relative to the event's first byte.
-package struct Slice: BitwiseCopyable, Sendable, Equatable {
-    package var offset: UInt32
-    package var length: UInt32
+@usableFromInline package struct Slice: BitwiseCopyable, Sendable, Equatable {
+    @usableFromInline package var offset: UInt32
+    @usableFromInline package var length: UInt32
 
     @inlinable @inline(__always)
     package init(offset: UInt32, length: UInt32) {
@@ -35,9 +38,9 @@ package struct Slice: BitwiseCopyable, Sendable, Equatable {
 /// The slices are the string's *contents*, without its quotes, as the client wrote them. Where
 /// such a string holds a backslash escape, its flag is set and the text has to be decoded
 /// before it is compared or shown.
-package struct EventIndex: BitwiseCopyable, Sendable, Equatable {
-    package struct Flags: OptionSet, BitwiseCopyable, Sendable {
-        package let rawValue: UInt8
+@usableFromInline package struct EventIndex: BitwiseCopyable, Sendable, Equatable {
+    @usableFromInline package struct Flags: OptionSet, BitwiseCopyable, Sendable {
+        @usableFromInline package let rawValue: UInt8
         @inlinable @inline(__always)
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
@@ -53,14 +56,15 @@ package struct EventIndex: BitwiseCopyable, Sendable, Equatable {
         @inlinable package static var hasIntegrations: Flags { Flags(rawValue: 1 << 4) }
     }
 
-    package var kind: EventKind
-    package var flags: Flags
+    @usableFromInline package var kind: EventKind
+    @usableFromInline package var flags: Flags
     /// `event` of a track; absent for the other kinds.
-    package var event: Slice
-    package var messageID: Slice
-    package var userID: Slice
-    package var anonymousID: Slice
+    @usableFromInline package var event: Slice
+    @usableFromInline package var messageID: Slice
+    @usableFromInline package var userID: Slice
+    @usableFromInline package var anonymousID: Slice
 
+    @inlinable
     package init(
         kind: EventKind, flags: Flags = [], event: Slice = .absent, messageID: Slice = .absent,
         userID: Slice = .absent, anonymousID: Slice = .absent

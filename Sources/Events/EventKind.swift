@@ -1,6 +1,6 @@
 /// The six kinds of the Segment specification. The raw value is what the journal stores: it
 /// never changes.
-package enum EventKind: UInt8, BitwiseCopyable, Sendable, CaseIterable {
+@usableFromInline package enum EventKind: UInt8, BitwiseCopyable, Sendable, CaseIterable {
     case track = 1
     case identify = 2
     case page = 3

@@ -1,5 +1,5 @@
 /// What lies at a path in an event. The raw values are those of `psj_type`.
-package enum FieldType: UInt8, BitwiseCopyable, Sendable {
+@usableFromInline package enum FieldType: UInt8, BitwiseCopyable, Sendable {
     case missing = 0
     case null
     case `false`
@@ -30,10 +30,10 @@ extension FieldType {
     package static func != (a: FieldType, b: FieldType) -> Bool { !(a == b) }
 }
 
-package struct FieldValue: BitwiseCopyable, Sendable, Equatable {
+@usableFromInline package struct FieldValue: BitwiseCopyable, Sendable, Equatable {
     /// In the event's bytes; absent if the field is missing.
-    package var slice: Slice
-    package var type: FieldType
+    @usableFromInline package var slice: Slice
+    @usableFromInline package var type: FieldType
 
     @inlinable @inline(__always)
     package init(slice: Slice, type: FieldType) {

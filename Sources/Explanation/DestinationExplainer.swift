@@ -22,10 +22,19 @@ final class DestinationExplainer {
 
     func explain(_ event: EventRecord, of batch: borrowing EventBatch) -> DestinationExplanation {
         var output = OutboundBatch()
-        let verdict = router.route(event, of: batch, into: &output)
+        var verdict = router.route(event, of: batch, into: &output)
+        if verdict == .routed, let reason = refusal(of: output) { verdict = .rejected(reason: reason) }
         if verdict != .routed { output = OutboundBatch() }
         return DestinationExplanation(
             destination: destination, trace: tracer.trace(event, of: batch), verdict: verdict, output: output)
+    }
+
+    /// Why it would not be sent, at the time of its receipt.
+    private func refusal(of output: OutboundBatch) -> String? {
+        guard case .http(let http) = destination.kind, let first = output.events.first else { return nil }
+        let options = HTTPOptions(http, inFlight: destination.inFlight)
+        let refused = (try? HTTPRequestPreview.requests(for: output, options, at: first.receivedAt).refused) ?? [:]
+        return refused.min { $0.key < $1.key }.map { "not sent: \($0.value)" }
     }
 }
 

@@ -109,7 +109,7 @@ struct ExpectationCheck {
         guard let destination = told.first?.destination else { return [] }
         var batch = OutboundBatch()
         for told in told {
-            for event in told.output.events { batch.append(event, of: told.output) }
+            for event in told.output.events { batch.append(event, from: told.output) }
         }
         if case .requests(let requests) = ExplainedDelivery(batch, to: destination) { return requests }
         return []
@@ -180,20 +180,5 @@ extension JSONTree {
             }
         }
         return value
-    }
-}
-
-extension OutboundBatch {
-    /// Copies one event of another batch to the end of this one.
-    fileprivate mutating func append(_ event: OutboundEvent, of other: OutboundBatch) {
-        var copy = event
-        let shift = payload.count - event.payload.lowerBound
-        payload += other.payload[event.payload]
-        payload.append(UInt8(ascii: "\n"))
-        copy.payload = event.payload.lowerBound + shift..<event.payload.upperBound + shift
-        if !event.messageID.isEmpty {
-            copy.messageID = event.messageID.lowerBound + shift..<event.messageID.upperBound + shift
-        }
-        events.append(copy)
     }
 }

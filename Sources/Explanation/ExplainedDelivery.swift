@@ -30,7 +30,9 @@ package enum ExplainedDelivery: Sendable {
                 self = .file(path: path, lines: lines)
             case .http(let http):
                 self = .requests(
-                    try HTTPRequestPreview.requests(for: batch, HTTPOptions(http, inFlight: destination.inFlight)))
+                    try HTTPRequestPreview.requests(
+                        for: batch, HTTPOptions(http, inFlight: destination.inFlight), at: batch.events.first?.receivedAt ?? 0
+                    ).requests)
             case .plugin(let plugin):
                 self = .plugin(
                     name: plugin.plugin, settings: plugin.settingsText.description,

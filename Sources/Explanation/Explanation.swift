@@ -37,7 +37,7 @@ package final class EventExplainer {
         journal: [UInt8] = EventExplainer.noJournal
     ) {
         self.configuration = configuration
-        door = ExplainedDoor(configuration.sources.first { source == nil || $0.name == source })
+        door = ExplainedDoor(configuration.sources.first { source == nil || $0.name == source }, in: configuration)
         destinations = configuration.destinations.filter { only.isEmpty || only.contains($0.name) }
             .map { DestinationExplainer($0, in: configuration, host: host, journal: journal) }
     }
@@ -55,7 +55,7 @@ package final class EventExplainer {
                 text: text, source: door.source, position: position, receivedAt: receivedAt, verdict: .refused(refused.refusal))
         }
         var explanation = explain(batch.events[0], of: batch)
-        if door.scrubs {
+        if door.rewrites, explanation.text != text {
             explanation.stored = explanation.text
             explanation.text = text
         }
@@ -83,7 +83,7 @@ package struct EventExplanation: Sendable {
 
     /// The event's JSON, or what was taken for it.
     package var text: [UInt8]
-    /// What the journal holds instead, once the source has scrubbed it; nil: the same.
+    /// What the journal holds instead, once a tracking plan has noted what is wrong and the source has scrubbed it; nil: the same.
     package var stored: [UInt8]?
     /// nil: the configuration has no source.
     package var source: String?

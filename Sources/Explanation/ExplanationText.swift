@@ -27,7 +27,7 @@ package struct ExplanationText {
     private func scrubbing(_ explanation: EventExplanation) -> [String] {
         guard let stored = explanation.stored else { return [] }
         let changes = Self.changes(explanation.text, stored, paint)
-        return changes.isEmpty ? [] : [paint("scrubbed", .bold) + paint(" before it is stored", .dim)] + indented(changes)
+        return changes.isEmpty ? [] : [paint("changed", .bold) + paint(" before it is stored", .dim)] + indented(changes)
     }
 
     /// `track "Order Completed" of user ada, 203 bytes, through source apps`
@@ -166,7 +166,7 @@ package struct ExplanationText {
     private func renderOutput(_ explanation: DestinationExplanation) -> [String] {
         var lines: [String] = []
         let last = explanation.trace.events.flatMap(\.results)
-        if explanation.destination.mapping != nil {
+        if explanation.destination.mapping != nil || !explanation.destination.outputs.isEmpty {
             lines.append(paint("mapping", .bold))
             for event in explanation.events { lines += indented(JSONTree(event)?.lines.map { paint($0, .green) } ?? []) }
         } else {

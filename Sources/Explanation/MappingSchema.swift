@@ -62,6 +62,7 @@ enum MappingSchema {
         case .values: return .object([.init("type", .string("array")), .init("items", reference)])
         case .text, .secret: return SchemaShapes.text
         case .flag: return SchemaShapes.flag
+        case .integer(let bounds): return SchemaShapes.integer(bounds)
         case .choice(let names): return SchemaShapes.choice(names)
         }
     }

@@ -1,7 +1,7 @@
 // Ingest: from a socket to the journal.
 //
-// - It validates and admits; it never changes an event, unless the source is told to scrub, and never drops one without a named
-//   reason that is counted and, if the client asked, told.
+// - It validates and admits; it never changes an event, unless it is told to (a source's scrub, a tracking plan that notes what
+//   is wrong), and never drops one without a named reason that is counted and, if the client asked, told.
 // - A line is refused by itself: neighbours and other clients notice nothing.
 // - Back-pressure is the kernel's: while the journal is busy, a client's socket is not read.
 // - An acknowledgement is sent only after the journal said that the events are durable.
@@ -44,19 +44,22 @@ package final class Ingest: Sendable {
     ///
     /// - Parameters:
     ///   - descriptor: a listening AF_UNIX stream socket; owned by the listener from here on.
+    ///   - inspector: makes one for each event loop, if events are looked at before they are stored.
     ///   - scrubber: makes one for each event loop, if events are scrubbed before they are stored.
     ///   - statistics: carried on over reloads by the caller.
     /// - Returns: when the socket is served.
     package func listen(
         source: String, descriptor: consuming Platform.FileDescriptor, limits: SourceLimits, admission: Admission,
-        statistics: SourceStatistics, scrubber: () -> (any EventScrubber)? = { nil }
+        statistics: SourceStatistics, inspector: () -> (any EventInspector)? = { nil },
+        scrubber: () -> (any EventScrubber)? = { nil }
     ) throws {
         var doors: [ObjectIdentifier: SourceListener.LoopState] = [:]
         for loop in group.makeIterator() {
             let waits = WaitingConnections(loop: loop)
             doors[ObjectIdentifier(loop)] = SourceListener.LoopState(
                 door: SourceDoor(
-                    limits: limits, appender: appender, statistics: statistics, clock: clock, scrubber: scrubber()),
+                    limits: limits, appender: appender, statistics: statistics, clock: clock, inspector: inspector(),
+                    scrubber: scrubber()),
                 waiting: waits)
             places.withLock { places in
                 places.removeAll { $0.waiting == nil }

@@ -26,7 +26,7 @@ package struct NDJSONStream {
         var scan: ScanResult
         var accepted: [ScannedEvent]
         var refused: [ScannedRefusal]
-        var scrubbed: [UInt8]?
+        var rewritten: [UInt8]?
     }
 
     /// Bytes that are scanned and offered at once: it bounds what the journal's queue has to take.
@@ -195,7 +195,7 @@ package struct NDJSONStream {
 
     private mutating func stall(_ scan: ScanResult, inCarry: Bool, at door: SourceDoor) {
         stalled = Stalled(
-            inCarry: inCarry, scan: scan, accepted: door.accepted, refused: door.refused, scrubbed: door.scrubbed)
+            inCarry: inCarry, scan: scan, accepted: door.accepted, refused: door.refused, rewritten: door.rewritten)
     }
 
     /// Offers again what the journal had no room for. False: still none.
@@ -203,7 +203,7 @@ package struct NDJSONStream {
         guard let stalled else { return true }
         door.accepted = stalled.accepted
         door.refused = stalled.refused
-        door.scrubbed = stalled.scrubbed
+        door.rewritten = stalled.rewritten
         if stalled.inCarry {
             guard offerCarry(stalled.scan, at: door) else { return false }
         } else {

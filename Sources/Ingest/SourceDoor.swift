@@ -9,9 +9,10 @@ package final class SourceDoor {
     /// Of the last scan; reused for every one.
     var accepted: [ScannedEvent] = []
     var refused: [ScannedRefusal] = []
-    /// What `accepted` lies in, if it is not the bytes that were scanned: they were scrubbed.
-    var scrubbed: [UInt8]?
+    /// What `accepted` lies in, if it is not the bytes that were scanned.
+    var rewritten: [UInt8]?
 
+    private let inspector: (any EventInspector)?
     private let scrubber: (any EventScrubber)?
     private let scanner: EventScanner
     private let appender: any EventAppender
@@ -20,8 +21,9 @@ package final class SourceDoor {
 
     package init(
         limits: SourceLimits, appender: any EventAppender, statistics: SourceStatistics, clock: any Clock,
-        scrubber: (any EventScrubber)? = nil
+        inspector: (any EventInspector)? = nil, scrubber: (any EventScrubber)? = nil
     ) {
+        self.inspector = inspector
         self.scrubber = scrubber
         maximumEventSize = limits.maximumEventSize
         scanner = EventScanner(maximumEventSize: limits.maximumEventSize, maximumDepth: limits.maximumDepth)
@@ -35,27 +37,71 @@ package final class SourceDoor {
     func scan(_ bytes: Span<UInt8>) -> ScanResult {
         accepted.removeAll(keepingCapacity: true)
         refused.removeAll(keepingCapacity: true)
-        scrubbed = nil
+        rewritten = nil
         let result = scanner.scan(bytes, accepted: &accepted, refused: &refused)
-        if let scrubber, !accepted.isEmpty {
-            let slice = ScrubbedSlice(bytes, accepted, scrubber, scanner)
-            scrubbed = slice.bytes
-            accepted = slice.accepted
-            if !slice.refused.isEmpty {
-                refused += slice.refused
-                refused.sort { $0.line < $1.line }
-            }
-        }
+        // What a client sent is looked at as it was sent: what is scrubbed may not look the same.
+        if let inspector, !accepted.isEmpty, inspector.begin() { inspect(bytes, inspector) }
+        if let scrubber, !accepted.isEmpty { scrub(bytes, scrubber) }
         return result
+    }
+
+    /// Events that pass cost nothing more; from the first on that does not, the slice is written anew.
+    private func inspect(_ bytes: Span<UInt8>, _ inspector: any EventInspector) {
+        var inspected = 0
+        inspecting: for event in accepted {
+            let json = bytes.extracting(Int(event.offset)..<Int(event.offset) + Int(event.length))
+            switch inspector.inspect(json, event.index) {
+            case .passes: break
+            case .noted(let reason): statistics.note(reason)
+            case .rewritten, .refused: break inspecting
+            }
+            inspected += 1
+        }
+        guard inspected < accepted.count else { return }
+        var number = 0
+        take(
+            RewrittenSlice(bytes, accepted, scanner) { json, index, output in
+                defer { number += 1 }
+                switch number < inspected ? .passes : inspector.inspect(json, index) {
+                case .passes: output.append(contentsOf: json)
+                case .noted(let reason):
+                    statistics.note(reason)
+                    output.append(contentsOf: json)
+                case .rewritten(let reason):
+                    statistics.note(reason)
+                    inspector.appendRewritten(to: &output)
+                case .refused(let refusal): return refusal
+                }
+                return nil
+            })
+    }
+
+    private func scrub(_ bytes: Span<UInt8>, _ scrubber: any EventScrubber) {
+        let scrub = { (json: Span<UInt8>, index: EventIndex, output: inout [UInt8]) in
+            scrubber.scrub(json, index, into: &output).map { Refusal(reason: .notAllowed, detail: "scrub: \($0)") }
+        }
+        if let inspected = rewritten {
+            take(RewrittenSlice(inspected.span, accepted, scanner, rewrite: scrub))
+        } else {
+            take(RewrittenSlice(bytes, accepted, scanner, rewrite: scrub))
+        }
+    }
+
+    private func take(_ slice: RewrittenSlice) {
+        rewritten = slice.bytes
+        accepted = slice.accepted
+        guard !slice.refused.isEmpty else { return }
+        refused += slice.refused
+        refused.sort { $0.line < $1.line }
     }
 
     /// Offers `accepted` to the journal.
     /// - Parameter bytes: those that were scanned.
     func append(_ bytes: Span<UInt8>, from origin: Origin) -> AppendOutcome {
-        let (events, scrubbed) = (accepted, scrubbed)
+        let (events, rewritten) = (accepted, rewritten)
         let outcome =
-            if let scrubbed {
-                appender.append(scrubbed.span, events: events.span, from: origin)
+            if let rewritten {
+                appender.append(rewritten.span, events: events.span, from: origin)
             } else {
                 appender.append(bytes, events: events.span, from: origin)
             }

@@ -17,6 +17,8 @@ package final class SourceStatistics: Sendable {
         package var refused: UInt64
         /// Only reasons that occurred.
         package var refusedByReason: [RefusalReason: UInt64]
+        /// Accepted, but not as the tracking plan has it. Only reasons that occurred.
+        package var violationsByReason: [RefusalReason: UInt64]
         package var connections: Int
         /// Oldest first.
         package var recent: [RecentRefusal]
@@ -30,11 +32,17 @@ package final class SourceStatistics: Sendable {
     private let accepted = Atomic<UInt64>(0)
     private let connections = Atomic<Int>(0)
     private let refused = Mutex(Refused())
+    private let violations = Mutex<[RefusalReason: UInt64]>([:])
 
     package init() {}
 
     func accept(_ count: Int) {
         accepted.add(UInt64(count), ordering: .relaxed)
+    }
+
+    /// An event that is not as planned is taken all the same.
+    func note(_ reason: RefusalReason) {
+        violations.withLock { $0[reason, default: 0] += 1 }
     }
 
     package func refuse(_ refusal: Refusal, at time: Int64) {
@@ -55,6 +63,7 @@ package final class SourceStatistics: Sendable {
             accepted: accepted.load(ordering: .relaxed),
             refused: refused.byReason.values.reduce(0, +),
             refusedByReason: refused.byReason,
+            violationsByReason: violations.withLock { $0 },
             connections: connections.load(ordering: .relaxed),
             recent: refused.recent)
     }

@@ -67,7 +67,7 @@ package final class DestinationRouter {
     private let stages: [EditStage]
     private let integrations: Integrations
     private let fields: EventFields
-    private let mapping: MappingProgram?
+    private let outputs: OutputProgram?
     private let journal: [UInt8]
     private let pipeline: [RouteChain.Stage]
     /// For the pipeline, and for what is behind the route; nil: nothing there needs one.
@@ -82,34 +82,39 @@ package final class DestinationRouter {
     ///   - filter: its own `where`, asked after the route's transforms.
     ///   - transforms: its own, applied after that.
     ///   - mapping: what it gets in place of the event; nil: the event.
+    ///   - outputs: instead of a mapping, several, of which the first that takes the event counts.
     ///   - host: the name of this machine, for `enrich`.
     ///   - journal: the 16 bytes that identify the journal the events come from; message ids derive from
     ///     them.
     package init(
         name: String, displayName: String? = nil, pipeline: [Transform] = [], routes: [Route],
-        filter: Filter = .always, transforms: [Transform] = [], mapping: MappingSetting? = nil, host: String = "",
+        filter: Filter = .always, transforms: [Transform] = [], mapping: MappingSetting? = nil, outputs: [OutputSetting] = [], host: String = "",
         journal: [UInt8]
     ) {
+        let outputs = outputs.isEmpty ? mapping.map { [OutputSetting($0)] } ?? [] : outputs
         var table = PathTable()
         filters = routes.map { FilterCompiler.compile($0.filter.expression, &table) }
         chains = routes.map {
             RouteChain(
-                RouteChain.steps($0.transforms, filter, transforms), endsInEdits: mapping == nil, host: host, &table)
+                RouteChain.steps($0.transforms, filter, transforms), endsInEdits: outputs.isEmpty, host: host, &table)
         }
         self.pipeline = RouteChain(pipeline.map(RouteChain.Step.init), endsInEdits: false, host: host, &table)
             .stages
         integrations = Integrations(name: name, displayName: displayName, &table)
-        self.mapping = mapping.map { MappingProgram($0, journal: journal, &table) }
-        let isChained = chains.contains { $0.stages.count > (mapping == nil ? 1 : 0) }
+        self.outputs = outputs.isEmpty ? nil : OutputProgram(outputs, journal: journal, &table)
+        let isChained = chains.contains { $0.stages.count > (outputs.isEmpty ? 1 : 0) }
         let isStaged = isChained || !pipeline.isEmpty
         let indexer = isStaged ? EventIndexer(&table) : nil
-        writesAtOnce = !isStaged && mapping == nil
+        writesAtOnce = !isStaged && outputs.isEmpty
         stages = writesAtOnce ? chains.compactMap(\.last) : []
         fields = EventFields(table)
         self.journal = journal
         if let indexer, !pipeline.isEmpty { pipelineRunner = StageRunner(fields, indexer) }
         if let indexer, isChained { runner = StageRunner(fields, indexer) }
     }
+
+    /// Whether each event's output has an envelope in front of it, and a byte 0 between the two.
+    package var writesEnvelopes: Bool { outputs?.writesEnvelopes ?? false }
 
     /// Decides about one event, and appends what the destination is to get to `output`: JSON, no
     /// line feed at the end. Nothing is appended unless the verdict is `.routed` or `.split`.
@@ -181,8 +186,8 @@ package final class DestinationRouter {
         let chain = chains[taken]
         var stages = chain.stages[...]
         let end: End
-        if let mapping {
-            end = .mapping(mapping)
+        if let outputs {
+            end = .output(outputs)
         } else if let last = chain.last {
             end = .edits(last)
             stages = chain.stages.dropLast()
@@ -203,10 +208,10 @@ package final class DestinationRouter {
         }
     }
 
-    /// What writes the destination's bytes: the last edits themselves, or the mapping behind them all.
+    /// What writes the destination's bytes: the last edits themselves, or the mappings behind them all.
     private enum End {
         case edits(EditStage)
-        case mapping(MappingProgram)
+        case output(OutputProgram)
     }
 
     private func write(_ view: borrowing EventView, _ end: End, into output: inout [UInt8], _ parts: inout Parts) {
@@ -224,7 +229,7 @@ package final class DestinationRouter {
             case .dropped(let name): parts.filter(name)
             case .rejected(let reason): parts.reject(reason)
             }
-        case .mapping(let program):
+        case .output(let program):
             switch program.write(view, suffix: parts.suffix, into: &output) {
             case .written(let messageID): parts.finish(start..<output.count, messageID)
             case .nothing: parts.filter("mapping")

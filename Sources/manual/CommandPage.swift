@@ -53,9 +53,9 @@ struct CommandPage {
 
     /// What a command's help says behind "Exit status:", to the end of the paragraph.
     static func exitStatus(_ command: CommandDump.Command) -> String? {
-        guard let discussion = command.discussion, let start = discussion.range(of: "Exit status: ") else { return nil }
+        guard let discussion = command.discussion, let start = discussion.firstRange(of: "Exit status: ") else { return nil }
         let rest = discussion[start.upperBound...]
-        return String(rest[..<(rest.range(of: "\n\n")?.lowerBound ?? rest.endIndex)])
+        return String(rest[..<(rest.firstRange(of: "\n\n")?.lowerBound ?? rest.endIndex)])
     }
 
     private static func arguments(of command: CommandDump.Command) -> [CommandDump.Argument] {

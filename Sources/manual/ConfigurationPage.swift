@@ -1,4 +1,5 @@
 import Configuration
+import ConfigurationLanguage
 import Routing
 
 /// The page of the configuration: every key, from the declarations that it is read by.
@@ -64,15 +65,21 @@ struct ConfigurationPage {
         case .list(let item):
             if case .section = item { keys(item, below: "\(name)[]") }
         case .variants(let variants):
+            let kinds = variants.filter { $0.value == nil }
             // Said once: what all of them have.
-            let common = Set(variants.first?.fields.map(\.name) ?? []).filter { key in
-                variants.allSatisfy { $0.fields.contains { $0.name == key } }
+            let common = Set(kinds.first?.shared.map(\.name) ?? []).filter { key in
+                kinds.allSatisfy { $0.shared.contains { $0.name == key } }
             }
             roff.subsection("Keys of every kind")
-            for field in variants.first?.fields ?? [] where common.contains(field.name) && field.isSupported { key(field, below: name) }
-            for variant in variants {
+            for field in kinds.first?.shared ?? [] where common.contains(field.name) && field.isSupported { key(field, below: name) }
+            for variant in kinds {
                 roff.subsection("Keys of one that has \(variant.key)")
-                for field in variant.fields where !common.contains(field.name) && field.isSupported { key(field, below: name) }
+                for field in variant.own + variant.shared where !common.contains(field.name) && field.isSupported { key(field, below: name) }
+            }
+            for variant in variants {
+                guard let value = variant.value, !variant.own.isEmpty else { continue }
+                roff.subsection("Keys of one that has \(variant.key): \(value)")
+                for field in variant.own where field.isSupported { key(field, below: name) }
             }
         case .either(let shapes): for shape in shapes { keys(shape, below: name) }
         default: break

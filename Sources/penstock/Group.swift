@@ -3,8 +3,9 @@ import Events
 
 struct Group: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Say which group somebody belongs to.", discussion: "\(EventOptions.endings)",
-        usage: "penstock group GROUP --user ID [-p TRAIT=VALUE ...]")
+        abstract: "Say which group somebody belongs to.",
+        usage: "penstock group GROUP --user ID [-p TRAIT=VALUE ...]",
+        discussion: "\(EventOptions.endings)")
 
     @Argument(help: "The group's id (groupId).")
     var group: String

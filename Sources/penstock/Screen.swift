@@ -3,8 +3,9 @@ import Events
 
 struct Screen: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Record that a screen of an app was viewed.", discussion: "\(EventOptions.endings)",
-        usage: "penstock screen [NAME] [--user ID] [-p KEY=VALUE ...]")
+        abstract: "Record that a screen of an app was viewed.",
+        usage: "penstock screen [NAME] [--user ID] [-p KEY=VALUE ...]",
+        discussion: "\(EventOptions.endings)")
 
     @Argument(help: "The screen's name.")
     var name: String?

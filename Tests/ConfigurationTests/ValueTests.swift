@@ -229,7 +229,7 @@ import Testing
             while true {
                 switch shape {
                 case .section(let inner): return [field] + allFields(inner)
-                case .variants(let variants): return [field] + variants.flatMap { allFields($0.fields) }
+                case .variants(let variants): return [field] + variants.flatMap { allFields($0.own + $0.shared) }
                 case .map(let inner), .list(let inner): shape = inner
                 default: return [field]
                 }

@@ -56,6 +56,7 @@ struct MappingFuzzTests {
             case .values: .list((0..<Int(random.next() % 4)).map { _ in value(depth + 1) })
             case .text: .string(pick(["a", "x", "é", "", ".", "\""]))
             case .flag: .bool(random.next() % 2 == 0)
+            case .integer(let bounds): .number("\(min(bounds.upperBound, bounds.lowerBound + Int(random.next() % 4)))")
             case .secret: .secret("k")
             case .choice(let choices): .string(pick(choices))
             }

@@ -18,17 +18,23 @@ extension FileDestination {
         // Its cursor is not needed: this one is later.
         _ = try endBackgroundSync()
         try syncFiles()
-        let isNew = place == nil || ledger.isLarge
-        if isNew { try ledger.begin() }
-        place = try ledger.append(
-            files.values.map { file in
-                var record = file.record
-                record.rotatedName = rotated[file.path]
-                return record
-            })
-        try syncLedger()
         floor = max(floor, position)
-        try commit(Cursor(position: floor, state: place?.encoded ?? []))
+        let isNew = place == nil || ledger.isLarge
+        do {
+            if isNew { try ledger.begin() }
+            place = try ledger.append(
+                files.values.map { file in
+                    var record = file.record
+                    record.rotatedName = rotated[file.path]
+                    return record
+                })
+            try syncLedger()
+            try commit(Cursor(position: floor, state: place?.encoded ?? []))
+        } catch {
+            // The cursor that there is knows nothing of the new ledger.
+            if isNew { failure = error }
+            throw error
+        }
         isChanged = false
         if isNew { try ledger.removeOthers() }
     }

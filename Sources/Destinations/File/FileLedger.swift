@@ -63,11 +63,13 @@ final class FileLedger {
     func begin() throws {
         let directory = directory(of: path)
         try disk.makeDirectory(directory, permissions: 0o750)
-        let number = (try numbers().max() ?? 0) + 1
-        end = Place(number: number, offset: 0)
-        file = try disk.open(currentPath, .createNew)
+        let next = Place(number: (try numbers().max() ?? 0) + 1, offset: 0)
+        let made = try disk.open("\(path).\(next.number)", .createNew)
         try disk.syncDirectory(directory)
         try disk.syncDirectory(Destinations.directory(of: directory))
+        // Only now: what fails before leaves the one there is as it was.
+        end = next
+        file = made
     }
 
     /// - Returns: where they begin.

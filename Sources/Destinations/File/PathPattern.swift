@@ -28,12 +28,16 @@ struct PathPattern {
 
     /// Of each name between slashes.
     private(set) var names: [[Token]] = [[]]
-    /// Names in front that are the same always.
-    private(set) var fixed: [String] = []
+    /// Each name that is the same always.
+    private var literals: [String?] = []
+
+    /// Names in front that are the same always; never the last.
+    var fixed: [String] { literals.dropLast().prefix { $0 != nil }.compactMap(\.self) }
 
     /// - Parameter texts: put in place of the texts: one for each piece, as filled in for a time.
     init(_ pieces: [FileDestinationOptions.PathPiece], texts: [String]? = nil) {
         var literal: [UInt8]? = []
+        func end() { literals.append(literal.map { String(decoding: $0, as: UTF8.self) }) }
         for (number, piece) in pieces.enumerated() {
             guard case .text(let text) = piece else {
                 names[names.count - 1].append(.many(.values))
@@ -44,8 +48,8 @@ struct PathPattern {
             for token in tokens {
                 switch token {
                 case .literal(UInt8(ascii: "/")):
-                    if let name = literal, fixed.count == names.count - 1 { fixed.append(String(decoding: name, as: UTF8.self)) }
-                    literal = fixed.count == names.count ? [] : nil
+                    end()
+                    literal = []
                     names.append([])
                 case .literal(let byte):
                     names[names.count - 1].append(.one(ByteSet([byte])))
@@ -56,9 +60,10 @@ struct PathPattern {
                 }
             }
         }
+        end()
         // In front of the first slash is nothing.
         names.removeFirst()
-        if !fixed.isEmpty { fixed.removeFirst() }
+        literals.removeFirst()
     }
 
     private static func conversion(_ letter: UInt8, _ isPlain: Bool) -> [Token] {
@@ -97,7 +102,12 @@ struct PathPattern {
 
     /// Whether both can come to the same path.
     func meets(_ other: PathPattern) -> Bool {
-        names.count == other.names.count && zip(names, other.names).allSatisfy(Self.meet)
+        names.count == other.names.count
+            && names.indices.allSatisfy { number in
+                // Nearly always the answer is told by names that are what they are.
+                if let a = literals[number], let b = other.literals[number] { return a == b }
+                return Self.meet(names[number], other.names[number])
+            }
     }
 
     private static func isDot(_ token: Token) -> Bool {

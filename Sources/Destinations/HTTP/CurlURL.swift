@@ -30,6 +30,8 @@ import CCurl
     var port: String? { part(CURLUPART_PORT) }
     /// The one said, or the scheme's own.
     var effectivePort: String { part(CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)) ?? "" }
+    /// Percent-encoded, as it is sent.
+    var path: String { part(CURLUPART_PATH) ?? "/" }
     var hasUser: Bool { part(CURLUPART_USER) != nil }
 
     /// What is likely to be secret: user, password, and the query's values, as in the URL.

@@ -1,11 +1,11 @@
 import Delivery
-import Events
 
 /// One batch on its way: which requests it takes, and what became of them. It settles its claim
 /// when nothing of it is under way any more. Engine's thread only.
 final class HTTPDelivery {
-    private let batch: OutboundBatch
-    private let format: HTTPOptions.Format
+    private let plan: RequestPlan
+    /// How many events it has.
+    private let count: Int
     private var claim: DeliveryClaim?
     /// Of each request; nil: not known yet.
     private var settlements: [DeliveryClaim.Settlement?]
@@ -14,12 +14,14 @@ final class HTTPDelivery {
     /// What one request's answer means for those that were not sent yet.
     private var halted: Outcome?
 
-    /// - Precondition: the batch is not empty.
-    init(_ batch: OutboundBatch, _ claim: consuming DeliveryClaim, format: HTTPOptions.Format) {
-        self.batch = batch
-        self.format = format
+    /// Settles at once if nothing of it can be sent.
+    /// - Parameter count: of the batch's events.
+    init(_ plan: RequestPlan, count: Int, _ claim: consuming DeliveryClaim) {
+        self.plan = plan
+        self.count = count
         self.claim = consume claim
-        settlements = Array(repeating: nil, count: batch.requests(format))
+        settlements = Array(repeating: nil, count: plan.requests.count)
+        if plan.requests.isEmpty { settle() }
     }
 
     /// The next request to send, nil: no more. Each must be told of with `finish`.
@@ -30,16 +32,13 @@ final class HTTPDelivery {
         return next
     }
 
-    func body(of request: Int) -> [UInt8] { batch.body(of: request, format) }
+    /// Which, where to, and of which events.
+    func request(_ number: Int) -> RequestPlan.Request { plan.requests[number] }
 
-    /// Events in each request.
-    var eventsPerRequest: Int { format == .single ? 1 : batch.events.count }
+    func body(of request: Int) -> [UInt8] { plan.body(of: request) }
 
     /// The message ids of a request's events, as text.
-    func messageIDs(of request: Int) -> [String] {
-        let events = format == .single ? batch.events[request..<request + 1] : batch.events[...]
-        return events.map { JSONText.string(Array(batch.payload[$0.messageID]).span) ?? "" }
-    }
+    func messageIDs(of request: Int) -> [String] { plan.messageIDs(of: request) }
 
     /// - Parameter haltsOthers: it goes for what was not sent yet, too.
     func finish(_ request: Int, _ settlement: DeliveryClaim.Settlement, haltsOthers: Bool) {
@@ -58,14 +57,27 @@ final class HTTPDelivery {
     private func settle() {
         guard let claim = claim.take() else { return }
         let rest = halted ?? .retry(reason: "not sent")
-        if format == .single, let halted, settlements.allSatisfy({ $0?.outcome(at: 0).isLike(halted) ?? true }) {
+        if plan.requests.count == 1, plan.requests[0].events.count == count {
+            claim.settle((settlements.first ?? nil) ?? .all(rest))
+        } else if plan.refused.isEmpty, let halted, settlements.allSatisfy({ $0?.outcome(at: 0).isLike(halted) ?? true }) {
             // Nobody was let in: that is about the service, not about each event.
             claim.settle(.all(halted))
-        } else if format == .single {
-            claim.settle(.each(settlements.map { ($0?.outcome(at: 0) ?? rest).ofSingleEvent }))
         } else {
-            claim.settle((settlements.first ?? nil) ?? .all(rest))
+            claim.settle(.each(outcomes(rest)))
         }
+    }
+
+    /// Of each event.
+    private func outcomes(_ rest: Outcome) -> [Outcome] {
+        var outcomes = [Outcome](repeating: rest, count: count)
+        for (place, reason) in plan.refused { outcomes[place] = .rejected(reason: "not sent: \(reason)") }
+        for (request, settlement) in zip(plan.requests, settlements) {
+            for (number, place) in request.events.enumerated() {
+                let outcome = settlement?.outcome(at: number) ?? rest
+                outcomes[place] = request.events.count == 1 ? outcome.ofSingleEvent : outcome
+            }
+        }
+        return outcomes
     }
 }
 

@@ -1,3 +1,4 @@
+import CCurl
 import Delivery
 import Platform
 
@@ -10,20 +11,22 @@ import Platform
 /// back through the engine.
 package final class HTTPDestination: Destination {
     package var limits: DestinationLimits {
-        // With one event a request it is the requests that are counted, here, not the batches.
-        isSingle ? DestinationLimits(eventsPerRequest: 1) : DestinationLimits(maximumInFlight: concurrency.current)
+        // Where a batch takes several requests it is those that are counted, here, not the batches.
+        isSplit ? DestinationLimits(eventsPerRequest: 1) : DestinationLimits(maximumInFlight: concurrency.current)
     }
 
     private let options: HTTPOptions
-    private let request: HTTPRequest
+    /// Those that an event's envelope may choose from.
+    private let requests: [HTTPRequest]
     private let engine: HTTPEngine
     private let clock: any Clock
-    private let isSingle: Bool
+    /// A batch may take several requests.
+    private let isSplit: Bool
     private var concurrency: ConcurrencyLimit
 
     private var compressor: BodyCompressor?
-    /// Handles that are not in use; with those in use never more than may be under way.
-    private var idle: [EasyHandle] = []
+    /// Of each request: handles that are not in use; with those in use never more than may be under way.
+    private var idle: [[EasyHandle]]
     private var underWay: [ObjectIdentifier: (easy: EasyHandle, delivery: HTTPDelivery, since: Instant)] = [:]
     /// Batches of which not every request was sent, in the order of their arrival. Their number
     /// is bounded by the worker's window.
@@ -32,21 +35,23 @@ package final class HTTPDestination: Destination {
     /// Checks the options; touches neither network nor disk.
     /// - Throws: what is wrong with which option.
     package init(_ options: HTTPOptions, engine: HTTPEngine, clock: any Clock = SystemClock()) throws(HTTPOptionsError) {
-        request = try HTTPRequest(options)
+        requests = try HTTPRequest.all(options)
+        idle = Array(repeating: [], count: requests.count)
         self.options = options
         self.engine = engine
         self.clock = clock
-        isSingle = options.format == .single
+        isSplit = requests.contains { $0.format == .single || $0.isAddressed }
         concurrency = ConcurrencyLimit(options.requests)
     }
 
     /// Throws what `init` would throw for these options; touches nothing.
     package static func validate(_ options: HTTPOptions) throws(HTTPOptionsError) {
-        _ = try HTTPRequest(options)
+        _ = try HTTPRequest.all(options)
     }
 
     package func open(from cursor: Cursor) throws -> UInt64? {
-        if idle.isEmpty { idle.append(try request.makeHandle()) }
+        // Finds out now what libcurl has against an option.
+        for number in idle.indices where idle[number].isEmpty { idle[number].append(try requests[number].makeHandle()) }
         if options.compression != .none && compressor == nil {
             compressor = BodyCompressor(options.compression)
             if compressor == nil { throw CurlError(description: "no memory for compression") }
@@ -59,7 +64,7 @@ package final class HTTPDestination: Destination {
             claim.settle(.all(.delivered))
             return
         }
-        waiting.append(HTTPDelivery(batch, claim, format: options.format))
+        waiting.append(HTTPDelivery(RequestPlan(batch, requests, at: clock.wallClock()), count: batch.events.count, claim))
         sendWhatMay()
     }
 
@@ -70,7 +75,7 @@ package final class HTTPDestination: Destination {
         let unsent = waiting
         underWay = [:]
         waiting = []
-        idle = []
+        idle = Array(repeating: [], count: requests.count)
         for (easy, _, _) in sent { engine.cancel(easy) }
         for (_, delivery, _) in sent { delivery.abandon("the destination was closed before the answer came") }
         for delivery in unsent { delivery.abandon("the destination was closed before it was sent") }
@@ -90,24 +95,35 @@ package final class HTTPDestination: Destination {
 
     private func send(_ number: Int, of delivery: HTTPDelivery) {
         do {
-            try begin(try idle.popLast() ?? request.makeHandle(), number, of: delivery, redirects: 0)
+            let kind = delivery.request(number).number
+            try begin(try idle[kind].popLast() ?? requests[kind].makeHandle(), number, of: delivery)
         } catch {
             delivery.finish(number, .all(.retry(reason: "\(error)")), haltsOthers: true)
         }
     }
 
-    /// - Parameter redirects: how many were followed for this request.
+    /// - Parameters:
+    ///   - redirects: how many were followed for this request.
+    ///   - hop: where the last of them leads; the handle may be any.
     private func begin(
-        _ easy: EasyHandle, _ number: Int, of delivery: HTTPDelivery, redirects: Int
-    ) throws(CurlError) {
+        _ idleHandle: EasyHandle?, _ number: Int, of delivery: HTTPDelivery, redirects: Int = 0, following hop: HTTPRedirect.Hop? = nil
+    ) throws {
+        let planned = delivery.request(number)
+        let request = requests[planned.number]
         var body = delivery.body(of: number)
         if let compressor {
             guard let smaller = compressor.compress(body.span) else {
-                if redirects == 0 { idle.append(easy) }
+                if let idleHandle { idle[planned.number].append(idleHandle) }
                 delivery.finish(number, .all(.tooLarge(reason: "the batch is too large to compress")), haltsOthers: false)
                 return
             }
             body = smaller
+        }
+        let headers = try planned.headers + request.signature(of: body, url: hop?.url ?? planned.url, at: clock.wallClock())
+        let easy = try idleHandle ?? request.makeHandle(following: hop, headers: headers)
+        if hop == nil, request.isAddressed || request.isSigned {
+            try easy.set(CURLOPT_URL, planned.url)
+            try easy.set(CURLOPT_HTTPHEADER, headers)
         }
         try easy.prepare(body)
         try engine.begin(easy) { [weak self] end in
@@ -122,7 +138,7 @@ package final class HTTPDestination: Destination {
         let places = underWay.count
         let since = underWay.removeValue(forKey: ObjectIdentifier(easy))?.since
         // One that followed a redirect is made for where that led.
-        if redirects == 0 { idle.append(easy) }
+        if redirects == 0 { idle[delivery.request(number).number].append(easy) }
         if !follow(easy, number, of: delivery, redirects: redirects) {
             let (settlement, concernsService) = read(easy, end, number, of: delivery)
             if let since {
@@ -137,14 +153,16 @@ package final class HTTPDestination: Destination {
 
     /// Goes where a redirect leads, if the configuration allows that.
     private func follow(_ easy: EasyHandle, _ number: Int, of delivery: HTTPDelivery, redirects: Int) -> Bool {
+        let planned = delivery.request(number)
+        let target = requests[planned.number].target
         guard redirects < options.maximumRedirects, (300..<400).contains(easy.status),
             let hop = HTTPRedirect.follow(
-                status: easy.status, location: easy.header("Location"), origin: request.target.url,
+                status: easy.status, location: easy.header("Location"), origin: planned.url,
                 current: easy.effectiveURL),
-            hop.staysAtOrigin || request.target.unixSocket == nil
+            hop.staysAtOrigin || target.unixSocket == nil
         else { return false }
         do {
-            try begin(try request.makeHandle(following: hop), number, of: delivery, redirects: redirects + 1)
+            try begin(nil, number, of: delivery, redirects: redirects + 1, following: hop)
         } catch {
             delivery.finish(number, .all(.retry(reason: "\(error)")), haltsOthers: true)
         }
@@ -154,6 +172,8 @@ package final class HTTPDestination: Destination {
     private func read(
         _ easy: EasyHandle, _ end: HTTPTransferEnd, _ number: Int, of delivery: HTTPDelivery
     ) -> (DeliveryClaim.Settlement, concernsService: Bool) {
+        let planned = delivery.request(number)
+        let request = requests[planned.number]
         // A server that refuses a body may close before it has read all of it: its word counts, if
         // it got through. A good word that was cut short does not.
         if case .failed(let text) = end, easy.status < 300 {
@@ -164,8 +184,8 @@ package final class HTTPDestination: Destination {
             body: easy.answer)
         let reading = AnswerReading(
             answer, wasCut: easy.answerWasCut || end != .answered, wallClock: clock.wallClock(), hiding: request.secrets,
-            count: delivery.eventsPerRequest, rules: options.answers, messageIDs: { delivery.messageIDs(of: number) })
-        let settlement = reading.settlement(by: options.answers)
+            count: planned.events.count, rules: request.answers, messageIDs: { delivery.messageIDs(of: number) })
+        let settlement = reading.settlement(by: request.answers)
         return (settlement, answer.concernsService || settlement.isHold)
     }
 }

@@ -1,5 +1,10 @@
 /// What an HTTP destination is told: where to send, and how.
-package struct HTTPOptions: Sendable, Equatable {
+package struct HTTPOptions: Sendable {
+    /// In the text of a URL or a header: the place of a value of the event, the next one of its envelope's.
+    package static let place: Character = "\u{0}"
+    /// In an envelope's body: the place of the events.
+    package static let eventsMark: UInt8 = 1
+
     /// How a batch becomes requests.
     package enum Format: String, Sendable, CaseIterable {
         /// One request; one event a line.
@@ -74,6 +79,15 @@ package struct HTTPOptions: Sendable, Equatable {
     /// What must not be seen in an excerpt of an answer, besides the headers' values and what the URL
     /// holds.
     package var secrets: [String] = []
+    /// The events' envelopes say what goes around them in the body.
+    package var hasBody = false
+    /// Whether the service would take an event; nil: it is to find out itself.
+    package var check: (any OutputCheck)?
+    /// Proves to the service who sends; nil: nothing but the headers does.
+    package var signer: (any RequestSigner)?
+    /// Where there are several requests to choose from: each of them, and the events' envelopes say which. What
+    /// is not about a single request is read from here, not from there. Empty: there is this one.
+    package var alternatives: [HTTPOptions] = []
     /// Penstock's own, for User-Agent.
     package var version: String
 
@@ -91,4 +105,23 @@ package struct HTTPOptionsError: Error, Sendable, Equatable, CustomStringConvert
     package var problem: String
 
     package var description: String { "\(option): \(problem)" }
+}
+
+/// Whether a service would take what is to be sent to it. Any thread.
+package protocol OutputCheck: Sendable {
+    /// - Parameters:
+    ///   - json: one event as it would be sent.
+    ///   - time: now, in nanoseconds since 1970-01-01 UTC.
+    /// - Returns: which limit it breaks and what is expected; nil: none.
+    func problem(with json: Span<UInt8>, at time: Int64) -> String?
+}
+
+/// Signs requests. Any thread.
+package protocol RequestSigner: Sendable {
+    /// The headers to add.
+    /// - Parameters:
+    ///   - body: as it is sent.
+    ///   - path: the URL's path.
+    ///   - time: now, in nanoseconds since 1970-01-01 UTC.
+    func headers(signing body: [UInt8], path: String, at time: Int64) throws -> [HTTPOptions.Header]
 }

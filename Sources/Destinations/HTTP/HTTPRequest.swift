@@ -4,8 +4,11 @@ import Platform
 /// What all requests of one destination have in common, checked once, before anything is sent.
 struct HTTPRequest {
     let target: HTTPTarget
+    /// The URL and the headers, with places for values of the event.
+    private let url: RequestText
+    private let headers: [RequestText]
     private let proxy: HTTPProxy?
-    /// Never shown: these are where the secrets are.
+    /// Never shown: these are where the secrets are. Of an addressed one, not what is sent.
     let headerLines: [String]
     /// Those without anything of the configuration's: for a host that it does not name.
     private let plainHeaders: [String]
@@ -21,6 +24,7 @@ struct HTTPRequest {
 
     init(_ options: HTTPOptions) throws(HTTPOptionsError) {
         target = try HTTPTarget(options.url, serverName: options.tls.serverName)
+        url = RequestText(target.url)
         proxy = try options.proxy.map(HTTPProxy.init)
         self.options = options
         try Self.check(options.tls)
@@ -52,8 +56,17 @@ struct HTTPRequest {
         plainHeaders = lines
         if let name = target.connection?.hostHeader, !names.contains("host") { lines.append("Host: \(name)") }
         headerLines = configured + lines
-        secrets = (options.headers.map(\.value) + target.secrets + (proxy?.secrets ?? []) + options.secrets)
+        headers = headerLines.map(RequestText.init)
+        secrets = (options.headers.flatMap { RequestText($0.value).literals } + target.secrets + (proxy?.secrets ?? []) + options.secrets)
             .flatMap(Self.secrets)
+    }
+
+    /// All that a destination may send.
+    static func all(_ options: HTTPOptions) throws(HTTPOptionsError) -> [HTTPRequest] {
+        if options.alternatives.isEmpty { return [try HTTPRequest(options)] }
+        var requests: [HTTPRequest] = []
+        for alternative in options.alternatives { requests.append(try HTTPRequest(alternative)) }
+        return requests
     }
 
     private static func check(_ tls: HTTPOptions.TLS) throws(HTTPOptionsError) {
@@ -68,7 +81,7 @@ struct HTTPRequest {
                 option: "headers", problem: "a header's name holds letters, digits and - only; one of them does not")
         }
         let option = "headers.\(header.name)"
-        guard !header.value.utf8.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7f }) else {
+        guard !RequestText(header.value).sample.utf8.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7f }) else {
             throw HTTPOptionsError(
                 option: option,
                 problem: "the value holds a control character; remove it (perhaps a line end, from a secret's file)")
@@ -94,19 +107,59 @@ struct HTTPRequest {
         ([value[...]] + value.split(separator: " ")).map { Array($0.utf8) }.filter { $0.count >= 8 }
     }
 
+    var format: HTTPOptions.Format { options.format }
+    var answers: [AnswerRule] { options.answers }
+    var check: (any OutputCheck)? { options.check }
+    var hasBody: Bool { options.hasBody }
+    /// Where it goes, or what goes around its events, depends on the event.
+    var isAddressed: Bool { options.hasBody || url.places > 0 || headers.contains { $0.places > 0 } }
+
+    /// - Parameter values: the event's, for the places in the URL, then those in the headers.
+    /// - Throws: why the event cannot be sent.
+    func address(_ values: [String]) throws(RequestText.Refusal) -> (url: String, headers: [String]) {
+        guard url.places > 0 || headers.contains(where: { $0.places > 0 }) else { return (target.url, headerLines) }
+        let whole = try url.url(values.prefix(url.places))
+        var rest = values.dropFirst(url.places)
+        var lines: [String] = []
+        for header in headers {
+            lines.append(header.places == 0 ? header.literals[0] : try header.header(rest.prefix(header.places)))
+            rest = rest.dropFirst(header.places)
+        }
+        return (whole, lines)
+    }
+
+    /// The lines that a signature of this body adds; none without a signer.
+    func signature(of body: [UInt8], url: String, at time: Int64) throws -> [String] {
+        guard let signer = options.signer else { return [] }
+        return try signer.headers(signing: body, path: CurlURL(url)?.path ?? "/", at: time).map { "\($0.name): \($0.value)" }
+    }
+
+    var method: HTTPOptions.Method { options.method }
+
+    /// The URL as it is configured: where it names a Unix socket, libcurl's does not.
+    func shownURL(_ url: String) -> String {
+        if let socket = target.unixSocket { return "unix:\(socket):" + url.dropFirst("http://localhost".count) }
+        return target.connection == nil ? url : RequestText(options.url).places == 0 ? options.url : url
+    }
+
+    var isSigned: Bool { options.signer != nil }
+
     var userAgent: String { "penstock/\(options.version)" }
 
-    /// A handle that needs nothing more than each request's body.
-    /// - Parameter hop: where a redirect leads; nil: to the target itself.
-    func makeHandle(following hop: HTTPRedirect.Hop? = nil) throws(CurlError) -> EasyHandle {
+    /// A handle that needs nothing more than each request's body; of one that is addressed or signed, URL and
+    /// headers as well.
+    /// - Parameters:
+    ///   - hop: where a redirect leads; nil: to the target itself.
+    ///   - lines: the request's headers, where they are not the same for all.
+    func makeHandle(following hop: HTTPRedirect.Hop? = nil, headers lines: [String]? = nil) throws(CurlError) -> EasyHandle {
         let isTrusted = hop?.staysAtOrigin ?? true
         let easy = try EasyHandle(maximumAnswer: max(0, options.maximumAnswer))
-        try easy.set(CURLOPT_URL, hop?.url ?? target.url)
+        try easy.set(CURLOPT_URL, hop?.url ?? url.sample)
         if let path = target.unixSocket { try easy.set(CURLOPT_UNIX_SOCKET_PATH, path) }
         if isTrusted, let route = target.connection?.route { try easy.set(CURLOPT_CONNECT_TO, [route]) }
         try easy.set(CURLOPT_POST, 1)
         if options.method != .POST { try easy.set(CURLOPT_CUSTOMREQUEST, options.method.rawValue) }
-        try easy.set(CURLOPT_HTTPHEADER, isTrusted ? headerLines : plainHeaders)
+        try easy.set(CURLOPT_HTTPHEADER, isTrusted ? lines ?? headerLines : plainHeaders)
         try easy.set(CURLOPT_USERAGENT, userAgent)
 
         try easy.set(CURLOPT_PROTOCOLS_STR, "http,https")

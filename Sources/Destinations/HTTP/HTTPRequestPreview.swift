@@ -12,17 +12,25 @@ package struct HTTPRequestPreview: Sendable, Equatable {
     package var body: [UInt8]
 
     /// The requests that a batch would take. Touches neither network nor disk.
+    /// - Parameter time: when they would be sent, in nanoseconds since 1970-01-01 UTC.
+    /// - Returns: also, by its place in the batch, each event that would not be sent and why.
     /// - Throws: what is wrong with which option.
     package static func requests(
-        for batch: OutboundBatch, _ options: HTTPOptions
-    ) throws(HTTPOptionsError) -> [HTTPRequestPreview] {
-        let request = try HTTPRequest(options)
-        guard !batch.events.isEmpty else { return [] }
-        let headers = [HTTPOptions.Header(name: "User-Agent", value: request.userAgent)] + request.headerLines.compactMap(header)
-        return (0..<batch.requests(options.format)).map {
-            HTTPRequestPreview(
-                method: options.method.rawValue, url: options.url, headers: headers, body: batch.body(of: $0, options.format))
+        for batch: OutboundBatch, _ options: HTTPOptions, at time: Int64
+    ) throws(HTTPOptionsError) -> (requests: [HTTPRequestPreview], refused: [Int: String]) {
+        let kinds = try HTTPRequest.all(options)
+        guard !batch.events.isEmpty else { return ([], [:]) }
+        let plan = RequestPlan(batch, kinds, at: time)
+        let requests = plan.requests.enumerated().map { number, planned in
+            let kind = kinds[planned.number]
+            let body = plan.body(of: number)
+            // A key that is not at hand signs nothing.
+            let signature = (try? kind.signature(of: body, url: planned.url, at: time)) ?? []
+            let headers = [HTTPOptions.Header(name: "User-Agent", value: kind.userAgent)]
+                + (planned.headers + signature).compactMap(header)
+            return HTTPRequestPreview(method: kind.method.rawValue, url: kind.shownURL(planned.url), headers: headers, body: body)
         }
+        return (requests, plan.refused)
     }
 
     /// Reads libcurl's spelling: `Name: value`, `Name;` without a value, `Name:` for one that is not sent.

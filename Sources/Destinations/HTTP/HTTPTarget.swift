@@ -1,6 +1,6 @@
 /// Where requests go: the checked URL, and what of it may be shown.
 struct HTTPTarget {
-    /// As libcurl gets it; may hold credentials.
+    /// As libcurl gets it, with places for values of the event; may hold credentials.
     var url: String
     var unixSocket: String?
     /// Where a certificate is for another name than the URL's: that name stands in `url`, this is
@@ -17,7 +17,8 @@ struct HTTPTarget {
 
     /// - Parameter serverName: as in `HTTPOptions.TLS`.
     init(_ text: String, serverName: String? = nil) throws(HTTPOptionsError) {
-        if text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) {
+        let sample = RequestText(text).sample
+        if sample.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) {
             throw HTTPOptionsError(
                 option: "http",
                 problem: "the URL holds a space or control character; write it percent-encoded (%20, %0A)")
@@ -26,7 +27,7 @@ struct HTTPTarget {
             self = try Self.socket(text.dropFirst("unix:".count))
             return
         }
-        guard let url = CurlURL(text) else {
+        guard let url = CurlURL(sample) else {
             throw HTTPOptionsError(
                 option: "http", problem: "not a URL; write it like https://collector.example/v1/events")
         }
@@ -34,18 +35,35 @@ struct HTTPTarget {
             throw HTTPOptionsError(
                 option: "http", problem: "the scheme \(url.scheme): is not supported; use http:, https: or unix:")
         }
+        try Self.checkPlaces(text, behind: "://")
         let port = url.port.map { ":\($0)" } ?? ""
         self.init(url: text, shown: "\(url.scheme)://\(url.host)\(port)", secrets: url.secrets)
         guard let serverName else { return }
         guard url.scheme == "https" else {
             throw HTTPOptionsError(option: "tls.server_name", problem: "only https: has a certificate; remove it")
         }
-        guard let renamed = url.text(withHost: serverName), let check = CurlURL(renamed),
+        guard let renamed = Self.renamed(text, to: serverName), let check = CurlURL(RequestText(renamed).sample),
             check.host.lowercased() == serverName.lowercased()
         else { throw HTTPOptionsError(option: "tls.server_name", problem: "not a host's name; write it like api.example") }
         self.url = renamed
         let from = "\(serverName):\(url.effectivePort)"
         connection = (route: "\(from):\(url.host):\(url.effectivePort)", hostHeader: "\(url.host)\(port)")
+    }
+
+    /// Where events go is the configuration's to say, not an event's.
+    private static func checkPlaces(_ text: String, behind mark: String) throws(HTTPOptionsError) {
+        let authority = text.firstRange(of: mark).map { text[$0.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" } } ?? ""
+        guard !authority.contains(HTTPOptions.place), text.prefix(while: { $0 != ":" }).contains(HTTPOptions.place) == false else {
+            throw HTTPOptionsError(
+                option: "http", problem: "a value of the event cannot say which host the request goes to; use it in the path or the query")
+        }
+    }
+
+    /// With another host, all else as written.
+    private static func renamed(_ text: String, to host: String) -> String? {
+        let path = text.firstRange(of: "://").flatMap { text[$0.upperBound...].firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } } ?? text.endIndex
+        guard let server = CurlURL(String(text[..<path]))?.text(withHost: host) else { return nil }
+        return (server.hasSuffix("/") ? String(server.dropLast()) : server) + (path == text.endIndex ? "/" : "") + text[path...]
     }
 
     private init(url: String, unixSocket: String? = nil, shown: String, secrets: [String]) {
@@ -59,13 +77,13 @@ struct HTTPTarget {
         let colon = text.firstIndex(of: ":")
         let path = text[..<(colon ?? text.endIndex)]
         let requestPath = colon.map { text[text.index(after: $0)...] } ?? "/"
-        guard path.hasPrefix("/"), path.utf8.count <= longestSocketPath else {
+        guard path.hasPrefix("/"), path.utf8.count <= longestSocketPath, !path.contains(HTTPOptions.place) else {
             throw HTTPOptionsError(
                 option: "http",
                 problem: "a Unix socket needs an absolute path of at most \(longestSocketPath) bytes, "
                     + "like unix:/run/receiver.sock or unix:/run/receiver.sock:/v1/events")
         }
-        guard requestPath.hasPrefix("/"), let url = CurlURL("http://localhost\(requestPath)") else {
+        guard requestPath.hasPrefix("/"), let url = CurlURL("http://localhost" + RequestText(String(requestPath)).sample) else {
             throw HTTPOptionsError(
                 option: "http",
                 problem: "what follows the socket's path and a colon is the request's path: start it with /")

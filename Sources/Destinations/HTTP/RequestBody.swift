@@ -1,16 +1,33 @@
 import Delivery
 
-/// A batch as the bodies of requests, before compression.
+/// A batch's events as (part of) a request's body.
 extension OutboundBatch {
-    /// How many requests the batch takes.
-    func requests(_ format: HTTPOptions.Format) -> Int { format == .single ? events.count : 1 }
-
-    /// - Precondition: the batch is not empty.
-    func body(of request: Int, _ format: HTTPOptions.Format) -> [UInt8] {
+    /// All of them: a batch without envelopes, and not empty, is nearly a body as it is.
+    func body(_ format: HTTPOptions.Format) -> [UInt8] {
         switch format {
-        case .ndjson: payload
-        case .array: arrayBody
-        case .single: Array(payload[events[request].payload])
+        case .ndjson: return payload
+        case .array: return arrayBody
+        case .single: return Array(payload[events[0].payload])
+        }
+    }
+
+    /// Some of them, by their places.
+    func append(_ places: [Int], _ format: HTTPOptions.Format, to body: inout [UInt8]) {
+        switch format {
+        case .ndjson:
+            for place in places {
+                body += payload[events[place].payload]
+                body.append(UInt8(ascii: "\n"))
+            }
+        case .array:
+            body.append(UInt8(ascii: "["))
+            for (number, place) in places.enumerated() {
+                if number > 0 { body.append(UInt8(ascii: ",")) }
+                body += payload[events[place].payload]
+            }
+            body.append(UInt8(ascii: "]"))
+        case .single:
+            for place in places { body += payload[events[place].payload] }
         }
     }
 

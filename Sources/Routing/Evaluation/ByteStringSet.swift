@@ -7,6 +7,8 @@ struct ByteStringSet: Sendable {
     private struct Entry: BitwiseCopyable, Sendable {
         var offset: UInt32
         var length: UInt32
+        /// Of the string among those given, sorted and without repetition.
+        var number: UInt32
     }
 
     private var bytes: [UInt8] = []
@@ -19,7 +21,8 @@ struct ByteStringSet: Sendable {
         guard !unique.isEmpty else { return }
         var entries: [Entry] = []
         for string in unique {
-            entries.append(Entry(offset: UInt32(bytes.count), length: UInt32(string.utf8.count)))
+            entries.append(
+                Entry(offset: UInt32(bytes.count), length: UInt32(string.utf8.count), number: UInt32(entries.count)))
             bytes.append(contentsOf: string.utf8)
         }
         var size = 8
@@ -35,7 +38,7 @@ struct ByteStringSet: Sendable {
     }
 
     private func place(_ entries: [Entry], size: Int, factor: UInt64) -> (table: [Entry], probes: Int) {
-        var table = [Entry](repeating: Entry(offset: 0, length: .max), count: size)
+        var table = [Entry](repeating: Entry(offset: 0, length: .max, number: 0), count: size)
         var probes = 0
         for entry in entries {
             let start = Int(entry.offset)
@@ -61,16 +64,19 @@ struct ByteStringSet: Sendable {
         return Int(truncatingIfNeeded: (mixed &* factor) >> 32) & (size - 1)
     }
 
-    func contains(_ text: Span<UInt8>) -> Bool {
-        guard !table.isEmpty else { return false }
+    func contains(_ text: Span<UInt8>) -> Bool { number(of: text) != nil }
+
+    /// Its place among the strings, sorted and without repetition.
+    func number(of text: Span<UInt8>) -> Int? {
+        guard !table.isEmpty else { return nil }
         let size = table.count
         var slot = Self.slot(text, factor, size)
         while true {
             let entry = table[slot]
-            if entry.length == .max { return false }
+            if entry.length == .max { return nil }
             if Int(entry.length) == text.count {
                 let start = Int(entry.offset)
-                if bytes.span.extracting(start..<start + text.count).hasBytes(of: text) { return true }
+                if bytes.span.extracting(start..<start + text.count).hasBytes(of: text) { return Int(entry.number) }
             }
             slot = (slot + 1) & (size - 1)
         }

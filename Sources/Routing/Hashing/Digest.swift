@@ -12,7 +12,6 @@ import Events
     static let length = 32
 
     private let algorithm: Algorithm
-    private var result = [UInt8](repeating: 0, count: length)
 
     /// - Parameter key: nil: a plain hash.
     init(key: [UInt8]?) {
@@ -46,30 +45,43 @@ import Events
         }
     }
 
-    /// Appends the 64 digits.
-    func appendHexadecimal(of text: Span<UInt8>, to output: inout [UInt8]) {
-        let done = unsafe text.withUnsafeBufferPointer { text in
-            switch algorithm {
-            case .hash(let context):
-                // With no type given, the context begins again with the one it has.
-                return unsafe EVP_DigestInit_ex2(context, nil, nil) == 1
-                    && EVP_DigestUpdate(context, text.baseAddress, text.count) == 1
-                    && EVP_DigestFinal_ex(context, &result, nil) == 1
-            case .keyed(let context):
-                var length = 0
-                return unsafe EVP_MAC_init(context, nil, 0, nil) == 1
-                    && EVP_MAC_update(context, text.baseAddress, text.count) == 1
-                    && EVP_MAC_final(context, &result, &length, Self.length) == 1
+    /// Appends the 64 digits of a text's hash as a JSON string.
+    func appendJSON(of text: Span<UInt8>, to output: inout [UInt8]) {
+        let hash = hash(text)
+        output.append(addingCapacity: 2 + 2 * Self.length) { output in
+            output.append(UInt8(ascii: "\""))
+            for i in hash.indices {
+                output.append(Self.digits[Int(hash[i] >> 4)])
+                output.append(Self.digits[Int(hash[i] & 15)])
             }
-        }
-        precondition(done, "libcrypto failed to hash")
-        for byte in result {
-            output.append(Self.digit(byte >> 4))
-            output.append(Self.digit(byte & 15))
+            output.append(UInt8(ascii: "\""))
         }
     }
 
-    private static func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    private func hash(_ text: Span<UInt8>) -> InlineArray<32, UInt8> {
+        var result = InlineArray<32, UInt8>(repeating: 0)
+        var results = result.mutableSpan
+        let done = unsafe text.withUnsafeBufferPointer { text in
+            unsafe results.withUnsafeMutableBufferPointer { result in
+                switch algorithm {
+                case .hash(let context):
+                    // With no type given, the context begins again with the one it has.
+                    return unsafe EVP_DigestInit_ex2(context, nil, nil) == 1
+                        && EVP_DigestUpdate(context, text.baseAddress, text.count) == 1
+                        && EVP_DigestFinal_ex(context, result.baseAddress, nil) == 1
+                case .keyed(let context):
+                    var length = 0
+                    return unsafe EVP_MAC_init(context, nil, 0, nil) == 1
+                        && EVP_MAC_update(context, text.baseAddress, text.count) == 1
+                        && EVP_MAC_final(context, result.baseAddress, &length, Self.length) == 1
+                }
+            }
+        }
+        precondition(done, "libcrypto failed to hash")
+        return result
     }
+
+    private static let digits: InlineArray<16, UInt8> = [
+        0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x61, 0x62, 0x63, 0x64, 0x65, 0x66,
+    ]
 }

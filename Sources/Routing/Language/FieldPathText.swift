@@ -99,4 +99,10 @@ extension FieldPath: CustomStringConvertible {
     func overlaps(_ other: FieldPath) -> Bool {
         zip(segments, other.segments).allSatisfy { $0 == $1 }
     }
+
+    /// Whether it may name an item of a list.
+    var endsInNumber: Bool { segments.count > 1 && segments.last?.utf8.allSatisfy(\.isDigit) ?? false }
+
+    /// Whether it names the field `other`, or one inside that.
+    func isWithin(_ other: FieldPath) -> Bool { segments.count >= other.segments.count && overlaps(other) }
 }

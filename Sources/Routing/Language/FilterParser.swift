@@ -1,4 +1,5 @@
 import Events
+import Spelling
 
 /// Text to expression, by recursive descent:
 ///

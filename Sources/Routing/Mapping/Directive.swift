@@ -1,4 +1,5 @@
 import Events
+import Spelling
 
 /// A directive of the mapping language, declared once: what it is called, what it takes and what it
 /// means. Reading, errors, the JSON Schema and `penstock`'s documentation come from here.
@@ -14,6 +15,7 @@ package struct Directive: Sendable {
             /// Text that is the same for every event.
             case text
             case flag
+            case integer(ClosedRange<Int>)
             /// A secret: `!secret NAME`.
             case secret
             case choice([String])
@@ -89,7 +91,7 @@ package struct Directive: Sendable {
 
     package static let all: [Directive] = [
         .path, .template, .literal, .if, .case, .replace, .arrayPath, .merge, .flatten, .json, .transform,
-        .excludeWhenNull, .date, .hash, .number, .string,
+        .excludeWhenNull, .date, .hash, .number, .string, .match, .prefix,
     ]
 
     static func named(_ name: String) -> Directive? { all.first { $0.name == name } }

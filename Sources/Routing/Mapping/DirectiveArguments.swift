@@ -1,3 +1,5 @@
+import Spelling
+
 /// What a directive was given, each argument as its declaration has it. A directive that takes one
 /// value has it under the name "".
 struct DirectiveArguments {
@@ -7,6 +9,7 @@ struct DirectiveArguments {
         case values([any MappingNode])
         case text(String)
         case flag(Bool)
+        case integer(Int)
         case secret(Int)
     }
 
@@ -116,6 +119,9 @@ struct DirectiveArguments {
             compiler.fail("\(argument.name) has to be a secret", at: keys, hint: "write \(argument.name): !secret NAME")
         case (.text, .string(let text)): return .text(text)
         case (.flag, .bool(let flag)): return .flag(flag)
+        case (.integer(let bounds), .number(let digits)):
+            if let number = Int(digits), bounds.contains(number) { return .integer(number) }
+            compiler.fail("\(argument.name) has to be a whole number from \(bounds.lowerBound) to \(bounds.upperBound)", at: keys)
         case (.choice(let choices), .string(let text)):
             if choices.contains(text) { return .text(text) }
             let list = choices.joined(separator: ", ")
@@ -126,6 +132,7 @@ struct DirectiveArguments {
             compiler.fail("\(argument.name) has to be one of \(choices.joined(separator: ", ")), not \(value.kind)", at: keys)
         case (.values, _): compiler.fail("\(argument.name) has to be a list, not \(value.kind)", at: keys)
         case (.text, _): compiler.fail("\(argument.name) has to be text, not \(value.kind)", at: keys)
+        case (.integer, _): compiler.fail("\(argument.name) has to be a whole number, not \(value.kind)", at: keys)
         case (.flag, _): compiler.fail("\(argument.name) has to be true or false, not \(value.kind)", at: keys)
         }
         return nil
@@ -150,6 +157,10 @@ struct DirectiveArguments {
 
     func flag(_ name: String) -> Bool? {
         if case .flag(let flag) = given[name] { flag } else { nil }
+    }
+
+    func integer(_ name: String) -> Int? {
+        if case .integer(let number) = given[name] { number } else { nil }
     }
 
     /// A number among the mapping's secrets.

@@ -34,6 +34,31 @@ package struct Mapping: Sendable, Equatable {
         secrets = compiler.secrets
     }
 
+    /// A text around events, such as the body of a request: somewhere in it, once, `$events` stands for
+    /// them, and gives one byte (`EventsNode.mark`) that no JSON text holds.
+    /// - Throws: as `init(_:)`; also if the events have no place in it, or more than one.
+    package init(aroundEvents source: MappingValue) throws(TransformErrors) {
+        let compiler = MappingCompiler(aroundEvents: true)
+        let root = compiler.compile(source, at: [])
+        guard let root, compiler.errors.isEmpty else { throw TransformErrors(errors: compiler.errors) }
+        let name = EventsNode.name
+        guard let first = compiler.eventPlaces.first else {
+            throw TransformErrors(
+                errors: [TransformError([], "nothing says where the events go", hint: "write \(name) as the value of a member: batch: \(name)")])
+        }
+        if let second = compiler.eventPlaces.dropFirst().first {
+            throw TransformErrors(errors: [TransformError(second, "\(name) stands here a second time", hint: "remove one of the two")])
+        }
+        guard EventsNode.isReachable(in: root) else {
+            throw TransformErrors(
+                errors: [TransformError(first, "\(name) cannot stand inside a directive", hint: "put it into a plain map or list")])
+        }
+        self.source = source
+        self.root = root
+        scopes = compiler.scopes.map(\.paths)
+        secrets = compiler.secrets
+    }
+
     /// Two mappings are equal if they were written alike.
     package static func == (left: Mapping, right: Mapping) -> Bool { left.source == right.source }
 }

@@ -11,6 +11,11 @@ final class MappingCompiler {
     private(set) var secrets: [String] = []
     private(set) var errors: [TransformError] = []
     private var scope = 0
+    /// Whether `$events` stands for the events that the text goes around; where it was found.
+    private let goesAroundEvents: Bool
+    private(set) var eventPlaces: [[String]] = []
+
+    init(aroundEvents: Bool = false) { goesAroundEvents = aroundEvents }
 
     /// - Returns: nil if something is wrong with it, which is in `errors` then.
     func compile(_ value: MappingValue, at keys: [String]) -> (any MappingNode)? {
@@ -20,6 +25,9 @@ final class MappingCompiler {
         }
         switch value {
         case .null, .bool, .number: return literal(value, at: keys)
+        case .string(EventsNode.name) where goesAroundEvents:
+            eventPlaces.append(keys)
+            return EventsNode()
         case .string(let text): return string(text, at: keys)
         case .secret(let name): return TemplateNode(pieces: [.field(secret(name))])
         case .list(let items):

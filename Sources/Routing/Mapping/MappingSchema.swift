@@ -70,6 +70,8 @@ extension Directive.Argument {
             case .values: [.init("type", .string("array")), .init("items", Mapping.reference)]
             case .text, .secret: [.init("type", .string("string"))]
             case .flag: [.init("type", .string("boolean"))]
+            case .integer(let bounds):
+                [.init("type", .string("integer")), .init("minimum", .integer(Int64(bounds.lowerBound))), .init("maximum", .integer(Int64(bounds.upperBound)))]
             case .choice(let choices): [.init("enum", .list(choices.map(JSONValue.string)))]
             }
         members.append(.init("description", .string(defaultText.map { "\(summary) (\($0))" } ?? summary)))

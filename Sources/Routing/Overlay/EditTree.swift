@@ -3,34 +3,50 @@ import Events
 /// The fields that a run of transforms may write, as a tree along their paths. Fixed when the
 /// configuration is compiled; what is really written into one event is in the `Overlay`.
 struct EditTree {
-    struct Node {
+    /// Numbers in place of references, so that going through the tree counts none.
+    struct Node: BitwiseCopyable {
         /// Its value's number in the path table; unused for the root, the event itself.
         var path: Int
-        /// Its name as a JSON string, and the colon.
-        var key: [UInt8]
-        var children: [Int] = []
-        /// As written in filters, for messages.
-        var name: String
-        /// The transform that writes here, or below here if nobody does, for messages.
-        var owner: String
+        /// `none` for the root.
+        var parent: Int
+        var firstChild = EditTree.none
+        var nextSibling = EditTree.none
+        /// Its name as a JSON string, and the colon; in `keys`.
+        var key: Slice
     }
 
     static let root = 0
-    private(set) var nodes = [Node(path: -1, key: [], name: "", owner: "")]
+    static let none = -1
+    private(set) var nodes = [Node(path: -1, parent: none, key: .absent)]
+    private(set) var keys: [UInt8] = []
+    /// By node, as written in filters: for messages.
+    private(set) var names = [""]
     private var numbers: [FieldPath: Int] = [:]
 
     /// The node of a path, made with all those above it if it is new.
-    mutating func node(_ path: FieldPath, for owner: String, _ table: inout PathTable) -> Int {
+    mutating func node(_ path: FieldPath, _ table: inout PathTable) -> Int {
         if let number = numbers[path] { return number }
         var parent = Self.root
-        if path.segments.count > 1 { parent = node(FieldPath(Array(path.segments.dropLast())), for: owner, &table) }
-        var key: [UInt8] = []
-        JSONValue.append(path.segments[path.segments.count - 1], to: &key)
-        key.append(UInt8(ascii: ":"))
+        if path.segments.count > 1 { parent = node(FieldPath(Array(path.segments.dropLast())), &table) }
+        let start = keys.count
+        JSONValue.append(path.segments[path.segments.count - 1], to: &keys)
+        keys.append(UInt8(ascii: ":"))
+        let key = Slice(offset: UInt32(start), length: UInt32(keys.count - start))
         let number = nodes.count
-        nodes.append(Node(path: table.index(of: path), key: key, name: path.description, owner: owner))
-        nodes[parent].children.append(number)
+        nodes.append(Node(path: table.index(of: path), parent: parent, key: key))
+        names.append(path.description)
         numbers[path] = number
+        append(number, to: parent)
         return number
+    }
+
+    private mutating func append(_ child: Int, to parent: Int) {
+        var last = nodes[parent].firstChild
+        guard last != Self.none else {
+            nodes[parent].firstChild = child
+            return
+        }
+        while nodes[last].nextSibling != Self.none { last = nodes[last].nextSibling }
+        nodes[last].nextSibling = child
     }
 }

@@ -1,201 +1,292 @@
 import Events
 
-/// Edits laid over one event's bytes. Transforms set, remove and rename fields; then the event is
-/// written out once, copied in pieces around what has changed. No tree of the event is ever built.
+/// Edits laid over one event's bytes. Transforms set, remove, rename and rewrite fields; then the
+/// event is written out once, copied in pieces around what has changed. No tree of the event is ever
+/// built.
 ///
-/// Invariant: no path with an edit lies inside another one with an edit (`RouteChain` sees to it),
-/// and no field of an edit stands in the event twice (`RouteStage` sees to that).
+/// Invariants:
+/// - nothing is edited inside a field that has an edit of its own (`RouteChain` sees to it), and no
+///   field of an edit stands in the event twice (`EditStage` sees to that);
+/// - an edit that was noted can be made: whether it can is found out when it is noted, so that the
+///   event's fate is the same as if each transform had written it.
+///
 /// Its memory is kept from event to event.
 struct Overlay {
+    /// What became of a field. One that was renamed may have a new value as well.
     private struct Edit: BitwiseCopyable {
-        enum Kind: UInt8, BitwiseCopyable { case none, value, removed, renamed }
-        var kind: Kind
-        /// In `text`: the new value's JSON, or the new name as a JSON string.
-        var text: Slice
-
-        static let none = Edit(kind: .none, text: .absent)
-    }
-
-    /// A place in the event where `removed` bytes make way for a piece of `text`.
-    private struct Splice: BitwiseCopyable {
-        var offset: Int
-        var removed: Int
-        var text: Slice
+        var isRemoved = false
+        /// Something below it was edited.
+        var isAbove = false
+        /// When it, or something below it, was first edited: among all edits of the event.
+        var order = 0
+        /// The new value's JSON, in `text`.
+        var value = Slice.absent
+        /// The new name as a JSON string, in `text`.
+        var name = Slice.absent
+        /// The field that was given this one's name.
+        var holder = EditTree.none
     }
 
     let tree: EditTree
     /// By node.
     private var edits: [Edit]
     private var text: [UInt8] = []
-    /// In the order of the event's bytes, once collected.
-    private var splices: [Splice] = []
+    private var splices = Splices()
     /// Members to be removed of the objects that are being collected, the innermost one's last.
     private var removals: [Range<Int>] = []
-    /// The node of `messageId`, and where its new value ended up in `text`.
+    /// Nodes of members to be added to them, likewise.
+    private var additions: [Int] = []
+    /// Memory for a field's value as the edits so far make it.
+    private var present: [UInt8] = []
     private let messageIDNode: Int
-    private var writtenMessageID = Slice.absent
-    private(set) var hasEdits = false
+    private var editCount = 0
+    private var failed: (node: Int, problem: Problem)?
 
     init(_ tree: EditTree, messageIDNode: Int) {
         self.tree = tree
         self.messageIDNode = messageIDNode
-        edits = [Edit](repeating: .none, count: tree.nodes.count)
+        edits = [Edit](repeating: Edit(), count: tree.nodes.count)
     }
 
     /// Forgets the edits of the event before.
     mutating func startEvent() {
-        if hasEdits { for i in edits.indices { edits[i] = .none } }
+        if hasEdits { for i in edits.indices { edits[i] = Edit() } }
         text.removeAll(keepingCapacity: true)
-        splices.removeAll(keepingCapacity: true)
-        removals.removeAll(keepingCapacity: true)
-        writtenMessageID = .absent
-        hasEdits = false
+        editCount = 0
+        failed = nil
     }
+
+    var hasEdits: Bool { editCount > 0 }
 
     // MARK: Edits
 
     /// Gives a field the value that `writer` makes, if it makes one.
     mutating func set(_ node: Int, _ writer: ValueWriter, _ view: borrowing EventView) {
         let start = text.count
-        if writer.write(view, to: &text) { set(node, textFrom: start) }
+        if writer.write(view, to: &text) { set(node, textFrom: start, view) }
     }
 
     /// Gives a field a value: JSON that `write` appends.
     @inline(__always)
-    mutating func set(_ node: Int, write: (inout [UInt8]) -> Void) {
+    mutating func set(_ node: Int, _ view: borrowing EventView, write: (inout [UInt8]) -> Void) {
         let start = text.count
         write(&text)
-        set(node, textFrom: start)
-    }
-
-    /// The same, if `write` says that it has appended a value.
-    @inline(__always)
-    mutating func setIfWritten(_ node: Int, write: (inout [UInt8]) -> Bool) {
-        let start = text.count
-        if write(&text) { set(node, textFrom: start) }
+        set(node, textFrom: start, view)
     }
 
     /// Gives a field a value.
-    mutating func set(_ node: Int, json: Span<UInt8>) {
+    mutating func set(_ node: Int, json: Span<UInt8>, _ view: borrowing EventView) {
         let start = text.count
         text.append(contentsOf: json)
-        set(node, textFrom: start)
+        set(node, textFrom: start, view)
     }
 
-    private mutating func set(_ node: Int, textFrom start: Int) {
-        note(node, .value, textFrom: start)
+    private mutating func set(_ node: Int, textFrom start: Int, _ view: borrowing EventView) {
+        if view.value(tree.nodes[node].path).type == .missing { checkParent(of: node, view) }
+        edits[node].value = slice(from: start)
+        noteEdit(node)
     }
 
     /// Removes a field that the event has.
-    mutating func remove(_ node: Int) { note(node, .removed, textFrom: text.count) }
+    mutating func remove(_ node: Int) {
+        edits[node].isRemoved = true
+        noteEdit(node)
+    }
 
     /// Gives a field that the event has another name, which is that of another node beside it. One that
     /// had this name before gives way.
     mutating func rename(_ node: Int, to other: Int, _ view: borrowing EventView) {
+        let parent = tree.nodes[node].parent
+        if parent != EditTree.root, view.value(tree.nodes[parent].path).type == .array { fail(node, .itemWithoutName) }
         let start = text.count
-        text.append(contentsOf: tree.nodes[other].key.dropLast())
-        note(node, .renamed, textFrom: start)
+        let key = tree.nodes[other].key.range
+        text.append(key.lowerBound..<key.upperBound - 1, of: tree.keys)
+        edits[node].name = slice(from: start)
+        noteEdit(node)
         if view.value(tree.nodes[other].path).type != .missing { remove(other) }
+        edits[other].holder = node
     }
 
-    private mutating func note(_ node: Int, _ kind: Edit.Kind, textFrom start: Int) {
-        edits[node] = Edit(kind: kind, text: Slice(offset: UInt32(start), length: UInt32(text.count - start)))
-        hasEdits = true
+    /// Gives a field another value that is made of the one it has, as the transforms before left it. A
+    /// field that is missing stays so.
+    /// - Parameters:
+    ///   - value: what the event has.
+    ///   - convert: appends the new value's JSON to `output`; false: nothing was appended, the old
+    ///     one stays. `json` is what `value` lies in.
+    mutating func rewrite(
+        _ node: Int, _ value: FieldValue, _ view: borrowing EventView,
+        _ convert: (_ value: FieldValue, _ json: Span<UInt8>, _ output: inout [UInt8]) -> Bool
+    ) {
+        let holder = edits[node].holder
+        let place = holder == EditTree.none ? node : holder
+        let edit = edits[place]
+        // By another name, it is another field.
+        guard !edit.isRemoved, !edit.name.isPresent || place == holder else { return }
+        let start: Int
+        let isWritten: Bool
+        if edit.value.isPresent || edit.isAbove || place == holder {
+            let value = place == node ? value : view.value(tree.nodes[place].path)
+            // Out of the struct, so that it can be read while the text is written.
+            var present: [UInt8] = []
+            swap(&present, &self.present)
+            defer { swap(&present, &self.present) }
+            write(place, value, view, into: &present)
+            start = text.count
+            isWritten = convert(FieldValue(of: present.span), present.span, &text)
+        } else {
+            guard value.type != .missing else { return }
+            start = text.count
+            isWritten = convert(value, view.json, &text)
+        }
+        guard isWritten else { return }
+        edits[place].value = slice(from: start)
+        noteEdit(place)
     }
 
-    /// Gives the event a message id, unless a transform gave it one.
-    mutating func addMessageID(_ id: String) {
-        guard edits[messageIDNode].kind != .value else { return }
-        set(messageIDNode) { JSONValue.append(id, to: &$0) }
+    mutating func rewrite(
+        _ node: Int, _ view: borrowing EventView,
+        _ convert: (_ value: FieldValue, _ json: Span<UInt8>, _ output: inout [UInt8]) -> Bool
+    ) {
+        rewrite(node, view.value(tree.nodes[node].path), view, convert)
+    }
+
+    /// Puts a field's value, as the edits so far make it, into `output`.
+    /// - Parameter value: what the event has.
+    private mutating func write(
+        _ node: Int, _ value: FieldValue, _ view: borrowing EventView, into output: inout [UInt8]
+    ) {
+        output.removeAll(keepingCapacity: true)
+        if edits[node].value.isPresent { return output.append(edits[node].value.range, of: text) }
+        let range = value.json ?? 0..<0
+        splices.removeAll()
+        collect(inside: node, value.type, range, view)
+        splices.write(range, of: view.json, text.span, into: &output)
+    }
+
+    private func slice(from start: Int) -> Slice {
+        Slice(offset: UInt32(start), length: UInt32(text.count - start))
+    }
+
+    private mutating func noteEdit(_ node: Int) {
+        editCount += 1
+        if edits[node].order == 0 { edits[node].order = editCount }
+        var above = tree.nodes[node].parent
+        while above != EditTree.none, !edits[above].isAbove {
+            edits[above].isAbove = true
+            if edits[above].order == 0 { edits[above].order = editCount }
+            above = tree.nodes[above].parent
+        }
+    }
+
+    // MARK: Edits that cannot be made
+
+    private enum Problem { case notAnObject, noSuchItem, itemWithoutName }
+
+    /// Why the first of them cannot be made.
+    var failure: String? {
+        guard let failed else { return nil }
+        let path = tree.names[failed.node]
+        return switch failed.problem {
+        case .notAnObject: "\(path) is not an object, so nothing can be set inside it"
+        case .noSuchItem: "\(path) does not exist, and a list gets no new items"
+        case .itemWithoutName: "\(path) is an item of a list, which has no name to change"
+        }
+    }
+
+    private mutating func fail(_ node: Int, _ problem: Problem) {
+        if failed == nil { failed = (node, problem) }
+    }
+
+    /// Whether a field that the event does not have can be given to it: the next thing above it that
+    /// is there has to be an object, or null.
+    private mutating func checkParent(of node: Int, _ view: borrowing EventView) {
+        var child = node
+        while true {
+            let parent = tree.nodes[child].parent
+            if parent == EditTree.root { return }
+            switch view.value(tree.nodes[parent].path).type {
+            case .missing: child = parent
+            case .object, .null: return
+            case .array: return fail(child, .noSuchItem)
+            case .true, .false, .number, .string, .escapedString: return fail(parent, .notAnObject)
+            }
+        }
     }
 
     // MARK: Writing
 
     /// Appends the edited event to `output`.
+    /// - Precondition: no edit has failed.
+    /// - Parameter messageID: given to the event, unless a transform gave it one.
     /// - Returns: where the contents of its message id lie in `output`; empty if it has none that is
     ///   a string.
-    /// - Throws: an edit that cannot be made; nothing has been appended then.
-    mutating func render(_ view: borrowing EventView, into output: inout [UInt8]) throws(EditError) -> Range<Int> {
-        if hasEdits {
-            try collect(EditTree.root, object: 0..<view.json.count, view)
-            splices.sort { $0.offset < $1.offset }
+    mutating func render(
+        _ view: borrowing EventView, messageID: String?, into output: inout [UInt8]
+    ) -> Range<Int> {
+        if let messageID, !edits[messageIDNode].value.isPresent {
+            set(messageIDNode, view) { JSONValue.append(messageID, to: &$0) }
         }
+        let whole = 0..<view.json.count
+        splices.removeAll()
+        if hasEdits { collect(inside: EditTree.root, .object, whole, view) }
+        let start = output.count
+        splices.write(whole, of: view.json, text.span, into: &output)
 
-        let messageID = view.index.messageID
-        var place = output.count..<output.count
-        var copied = 0
-        func copy(upTo end: Int, into output: inout [UInt8]) {
-            if messageID.isPresent, !writtenMessageID.isPresent, messageID.range.lowerBound >= copied,
-                messageID.range.upperBound <= end
-            {
-                let start = output.count + messageID.range.lowerBound - copied
-                place = start..<start + Int(messageID.length)
+        let written = edits[messageIDNode].value
+        if written.isPresent {
+            guard let place = splices.place(ofText: written), text[Int(written.offset)] == UInt8(ascii: "\"") else {
+                return start..<start
             }
-            output.append(contentsOf: view.json.extracting(copied..<end))
+            return start + place + 1..<start + place + Int(written.length) - 1
         }
-        for splice in splices {
-            copy(upTo: splice.offset, into: &output)
-            if writtenMessageID.isPresent, splice.text.isPresent,
-                splice.text.range.contains(writtenMessageID.range.lowerBound)
-            {
-                let start = output.count + Int(writtenMessageID.offset) - Int(splice.text.offset)
-                place = contents(of: writtenMessageID.range, at: start)
-            }
-            if splice.text.isPresent { output.append(contentsOf: text.span.extracting(splice.text.range)) }
-            copied = splice.offset + splice.removed
-        }
-        copy(upTo: view.json.count, into: &output)
-        return place
+        let original = view.index.messageID
+        guard original.isPresent else { return start..<start }
+        let place = start + splices.place(of: Int(original.offset))
+        return place..<place + Int(original.length)
     }
 
-    /// The inside of a string that stands at `start` of the output.
-    private func contents(of value: Range<Int>, at start: Int) -> Range<Int> {
-        guard value.count >= 2, text[value.lowerBound] == UInt8(ascii: "\"") else { return start..<start }
-        return start + 1..<start + value.count - 1
-    }
-
-    // MARK: Splices
-
-    private func hasEdits(_ node: Int) -> Bool {
-        if edits[node].kind != .none { return true }
-        // A loop: a closure would hold a copy of all of this.
-        for child in tree.nodes[node].children where hasEdits(child) { return true }
-        return false
+    /// What changes inside a field that has no new value itself.
+    private mutating func collect(
+        inside node: Int, _ type: FieldType, _ range: Range<Int>, _ view: borrowing EventView
+    ) {
+        switch type {
+        case .object, .array: if edits[node].isAbove { collect(node, object: range, view) }
+        // Nothing else can have an edit inside.
+        case .missing, .null: if edits[node].isAbove { build(node, inPlaceOf: range) }
+        case .true, .false, .number, .string, .escapedString: break
+        }
     }
 
     /// What changes inside an object (or list) that the event has.
-    private mutating func collect(_ node: Int, object: Range<Int>, _ view: borrowing EventView) throws(EditError) {
-        let removalsBefore = removals.count
-        for child in tree.nodes[node].children {
-            let value = view.value(tree.nodes[child].path)
-            guard let range = value.json else { continue }
+    private mutating func collect(_ node: Int, object: Range<Int>, _ view: borrowing EventView) {
+        let (removalsBefore, additionsBefore) = (removals.count, additions.count)
+        var next = tree.nodes[node].firstChild
+        while next != EditTree.none {
+            let child = next
+            next = tree.nodes[child].nextSibling
             let edit = edits[child]
-            switch edit.kind {
-            case .value:
-                if child == messageIDNode { writtenMessageID = edit.text }
-                splices.append(Splice(offset: range.lowerBound, removed: range.count, text: edit.text))
-            case .removed:
+            guard edit.value.isPresent || edit.isAbove || edit.isRemoved || edit.name.isPresent else { continue }
+            let value = view.value(tree.nodes[child].path)
+            guard let range = value.json else {
+                add(child, behind: additionsBefore)
+                continue
+            }
+            if edit.isRemoved {
                 removals.append(JSONMembers.start(ofMemberAt: range.lowerBound, in: object, view.json)..<range.upperBound)
-            case .renamed:
-                guard view.json[object.lowerBound] == UInt8(ascii: "{") else {
-                    throw EditError(self, child, .itemWithoutName)
-                }
-                let key = JSONMembers.key(ofMemberAt: range.lowerBound, view.json)
-                splices.append(Splice(offset: key.lowerBound, removed: key.count, text: edit.text))
-            case .none where hasEdits(child):
-                switch value.type {
-                case .object, .array: try collect(child, object: range, view)
-                case .null:
-                    let made = build(child)
-                    splices.append(Splice(offset: range.lowerBound, removed: range.count, text: made))
-                case .missing, .true, .false, .number, .string, .escapedString:
-                    throw EditError(self, child, .notAnObject)
-                }
-            case .none: continue
+                continue
+            }
+            if edit.name.isPresent { splices.add(JSONMembers.key(ofMemberAt: range.lowerBound, view.json), edit.name) }
+            if edit.value.isPresent {
+                splices.add(range, edit.value)
+            } else {
+                collect(inside: child, value.type, range, view)
             }
         }
         let isEmpty = remove(removals.count - removalsBefore, from: object, view.json)
-        try insert(into: node, object, isEmpty: isEmpty, view)
+        guard additions.count > additionsBefore else { return }
+        // Behind the object's last member.
+        let end = object.upperBound - 1..<object.upperBound - 1
+        build(additionsBefore, behind: isEmpty ? nil : UInt8(ascii: ","), at: end)
     }
 
     /// Takes the last `count` of `removals` out of their object.
@@ -203,7 +294,7 @@ struct Overlay {
     private mutating func remove(_ count: Int, from object: Range<Int>, _ json: Span<UInt8>) -> Bool {
         guard count > 0 else { return JSONMembers.isEmpty(object, json) }
         let first = removals.count - count
-        removals[first...].sort { $0.lowerBound < $1.lowerBound }
+        if count > 1 { removals[first...].sort { $0.lowerBound < $1.lowerBound } }
         var isEmpty = false
         var k = first
         while k < removals.count {
@@ -226,80 +317,58 @@ struct Overlay {
             } else {
                 isEmpty = true
             }
-            splices.append(Splice(offset: run.lowerBound, removed: run.count, text: .absent))
+            splices.add(run, .absent)
         }
         removals.removeLast(count)
         return isEmpty
     }
 
-    /// Adds the members that an object does not have yet, behind its last one.
-    private mutating func insert(
-        into node: Int, _ object: Range<Int>, isEmpty: Bool, _ view: borrowing EventView
-    ) throws(EditError) {
-        let start = text.count
-        var isEmpty = isEmpty
-        for child in tree.nodes[node].children {
-            guard view.value(tree.nodes[child].path).type == .missing, hasEdits(child) else { continue }
-            guard view.json[object.lowerBound] == UInt8(ascii: "{") else {
-                throw EditError(self, child, .noSuchItem)
-            }
-            if !isEmpty { text.append(UInt8(ascii: ",")) }
-            isEmpty = false
-            text.append(contentsOf: tree.nodes[child].key)
-            let value = build(child)
-            if child == messageIDNode { writtenMessageID = value }
-        }
-        guard text.count > start else { return }
-        splices.append(
-            Splice(
-                offset: object.upperBound - 1, removed: 0,
-                text: Slice(offset: UInt32(start), length: UInt32(text.count - start))))
+    /// Notes a member that an object does not have yet, in the order in which transforms give them to it.
+    /// - Parameter first: where that object's begin in `additions`.
+    private mutating func add(_ node: Int, behind first: Int) {
+        guard edits[node].value.isPresent || edits[node].isAbove else { return }
+        var place = additions.count
+        while place > first, edits[additions[place - 1]].order > edits[node].order { place -= 1 }
+        additions.insert(node, at: place)
     }
 
-    /// Writes the value of a node that the event does not have.
-    private mutating func build(_ node: Int) -> Slice {
-        let start = text.count
-        if edits[node].kind == .value {
-            text.append(copyOf: edits[node].text.range)
-        } else {
-            var separator = UInt8(ascii: "{")
-            for child in tree.nodes[node].children where hasEdits(child) {
-                text.append(separator)
-                separator = UInt8(ascii: ",")
-                text.append(contentsOf: tree.nodes[child].key)
-                _ = build(child)
+    /// Writes the members that are noted from `first` on.
+    /// - Parameters:
+    ///   - separator: what stands before the first one.
+    ///   - range: what makes way for them.
+    private mutating func build(_ first: Int, behind separator: UInt8?, at range: Range<Int>) {
+        let behind = range.upperBound..<range.upperBound
+        for k in first..<additions.count {
+            let node = additions[k]
+            let start = text.count
+            if let separator = k == first ? separator : UInt8(ascii: ",") { text.append(separator) }
+            text.append(tree.nodes[node].key.range, of: tree.keys)
+            splices.add(k == first ? range : behind, slice(from: start))
+            if edits[node].value.isPresent {
+                splices.add(behind, edits[node].value)
+            } else {
+                build(node, inPlaceOf: behind)
             }
-            text.append(UInt8(ascii: "}"))
         }
-        return Slice(offset: UInt32(start), length: UInt32(text.count - start))
+        additions.removeLast(additions.count - first)
     }
 
-    /// The transform whose edit at or below a node cannot be made.
-    fileprivate func culprit(_ node: Int) -> String {
-        if edits[node].kind != .none { return tree.nodes[node].owner }
-        for child in tree.nodes[node].children where hasEdits(child) { return culprit(child) }
-        return tree.nodes[node].owner
+    /// An object of the members that were set in a field that is none yet.
+    private mutating func build(_ node: Int, inPlaceOf range: Range<Int>) {
+        let first = additions.count
+        var next = tree.nodes[node].firstChild
+        while next != EditTree.none {
+            add(next, behind: first)
+            next = tree.nodes[next].nextSibling
+        }
+        build(first, behind: UInt8(ascii: "{"), at: range)
+        text.append(UInt8(ascii: "}"))
+        splices.add(range.upperBound..<range.upperBound, slice(from: text.count - 1))
     }
 }
 
-/// Why an edit cannot be made in one event.
-struct EditError: Error, Equatable, CustomStringConvertible {
-    enum Problem { case notAnObject, noSuchItem, itemWithoutName }
-    var transform: String
-    var path: String
-    var problem: Problem
-
-    fileprivate init(_ overlay: borrowing Overlay, _ node: Int, _ problem: Problem) {
-        transform = overlay.culprit(node)
-        path = overlay.tree.nodes[node].name
-        self.problem = problem
-    }
-
-    var description: String {
-        switch problem {
-        case .notAnObject: "\(transform): \(path) is not an object, so nothing can be set inside it"
-        case .noSuchItem: "\(transform): \(path) does not exist, and a list gets no new items"
-        case .itemWithoutName: "\(transform): \(path) is an item of a list, which has no name to change"
-        }
+extension [UInt8] {
+    fileprivate mutating func append(_ range: Range<Int>, of bytes: [UInt8]) {
+        append(contentsOf: bytes.span.extracting(range))
     }
 }

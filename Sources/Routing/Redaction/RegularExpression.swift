@@ -30,6 +30,16 @@ import Events
 
     deinit { unsafe cre2_destroy(pattern) }
 
+    /// Whether it is found in the text, an empty match included.
+    func matches(_ text: Span<UInt8>) -> Bool {
+        var (from, to) = (0, 0)
+        return unsafe text.withUnsafeBufferPointer { text in
+            unsafe text.withMemoryRebound(to: CChar.self) { text in
+                unsafe cre2_find(pattern, text.baseAddress, text.count, 0, &from, &to)
+            }
+        } != 0
+    }
+
     /// The first match that is not empty, from a position on.
     func find(in text: Span<UInt8>, from start: Int) -> Range<Int>? {
         var position = start

@@ -44,7 +44,6 @@ final class EditStage {
                 constants = nil
             case .edit(let transform, let definition):
                 let condition = FilterCompiler.compile(transform.condition.expression, &binding.table)
-                binding.name = transform.name
                 let editor = definition.makeEditor(&binding)
                 if condition.isAlways, let members = editor.constantMembers {
                     constants?.append(contentsOf: members)
@@ -74,6 +73,20 @@ final class EditStage {
     ) -> Outcome {
         if let place = appendWhole(view, into: &output) { return .written(messageID: place) }
 
+        // At one go: each look at a class's variable is an access that is checked.
+        let end = Self.edit(view, steps, &overlay)
+        if let end { return end }
+        // What is removed or hidden must not stay behind under the same name.
+        if overlay.hasEdits, view.fields.hasDuplicates, !isUnique {
+            return applyToUnique(view, messageID: messageID(), into: &output)
+        }
+        let id = view.index.messageID.isPresent ? nil : messageID()
+        return .written(messageID: overlay.render(view, messageID: id, into: &output))
+    }
+
+    /// Takes the event through the steps.
+    /// - Returns: nil: it is to be written.
+    private static func edit(_ view: borrowing EventView, _ steps: [Step], _ overlay: inout Overlay) -> Outcome? {
         overlay.startEvent()
         for step in steps {
             let isTaken = step.condition?.matches(view) ?? true
@@ -83,21 +96,12 @@ final class EditStage {
             }
             guard isTaken else { continue }
             switch editor.edit(view, &overlay) {
-            case .keep: continue
+            case .keep: if let failure = overlay.failure { return .rejected(reason: "\(step.name): \(failure)") }
             case .drop: return .dropped(by: step.name)
             case .reject(let reason): return .rejected(reason: "\(step.name): \(reason)")
             }
         }
-        // What is removed or hidden must not stay behind under the same name.
-        if overlay.hasEdits, view.fields.hasDuplicates, !isUnique {
-            return applyToUnique(view, messageID: messageID(), into: &output)
-        }
-        if !view.index.messageID.isPresent, let id = messageID() { overlay.addMessageID(id) }
-        do {
-            return .written(messageID: try overlay.render(view, into: &output))
-        } catch {
-            return .rejected(reason: error.description)
-        }
+        return nil
     }
 
     /// The same for an event in which a field stands twice, after the one that does not count is

@@ -4,9 +4,9 @@ import Events
 /// destination's filter, the destination's transforms, in this order.
 ///
 /// All of it reads the event as it came, in one pass, and all edits are written at once, as long
-/// as nothing reads or writes what something before it has written. Where that happens, a new
-/// stage begins: the event is written out and read again. A rewriting transform is a stage of its
-/// own.
+/// as nothing reads or writes what something before it has written; but a field may be rewritten
+/// (`Overlay.rewrite`) after it, or something in it, was edited. Where that happens, a new stage
+/// begins: the event is written out and read again. A rewriting transform is a stage of its own.
 struct RouteChain {
     enum Stage {
         case edits(EditStage)
@@ -37,6 +37,14 @@ struct RouteChain {
         var writes: [FieldPath] {
             if case .edit(_, let definition) = self { definition.writes } else { [] }
         }
+
+        /// Whether it takes what another step has written as it was before.
+        func misses(_ path: FieldPath) -> Bool {
+            if reads.contains(where: { $0.overlaps(path) }) { return true }
+            guard case .edit(_, let definition) = self else { return false }
+            let rewrites = definition.rewrites
+            return writes.contains { $0.overlaps(path) && !(rewrites.contains($0) && path.isWithin($0)) }
+        }
     }
 
     let stages: [Stage]
@@ -62,10 +70,11 @@ struct RouteChain {
                 stages.append(.rewrite(RewriteStage(transform, definition, &table)))
                 continue
             }
-            let touched = step.reads + step.writes
-            if separate || written.contains(where: { path in touched.contains { $0.overlaps(path) } }) { endGroup() }
+            if separate || written.contains(where: step.misses) { endGroup() }
             group.append(step)
             written += step.writes
+            // When an item of a list goes, those behind it get other numbers.
+            written += step.writes.filter(\.endsInNumber).map { FieldPath($0.segments.dropLast()) }
         }
         endGroup()
         if case .edits? = stages.last {} else if endsInEdits { stages.append(.edits(EditStage([], host: host, &table))) }

@@ -5,8 +5,6 @@ import Events
 struct StageBinding {
     var table: PathTable
     var tree = EditTree()
-    /// The transform that is being bound.
-    var name = ""
 
     /// The name of this machine.
     let host: String
@@ -20,11 +18,11 @@ struct StageBinding {
     mutating func value(_ path: FieldPath) -> Int { table.index(of: path) }
 
     /// The number of a path in the `Overlay`.
-    mutating func node(_ path: FieldPath) -> Int { tree.node(path, for: name, &table) }
+    mutating func node(_ path: FieldPath) -> Int { tree.node(path, &table) }
 
     mutating func constantMember(_ path: FieldPath, _ json: [UInt8]) -> ConstantMember {
         let number = node(path)
         let node = tree.nodes[number]
-        return ConstantMember(path: node.path, key: node.key, json: json)
+        return ConstantMember(path: node.path, key: Array(tree.keys[node.key.range]), json: json)
     }
 }

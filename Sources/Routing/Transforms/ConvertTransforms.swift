@@ -10,8 +10,9 @@ struct ToStringTransform: EditingTransform {
     var paths: [FieldPath] = []
 
     func check() -> [TransformError] { PathRules.errors(inList: paths, of: []) }
-    var reads: [FieldPath] { paths }
+    var reads: [FieldPath] { [] }
     var writes: [FieldPath] { paths }
+    var rewrites: [FieldPath] { paths }
 
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
         ValueConversion(paths, &binding) { value, json, output in
@@ -35,8 +36,9 @@ struct ToNumberTransform: EditingTransform {
     var paths: [FieldPath] = []
 
     func check() -> [TransformError] { PathRules.errors(inList: paths, of: []) }
-    var reads: [FieldPath] { paths }
+    var reads: [FieldPath] { [] }
     var writes: [FieldPath] { paths }
+    var rewrites: [FieldPath] { paths }
 
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
         ValueConversion(paths, &binding) { value, json, output in
@@ -58,25 +60,21 @@ struct ToNumberTransform: EditingTransform {
     }
 }
 
-/// Puts another value in the place of each of some fields.
+/// Rewrites each of some fields.
 final class ValueConversion: EventEditor {
     /// Appends the new value's JSON; false: it stays, nothing was appended.
     typealias Convert = (_ value: FieldValue, _ json: Span<UInt8>, _ output: inout [UInt8]) -> Bool
 
-    private let fields: [(value: Int, node: Int)]
+    private let nodes: [Int]
     private let convert: Convert
 
     init(_ paths: [FieldPath], _ binding: inout StageBinding, convert: @escaping Convert) {
-        fields = paths.map { (binding.value($0), binding.node($0)) }
+        nodes = paths.map { binding.node($0) }
         self.convert = convert
     }
 
     func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
-        for field in fields {
-            let value = view.value(field.value)
-            guard value.type != .missing else { continue }
-            overlay.setIfWritten(field.node) { convert(value, view.json, &$0) }
-        }
+        for node in nodes { overlay.rewrite(node, view, convert) }
         return .keep
     }
 }

@@ -65,7 +65,7 @@ private final class FieldTransfer: EventEditor {
     func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
         for field in fields {
             guard let range = view.value(field.value).json else { continue }
-            overlay.set(field.target, json: view.json.extracting(range))
+            overlay.set(field.target, json: view.json.extracting(range), view)
             if let source = field.source { overlay.remove(source) }
         }
         return .keep

@@ -16,8 +16,9 @@ struct FlattenTransform: EditingTransform {
     var separator = "_"
 
     func check() -> [TransformError] { PathRules.errors(inList: paths, of: ["paths"]) }
-    var reads: [FieldPath] { paths }
+    var reads: [FieldPath] { [] }
     var writes: [FieldPath] { paths }
+    var rewrites: [FieldPath] { paths }
 
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
         var separator: [UInt8] = []

@@ -17,8 +17,9 @@ struct HashTransform: EditingTransform {
     var key: SecretText?
 
     func check() -> [TransformError] { PathRules.errors(inList: paths, of: ["paths"]) }
-    var reads: [FieldPath] { paths }
+    var reads: [FieldPath] { [] }
     var writes: [FieldPath] { paths }
+    var rewrites: [FieldPath] { paths }
 
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
         let digest = Digest(key: key.map { Array($0.value.utf8) })
@@ -26,15 +27,13 @@ struct HashTransform: EditingTransform {
         return ValueConversion(paths, &binding) { value, json, output in
             if value.type == .null { return false }
             let text = json.extracting(value.slice.range)
-            decoded.removeAll(keepingCapacity: true)
-            if value.type == .escapedString, !JSONText.unescape(text, into: &decoded) { return false }
-            output.append(UInt8(ascii: "\""))
-            if value.type == .escapedString {
-                digest.appendHexadecimal(of: decoded.span, to: &output)
-            } else {
-                digest.appendHexadecimal(of: text, to: &output)
+            guard value.type == .escapedString else {
+                digest.appendJSON(of: text, to: &output)
+                return true
             }
-            output.append(UInt8(ascii: "\""))
+            decoded.removeAll(keepingCapacity: true)
+            guard JSONText.unescape(text, into: &decoded) else { return false }
+            digest.appendJSON(of: decoded.span, to: &output)
             return true
         }
     }

@@ -23,14 +23,15 @@ struct KeepTransform: EditingTransform {
         return paths.filter { seen.insert($0.segments[0]).inserted }.map { FieldPath([$0.segments[0]]) }
     }
 
-    var reads: [FieldPath] { tops }
+    var reads: [FieldPath] { [] }
     var writes: [FieldPath] { tops }
+    var rewrites: [FieldPath] { tops }
 
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
         Editor(
             tops.map { top in
                 let below = paths.filter { $0.segments[0] == top.segments[0] }.map { $0.segments.dropFirst() }
-                return (binding.value(top), binding.node(top), Kept(below))
+                return (binding.node(top), Kept(below))
             })
     }
 
@@ -85,15 +86,17 @@ struct KeepTransform: EditingTransform {
     }
 
     private final class Editor: EventEditor {
-        let objects: [(value: Int, node: Int, kept: Kept)]
+        let objects: [(node: Int, kept: Kept)]
 
-        init(_ objects: [(value: Int, node: Int, kept: Kept)]) { self.objects = objects }
+        init(_ objects: [(node: Int, kept: Kept)]) { self.objects = objects }
 
         func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
             for object in objects {
-                let value = view.value(object.value)
-                guard value.type == .object || value.type == .array else { continue }
-                overlay.set(object.node) { object.kept.append(value, of: view.json, to: &$0) }
+                overlay.rewrite(object.node, view) { value, json, output in
+                    guard value.type == .object || value.type == .array else { return false }
+                    object.kept.append(value, of: json, to: &output)
+                    return true
+                }
             }
             return .keep
         }

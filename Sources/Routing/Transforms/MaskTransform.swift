@@ -25,8 +25,9 @@ struct MaskTransform: EditingTransform {
         return errors
     }
 
-    var reads: [FieldPath] { paths }
+    var reads: [FieldPath] { [] }
     var writes: [FieldPath] { paths }
+    var rewrites: [FieldPath] { paths }
 
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
         let (show, cover) = (show, Array(cover.utf8))

@@ -6,48 +6,66 @@ import Events
 enum NameCase: String, Sendable, CaseIterable {
     case snake, kebab, camel, title
 
+    /// How many times longer an ASCII name may become: a word has a letter or digit, and one separator
+    /// before it.
+    static let growth = 2
+
     /// Appends a name, spelled so. A name without any word stays as it is.
     func append(_ name: Span<UInt8>, to output: inout [UInt8]) {
         guard Self.isASCII(name) else { return appendUnicode(name, to: &output) }
+        output.append(addingCapacity: Self.growth * name.count) { appendASCII(name, to: &$0) }
+    }
+
+    /// - Precondition: the name is ASCII; there is room for twice as many bytes.
+    @inline(__always)
+    func appendASCII(_ name: Span<UInt8>, to output: inout OutputSpan<UInt8>) {
         var position = 0
-        while position < name.count, !Self.isWord(name[position]) { position += 1 }
-        guard position < name.count else { return output.append(contentsOf: name) }
-        if position > 0 { output.append(contentsOf: name.extracting(0..<position)) }
-        let first = position
-        var isFirstWord = true
-        var startsWord = true
-        while position < name.count {
-            let byte = name[position]
-            guard !Self.isSeparator(byte) else {
-                position += 1
-                // Those at the end part nothing.
-                if position < name.count { startsWord = true }
-                continue
-            }
-            if position > first, Self.isUpper(byte) {
-                let before = name[position - 1]
-                let endsCapitals =
-                    Self.isUpper(before) && position + 1 < name.count && Self.isLower(name[position + 1])
-                if Self.isLower(before) || Self.isDigit(before) || endsCapitals { startsWord = true }
-            }
-            if startsWord, !isFirstWord { appendSeparator(to: &output) }
-            output.append(startsWord && capitalizes(isFirstWord) ? Self.upper(byte) : Self.lower(byte))
-            startsWord = false
-            isFirstWord = false
+        while position < name.count, !Self.isWord(name[position]) {
+            output.append(name[position])
             position += 1
         }
-    }
-
-    private func appendSeparator(to output: inout [UInt8]) {
-        switch self {
-        case .snake: output.append(UInt8(ascii: "_"))
-        case .kebab: output.append(UInt8(ascii: "-"))
-        case .title: output.append(0x20)
-        case .camel: break
+        let separator = self.separator
+        let (capitalizesFirst, capitalizesOthers) = (self == .title, self == .title || self == .camel)
+        var (startsWord, isFirstWord) = (true, true)
+        var before: UInt8 = 0
+        while position < name.count {
+            let byte = name[position]
+            defer { before = byte }
+            position += 1
+            // Most of it.
+            if !startsWord, Self.isLower(byte) {
+                output.append(byte)
+                continue
+            }
+            if Self.isSeparator(byte) {
+                // Those at the end part nothing.
+                startsWord = position < name.count
+                continue
+            }
+            if Self.isUpper(byte) {
+                let endsCapitals = Self.isUpper(before) && position < name.count && Self.isLower(name[position])
+                if Self.isLower(before) || Self.isDigit(before) || endsCapitals { startsWord = true }
+            }
+            guard startsWord else {
+                output.append(Self.lower(byte))
+                continue
+            }
+            if !isFirstWord, let separator { output.append(separator) }
+            let isCapital = isFirstWord ? capitalizesFirst : capitalizesOthers
+            output.append(isCapital ? Self.upper(byte) : Self.lower(byte))
+            startsWord = false
+            isFirstWord = false
         }
     }
 
-    private func capitalizes(_ isFirstWord: Bool) -> Bool { self == .title || self == .camel && !isFirstWord }
+    private var separator: UInt8? {
+        switch self {
+        case .snake: UInt8(ascii: "_")
+        case .kebab: UInt8(ascii: "-")
+        case .title: 0x20
+        case .camel: nil
+        }
+    }
 
     /// The same with Unicode's idea of letters and their cases.
     private func appendUnicode(_ name: Span<UInt8>, to output: inout [UInt8]) {
@@ -78,10 +96,8 @@ enum NameCase: String, Sendable, CaseIterable {
             words[words.count - 1].unicodeScalars.append(scalar)
         }
         for (i, word) in words.enumerated() {
-            var bytes: [UInt8] = []
-            if i > 0 { appendSeparator(to: &bytes) }
-            text += String(decoding: bytes, as: UTF8.self)
-            guard capitalizes(i == 0), let initial = word.unicodeScalars.first else {
+            if i > 0, let separator { text.unicodeScalars.append(Unicode.Scalar(separator)) }
+            guard self == .title || self == .camel && i > 0, let initial = word.unicodeScalars.first else {
                 text += word.lowercased()
                 continue
             }
@@ -90,9 +106,10 @@ enum NameCase: String, Sendable, CaseIterable {
         output.append(contentsOf: text.utf8)
     }
 
-    private static func isASCII(_ name: Span<UInt8>) -> Bool {
-        for i in name.indices where name[i] >= 0x80 { return false }
-        return true
+    static func isASCII(_ name: Span<UInt8>) -> Bool {
+        var all: UInt8 = 0
+        for i in name.indices { all |= name[i] }
+        return all < 0x80
     }
 
     private static func isSeparator(_ byte: UInt8) -> Bool {

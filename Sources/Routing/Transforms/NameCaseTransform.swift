@@ -26,101 +26,40 @@ struct NameCaseTransform: EditingTransform {
 
     private var objects: [FieldPath] { keys ? [FieldPath(["properties"]), FieldPath(["traits"])] : [] }
 
-    var reads: [FieldPath] { objects + (events ? [IndexedField.event.path] : []) }
-    var writes: [FieldPath] { reads }
+    var reads: [FieldPath] { [] }
+    var writes: [FieldPath] { objects + (events ? [IndexedField.event.path] : []) }
+    var rewrites: [FieldPath] { writes }
 
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
         Editor(
-            to, deep: deep, objects: objects.map { (binding.value($0), binding.node($0)) },
-            event: events ? (FieldKey(IndexedField.event.path, &binding), binding.node(IndexedField.event.path)) : nil)
+            KeySpeller(to: to, deep: deep), objects: objects.map { binding.node($0) },
+            event: events ? EventName(&binding) : nil)
     }
 
     private final class Editor: EventEditor {
-        private let objects: [(value: Int, node: Int)]
-        private let event: (key: FieldKey, node: Int)?
-        private var speller: Speller
+        private let speller: KeySpeller
+        private let objects: [Int]
+        private var event: EventName?
 
-        init(_ to: NameCase, deep: Bool, objects: [(value: Int, node: Int)], event: (key: FieldKey, node: Int)?) {
-            speller = Speller(to: to, deep: deep)
+        init(_ speller: KeySpeller, objects: [Int], event: EventName?) {
+            self.speller = speller
             self.objects = objects
             self.event = event
         }
 
         func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
-            if let event {
-                _ = event.key.read(view) { name in
-                    overlay.setIfWritten(event.node) { speller.appendString(name, to: &$0) }
-                }
+            let speller = self.speller
+            event?.rewrite(view, &overlay) { name, isEscaped, output in
+                speller.appendString(name, escaped: isEscaped, to: &output)
             }
             for object in objects {
-                let value = view.value(object.value)
-                guard value.type == .object else { continue }
-                overlay.set(object.node) { speller.append(value, of: view.json, to: &$0) }
+                overlay.rewrite(object, view) { value, json, output in
+                    guard value.type == .object else { return false }
+                    speller.append(value.slice.range, of: json, to: &output)
+                    return true
+                }
             }
             return .keep
-        }
-    }
-
-    private struct Speller {
-        let to: NameCase
-        let deep: Bool
-        private var spelled: [UInt8] = []
-
-        init(to: NameCase, deep: Bool) {
-            self.to = to
-            self.deep = deep
-        }
-
-        /// Appends a name as a JSON string, unless it is spelled so already.
-        mutating func appendString(_ name: Span<UInt8>, to output: inout [UInt8]) -> Bool {
-            spelled.removeAll(keepingCapacity: true)
-            to.append(name, to: &spelled)
-            if spelled.span.hasBytes(of: name) { return false }
-            JSONText.appendString(spelled.span, to: &output)
-            return true
-        }
-
-        /// Copies an object or a list with the keys in it spelled anew.
-        mutating func append(_ value: FieldValue, of json: Span<UInt8>, to output: inout [UInt8]) {
-            guard let range = value.json else { return }
-            var copied = range.lowerBound
-            if value.type == .object {
-                var cursor = ObjectCursor(range)
-                while let member = cursor.next(in: json) {
-                    output.append(contentsOf: json.extracting(copied..<Int(member.key.offset)))
-                    appendKey(json.extracting(member.key.range), isEscaped: member.isKeyEscaped, to: &output)
-                    copied = member.key.range.upperBound
-                    if deep { appendInner(member.value, of: json, &copied, to: &output) }
-                }
-            } else {
-                var cursor = ListCursor(range)
-                while let item = cursor.next(in: json) { appendInner(item, of: json, &copied, to: &output) }
-            }
-            output.append(contentsOf: json.extracting(copied..<range.upperBound))
-        }
-
-        private mutating func appendInner(
-            _ value: FieldValue, of json: Span<UInt8>, _ copied: inout Int, to output: inout [UInt8]
-        ) {
-            guard value.type == .object || value.type == .array, let range = value.json else { return }
-            output.append(contentsOf: json.extracting(copied..<range.lowerBound))
-            append(value, of: json, to: &output)
-            copied = range.upperBound
-        }
-
-        private mutating func appendKey(_ key: Span<UInt8>, isEscaped: Bool, to output: inout [UInt8]) {
-            guard isEscaped else {
-                to.append(key, to: &output)
-                return
-            }
-            var decoded: [UInt8] = []
-            var spelled: [UInt8] = []
-            guard JSONText.unescape(key, into: &decoded) else {
-                output.append(contentsOf: key)
-                return
-            }
-            to.append(decoded.span, to: &spelled)
-            JSONText.appendContents(spelled.span, to: &output)
         }
     }
 }

@@ -10,22 +10,21 @@ struct RenameEventsTransform: EditingTransform {
 
     var names: [NameSetting<String>] = []
 
-    var reads: [FieldPath] { [IndexedField.event.path] }
+    var reads: [FieldPath] { [] }
     var writes: [FieldPath] { [IndexedField.event.path] }
+    var rewrites: [FieldPath] { writes }
 
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
-        Editor(names, FieldKey(IndexedField.event.path, &binding), binding.node(IndexedField.event.path))
+        Editor(names, EventName(&binding))
     }
 
     private final class Editor: EventEditor {
-        private let key: FieldKey
-        private let node: Int
+        private let name: EventName
         /// By length, so that few are compared.
         private var table: [Int: [(name: [UInt8], json: [UInt8])]] = [:]
 
-        init(_ names: [NameSetting<String>], _ key: FieldKey, _ node: Int) {
-            self.key = key
-            self.node = node
+        init(_ names: [NameSetting<String>], _ name: EventName) {
+            self.name = name
             for setting in names {
                 var json: [UInt8] = []
                 JSONText.appendString(setting.value, to: &json)
@@ -34,12 +33,13 @@ struct RenameEventsTransform: EditingTransform {
         }
 
         func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
-            var found: [UInt8]?
-            _ = key.read(view) { name in
-                guard let candidates = table[name.count] else { return }
-                for candidate in candidates where candidate.name.span.hasBytes(of: name) { found = candidate.json }
+            name.rewrite(view, &overlay) { name, _, output in
+                for candidate in table[name.count] ?? [] where candidate.name.span.hasBytes(of: name) {
+                    output.append(contentsOf: candidate.json.span)
+                    return true
+                }
+                return false
             }
-            if let found { overlay.set(node, json: found.span) }
             return .keep
         }
     }

@@ -80,7 +80,7 @@ struct SessionTransform: EditingTransform {
             case .object, .missing, .null: break
             default: return .keep
             }
-            overlay.set(target.node) { merge(range, into: old, view.json, &$0) }
+            overlay.set(target.node, view) { merge(range, into: old, view.json, &$0) }
             return .keep
         }
 

@@ -77,7 +77,7 @@ struct TimedTransform: EditingTransform {
             if mode == .ignore || mode == .native && isStart { return .drop }
             if let name, view.index.event.isPresent {
                 let suffix = isStart ? suffixes.start : suffixes.stop
-                overlay.set(name) { output in
+                overlay.set(name, view) { output in
                     output.append(UInt8(ascii: "\""))
                     output.append(contentsOf: view.bytes(view.index.event))
                     output.append(contentsOf: suffix)
@@ -85,7 +85,7 @@ struct TimedTransform: EditingTransform {
                 }
             }
             if let duration, !isStart, let range = view.value(length).json {
-                overlay.set(duration, json: view.json.extracting(range))
+                overlay.set(duration, json: view.json.extracting(range), view)
             }
             return .keep
         }

@@ -32,9 +32,16 @@ extension TransformDefinition {
 protocol EditingTransform: TransformDefinition {
     /// Every path whose value it looks at.
     var reads: [FieldPath] { get }
-    /// Every path that it may set, remove or rename.
+    /// Every path that it may set, remove, rename or rewrite.
     var writes: [FieldPath] { get }
+    /// Those of `writes` that it does nothing with but `Overlay.rewrite`, which gives it their value as
+    /// the transforms before have left it: they need not be among `reads`.
+    var rewrites: [FieldPath] { get }
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor
+}
+
+extension EditingTransform {
+    var rewrites: [FieldPath] { [] }
 }
 
 /// One that may change anything, or make several events of one.

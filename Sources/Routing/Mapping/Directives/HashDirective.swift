@@ -25,10 +25,7 @@ private struct HashNode: MappingNode {
         switch scope.read(value, into: &text) {
         case .missing: return false
         case .null: output.append(contentsOf: text.span)
-        default:
-            output.append(UInt8(ascii: "\""))
-            scope.run.digest(key: key).appendHexadecimal(of: text.span, to: &output)
-            output.append(UInt8(ascii: "\""))
+        default: scope.run.digest(key: key).appendJSON(of: text.span, to: &output)
         }
         return true
     }

@@ -1,0 +1,96 @@
+import Routing
+
+/// What an HTTP destination sends: one kind of request or several, and what of each depends on the event.
+struct HTTPRequests {
+    /// With the alternatives, if there are several kinds.
+    let http: Configuration.HTTP
+    /// Empty: every request is alike, but for its events.
+    let outputs: [Configuration.Output]
+
+    /// - Parameters:
+    ///   - resolve: puts the secrets in.
+    ///   - fill: gives a mapping its secrets.
+    init(
+        _ located: Located<DestinationDraft>, resolve: (SecretTemplate) -> ConcealedText,
+        fill: (MappingDraft) -> Configuration.FilledMapping, _ diagnostics: Diagnostics
+    ) {
+        let drafts = Self.drafts(located, diagnostics)
+        let kinds = drafts.map { $0.http.value(resolve) }
+        var http = located.draft.http.value(resolve)
+        for (kind, draft) in zip(kinds, drafts) where draft.http.body != nil && kind.format == .ndjson {
+            diagnostics.error(
+                at: located.place(of: located.found["body"] == nil ? "requests" : "body"), "lines of NDJSON have no body around them",
+                hint: "write format: array, or format: single for one event a request")
+        }
+        let isPlain = drafts.count == 1 && located.draft.requests.isEmpty && kinds[0].values.isEmpty && !kinds[0].hasBody
+        if !located.draft.requests.isEmpty { http.alternatives = kinds }
+        self.http = http
+        guard !isPlain else {
+            outputs = []
+            return
+        }
+        outputs = drafts.enumerated().compactMap { number, draft in
+            let values = MappingValue.list(
+                [.number("\(number)")] + kinds[number].values.map { .string("{{ \($0) }}") }
+                    + (draft.http.body.map { [$0.mapping.source] } ?? []))
+            do throws(TransformErrors) {
+                let envelope = draft.http.body == nil ? try Mapping(values) : try Mapping(aroundEvents: values)
+                let mapping: MappingDraft
+                if let given = draft.mapping { mapping = given } else { mapping = MappingDraft(mapping: try Mapping(Self.wholeEvent), secrets: []) }
+                return Configuration.Output(
+                    condition: draft.rules.condition, mapping: fill(mapping),
+                    envelope: fill(MappingDraft(mapping: envelope, secrets: draft.http.body?.secrets ?? [])))
+            } catch {
+                for error in error.errors { diagnostics.error(at: located.place(of: "body"), error.fault.message, hint: error.fault.hint) }
+                return nil
+            }
+        }
+    }
+
+    /// The event as it is without a mapping: with its message id, if that was missing.
+    private static let wholeEvent = MappingValue.object([
+        .init(
+            "$merge",
+            .object([
+                .init("objects", .list([.object([.init("$path", .string("$"))]), .object([.init("messageId", .string("$.messageId"))])])),
+                .init("direction", .string("left")),
+            ]))
+    ])
+
+    /// Each kind of request with what it shares with the others.
+    private static func drafts(_ located: Located<DestinationDraft>, _ diagnostics: Diagnostics) -> [DestinationDraft] {
+        var whole = located.draft
+        whole.rules.condition = .always
+        guard !whole.requests.isEmpty else { return [whole] }
+        return whole.requests.enumerated().map { number, node in
+            var draft = whole
+            Section.request.read(node, named: "request \(number + 1) of \(quoted(located.name))", into: &draft, diagnostics)
+            return draft
+        }
+    }
+}
+
+/// `destinations.NAME.requests[]`
+extension Section where Target == DestinationDraft {
+    static let request = Section(
+        [
+            Field("where", \.rules.condition, .filter, "events that this request is for"),
+            Field("http", \.http.url, .url, "URL that they are sent to; without, the destination's"),
+            Field("mapping", \.mapping, .mapping, "what is sent in place of the event; without, the destination's"),
+        ] + perRequest)
+}
+
+extension Kind where Value == [YAMLNode] {
+    /// The items of a list of requests, read when everything that they share is known.
+    static var requests: Kind {
+        Kind(.list(of: .section(Section<DestinationDraft>.request.describe(nil)))) { node, key, diagnostics in
+            guard let items = node.items, !items.isEmpty else {
+                diagnostics.error(
+                    at: node.place, "\(quoted(key)) has to be a list of requests, not \(node.found)",
+                    hint: "write \(key): [ { where: type = \"identify\", http: URL, mapping: … } ]")
+                return nil
+            }
+            return items
+        }
+    }
+}

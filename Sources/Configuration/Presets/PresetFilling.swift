@@ -1,0 +1,137 @@
+import ConfigurationLanguage
+import Events
+import Routing
+import Spelling
+
+/// A preset's settings as one user gives them, and the preset's keys with them filled in:
+/// `{{ setting.NAME }}` alone is the setting itself, inside a text its text.
+struct PresetFilling {
+    let preset: Preset
+    let diagnostics: Diagnostics
+    /// nil: not given, and without a default.
+    private var values: [String: YAMLNode?] = [:]
+
+    init(preset: Preset, diagnostics: Diagnostics) {
+        self.preset = preset
+        self.diagnostics = diagnostics
+    }
+
+    /// Checks what the user gives.
+    /// - Parameter destination: the user's.
+    mutating func take(_ settings: [Located<PresetSettingDraft>], from entries: [YAMLEntry], of destination: YAMLEntry) {
+        for setting in settings {
+            if let entry = entries.first(where: { $0.key == setting.name }) {
+                values[setting.name] = .some(value(entry, setting.draft))
+            } else if let text = setting.draft.defaultText, let place = setting.found["default"]?.value {
+                values[setting.name] = .some(meaning(text, setting.draft, place))
+            } else {
+                values[setting.name] = .some(nil)
+                if setting.draft.isRequired {
+                    diagnostics.error(
+                        at: destination.place, "the preset \(quoted(preset.name)) needs \(quoted(setting.name))",
+                        hint: "add \(setting.name): \(setting.draft.isSecret ? "!secret NAME" : "…") (\(setting.draft.summary))")
+                }
+            }
+        }
+    }
+
+    /// nil if it was reported, or is empty.
+    private func value(_ entry: YAMLEntry, _ setting: PresetSettingDraft) -> YAMLNode? {
+        if setting.isSecret {
+            guard let scalar = entry.value.scalar, scalar.isSecret else {
+                diagnostics.error(
+                    at: entry.value.place, "\(quoted(entry.key)) has to be a secret, not \(entry.value.found)",
+                    hint: "write \(entry.key): !secret NAME; a secret never stands in the configuration itself")
+                return nil
+            }
+            return entry.value
+        }
+        if entry.value.scalar?.isSecret == true { return entry.value }
+        guard let text = plainText(entry.value, entry.key, setting.summary, diagnostics) else { return nil }
+        if !setting.values.isEmpty, !setting.values.contains(where: { $0.name == text }) {
+            let names = setting.values.map(\.name)
+            diagnostics.error(
+                at: entry.value.place, "\(quoted(entry.key)) has to be one of \(names.joined(separator: ", "))",
+                hint: NearestName.find(text, among: names).map { "did you mean \(quoted($0))?" })
+            return nil
+        }
+        if let pattern = setting.pattern, !pattern.matches(text) {
+            diagnostics.error(at: entry.value.place, "\(quoted(entry.key)) has to match \(pattern.text)", hint: setting.summary)
+            return nil
+        }
+        return meaning(text, setting, entry.value)
+    }
+
+    private func meaning(_ text: String, _ setting: PresetSettingDraft, _ node: YAMLNode) -> YAMLNode {
+        guard let value = setting.values.first(where: { $0.name == text }), value.meaning != text, case .scalar(var scalar) = node.content
+        else { return node }
+        scalar.text = value.meaning
+        var node = node
+        node.content = .scalar(scalar)
+        return node
+    }
+
+    /// nil: it is a setting that is not given.
+    func fill(_ node: YAMLNode) -> YAMLNode? {
+        var node = node
+        switch node.content {
+        case .map(let entries):
+            node.content = .map(
+                entries.compactMap { entry in
+                    fill(entry.value).map { YAMLEntry(key: entry.key, place: entry.place, value: $0) }
+                })
+        case .list(let items): node.content = .list(items.compactMap(fill))
+        case .scalar(var scalar):
+            guard !scalar.isSecret, scalar.text.contains("{{") else { return node }
+            let pieces = Self.pieces(scalar.text)
+            if pieces.count == 1, case .setting(let name) = pieces[0] { return setting(name, at: node.place) }
+            scalar.text = pieces.reduce(into: "") { text, piece in
+                switch piece {
+                case .text(let literal): text += literal
+                case .setting(let name):
+                    guard let value = setting(name, at: node.place)?.scalar else { return }
+                    text += value.isSecret ? "{{ secret.\(value.text) }}" : value.text
+                }
+            }
+            node.content = .scalar(scalar)
+        }
+        return node
+    }
+
+    private func setting(_ name: String, at place: Place) -> YAMLNode? {
+        guard let value = values[name] else {
+            diagnostics.error(
+                at: place, "the preset has no setting \(quoted(name))",
+                hint: NearestName.find(name, among: preset.settings.map(\.name)).map { "did you mean \(quoted($0))?" } ?? "declare it below settings:")
+            return nil
+        }
+        return value
+    }
+
+    private enum Piece {
+        case text(String)
+        case setting(String)
+    }
+
+    /// Other `{{ … }}` are text.
+    private static func pieces(_ text: String) -> [Piece] {
+        var pieces: [Piece] = []
+        var literal = ""
+        var rest = text[...]
+        while let open = rest.firstRange(of: "{{"), let close = rest[open.upperBound...].firstRange(of: "}}") {
+            let inner = rest[open.upperBound..<close.lowerBound].filter { $0 != " " }
+            literal += rest[..<open.lowerBound]
+            if inner.hasPrefix("setting.") {
+                if !literal.isEmpty { pieces.append(.text(literal)) }
+                literal = ""
+                pieces.append(.setting(String(inner.dropFirst("setting.".count))))
+            } else {
+                literal += rest[open.lowerBound..<close.upperBound]
+            }
+            rest = rest[close.upperBound...]
+        }
+        literal += rest
+        if !literal.isEmpty { pieces.append(.text(literal)) }
+        return pieces
+    }
+}

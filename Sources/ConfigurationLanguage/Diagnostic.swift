@@ -1,0 +1,109 @@
+/// Something that is wrong with a configuration, or worth a look: where, what, and what to do next.
+/// Never holds a secret: secrets are not in the files that it quotes.
+package struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
+    package enum Severity: String, Sendable {
+        /// The configuration is refused.
+        case error
+        /// It is applied, but perhaps it is not what was meant.
+        case warning
+    }
+
+    /// A second place that belongs to it: where a name was given first.
+    package struct Note: Sendable, Equatable {
+        package var message: String
+        package var place: Place
+
+        package init(_ message: String, at place: Place) {
+            self.message = message
+            self.place = place
+        }
+    }
+
+    package var severity: Severity
+    package var place: Place
+    package var message: String
+    package var hint: String?
+    package var note: Note?
+
+    package init(_ severity: Severity, at place: Place, _ message: String, hint: String? = nil, note: Note? = nil) {
+        self.severity = severity
+        self.place = place
+        self.message = Self.harmless(message)
+        self.hint = hint.map(Self.harmless)
+        self.note = note
+    }
+
+    private static func harmless(_ text: String) -> String {
+        var output = String.UnicodeScalarView()
+        output.append(contentsOf: text.unicodeScalars.lazy.map(Place.harmless))
+        return String(output)
+    }
+
+    /// `FILE:LINE:COLUMN: error: MESSAGE`, the line, a caret, the hint, and the second place. No line
+    /// feed at the end.
+    package var description: String {
+        var lines = ["\(place.name): \(severity.rawValue): \(message)"]
+        if let excerpt = place.excerpt { lines.append(excerpt) }
+        if let hint { lines.append("hint: \(hint)") }
+        if let note {
+            lines.append("\(note.place.name): note: \(note.message)")
+            if let excerpt = note.place.excerpt { lines.append(excerpt) }
+        }
+        return lines.joined(separator: "\n")
+    }
+}
+
+/// Where everything that reads a configuration puts what it finds, so that one error never hides
+/// another. One thread.
+package final class Diagnostics {
+    /// More than anybody reads; a file of garbage must not become a gigabyte of complaints.
+    package static let limit = 500
+
+    package private(set) var list: [Diagnostic] = []
+    package private(set) var hasErrors = false
+
+    package init() {}
+
+    package func error(at place: Place, _ message: String, hint: String? = nil, note: Diagnostic.Note? = nil) {
+        hasErrors = true
+        add(Diagnostic(.error, at: place, message, hint: hint, note: note))
+    }
+
+    package func warning(at place: Place, _ message: String, hint: String? = nil, note: Diagnostic.Note? = nil) {
+        add(Diagnostic(.warning, at: place, message, hint: hint, note: note))
+    }
+
+    private func add(_ diagnostic: Diagnostic) {
+        // A node that several aliases name is read several times, and is wrong only once.
+        guard list.count < Self.limit, !list.contains(diagnostic) else { return }
+        list.append(diagnostic)
+        guard list.count == Self.limit - 1 else { return }
+        list.append(Diagnostic(.error, at: diagnostic.place, "too many errors; those after this one are not shown"))
+        hasErrors = true
+    }
+
+    /// By file in the order of `paths`, then by line: readers of errors work from the top of a file to
+    /// its end.
+    package func ordered(by paths: [String]) -> [Diagnostic] {
+        func key(_ diagnostic: Diagnostic) -> (Int, Int, Int) {
+            (paths.firstIndex(of: diagnostic.place.file) ?? -1, diagnostic.place.line, diagnostic.place.column)
+        }
+        return list.enumerated()
+            .sorted { a, b in key(a.element) == key(b.element) ? a.offset < b.offset : key(a.element) < key(b.element) }
+            .map(\.element)
+    }
+}
+
+/// Text of a user's in a message: quoted, on one line, of bounded length.
+package func quoted(_ text: String) -> String {
+    var shown = "\""
+    for (number, scalar) in text.unicodeScalars.enumerated() {
+        guard number < 80 else {
+            shown += "…"
+            break
+        }
+        let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+        if isControl { shown += "\\u{\(String(scalar.value, radix: 16))}" } else { shown.unicodeScalars.append(scalar) }
+    }
+    return shown + "\""
+}

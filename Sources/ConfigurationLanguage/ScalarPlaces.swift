@@ -1,0 +1,132 @@
+/// Finds the place in the file of a character of a scalar's value: a filter's error at its exact
+/// column, whether the filter stands there plain, in quotes or in a block.
+///
+/// It walks the value and the file's text side by side. Where the two do not match as expected
+/// (a case not foreseen), there is no answer, and the scalar as a whole is shown instead.
+package struct ScalarPlaces {
+    private let scalar: YAMLScalar
+    private let value: [Unicode.Scalar]
+    private let lines: [String]
+    private var raw: [Unicode.Scalar] = []
+    private var line: Int
+    private var column: Int
+    /// For each character of the value and its end.
+    private var found: [YAMLPosition] = []
+
+    /// - Parameter offset: into the value, in Unicode scalars, from 0; past the end means the end.
+    package static func place(of offset: Int, length: Int, in node: YAMLNode) -> Place {
+        guard let scalar = node.scalar else { return node.place }
+        var walk = ScalarPlaces(scalar, node.file)
+        guard walk.run(), let last = walk.found.indices.last else { return node.place }
+        let start = walk.found[max(0, min(offset, last))]
+        let (behind, overflow) = offset.addingReportingOverflow(max(1, length))
+        let end = walk.found[max(0, min(overflow ? last : behind, last))]
+        let shown = end.line == start.line && end.column > start.column ? end.column - start.column : 1
+        return node.file.place(line: start.line, column: start.column, length: shown)
+    }
+
+    private init(_ scalar: YAMLScalar, _ file: ConfigurationFile) {
+        self.scalar = scalar
+        value = Array(scalar.text.unicodeScalars)
+        lines = file.lines
+        line = scalar.line
+        column = scalar.column - 1
+        found.reserveCapacity(value.count + 1)
+    }
+
+    private mutating func run() -> Bool {
+        guard enter(line) else { return false }
+        switch scalar.style {
+        case .plain: return flow()
+        case .singleQuoted, .doubleQuoted:
+            column += 1
+            return flow()
+        case .literal, .folded: return block()
+        }
+    }
+
+    private mutating func enter(_ number: Int) -> Bool {
+        guard lines.indices.contains(number - 1) else { return false }
+        line = number
+        raw = Array(lines[number - 1].unicodeScalars)
+        return true
+    }
+
+    private var here: YAMLPosition { YAMLPosition(line: line, column: column + 1) }
+
+    /// Plain and quoted scalars: line ends with the white space around them fold to one space, or
+    /// to a line feed for each empty line.
+    private mutating func flow() -> Bool {
+        while found.count < value.count {
+            if raw[min(column, raw.count)...].allSatisfy({ $0 == " " || $0 == "\t" }) || startsComment() {
+                guard fold() else { return false }
+            } else if scalar.style == .doubleQuoted, raw[column] == "\\" {
+                guard column + 1 < raw.count else {
+                    // An escaped line end stands for nothing.
+                    guard enter(line + 1) else { return false }
+                    column = indentation
+                    continue
+                }
+                let digits = ["x": 2, "u": 4, "U": 8][raw[column + 1]] ?? 0
+                found.append(here)
+                column += 2 + digits
+            } else {
+                guard raw[column] == value[found.count] else { return false }
+                found.append(here)
+                column += scalar.style == .singleQuoted && raw[column] == "'" ? 2 : 1
+            }
+        }
+        found.append(here)
+        return true
+    }
+
+    private func startsComment() -> Bool {
+        scalar.style == .plain && raw[column] == "#" && column > 0 && raw[column - 1] == " "
+    }
+
+    private mutating func fold() -> Bool {
+        let end = here
+        var empty = 0
+        repeat {
+            guard enter(line + 1) else { return false }
+            column = indentation
+            if column == raw.count { empty += 1 }
+        } while column == raw.count
+        for _ in 0..<max(1, empty) {
+            guard found.count < value.count, value[found.count] == (empty == 0 ? " " : "\n") else { return false }
+            found.append(end)
+        }
+        return true
+    }
+
+    private var indentation: Int { raw.prefix { $0 == " " || $0 == "\t" }.count }
+
+    /// Literal and folded blocks: whole lines, without their common indentation.
+    private mutating func block() -> Bool {
+        var first = line + 1
+        while lines.indices.contains(first - 1), lines[first - 1].allSatisfy({ $0 == " " }) { first += 1 }
+        guard enter(first) else { return false }
+        let indent = raw.prefix { $0 == " " }.count
+        guard enter(scalar.line + 1) else { return false }
+        while found.count < value.count {
+            column = indent
+            while column < raw.count, found.count < value.count {
+                guard raw[column] == value[found.count] else { return false }
+                found.append(here)
+                column += 1
+            }
+            guard found.count < value.count else { break }
+            // A line end: a line feed, a space, or (before empty lines of a folded block) nothing.
+            let next = value[found.count]
+            if next == "\n" || (next == " " && scalar.style == .folded) {
+                found.append(here)
+            } else if scalar.style == .literal {
+                return false
+            }
+            guard enter(line + 1) else { break }
+        }
+        guard found.count == value.count else { return false }
+        found.append(here)
+        return true
+    }
+}

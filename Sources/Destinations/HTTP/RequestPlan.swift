@@ -1,0 +1,103 @@
+import Delivery
+import Events
+
+/// A batch as requests: which events go in which, where each goes, and which events the service would
+/// not take, so that they are not sent at all. Pure.
+struct RequestPlan {
+    struct Request {
+        /// A number among the destination's requests.
+        var number: Int
+        /// Places in the batch, in its order.
+        var events: [Int]
+        /// As libcurl takes it.
+        var url: String
+        var headers: [String]
+        /// Where the text around the events lies in the batch's payload; nil: nothing goes around them.
+        var body: (before: Range<Int>, after: Range<Int>)?
+    }
+
+    private(set) var requests: [Request] = []
+    /// Events that are not sent: by their places, why.
+    private(set) var refused: [Int: String] = [:]
+    private let batch: OutboundBatch
+    private let formats: [HTTPOptions.Format]
+
+    /// - Parameters:
+    ///   - batch: not empty.
+    ///   - kinds: what each of the destination's requests has in common with its like; at least one.
+    ///   - time: the wall clock's, for limits on how old an event may be.
+    init(_ batch: OutboundBatch, _ kinds: [HTTPRequest], at time: Int64) {
+        self.batch = batch
+        formats = kinds.map(\.format)
+        if kinds.count == 1, !kinds[0].isAddressed, kinds[0].check == nil {
+            let all = Array(batch.events.indices)
+            requests = (kinds[0].format == .single ? all.map { [$0] } : [all]).map {
+                Request(number: 0, events: $0, url: kinds[0].target.url, headers: kinds[0].headerLines)
+            }
+            return
+        }
+        // Bounded by the number of events in a batch.
+        var groups: [ArraySlice<UInt8>: Int] = [:]
+        for (place, event) in batch.events.enumerated() {
+            let envelope = batch.envelope(of: event)
+            if let group = groups[envelope] {
+                let number = requests[group].number
+                if let reason = kinds[number].check?.problem(with: batch.payload.span.extracting(event.payload), at: time) {
+                    refused[place] = reason
+                } else {
+                    requests[group].events.append(place)
+                }
+                continue
+            }
+            do throws(RequestText.Refusal) {
+                let request = try Self.request(for: place, of: batch, kinds, at: time)
+                if formats[request.number] != .single { groups[envelope] = requests.count }
+                requests.append(request)
+            } catch {
+                refused[place] = error.reason
+            }
+        }
+    }
+
+    private static func request(
+        for place: Int, of batch: OutboundBatch, _ kinds: [HTTPRequest], at time: Int64
+    ) throws(RequestText.Refusal) -> Request {
+        let event = batch.events[place]
+        var envelope: RequestEnvelope?
+        if event.envelope > 0 {
+            envelope = RequestEnvelope(batch.payload, event.payload.lowerBound - event.envelope..<event.payload.lowerBound)
+            guard envelope != nil else { throw RequestText.Refusal(reason: "it does not say which request it wants") }
+        }
+        let number = envelope?.number ?? 0
+        guard kinds.indices.contains(number) else { throw RequestText.Refusal(reason: "there is no request \(number)") }
+        let kind = kinds[number]
+        if let reason = kind.check?.problem(with: batch.payload.span.extracting(event.payload), at: time) {
+            throw RequestText.Refusal(reason: reason)
+        }
+        let values = (envelope?.values ?? []).map { JSONText.string(batch.payload.span.extracting($0)) ?? "" }
+        if kind.hasBody, envelope?.body == nil { throw RequestText.Refusal(reason: "body: it comes to nothing for this event") }
+        let (url, headers) = try kind.address(values)
+        return Request(number: number, events: [place], url: url, headers: headers, body: envelope?.body)
+    }
+
+    /// The message ids of a request's events, as text.
+    func messageIDs(of request: Int) -> [String] {
+        requests[request].events.map { JSONText.string(batch.payload.span.extracting(batch.events[$0].messageID)) ?? "" }
+    }
+
+    /// The body, before compression.
+    func body(of request: Int) -> [UInt8] {
+        let request = requests[request]
+        let format = formats[request.number]
+        guard let around = request.body else {
+            if request.events.count == batch.events.count, batch.events[0].envelope == 0 { return batch.body(format) }
+            var body: [UInt8] = []
+            batch.append(request.events, format, to: &body)
+            return body
+        }
+        var body = Array(batch.payload[around.before])
+        batch.append(request.events, format, to: &body)
+        body += batch.payload[around.after]
+        return body
+    }
+}

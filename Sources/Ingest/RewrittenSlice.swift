@@ -1,0 +1,43 @@
+import Events
+
+/// A scanned slice of which something is stored otherwise than it came: other bytes, which went
+/// through the door again.
+struct RewrittenSlice {
+    /// One event a line.
+    var bytes: [UInt8] = []
+    var accepted: [ScannedEvent] = []
+    var refused: [ScannedRefusal] = []
+
+    /// - Parameters:
+    ///   - bytes: what was scanned.
+    ///   - accepted: the events in it. Those that are refused now are told with their lines.
+    ///   - rewrite: is given each event's JSON; appends what is to be stored of it, without a line feed,
+    ///     or says why nothing is.
+    init(
+        _ bytes: Span<UInt8>, _ accepted: [ScannedEvent], _ scanner: EventScanner,
+        rewrite: (Span<UInt8>, EventIndex, inout [UInt8]) -> Refusal?
+    ) {
+        var lines: [UInt32] = []
+        for event in accepted {
+            let start = self.bytes.count
+            let json = bytes.extracting(Int(event.offset)..<Int(event.offset) + Int(event.length))
+            if let refusal = rewrite(json, event.index, &self.bytes) {
+                self.bytes.removeLast(self.bytes.count - start)
+                refuse(event.line, refusal)
+                continue
+            }
+            self.bytes.append(0x0A)
+            lines.append(event.line)
+        }
+        var passed: [ScannedEvent] = []
+        var problems: [ScannedRefusal] = []
+        _ = scanner.scan(self.bytes.span, accepted: &passed, refused: &problems)
+        for i in passed.indices { passed[i].line = lines[Int(passed[i].line)] }
+        self.accepted = passed
+        for problem in problems { refuse(lines[Int(problem.line)], problem.refusal) }
+    }
+
+    private mutating func refuse(_ line: UInt32, _ refusal: Refusal) {
+        refused.append(ScannedRefusal(line: Int(line), refusal: refusal))
+    }
+}

@@ -1,0 +1,145 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// What every event says about where it was recorded, without being told.
+public struct AutomaticContext: OptionSet, Sendable, Hashable {
+    public let rawValue: Int
+
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// `context.library`: this SDK's name and version.
+    public static let library = AutomaticContext(rawValue: 1)
+    /// `context.app`: the application's name and version, as `Analytics.Options.application` gives them; on
+    /// Apple's platforms else from its bundle.
+    public static let app = AutomaticContext(rawValue: 2)
+    /// `context.os`: name and version.
+    public static let os = AutomaticContext(rawValue: 4)
+    /// `context.host`: the machine's name.
+    public static let host = AutomaticContext(rawValue: 8)
+    /// `context.process`: the program's name, and the process' number.
+    public static let process = AutomaticContext(rawValue: 16)
+    /// `context.locale`, such as `de-DE`.
+    public static let locale = AutomaticContext(rawValue: 32)
+    /// `context.timezone`, such as `Europe/Berlin`.
+    public static let timezone = AutomaticContext(rawValue: 64)
+
+    public static let all: AutomaticContext = [.library, .app, .os, .host, .process, .locale, .timezone]
+
+    /// Looks everything up.
+    func members(application: Application?) -> [String: PropertyValue] {
+        var members: [String: PropertyValue] = [:]
+        if contains(.library) { members["library"] = ["name": .string(Library.name), "version": .string(Library.version)] }
+        if contains(.app), let application = application ?? .ofBundle {
+            members["app"] = .object([
+                "name": .string(application.name), "version": application.version.map { .string($0) },
+                "build": application.build.map { .string($0) },
+            ].compactMapValues { $0 })
+        }
+        if contains(.os) { members["os"] = OperatingSystem.description }
+        let process = ProcessInfo.processInfo
+        if contains(.host) { members["host"] = ["name": .string(process.hostName)] }
+        if contains(.process) { members["process"] = ["name": .string(process.processName), "pid": .integer(Int64(getpid()))] }
+        if contains(.locale), let locale = Self.currentLocale { members["locale"] = .string(locale) }
+        if contains(.timezone), let timezone = Self.currentTimezone { members["timezone"] = .string(timezone) }
+        return members
+    }
+
+    #if os(Linux)
+        // Foundation's essentials know no locale and no time zone here: those come with its whole ICU.
+
+        private static var currentLocale: String? {
+            let environment = ProcessInfo.processInfo.environment
+            let name = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+            guard let language = name?.prefix(while: { $0 != "." && $0 != "@" }), language != "C", language != "POSIX" else { return nil }
+            return language.split(separator: "_").joined(separator: "-")
+        }
+
+        private static var currentTimezone: String? {
+            if let name = ProcessInfo.processInfo.environment["TZ"], !name.isEmpty {
+                return name.hasPrefix(":") ? String(name.dropFirst()) : name
+            }
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/etc/localtime")
+            guard let target, let start = target.firstRange(of: "zoneinfo/")?.upperBound else { return "UTC" }
+            return String(target[start...])
+        }
+    #else
+        private static var currentLocale: String? { Locale.current.identifier(.bcp47) }
+        private static var currentTimezone: String? { TimeZone.current.identifier }
+    #endif
+}
+
+/// The application that records events: `context.app`.
+public struct Application: Sendable, Hashable {
+    public var name: String
+    /// Such as `2.1.0`.
+    public var version: String?
+    /// Such as the number of a build, or a commit.
+    public var build: String?
+
+    public init(name: String, version: String? = nil, build: String? = nil) {
+        self.name = name
+        self.version = version
+        self.build = build
+    }
+
+    /// What the application's bundle says, where there are bundles.
+    static var ofBundle: Application? {
+        #if os(Linux)
+            nil
+        #else
+            (Bundle.main.infoDictionary?["CFBundleName"] as? String).map { name in
+                Application(
+                    name: name, version: Bundle.main.infoDictionary?["CFBundleShortVersionString"] as? String,
+                    build: Bundle.main.infoDictionary?["CFBundleVersion"] as? String)
+            }
+        #endif
+    }
+}
+
+private enum OperatingSystem {
+    /// `context.os`.
+    static var description: PropertyValue {
+        #if os(Linux)
+            let release = fields(of: (try? String(contentsOfFile: "/etc/os-release", encoding: .utf8)) ?? "")
+            // A rolling distribution has no version.
+            let version = release["VERSION_ID"].map { ["version": PropertyValue.string($0)] } ?? [:]
+            return .object(version.merging(["name": .string(release["NAME"] ?? "Linux")]) { $1 })
+        #else
+            let version = ProcessInfo.processInfo.operatingSystemVersion
+            let text = "\(version.majorVersion).\(version.minorVersion).\(version.patchVersion)"
+            return ["name": .string(name), "version": .string(text)]
+        #endif
+    }
+
+    #if os(Linux)
+        /// The fields of os-release(5).
+        private static func fields(of text: String) -> [String: String] {
+            var fields: [String: String] = [:]
+            for line in text.split(separator: "\n") {
+                guard let equals = line.firstIndex(of: "=") else { continue }
+                fields[String(line[..<equals])] = line[line.index(after: equals)...].filter { $0 != "\"" && $0 != "'" }
+            }
+            return fields
+        }
+    #elseif os(iOS)
+        private static let name = "iOS"
+    #elseif os(tvOS)
+        private static let name = "tvOS"
+    #elseif os(watchOS)
+        private static let name = "watchOS"
+    #elseif os(visionOS)
+        private static let name = "visionOS"
+    #else
+        private static let name = "macOS"
+    #endif
+}

@@ -1,0 +1,141 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What is written as it is, without an encoder. Foundation's types are here since their own `encode(to:)`
+/// knows nothing of the forms that events have: a date would be a number, a URL an object.
+protocol JSONScalar {
+    /// - Parameter depth: how much deeper objects and lists may be nested.
+    /// - Returns: false if `null` stands for something that JSON has no word for.
+    func write(to text: inout JSONText, depth: Int) -> Bool
+}
+
+extension Bool: JSONScalar {
+    func write(to text: inout JSONText, depth: Int) -> Bool {
+        text.append(self)
+        return true
+    }
+}
+
+extension String: JSONScalar {
+    func write(to text: inout JSONText, depth: Int) -> Bool {
+        text.append(string: self)
+        return true
+    }
+}
+
+extension JSONScalar where Self: FixedWidthInteger {
+    func write(to text: inout JSONText, depth: Int) -> Bool {
+        if let small = Int64(exactly: self) {
+            text.append(small)
+        } else {
+            text.bytes.append(contentsOf: description.utf8)
+        }
+        return true
+    }
+}
+
+extension Int: JSONScalar {}
+extension Int8: JSONScalar {}
+extension Int16: JSONScalar {}
+extension Int32: JSONScalar {}
+extension Int64: JSONScalar {}
+extension Int128: JSONScalar {}
+extension UInt: JSONScalar {}
+extension UInt8: JSONScalar {}
+extension UInt16: JSONScalar {}
+extension UInt32: JSONScalar {}
+extension UInt64: JSONScalar {}
+extension UInt128: JSONScalar {}
+
+extension Double: JSONScalar {
+    func write(to text: inout JSONText, depth: Int) -> Bool { text.append(self) }
+}
+
+extension Float: JSONScalar {
+    func write(to text: inout JSONText, depth: Int) -> Bool { text.append(self) }
+}
+
+extension Decimal: JSONScalar {
+    /// All digits, the point a point in every locale.
+    func write(to text: inout JSONText, depth: Int) -> Bool {
+        guard isFinite else {
+            text.append("null")
+            return false
+        }
+        text.bytes.append(contentsOf: description.utf8)
+        return true
+    }
+}
+
+extension Date: JSONScalar {
+    func write(to text: inout JSONText, depth: Int) -> Bool {
+        text.append(byte: "\"")
+        guard RFC3339.append(self, to: &text) else {
+            text.bytes.removeLast()
+            text.append("null")
+            return false
+        }
+        text.append(byte: "\"")
+        return true
+    }
+}
+
+extension URL: JSONScalar {
+    func write(to text: inout JSONText, depth: Int) -> Bool {
+        text.append(string: absoluteString)
+        return true
+    }
+}
+
+extension Data: JSONScalar {
+    func write(to text: inout JSONText, depth: Int) -> Bool {
+        text.append(string: base64EncodedString())
+        return true
+    }
+}
+
+extension PropertyValue: JSONScalar {
+    /// Members in the order of their names, so that the same value is always the same text.
+    func write(to text: inout JSONText, depth: Int) -> Bool {
+        switch self {
+        case .null:
+            text.append("null")
+            return true
+        case .boolean(let value): return value.write(to: &text, depth: depth)
+        case .integer(let value): return value.write(to: &text, depth: depth)
+        case .double(let value): return value.write(to: &text, depth: depth)
+        case .decimal(let value): return value.write(to: &text, depth: depth)
+        case .string(let value): return value.write(to: &text, depth: depth)
+        case .array, .object:
+            guard depth > 0 else {
+                text.append("null")
+                return false
+            }
+        }
+        var isWhole = true
+        var isFirst = true
+        if case .array(let values) = self {
+            text.append(byte: "[")
+            for value in values {
+                if !isFirst { text.append(byte: ",") }
+                isFirst = false
+                if !value.write(to: &text, depth: depth - 1) { isWhole = false }
+            }
+            text.append(byte: "]")
+        } else if case .object(let members) = self {
+            text.append(byte: "{")
+            for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+                if !isFirst { text.append(byte: ",") }
+                isFirst = false
+                text.append(string: name)
+                text.append(byte: ":")
+                if !value.write(to: &text, depth: depth - 1) { isWhole = false }
+            }
+            text.append(byte: "}")
+        }
+        return isWhole
+    }
+}

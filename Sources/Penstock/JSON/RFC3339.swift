@@ -1,0 +1,79 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Times as events spell them: `2026-01-31T12:00:00.000Z`.
+enum RFC3339 {
+    /// Appends a time, cut off to milliseconds; no quotes.
+    /// - Returns: false, and nothing is written, for a year that has not four digits.
+    static func append(_ date: Date, to output: inout JSONText) -> Bool {
+        // From the year 0 to 9999. NaN is in no range.
+        let seconds = date.timeIntervalSince1970
+        guard (-62_167_219_200..<253_402_300_800).contains(seconds) else { return false }
+        // A Double is a little off: 0.123 must not become 0.122.
+        let milliseconds = Int64((seconds * 1000 + 0.0005).rounded(.down))
+        let (days, time) = (milliseconds.floored(by: 86_400_000), milliseconds.modulo(86_400_000))
+        let (year, month, day) = civil(days)
+        output.append(UInt64(year), digits: 4)
+        output.append(byte: "-")
+        output.append(UInt64(month), digits: 2)
+        output.append(byte: "-")
+        output.append(UInt64(day), digits: 2)
+        output.append(byte: "T")
+        output.append(UInt64(time / 3_600_000), digits: 2)
+        output.append(byte: ":")
+        output.append(UInt64(time / 60_000 % 60), digits: 2)
+        output.append(byte: ":")
+        output.append(UInt64(time / 1000 % 60), digits: 2)
+        output.append(byte: ".")
+        output.append(UInt64(time % 1000), digits: 3)
+        output.append(byte: "Z")
+        return true
+    }
+
+    static func text(of date: Date) -> String? {
+        var output = JSONText()
+        return append(date, to: &output) ? String(decoding: output.bytes, as: UTF8.self) : nil
+    }
+
+    /// Reads what `append` writes.
+    static func date(_ text: String) -> Date? {
+        let parts = text.utf8.split { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.map { Int64(Substring($0)) ?? 0 }
+        guard parts.count == 7, text.utf8.count == 24, text.utf8.last == UInt8(ascii: "Z") else { return nil }
+        let days = daysSinceEpoch(parts[0], parts[1], parts[2])
+        let seconds = days * 86_400 + parts[3] * 3600 + parts[4] * 60 + parts[5]
+        return Date(timeIntervalSince1970: Double(seconds * 1000 + parts[6]) / 1000)
+    }
+
+    // The calendar's year begins in March here, so that the leap day is its last: Howard Hinnant's
+    // "chrono-compatible low-level date algorithms".
+
+    private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let shifted = days + 719_468
+        let era = shifted.floored(by: 146_097)
+        let dayOfEra = shifted.modulo(146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let month = (5 * dayOfYear + 2) / 153
+        let civilMonth = month < 10 ? month + 3 : month - 9
+        return (yearOfEra + era * 400 + (civilMonth <= 2 ? 1 : 0), civilMonth, dayOfYear - (153 * month + 2) / 5 + 1)
+    }
+
+    private static func daysSinceEpoch(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = shifted.floored(by: 400)
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let yearOfEra = shifted.modulo(400)
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+}
+
+extension Int64 {
+    fileprivate func floored(by divisor: Int64) -> Int64 { (self - modulo(divisor)) / divisor }
+    fileprivate func modulo(_ divisor: Int64) -> Int64 {
+        let rest = self % divisor
+        return rest < 0 ? rest + divisor : rest
+    }
+}

@@ -1,0 +1,69 @@
+/// A step that every event takes before it is held or handed to providers: in the thread that recorded
+/// it, in the order in which steps were added.
+///
+/// ```swift
+/// analytics.use(.redact("email", "phone"))
+/// analytics.use(.filter { $0.name != "Heartbeat" })
+/// analytics.use(.enrich { $0[property: "build"] = "release" })
+/// ```
+public struct Middleware: Sendable {
+    private let step: @Sendable (inout RecordedEvent) -> Bool
+
+    /// - Parameter step: may change the event; returns whether it goes on. It is called in many threads at
+    ///   once.
+    public init(_ step: @escaping @Sendable (inout RecordedEvent) -> Bool) { self.step = step }
+
+    /// Adds to events, or changes them.
+    public static func enrich(_ change: @escaping @Sendable (inout RecordedEvent) -> Void) -> Middleware {
+        Middleware { event in
+            change(&event)
+            return true
+        }
+    }
+
+    /// Lets only those events through for which the answer is true.
+    public static func filter(_ isIncluded: @escaping @Sendable (RecordedEvent) -> Bool) -> Middleware {
+        Middleware { isIncluded($0) }
+    }
+
+    /// Removes properties and traits of these names, wherever they are in nested objects and lists.
+    public static func redact(_ names: String...) -> Middleware {
+        let names = Set(names)
+        return Middleware { event in
+            if event.properties.contains(anyOf: names) { event.properties = event.properties.removing(names) }
+            if event.traits.contains(anyOf: names) { event.traits = event.traits.removing(names) }
+            return true
+        }
+    }
+
+    /// - Returns: whether the event goes on.
+    func process(_ event: inout RecordedEvent) -> Bool { step(&event) }
+}
+
+extension [String: PropertyValue] {
+    fileprivate func contains(anyOf names: Set<String>) -> Bool {
+        contains { names.contains($0.key) || $0.value.contains(anyOf: names) }
+    }
+
+    fileprivate func removing(_ names: Set<String>) -> [String: PropertyValue] {
+        filter { !names.contains($0.key) }.mapValues { $0.removing(names) }
+    }
+}
+
+extension PropertyValue {
+    fileprivate func contains(anyOf names: Set<String>) -> Bool {
+        switch self {
+        case .object(let members): members.contains(anyOf: names)
+        case .array(let values): values.contains { $0.contains(anyOf: names) }
+        default: false
+        }
+    }
+
+    fileprivate func removing(_ names: Set<String>) -> PropertyValue {
+        switch self {
+        case .object(let members): .object(members.removing(names))
+        case .array(let values): .array(values.map { $0.removing(names) })
+        default: self
+        }
+    }
+}

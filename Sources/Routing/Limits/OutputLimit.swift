@@ -1,0 +1,184 @@
+import Events
+
+/// What a service takes at one place of what it is sent. What is not there breaks no limit but `required`.
+package struct OutputLimit: Sendable, Equatable {
+    /// How a time is written.
+    package enum Unit: String, Sendable, CaseIterable {
+        case rfc3339, seconds, milliseconds, microseconds, nanoseconds
+    }
+
+    /// Where, in the output: names with dots between them; `*` is every member or item. Empty: all of it.
+    package var path: [String] = []
+    package var isRequired = false
+    /// For texts: all of it.
+    package var pattern: TextPattern?
+    /// Texts that are refused.
+    package var refused: [String] = []
+    /// In characters, for texts; of numbers and booleans as they are spelled.
+    package var minimumLength: Int?
+    package var maximumLength: Int?
+    /// Of an object's members, or a list's items.
+    package var maximumMembers: Int?
+    /// For the names of an object's members.
+    package var names: TextPattern?
+    /// Bytes of the JSON.
+    package var maximumSize: Int?
+    /// For times: how long ago, how far ahead of this machine's clock.
+    package var oldest: Duration?
+    package var newest: Duration?
+    package var unit = Unit.rfc3339
+
+    package init() {}
+
+    package var pathText: String {
+        get { path.joined(separator: ".") }
+        set { path = newValue.isEmpty ? [] : newValue.split(separator: ".", omittingEmptySubsequences: false).map(String.init) }
+    }
+}
+
+/// All that a service is known to refuse, so that an event is not sent in vain, or to be swallowed without
+/// a word.
+package struct LimitSet: Sendable, Equatable {
+    package var limits: [OutputLimit]
+
+    package init(_ limits: [OutputLimit]) { self.limits = limits }
+
+    /// The first limit that an event breaks and what is expected; nil: none. Names fields, but no values.
+    /// - Parameters:
+    ///   - json: known to be valid.
+    ///   - time: now, in nanoseconds since 1970-01-01 UTC.
+    package func problem(with json: Span<UInt8>, at time: Int64) -> String? {
+        for limit in limits {
+            if let problem = LimitCheck(limit, time).problem(at: limit.path[...], FieldValue(of: json), json, "") {
+                return problem
+            }
+        }
+        return nil
+    }
+}
+
+/// One limit, held against one event.
+private struct LimitCheck {
+    private let limit: OutputLimit
+    private let now: Int64
+
+    init(_ limit: OutputLimit, _ now: Int64) {
+        self.limit = limit
+        self.now = now
+    }
+
+    /// - Parameter shown: the way from the whole to `value`.
+    func problem(at path: ArraySlice<String>, _ value: FieldValue, _ json: Span<UInt8>, _ shown: String) -> String? {
+        guard let step = path.first else { return problem(with: value, json, shown.isEmpty ? "it" : shown) }
+        let rest = path.dropFirst()
+        var found = false
+        func below(_ name: String, _ value: FieldValue) -> String? {
+            problem(at: rest, value, json, shown.isEmpty ? name : shown + "." + name)
+        }
+        if value.type == .object, let range = value.json {
+            var members = ObjectCursor(range)
+            while let member = members.next(in: json) {
+                let name = JSONText.string(json.extracting(member.key.range)) ?? ""
+                guard step == "*" || step == name else { continue }
+                found = true
+                if let problem = below(name, member.value) { return problem }
+            }
+        } else if value.type == .array, let range = value.json {
+            var items = ListCursor(range)
+            var number = 0
+            while let item = items.next(in: json) {
+                if step == "*" || step == "\(number)" {
+                    found = true
+                    if let problem = below("\(number)", item) { return problem }
+                }
+                number += 1
+            }
+        }
+        if found || !limit.isRequired || step == "*" { return nil }
+        return "\((shown.isEmpty ? "" : shown + ".") + path.joined(separator: ".")) is missing"
+    }
+
+    private func problem(with value: FieldValue, _ json: Span<UInt8>, _ shown: String) -> String? {
+        guard value.type != .null else { return limit.isRequired ? "\(shown) is null" : nil }
+        if let most = limit.maximumSize {
+            let size = value.json?.count ?? 0
+            if size > most { return "\(shown) has \(size) bytes; at most \(most) are taken" }
+        }
+        switch value.type {
+        case .object, .array: return problem(within: value, json, shown)
+        case .missing, .null: return nil
+        case .string, .number, .true, .false:
+            return problem(withText: json.extracting(value.slice.range), shown)
+        case .escapedString:
+            var text: [UInt8] = []
+            guard JSONText.unescape(json.extracting(value.slice.range), into: &text) else { return nil }
+            return problem(withText: text.span, shown)
+        }
+    }
+
+    private func problem(within value: FieldValue, _ json: Span<UInt8>, _ shown: String) -> String? {
+        guard limit.maximumMembers != nil || limit.names != nil, let range = value.json else { return nil }
+        var count = 0
+        if value.type == .object {
+            var members = ObjectCursor(range)
+            while let member = members.next(in: json) {
+                count += 1
+                guard let names = limit.names else { continue }
+                let name = JSONText.string(json.extracting(member.key.range)) ?? ""
+                if !names.matches(name.utf8.span) { return "\(shown) has the name \"\(name)\"; names have to match \(names.text)" }
+            }
+        } else {
+            var items = ListCursor(range)
+            while items.next(in: json) != nil { count += 1 }
+        }
+        guard let most = limit.maximumMembers, count > most else { return nil }
+        return "\(shown) has \(count) members; at most \(most) are taken"
+    }
+
+    private func problem(withText text: Span<UInt8>, _ shown: String) -> String? {
+        if limit.minimumLength != nil || limit.maximumLength != nil {
+            var length = 0
+            // Bytes that begin a character: all but those of the form 10xxxxxx.
+            for index in text.indices where text[index] & 0xC0 != 0x80 { length += 1 }
+            if let least = limit.minimumLength, length < least { return "\(shown) has \(length) characters; at least \(least) are needed" }
+            if let most = limit.maximumLength, length > most { return "\(shown) has \(length) characters; at most \(most) are taken" }
+        }
+        if let pattern = limit.pattern, !pattern.matches(text) { return "\(shown) has to match \(pattern.text)" }
+        if !limit.refused.isEmpty, limit.refused.contains(where: { text.hasBytes(of: $0.utf8.span) }) {
+            return "\(shown) is one of the values that are not taken"
+        }
+        guard limit.oldest != nil || limit.newest != nil else { return nil }
+        guard let time = time(text) else { return "\(shown) is no time in \(limit.unit.rawValue)" }
+        if let oldest = limit.oldest, let earliest = moved(by: .zero - oldest), time < earliest { return "\(shown) is more than \(Self.spelled(oldest)) ago" }
+        if let newest = limit.newest, let latest = moved(by: newest), time > latest { return "\(shown) is more than \(Self.spelled(newest)) ahead" }
+        return nil
+    }
+
+    /// Nanoseconds since 1970-01-01 UTC.
+    private func time(_ text: Span<UInt8>) -> Int64? {
+        let perUnit: Int64
+        switch limit.unit {
+        case .rfc3339: return Timestamp.parse(text)
+        case .seconds: perUnit = 1_000_000_000
+        case .milliseconds: perUnit = 1_000_000
+        case .microseconds: perUnit = 1_000
+        case .nanoseconds: perUnit = 1
+        }
+        guard let number = Double(String(decoding: Array(copying: text), as: UTF8.self)) else { return nil }
+        return Int64(exactly: (number * Double(perUnit)).rounded())
+    }
+
+    /// nil: longer ago, or further ahead, than there are times.
+    private func moved(by duration: Duration) -> Int64? {
+        let (seconds, attoseconds) = duration.components
+        let (nanoseconds, tooMany) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (whole, overflow) = nanoseconds.addingReportingOverflow(attoseconds / 1_000_000_000)
+        let (moved, outside) = now.addingReportingOverflow(whole)
+        return tooMany || overflow || outside ? nil : moved
+    }
+
+    private static func spelled(_ duration: Duration) -> String {
+        let seconds = duration.components.seconds
+        return seconds % 3600 == 0 ? "\(seconds / 3600) h" : seconds % 60 == 0 ? "\(seconds / 60) min" : "\(seconds) s"
+    }
+}

@@ -1,0 +1,54 @@
+import Events
+
+/// Where bytes of an event make way for others, in the order of the event's bytes. Those at one place
+/// keep the order in which they were added.
+struct Splices {
+    private struct Splice: BitwiseCopyable {
+        var offset: Int
+        var removed: Int
+        /// What comes in their place, in the overlay's text; absent: nothing.
+        var text: Slice
+
+        var growth: Int { (text.isPresent ? Int(text.length) : 0) - removed }
+    }
+
+    private var splices: [Splice] = []
+
+    mutating func removeAll() { splices.removeAll(keepingCapacity: true) }
+
+    mutating func add(_ range: Range<Int>, _ text: Slice) {
+        let splice = Splice(offset: range.lowerBound, removed: range.count, text: text)
+        // They come nearly in order.
+        var place = splices.count
+        while place > 0, splices[place - 1].offset > splice.offset { place -= 1 }
+        if place == splices.count { splices.append(splice) } else { splices.insert(splice, at: place) }
+    }
+
+    /// Appends a piece of the event with what has changed in it.
+    func write(_ range: Range<Int>, of json: Span<UInt8>, _ text: Span<UInt8>, into output: inout [UInt8]) {
+        var copied = range.lowerBound
+        for splice in splices {
+            output.append(contentsOf: json.extracting(copied..<splice.offset))
+            if splice.text.isPresent { output.append(contentsOf: text.extracting(splice.text.range)) }
+            copied = splice.offset + splice.removed
+        }
+        output.append(contentsOf: json.extracting(copied..<range.upperBound))
+    }
+
+    /// Where a byte that stays ends up, in the whole event as it is written.
+    func place(of offset: Int) -> Int {
+        var place = offset
+        for splice in splices where splice.offset <= offset { place += splice.growth }
+        return place
+    }
+
+    /// Where a text ends up; nil: it is not written.
+    func place(ofText text: Slice) -> Int? {
+        var growth = 0
+        for splice in splices {
+            if splice.text.offset == text.offset { return splice.offset + growth }
+            growth += splice.growth
+        }
+        return nil
+    }
+}

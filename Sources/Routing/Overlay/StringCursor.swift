@@ -1,0 +1,43 @@
+import Events
+
+/// Walks over the strings of a JSON value that is known to be valid, keys and values at every depth,
+/// in the order in which they stand.
+struct StringCursor {
+    struct Text {
+        /// Without the quotes; escapes and all.
+        var contents: Range<Int>
+        var isKey: Bool
+    }
+
+    private var position = 0
+    private let hasEscapes: Bool
+
+    init(_ json: Span<UInt8>) { hasEscapes = json.firstIndex(of: UInt8(ascii: "\\"), in: json.indices) != nil }
+
+    /// The next string; nil behind the last one.
+    @inline(__always)
+    mutating func next(in json: Span<UInt8>) -> Text? {
+        // Few bytes stand between strings, more in them.
+        while position < json.count, json[position] != UInt8(ascii: "\"") { position += 1 }
+        guard position < json.count else { return nil }
+        let start = position + 1
+        var end = Self.quote(json, from: start)
+        if hasEscapes {
+            while end < json.count, Self.isEscaped(end, json) { end = Self.quote(json, from: end + 1) }
+        }
+        position = min(end + 1, json.count)
+        let behind = JSONMembers.skipSpace(position, json)
+        return Text(contents: start..<end, isKey: behind < json.count && json[behind] == UInt8(ascii: ":"))
+    }
+
+    private static func quote(_ json: Span<UInt8>, from start: Int) -> Int {
+        json.firstIndex(of: UInt8(ascii: "\""), in: start..<json.count) ?? json.count
+    }
+
+    /// Whether an odd number of backslashes stands before a byte.
+    private static func isEscaped(_ position: Int, _ json: Span<UInt8>) -> Bool {
+        var first = position
+        while first > 0, json[first - 1] == UInt8(ascii: "\\") { first -= 1 }
+        return (position - first) & 1 == 1
+    }
+}

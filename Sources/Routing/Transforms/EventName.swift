@@ -1,0 +1,27 @@
+import Events
+
+/// The name of a track, for what changes it. Other events have none.
+struct EventName {
+    private let node: Int
+
+    init(_ binding: inout StageBinding) { node = binding.node(IndexedField.event.path) }
+
+    /// Gives it another name.
+    /// - Parameter rename: given the decoded name, and whether it was spelled with escapes, appends another
+    ///   one as a JSON string; false: nothing was appended, it stays.
+    func rewrite(
+        _ view: borrowing EventView, _ overlay: inout Overlay,
+        _ rename: (_ name: Span<UInt8>, _ isEscaped: Bool, _ output: inout [UInt8]) -> Bool
+    ) {
+        guard view.index.kind == .track else { return }
+        let (slice, isEscaped) = IndexedField.event.slice(in: view.index)
+        let type: FieldType = !slice.isPresent ? .missing : isEscaped ? .escapedString : .string
+        overlay.rewrite(node, FieldValue(slice: slice, type: type), view) { value, json, output in
+            guard value.isString else { return false }
+            let name = json.extracting(value.slice.range)
+            if value.type == .string { return rename(name, false, &output) }
+            var decoded: [UInt8] = []
+            return JSONText.unescape(name, into: &decoded) && rename(decoded.span, true, &output)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import ArgumentParser
+import Configuration
+import Control
+import Foundation
+
+struct PresetsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "presets", abstract: "Look at presets: services that need no more than a name and a key.",
+        subcommands: [PresetsList.self, PresetsShow.self])
+}
+
+struct PresetsList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the presets: those that come with Penstock, and those beside the configuration.",
+        discussion: """
+            Your own lie in presets/NAME.yaml beside the configuration. One that has the name of a preset that \
+            comes with Penstock stands in for it, and is marked so here.
+
+            Exit status: 0, 1 if a file cannot be understood.
+            """)
+
+    @Option(name: .customLong("config"), help: "The configuration that the presets are for.")
+    var file = Locations.configuration
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() throws {
+        let (presets, problems) = PresetCatalogue.list(besides: file)
+        for problem in problems { printError(problem.description) }
+        if json {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            print(String(decoding: try encoder.encode(presets.map(Listed.init)), as: UTF8.self))
+        } else {
+            var table = TextTable("NAME", "TITLE", "SETTINGS", "FROM", "DESCRIPTION")
+            for preset in presets {
+                let listed = Listed(preset)
+                let settings = preset.settings.map { $0.isRequired ? $0.name : "[\($0.name)]" }.joined(separator: " ")
+                table.add(preset.name, preset.title, settings, listed.from, preset.summary)
+            }
+            print(table.render(), terminator: "")
+        }
+        if !problems.isEmpty { throw ExitCode.failure }
+    }
+
+    private struct Listed: Encodable {
+        struct Setting: Encodable {
+            var name: String
+            var description: String
+            var required: Bool
+            var secret: Bool
+            var `default`: String?
+            var values: [String]?
+        }
+
+        var name: String
+        var title: String
+        var description: String
+        var documentation: String
+        var from: String
+        var settings: [Setting]
+
+        init(_ preset: Preset) {
+            name = preset.name
+            title = preset.title
+            description = preset.summary
+            documentation = preset.documentation
+            from = preset.isShipped ? "penstock" : PresetCatalogue.isReplaced(preset) ? "presets/, in place of Penstock's" : "presets/"
+            settings = preset.settings.map {
+                Setting(
+                    name: $0.name, description: $0.summary, required: $0.isRequired, secret: $0.isSecret, default: $0.defaultText,
+                    values: $0.values.isEmpty ? nil : $0.values.map(\.name))
+            }
+        }
+    }
+}
+
+struct PresetsShow: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Print a preset's file, as a beginning for one of your own.",
+        discussion: "Exit status: 0, 1 if there is no such preset.")
+
+    @Option(name: .customLong("config"), help: "The configuration that the presets are for.")
+    var file = Locations.configuration
+
+    @Argument(help: "The preset's name.")
+    var name: String
+
+    func run() throws {
+        let (presets, problems) = PresetCatalogue.list(besides: file)
+        guard let preset = presets.first(where: { $0.name == name }) else {
+            for problem in problems { printError(problem.description) }
+            throw ReportedError("there is no preset \"\(name)\"; penstock presets list shows those that there are")
+        }
+        print(preset.text, terminator: "")
+    }
+}

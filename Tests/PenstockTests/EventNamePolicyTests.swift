@@ -1,0 +1,21 @@
+import Penstock
+import Testing
+
+@Suite struct EventNamePolicyTests {
+    @Test(arguments: [
+        ("orderCompleted", "Order Completed", "order_completed"),
+        ("OrderCompleted", "Order Completed", "order_completed"),
+        ("productURLOpened", "Product Url Opened", "product_url_opened"),
+        ("step2Shown", "Step2 Shown", "step2_shown"),
+        ("Post Liked", "Post Liked", "post_liked"),
+        ("already_snake", "Already Snake", "already_snake"),
+        ("_hidden", "_Hidden", "_hidden"),
+        ("größeGewählt", "Größe Gewählt", "größe_gewählt"),
+        ("x", "X", "x"), ("", "", ""), ("__", "__", "__"),
+    ])
+    func namesAreSpelledByThePolicy(name: String, title: String, snake: String) {
+        #expect(EventNamePolicy.titleCase.apply(to: name) == title)
+        #expect(EventNamePolicy.snakeCase.apply(to: name) == snake)
+        #expect(EventNamePolicy.verbatim.apply(to: name) == name)
+    }
+}
