@@ -187,8 +187,8 @@ import Testing
     private func filesBelow(_ name: String, of daemon: TestDaemon) throws -> [String] {
         let all = FileManager.default.enumerator(atPath: daemon.path(name))?.compactMap { $0 as? String } ?? []
         return all.map { "\(name)/\($0)" }.filter { path in
-            var isDirectory: ObjCBool = false
-            return FileManager.default.fileExists(atPath: daemon.path(path), isDirectory: &isDirectory) && !isDirectory.boolValue
+            let type = try? FileManager.default.attributesOfItem(atPath: daemon.path(path))[.type] as? FileAttributeType
+            return type == .typeRegular
         }.sorted()
     }
 }
