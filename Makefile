@@ -33,6 +33,8 @@ packages := git ca-certificates binutils g++ libc6-dev pkg-config patchelf \
 packages += python3 nginx-light curl openssl sqlite3 tzdata systemd dbus libnss-systemd util-linux mount bsdutils
 # To hold the configuration's JSON Schema against configurations.
 packages += python3-jsonschema python3-yaml
+# To look at the man pages as a reader does.
+packages += groff-base man-db
 # To crash it: filesystems whose power is cut, system calls that fail.
 packages += xfsprogs e2fsprogs strace
 
@@ -140,6 +142,18 @@ install-files:
 	@patchelf --set-rpath '$$ORIGIN/../lib/penstock' '$(DESTDIR)$(PREFIX)'/bin/{penstockd,penstock}
 	@patchelf --set-rpath '$$ORIGIN/..' $(patsubst %,'$(DESTDIR)$(PREFIX)/lib/penstock/plugins/%',$(plugins))
 	@$(binaries)/penstock check --schema | install -m 644 /dev/stdin '$(DESTDIR)$(PREFIX)/share/penstock/penstock.schema.json'
+	@install -d '$(DESTDIR)$(PREFIX)'/share/{man/man{1,5,8},bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}
+	@version=$$($(binaries)/penstock --version); \
+	man='$(DESTDIR)$(PREFIX)/share/man'; \
+	$(binaries)/penstock --experimental-dump-help | $(binaries)/manual penstock.1 "$$version" | install -m 644 /dev/stdin "$$man/man1/penstock.1"; \
+	$(binaries)/penstockd --experimental-dump-help | $(binaries)/manual penstockd.8 "$$version" | install -m 644 /dev/stdin "$$man/man8/penstockd.8"; \
+	$(binaries)/manual penstock.yaml.5 "$$version" | install -m 644 /dev/stdin "$$man/man5/penstock.yaml.5"
+	@share='$(DESTDIR)$(PREFIX)/share'; for program in penstock penstockd; do \
+		complete() { $(binaries)/$$program --generate-completion-script "$$1" | install -m 644 /dev/stdin "$$share/$$2"; }; \
+		complete bash bash-completion/completions/$$program; \
+		complete zsh zsh/site-functions/_$$program; \
+		complete fish fish/vendor_completions.d/$$program.fish; \
+	done
 	@install -m 644 Sources/CPenstockPlugin/include/penstock_plugin.h '$(DESTDIR)$(PREFIX)/include/'
 	@for unit in systemd/*.service systemd/*.socket; do \
 		sed 's#@PREFIX@#$(PREFIX)#g' "$$unit" \

@@ -131,6 +131,9 @@ let package = Package(
             ],
             path: "Sources/penstock", swiftSettings: rules),
 
+        // Writes the man pages: `make install`.
+        .executableTarget(name: "manual", dependencies: ["Configuration", "ConfigurationLanguage", "Routing"], swiftSettings: rules),
+
         // Run by an application's build, with nothing of the daemon in it.
         .executableTarget(
             name: "penstock-plan-generator", dependencies: ["ConfigurationLanguage", "PlanGeneration"], swiftSettings: rules),
@@ -207,7 +210,7 @@ let package = Package(
         // It is an application with a tracking plan, too.
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["Control", "Penstock", "Platform", "TestSupport", "penstockd", "PenstockCommand"],
+            dependencies: ["Control", "Penstock", "Platform", "TestSupport", "penstockd", "PenstockCommand", "manual"],
             swiftSettings: rules, plugins: ["GenerateTrackingPlan"]),
     ],
     cxxLanguageStandard: .cxx17

@@ -180,20 +180,23 @@ struct ConfigurationBuilder {
             var outputs: [Configuration.Output] = []
             switch kind {
             case .file:
-                let compression = Self.compression(draft.file)
+                let path = draft.file.text
+                let compression = Self.compression(path)
                 compressed = compression != .none
-                if let owner = files[draft.file], !draft.file.isEmpty {
+                if let owner = files[path], !path.isEmpty {
                     diagnostics.error(
                         at: located.place(of: "file"), "destination \(quoted(owner.name)) writes the same file",
                         hint: "one destination may be named by many routes; or give each its own file",
                         note: .init("it is named here", at: owner.place))
                 } else {
-                    files[draft.file] = (located.name, located.place(of: "file"))
+                    files[path] = (located.name, located.place(of: "file"))
                 }
+                FileChecks(located: located, diagnostics: diagnostics).run()
                 value = .file(
                     .init(
-                        path: draft.file, compression: compression, rotateSize: draft.rotateSize,
-                        rotateEvery: draft.rotateEvery, timezone: draft.timezone))
+                        path: draft.file, compression: compression, columns: draft.columns?.names,
+                        rotateSize: draft.rotateSize, rotateEvery: draft.rotateEvery, timezone: draft.timezone,
+                        sync: draft.fileSync, keep: draft.keep, openFiles: draft.openFiles, newFiles: draft.newFiles))
             case .http:
                 let requests = HTTPRequests(located, resolve: { resolve($0, singleLine: true) }, fill: fill, diagnostics)
                 value = .http(requests.http)
@@ -230,7 +233,8 @@ struct ConfigurationBuilder {
                 inFlight: draft.inFlight ?? kind.inFlight,
                 rateLimit: draft.rateLimit == .init() ? nil : draft.rateLimit,
                 order: draft.order, retry: draft.retry, rules: rules(draft.rules),
-                deadLetters: draft.deadLetters, replay: draft.replay, mapping: draft.mapping.map(fill), outputs: outputs,
+                deadLetters: draft.deadLetters, replay: draft.replay,
+                mapping: (draft.columns?.mapping ?? draft.mapping).map(fill), outputs: outputs,
                 maximumEventSize: draft.maximumEventSize)
         }
     }

@@ -1,3 +1,4 @@
+import Events
 import Routing
 
 extension Configuration {
@@ -95,13 +96,37 @@ extension Configuration {
 
     package struct File: Sendable, Equatable {
         package enum Compression: Sendable, Equatable { case none, gzip, zstd }
-        /// Absolute; strftime(3) conversions in it are filled in from the receive time.
-        package var path: String
+        package enum Format: String, Sendable, CaseIterable { case ndjson, csv }
+        package struct Path: Sendable, Equatable {
+            package enum Piece: Sendable, Equatable {
+                /// strftime(3) conversions in it are filled in from the receive time.
+                case text(String)
+                /// The value of this field of what is written.
+                case value(FieldPath)
+            }
+            /// As written, but absolute.
+            package var text = ""
+            package var pieces: [Piece] = []
+        }
+        /// Which old files stay; nil: however many, old or large.
+        package struct Keep: Sendable, Equatable {
+            package var files: Int?
+            package var time: Duration?
+            package var size: Int?
+        }
+        package var path: Path
         package var compression: Compression
+        /// Of CSV, in order; nil: lines of JSON.
+        package var columns: [String]?
         package var rotateSize: Int?
         package var rotateEvery: Duration?
         /// IANA name; nil: UTC.
         package var timezone: String?
+        /// nil: at the journal's cursor interval.
+        package var sync: Journal.Sync?
+        package var keep = Keep()
+        package var openFiles = 128
+        package var newFiles = 10_000
     }
 
     package struct Plugin: Sendable, Equatable {

@@ -1,7 +1,7 @@
 /// A destination while it is read: what was given, before the defaults that depend on its kind.
 struct DestinationDraft: Sendable {
     var preset: String?
-    var file = ""
+    var file = Configuration.File.Path()
     var http = HTTPDraft()
     var plugin = ""
     var start = Configuration.Destination.Start.now
@@ -23,6 +23,12 @@ struct DestinationDraft: Sendable {
     var rotateSize: Int?
     var rotateEvery: Duration?
     var timezone: String?
+    var fileFormat = Configuration.File.Format.ndjson
+    var columns: ColumnsDraft?
+    var fileSync: Configuration.Journal.Sync?
+    var keep = Configuration.File.Keep()
+    var openFiles = 128
+    var newFiles = 10_000
 
     var isolation = "none"
     var settings = SecretTemplate(pieces: [.literal("{}")])

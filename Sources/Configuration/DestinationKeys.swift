@@ -78,22 +78,7 @@ extension Section where Target == DestinationDraft {
     ]
 
     private static let own: [DestinationKind: [Field<DestinationDraft>]] = [
-        .file: [
-            Field(
-                "file", \.file, .destinationFile, required: true,
-                "path; strftime(3) conversions stand for the time of receipt"),
-            Field(
-                "rotate",
-                keys: Section([
-                    Field(
-                        "size", \.rotateSize, .size((4 << 10)...(1 << 50)), default: "never",
-                        "begin another file at this size"),
-                    Field(
-                        "every", \.rotateEvery, .duration(.seconds(1)...days(366)), default: "never",
-                        "begin another file this often"),
-                ]), "when another file is begun"),
-            Field("timezone", \.timezone, .timezone, default: "UTC", "time zone of the conversions in the path"),
-        ],
+        .file: file,
         .http: http,
         .plugin: [
             Field("plugin", \.plugin, .pluginName, required: true, "name of a sink plugin: NAME.so or libNAME.so"),

@@ -26,40 +26,6 @@ extension Kind where Value == Configuration.Destination.Start {
 }
 
 extension Kind where Value == String {
-    static var destinationFile: Kind {
-        Kind(.text("a path"), show: { $0 }) { node, key, diagnostics in
-            guard let text = plainText(node, key, "a path", diagnostics) else { return nil }
-            guard !text.hasSuffix("/") else {
-                diagnostics.error(at: node.place, "\(quoted(text)) is a directory", hint: "add the name of a file")
-                return nil
-            }
-            guard checkConversions(text, node, diagnostics) else { return nil }
-            return absolutePath(text, in: node.file.directory)
-        }
-    }
-
-    /// Conversions of strftime(3) that make sense in a file's name, whatever the locale.
-    private static let conversions = "YmdHMSyjUWVGguwaAbBeCDFIklpRTsZz%"
-
-    private static func checkConversions(_ text: String, _ node: YAMLNode, _ diagnostics: Diagnostics) -> Bool {
-        let scalars = Array(text.unicodeScalars)
-        var index = 0
-        while index < scalars.count {
-            guard scalars[index] == "%" else {
-                index += 1
-                continue
-            }
-            guard index + 1 < scalars.count, conversions.unicodeScalars.contains(scalars[index + 1]) else {
-                diagnostics.error(
-                    at: ScalarPlaces.place(of: index, length: 2, in: node), "a conversion that a path cannot have",
-                    hint: "it may have those of strftime(3), such as %Y-%m-%d; a percent sign is %%")
-                return false
-            }
-            index += 2
-        }
-        return true
-    }
-
     static var timezone: Kind {
         .text(
             "a time zone of this machine", .text("a time zone"),

@@ -29,10 +29,17 @@ package enum ConfigurationCheck {
         for destination in configuration.destinations {
             do {
                 try check(destination, configuration)
+                if case .file(let options) = destination.kind,
+                    let warning = FileDestination.unwritable(FileDestinationOptions(options), SystemDisk())
+                {
+                    findings.append(
+                        Finding(isError: false, text: "\(file): warning: destination \"\(destination.name)\": \(warning)"))
+                }
             } catch {
                 findings.append(Finding(isError: true, text: "\(file): error: destination \"\(destination.name)\": \(error)"))
             }
         }
+        findings += configuration.meetingFiles.map { Finding(isError: true, text: "\(file): error: \($0)") }
         let summary = [
             count(configuration.sources.count, "source"), count(configuration.routes.count, "route"),
             count(configuration.destinations.count, "destination"),

@@ -108,8 +108,42 @@ extension FileDestinationOptions {
             case .zstd: .zstd
             }
         self.init(
-            path: file.path, compression: compression, rotateSize: file.rotateSize, rotateEvery: file.rotateEvery,
+            path: file.path.pieces.map { piece in
+                switch piece {
+                case .text(let text): .text(text)
+                case .value(let path): .value(path)
+                }
+            }, compression: compression, rotateSize: file.rotateSize, rotateEvery: file.rotateEvery,
             timezone: file.timezone)
+        if let columns = file.columns { format = .csv(columns: columns) }
+        sync =
+            switch file.sync {
+            case .always: .always
+            case .never: .never
+            case .interval, nil: .atCheckpoints
+            }
+        keep = Keep(files: file.keep.files, time: file.keep.time, size: file.keep.size)
+        openFiles = file.openFiles
+        newFiles = file.newFiles
+    }
+}
+
+extension Configuration.Destination {
+    /// How often its position is made durable.
+    func cursorInterval(in configuration: Configuration) -> Duration {
+        if case .file(let file) = kind, case .interval(let interval) = file.sync { interval } else { configuration.journal.cursorInterval }
+    }
+}
+
+extension Configuration {
+    /// Destinations whose paths can come to the same file, in words.
+    var meetingFiles: [String] {
+        let files = destinations.compactMap { destination in
+            if case .file(let file) = destination.kind { (destination.name, FileDestinationOptions(file)) } else { nil }
+        }
+        return FileDestination.meetings(among: files).map { a, b in
+            "destination \"\(b)\": its path can come to the same file as that of \"\(a)\"; give one of the two a directory of its own"
+        }
     }
 }
 

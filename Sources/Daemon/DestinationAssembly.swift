@@ -35,7 +35,7 @@ struct DestinationAssembly {
                 journal: journal.uuid.bytes)
         return switch destination.kind {
         case .file(let file):
-            Prepared(destination: try make(file, destination), deadLetters: deadLetters, runsOnEngine: false)
+            Prepared(destination: try make(file, destination, in: configuration), deadLetters: deadLetters, runsOnEngine: false)
         case .http(let http):
             Prepared(
                 destination: try HTTPDestination(
@@ -58,11 +58,14 @@ struct DestinationAssembly {
         return try PluginDestination(options, telemetry: telemetry, clock: clock)
     }
 
-    private func make(_ file: Configuration.File, _ destination: Configuration.Destination) throws -> FileDestination {
+    private func make(
+        _ file: Configuration.File, _ destination: Configuration.Destination, in configuration: Configuration
+    ) throws -> FileDestination {
         let name = destination.name
         let cursors = JournalCursors(journal: journal, owner: destination.kind.owner)
         return try FileDestination(
-            name: name, options: FileDestinationOptions(file), disk: SystemDisk(), clock: clock, telemetry: telemetry,
+            name: name, options: FileDestinationOptions(file), ledger: "\(configuration.journal.directory)/files/\(name)",
+            disk: SystemDisk(), clock: clock, telemetry: telemetry,
             syncer: FileSyncer(name: name),
             commit: { cursor in
                 cursors.advance(name, to: cursor)
@@ -79,7 +82,7 @@ struct DestinationAssembly {
         deadLetters.store.setLimits(.init(destination.deadLetters))
         let router = DestinationRouter(destination, in: configuration, host: HostName.current, journal: journal.uuid.bytes)
         var setting = DeliveryWorker.Setting(
-            name: destination.name, policy: DeliveryPolicy(destination, cursorInterval: configuration.journal.cursorInterval),
+            name: destination.name, policy: DeliveryPolicy(destination, cursorInterval: destination.cursorInterval(in: configuration)),
             log: JournalLog(journal: journal), cursors: JournalCursors(journal: journal, owner: destination.kind.owner), clock: clock,
             telemetry: telemetry)
         let journal = self.journal.uuid.bytes

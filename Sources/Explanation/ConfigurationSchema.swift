@@ -90,23 +90,35 @@ package enum ConfigurationSchema {
     /// section says which ones are its own.
     private static func variants(_ variants: [Variant]) -> JSONTree {
         var seen: Set<String> = []
+        // What a key can be, in the sections that have it.
+        var meanings: [String: [JSONTree]] = [:]
+        for field in variants.flatMap(\.shared) where field.isSupported {
+            let meaning = property(field)
+            if meanings[field.name]?.contains(meaning) != true { meanings[field.name, default: []].append(meaning) }
+        }
+        let ambiguous = Set(meanings.filter { $0.value.count > 1 }.keys)
         let shared = variants.flatMap(\.shared).filter { $0.isSupported && seen.insert($0.name).inserted }
         let own = variants.flatMap(\.own).filter { seen.insert($0.name).inserted }
-        let common = shared.map { JSONTree.Member($0.name, property($0)) }
+        let mine = shared.map { field -> JSONTree.Member in
+            let choice = described(.object([.init("anyOf", .list(meanings[field.name] ?? []))]), field.summary, nil)
+            return JSONTree.Member(field.name, ambiguous.contains(field.name) ? choice : property(field))
+        }
+        let common = mine
             + own.map { .init($0.name, .object([.init("description", .string("see the destination's preset"))])) }
         var keys: Set<String> = []
         return .object([
             .init("type", .string("object")), .init("properties", .object(common)),
             .init("oneOf", .list(variants.filter { keys.insert($0.key).inserted }.map { .object(required([$0.key])) })),
-            .init("allOf", .list(variants.map(rule))),
+            .init("allOf", .list(variants.map { rule($0, ambiguous) })),
         ])
     }
 
-    private static func rule(_ variant: Variant) -> JSONTree {
+    /// - Parameter ambiguous: shared keys that mean something else in another section.
+    private static func rule(_ variant: Variant, _ ambiguous: Set<String>) -> JSONTree {
         let fields = variant.own + variant.shared.filter(\.isSupported)
         let names = JSONTree.object([.init("enum", .list(fields.map { JSONTree.string($0.name) }))])
         let isValue = variant.value.map { [JSONTree.Member("properties", .object([.init(variant.key, .object([.init("const", .string($0))]))]))] }
-        let meaning = variant.own.map { JSONTree.Member($0.name, property($0)) }
+        let meaning = (variant.own + variant.shared.filter { ambiguous.contains($0.name) }).map { JSONTree.Member($0.name, property($0)) }
         return .object([
             .init("if", .object(required([variant.key]) + (isValue ?? []))),
             .init(

@@ -6,7 +6,7 @@ import Events
 
 /// How a batch would leave the daemon.
 package enum ExplainedDelivery: Sendable {
-    /// Appended to the file at this path, as lines.
+    /// Appended to the file at this path, as lines; those of CSV begin with the header.
     case file(path: String, lines: [[UInt8]])
     case requests([HTTPRequestPreview])
     /// Handed to a plugin with these settings (JSON, secrets by their names).
@@ -26,10 +26,8 @@ package enum ExplainedDelivery: Sendable {
         do {
             switch destination.kind {
             case .file(let file):
-                let time = batch.events.first?.receivedAt ?? 0
-                self = .file(
-                    path: try FileDestination.path(at: time, FileDestinationOptions(file)),
-                    lines: batch.events.map { Array(batch.payload[$0.payload]) })
+                let (path, lines) = try FileDestination.preview(of: batch, FileDestinationOptions(file))
+                self = .file(path: path, lines: lines)
             case .http(let http):
                 self = .requests(
                     try HTTPRequestPreview.requests(

@@ -14,6 +14,8 @@ package protocol Disk: Sendable {
     /// Atomic; replaces what is there. Durable only after both directories were synced.
     func rename(_ from: String, to: String) throws(SystemError)
     func remove(_ path: String) throws(SystemError)
+    /// Removes a directory if nothing is in it; one that holds something stays.
+    func removeEmptyDirectory(_ path: String) throws(SystemError)
     /// Makes creations, renames and removals in a directory durable (fsync of the directory).
     func syncDirectory(_ path: String) throws(SystemError)
     /// Bytes that an unprivileged writer could still take on the filesystem of `path`.
@@ -24,6 +26,8 @@ extension Disk {
     package func openDirect(_ path: String, _ mode: DiskOpenMode) throws(SystemError) -> any DiskFile {
         try open(path, mode)
     }
+
+    package func removeEmptyDirectory(_ path: String) throws(SystemError) {}
 }
 
 package enum DiskOpenMode: Sendable {
@@ -41,11 +45,30 @@ package struct DiskStatus: Sendable, Equatable {
     package var isDirectory: Bool
     /// Nanoseconds since 1970-01-01 UTC.
     package var modifiedAt: Int64
+    /// nil: the disk does not tell.
+    package var identity: FileIdentity?
 
-    package init(size: Int, isDirectory: Bool, modifiedAt: Int64) {
+    package init(size: Int, isDirectory: Bool, modifiedAt: Int64, identity: FileIdentity? = nil) {
         self.size = size
         self.isDirectory = isDirectory
         self.modifiedAt = modifiedAt
+        self.identity = identity
+    }
+}
+
+/// Which file it is, whatever its name: it stays through a rename, and no two files that exist at the
+/// same time share it.
+package struct FileIdentity: Sendable, Hashable {
+    package var device: UInt64
+    package var inode: UInt64
+    /// When it was made, nanoseconds since 1970-01-01 UTC: an inode's number is soon used again. 0 where
+    /// the filesystem does not keep it.
+    package var born: Int64
+
+    package init(device: UInt64, inode: UInt64, born: Int64) {
+        self.device = device
+        self.inode = inode
+        self.born = born
     }
 }
 
@@ -56,6 +79,8 @@ package protocol DiskFile: AnyObject, Sendable {
     /// `read` takes anything always.
     var blockSize: Int { get }
     func size() throws(SystemError) -> Int
+    /// nil: the disk does not tell.
+    func identity() throws(SystemError) -> FileIdentity?
     /// Appends up to `count` bytes from `offset` to `bytes`: fewer only at the end of the file.
     /// - Returns: how many.
     func read(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) throws(SystemError) -> Int
@@ -79,6 +104,7 @@ package protocol DiskFile: AnyObject, Sendable {
 
 extension DiskFile {
     package var blockSize: Int { 1 }
+    package func identity() throws(SystemError) -> FileIdentity? { nil }
     package func readCached(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) -> Int { 0 }
     package func allocate(_ size: Int) throws(SystemError) { try truncate(to: size) }
 }

@@ -38,15 +38,18 @@ package struct SystemDisk: Disk {
     }
 
     package func status(_ path: String) throws(SystemError) -> DiskStatus? {
-        var status = Glibc.stat()
-        guard unsafe stat(path, &status) == 0 else {
+        var status = clinux_status()
+        guard unsafe clinux_status(-1, path, &status) == 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
-            throw SystemError("stat", path)
+            throw SystemError("statx", path)
         }
         return DiskStatus(
-            size: Int(status.st_size), isDirectory: status.st_mode & S_IFMT == S_IFDIR,
-            modifiedAt: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec))
+            size: Int(status.size), isDirectory: status.is_directory != 0, modifiedAt: status.modified,
+            identity: FileIdentity(status))
     }
+
+    /// Whether this process may make files in a directory (access(2)).
+    package func mayWrite(in directory: String) -> Bool { unsafe access(directory, W_OK | X_OK) == 0 }
 
     package func makeDirectory(_ path: String, permissions: UInt32) throws(SystemError) {
         if unsafe mkdir(path, permissions) == 0 || errno == EEXIST { return }
@@ -65,6 +68,10 @@ package struct SystemDisk: Disk {
         if unsafe unlink(path) != 0 { throw SystemError("unlink", path) }
     }
 
+    package func removeEmptyDirectory(_ path: String) throws(SystemError) {
+        if unsafe rmdir(path) != 0, errno != ENOTEMPTY, errno != EEXIST { throw SystemError("rmdir", path) }
+    }
+
     package func syncDirectory(_ path: String) throws(SystemError) {
         let directory = try FileDescriptor.open(path, O_RDONLY | O_DIRECTORY)
         if fsync(directory.raw) != 0 { throw SystemError("fsync", path) }
@@ -74,6 +81,12 @@ package struct SystemDisk: Disk {
         var status = statvfs()
         if unsafe statvfs(path, &status) != 0 { throw SystemError("statvfs", path) }
         return Int(status.f_bavail) * Int(status.f_frsize)
+    }
+}
+
+extension FileIdentity {
+    fileprivate init(_ status: clinux_status) {
+        self.init(device: status.device, inode: status.inode, born: status.born)
     }
 }
 
@@ -115,6 +128,12 @@ private final class SystemFile: DiskFile {
         var status = Glibc.stat()
         if unsafe fstat(descriptor.raw, &status) != 0 { throw SystemError("fstat", path) }
         return Int(status.st_size)
+    }
+
+    func identity() throws(SystemError) -> FileIdentity? {
+        var status = clinux_status()
+        if unsafe clinux_status(descriptor.raw, nil, &status) != 0 { throw SystemError("statx", path) }
+        return FileIdentity(status)
     }
 
     func read(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) throws(SystemError) -> Int {

@@ -3,7 +3,9 @@ import Events
 
 struct Alias: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Say that two ids are one person.", usage: "penstock alias PREVIOUS --user ID")
+        abstract: "Say that two ids are one person.",
+        usage: "penstock alias PREVIOUS --user ID",
+        discussion: "\(EventOptions.endings)")
 
     @Argument(help: "The id used so far (previousId).")
     var previous: String

@@ -3,14 +3,18 @@ import Daemon
 import Explanation
 
 struct Check: ParsableCommand {
+    private static let endings: Endings = [0: "valid", 1: "not"]
+
     static let configuration = CommandConfiguration(
         abstract: "Validate the configuration, secrets and plugins included.",
         discussion: """
-            Changes nothing and touches no live socket. Exit status: 0 valid, 1 not.
+            Changes nothing and touches no live socket.
 
             With --schema it prints the configuration's JSON Schema instead, for editors: a first line \
             "# yaml-language-server: $schema=/usr/share/penstock/penstock.schema.json" has them complete \
             and explain keys.
+
+            \(endings)
             """)
 
     @Option(name: .customLong("config"), help: "The configuration; conf.d beside it is read, too.")
@@ -29,7 +33,7 @@ struct Check: ParsableCommand {
         guard let summary else {
             let errors = findings.count(where: \.isError)
             printError("\(file) is not valid: \(errors) error\(errors == 1 ? "" : "s")")
-            throw ExitCode.failure
+            throw Self.endings[1]
         }
         print("\(file) is valid: \(summary)")
     }

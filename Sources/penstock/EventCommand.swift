@@ -6,6 +6,8 @@ import Platform
 /// What `track`, `identify`, `page`, `screen`, `group` and `alias` have in common: one event, from
 /// a shell, on disk when the command returns.
 struct EventOptions: ParsableArguments {
+    static let endings: Endings = [0: "on disk", 1: "refused, or the daemon cannot be reached"]
+
     @OptionGroup var socket: SocketOption
 
     @Option(name: .customLong("user"), help: "The user's id (userId).")

@@ -8,6 +8,8 @@ import Platform
 import Routing
 
 struct Explain: ParsableCommand {
+    private static let endings: Endings = [0: "explained", 1: "an event would be refused", 2: "the configuration is not valid, or there is nothing to explain"]
+
     static let configuration = CommandConfiguration(
         abstract: "Show an event's way: which routes take it and why not, what is changed, what is sent.",
         discussion: """
@@ -15,8 +17,7 @@ struct Explain: ParsableCommand {
             read: their names stand in their places, so what is printed can be passed on. (A hash \
             with a key therefore differs from the real one.)
 
-            Exit status: 0, 1 if an event would be refused, 2 if the configuration is not valid or \
-            there is nothing to explain.
+            \(endings)
             """)
 
     @Option(name: .customLong("config"), help: "The configuration; conf.d beside it is read, too.")
@@ -93,7 +94,7 @@ struct Explain: ParsableCommand {
             if number > 0, !json { print("") }
             show(explanation)
         }
-        if isRefused { throw ExitCode(1) }
+        if isRefused { throw Self.endings[1] }
     }
 
     private func show(_ explanation: EventExplanation) {
@@ -111,7 +112,7 @@ struct Explain: ParsableCommand {
     private func loadConfiguration() throws -> Configuration {
         let loaded = ConfigurationLoader.withStandIns().load(file: file)
         for error in loaded.errors { printError(error.description) }
-        guard let configuration = loaded.configuration else { throw ExitCode(2) }
+        guard let configuration = loaded.configuration else { throw Self.endings[2] }
         for name in destinations where !configuration.destinations.contains(where: { $0.name == name }) {
             throw failure("there is no destination \"\(name)\" in \(file)")
         }
@@ -142,6 +143,6 @@ struct Explain: ParsableCommand {
     /// Ends the command with exit status 2.
     private func failure(_ words: String...) -> ExitCode {
         printError(words.joined(separator: " "))
-        return ExitCode(2)
+        return Self.endings[2]
     }
 }

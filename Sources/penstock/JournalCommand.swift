@@ -20,7 +20,10 @@ struct JournalOption: ParsableArguments {
         name: .customLong("config"), help: "The configuration that names it. (default: \(Locations.configuration), if it exists)")
     var file: String?
 
-    /// Ends the program with status 2 if the journal cannot be read.
+    /// How each of these commands ends if the journal cannot be read.
+    static let unreadable = ExitCode(2)
+
+    /// Ends the program if the journal cannot be read.
     func read<Value>(_ body: (JournalInspector) throws -> Value) throws -> Value {
         do {
             let directory =
@@ -29,7 +32,7 @@ struct JournalOption: ParsableArguments {
             return try body(try JournalInspector(directory: directory, disk: SystemDisk()))
         } catch let error where !(error is ExitCode) {
             printError("\(error)")
-            throw ExitCode(2)
+            throw Self.unreadable
         }
     }
 }

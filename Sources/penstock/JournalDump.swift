@@ -3,13 +3,15 @@ import Events
 import Journal
 
 struct JournalDump: ParsableCommand {
+    private static let endings: Endings = [0: "printed", 2: "unreadable"]
+
     static let configuration = CommandConfiguration(
         commandName: "dump", abstract: "Print what lies in the journal, a line of JSON for each event.",
         discussion: """
             Positions that cannot be read are told on stderr, and passed over. A position is a number; a time is \
             2026-01-31, or 2026-01-31T12:00:00Z.
 
-            Exit status: 0 printed, 2 unreadable.
+            \(endings)
             """)
 
     /// `48210` or a time.

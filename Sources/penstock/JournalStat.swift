@@ -3,12 +3,14 @@ import Control
 import Journal
 
 struct JournalStat: ParsableCommand {
+    private static let endings: Endings = [0: "shown", 2: "unreadable"]
+
     static let configuration = CommandConfiguration(
         commandName: "stat", abstract: "Show segments, sizes, and where each cursor stands.",
         discussion: """
             Sealed segments are taken at their word; the others are read.
 
-            Exit status: 0 shown, 2 unreadable.
+            \(endings)
             """)
 
     @OptionGroup var journal: JournalOption

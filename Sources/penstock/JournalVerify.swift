@@ -3,13 +3,15 @@ import Control
 import Journal
 
 struct JournalVerify: ParsableCommand {
+    private static let endings: Endings = [0: "whole", 1: "damaged", 2: "unreadable"]
+
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Read everything, and say what is whole.",
         discussion: """
             Segments and their seals, the cursors' two slots, the manifest, dead letters; and for each gap the \
             positions that are missing, and when what lies around them was received.
 
-            Exit status: 0 whole, 1 damaged, 2 unreadable.
+            \(endings)
             """)
 
     @OptionGroup var journal: JournalOption
@@ -22,7 +24,7 @@ struct JournalVerify: ParsableCommand {
         var output = ResultStream()
         output.write(json ? try found.json() + "\n" : text(found))
         try output.finish()
-        if found.verdict == .damaged { throw ExitCode(1) }
+        if found.verdict == .damaged { throw Self.endings[1] }
     }
 
     private func text(_ found: JournalInspection) -> String {

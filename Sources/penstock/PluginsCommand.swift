@@ -10,8 +10,11 @@ struct PluginsCommand: ParsableCommand {
 }
 
 struct PluginsList: ParsableCommand {
+    private static let endings: Endings = [0: "listed"]
+
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the plugins in a directory, those that cannot be used included.")
+        commandName: "list", abstract: "List the plugins in a directory, those that cannot be used included.",
+        discussion: "\(endings)")
 
     @Option(help: "Where to look.")
     var directory: [String] = Installation.pluginDirectories
@@ -29,8 +32,10 @@ struct PluginsList: ParsableCommand {
 }
 
 struct PluginsInspect: ParsableCommand {
+    private static let endings: Endings = [0: "shown", 1: "it cannot be used"]
+
     static let configuration = CommandConfiguration(
-        commandName: "inspect", abstract: "Show what a plugin's file says about itself.")
+        commandName: "inspect", abstract: "Show what a plugin's file says about itself.", discussion: "\(endings)")
 
     @Argument(help: "The plugin's file.")
     var file: String

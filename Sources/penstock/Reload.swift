@@ -2,11 +2,15 @@ import ArgumentParser
 import Control
 
 struct Reload: ParsableCommand {
+    private static let endings: Endings = [0: "the new configuration serves", 1: "it is refused, or there is no daemon"]
+
     static let configuration = CommandConfiguration(
         abstract: "Make the daemon read its configuration again.",
         discussion: """
             Returns when the new configuration serves. If it is refused, its errors are printed,
-            the exit status is 1, and the daemon goes on with the one it has.
+            and the daemon goes on with the one it has.
+
+            \(endings)
             """)
 
     @OptionGroup var control: ControlOption
@@ -21,7 +25,7 @@ struct Reload: ParsableCommand {
         for error in report.errors { printError(error) }
         guard report.applied else {
             printError("the new configuration was refused; the one that was running runs on")
-            throw ExitCode.failure
+            throw Self.endings[1]
         }
     }
 }

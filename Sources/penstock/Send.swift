@@ -3,12 +3,16 @@ import Glibc
 import Platform
 
 struct Send: ParsableCommand {
+    private static let endings: Endings = [0: "sent; with --acks, every event is on disk", 1: "not all of it, or some were refused"]
+
     static let configuration = CommandConfiguration(
         abstract: "Send events from a file or stdin, one JSON object a line.",
         discussion: """
             Without --acks the events are handed to the daemon and nothing is said about them.
-            With --acks the command waits until every event is on disk, and exits with 1 if one
-            was refused; refusals are printed to stderr with their line.
+            With --acks the command waits until every event is on disk; refusals are printed to
+            stderr with their line.
+
+            \(endings)
             """)
 
     @OptionGroup var socket: SocketOption
@@ -48,7 +52,7 @@ struct Send: ParsableCommand {
         guard acks else { return }
         if session.refusedLines > 0 {
             printError("\(session.refusedLines) of \(lines) lines were refused")
-            throw ExitCode.failure
+            throw Self.endings[1]
         }
     }
 }

@@ -2,9 +2,11 @@ import ArgumentParser
 import Control
 
 struct Status: ParsableCommand {
+    private static let endings: Endings = [0: "healthy", 1: "degraded", 2: "not running"]
+
     static let configuration = CommandConfiguration(
         abstract: "Show how the daemon, its journal and its destinations are.",
-        discussion: "Exit status: 0 healthy, 1 degraded, 2 not running.")
+        discussion: "\(endings)")
 
     @OptionGroup var control: ControlOption
 
@@ -17,11 +19,11 @@ struct Status: ParsableCommand {
             answer = try ControlClient(socket: control.path).get("/status")
         } catch {
             printError("\(error)")
-            throw ExitCode(2)
+            throw Self.endings[2]
         }
         guard answer.isSuccess else {
             printError(answer.error)
-            throw ExitCode(2)
+            throw Self.endings[2]
         }
         let report = try answer.decode(StatusReport.self)
         if json {
@@ -29,6 +31,6 @@ struct Status: ParsableCommand {
         } else {
             print(StatusText.render(report, color: stdoutTakesColour), terminator: "")
         }
-        if report.health == .degraded { throw ExitCode(1) }
+        if report.health == .degraded { throw Self.endings[1] }
     }
 }

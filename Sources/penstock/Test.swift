@@ -4,6 +4,8 @@ import Explanation
 import Foundation
 
 struct Test: ParsableCommand {
+    private static let endings: Endings = [0: "all passed", 1: "some failed", 2: "a file is not valid, or there are no tests"]
+
     static let configuration = CommandConfiguration(
         abstract: "Run the tests written for the configuration.",
         discussion: """
@@ -11,7 +13,7 @@ struct Test: ParsableCommand {
             requests, or nothing. Time stands still, secrets are those that the test file gives, and \
             nothing is sent.
 
-            Exit status: 0 all passed, 1 some failed, 2 a file is not valid or there are no tests.
+            \(endings)
             """)
 
     @Option(name: .customLong("config"), help: "The configuration; conf.d beside it is read, too.")
@@ -48,11 +50,11 @@ struct Test: ParsableCommand {
             report(problems)
             if problems.isEmpty { reports.append(TestReport(tests, under: configuration)) }
         }
-        guard isValid else { throw ExitCode(2) }
+        guard isValid else { throw Self.endings[2] }
         for report in reports { print(TestText(Paint(isOn: stdoutTakesColour)).render(report)) }
         print(TestReport.summary(reports))
         if let junit { try write(JUnitReport.render(reports), to: junit) }
-        if reports.contains(where: { $0.failed > 0 }) { throw ExitCode(1) }
+        if reports.contains(where: { $0.failed > 0 }) { throw Self.endings[1] }
     }
 
     private static func testsBeside(_ file: String) throws -> [String] {
@@ -60,7 +62,7 @@ struct Test: ParsableCommand {
         let names = ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).filter { $0.hasSuffix(".yaml") && !$0.hasPrefix(".") }
         guard !names.isEmpty else {
             printError("there are no tests: \(directory) has no file with a name that ends in .yaml")
-            throw ExitCode(2)
+            throw Self.endings[2]
         }
         return names.sorted().map { directory + "/" + $0 }
     }
@@ -70,7 +72,7 @@ struct Test: ParsableCommand {
             try Data(text.utf8).write(to: URL(fileURLWithPath: file))
         } catch {
             printError("\(file) cannot be written: \(error.localizedDescription)")
-            throw ExitCode(2)
+            throw Self.endings[2]
         }
     }
 }

@@ -26,7 +26,7 @@ import Testing
         #expect(configuration.routes.map(\.name) == ["first", "second", "third"])
         #expect(configuration.sources == [.init(name: "apps", socket: directory.path + "/run/s", group: "g")])
         let paths = configuration.destinations.map { destination in
-            if case .file(let file) = destination.kind { file.path } else { "" }
+            if case .file(let file) = destination.kind { file.path.text } else { "" }
         }
         #expect(paths == [directory.path + "/out", directory.path + "/conf.d/out"])
     }

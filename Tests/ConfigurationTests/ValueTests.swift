@@ -88,7 +88,10 @@ import Testing
             f.kind
                 == .file(
                     .init(
-                        path: "/etc/penstock/out/%Y-%m-%d.ndjson.zst", compression: .zstd, rotateSize: 256 << 20,
+                        path: .init(
+                            text: "/etc/penstock/out/%Y-%m-%d.ndjson.zst",
+                            pieces: [.text("/etc/penstock/out/%Y-%m-%d.ndjson.zst")]),
+                        compression: .zstd, rotateSize: 256 << 20,
                         rotateEvery: .seconds(3_600), timezone: "UTC")))
         #expect(f.start == .earliest && f.inFlight == 2...2 && f.deadLetters == .init(size: 1 << 20, time: .seconds(7 * 86_400), whenFull: .drop_oldest))
         #expect(f.replay == .init(inFlight: 1, eventsPerSecond: 500))

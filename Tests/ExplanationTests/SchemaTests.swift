@@ -105,6 +105,17 @@ struct SchemaTests {
         control:
         """,
         "destinations: { a: { file: /a, mapping: $.event } }",
+        """
+        destinations:
+          a:
+            file: "a/{{ b }}/%Y.csv.gz"
+            format: csv
+            columns: { b: $.properties.b, "odd, name": "{{ c }}", at: { $date: $.timestamp } }
+            keep: { files: 3, time: 30d, size: 10GiB }
+            sync: 10s
+            open_files: 5
+            new_files: 100
+        """,
     ]
 
     /// With the places that are at fault.
@@ -118,7 +129,9 @@ struct SchemaTests {
         ("routes: { to: [a] }", "routes"),
         ("destinations: { a: {} }", "destinations/a"),
         ("destinations: { a: { file: /a, url: b } }", "destinations/a"),
-        ("destinations: { a: { file: /a, format: array } }", "destinations/a"),
+        ("destinations: { a: { file: /a, format: array } }", "destinations/a/format"),
+        ("destinations: { a: { http: \"http://a/\", format: csv } }", "destinations/a/format"),
+        ("destinations: { a: { file: /a, keep: { files: 0 } } }", "destinations/a/keep/files"),
         ("destinations: { a: { http: \"http://a/\", method: GET } }", "destinations/a/method"),
         ("destinations: { a: { file: /a, batch: { bytes: 1 } } }", "destinations/a/batch/bytes"),
         ("destinations: { a: { file: /a, transforms: [ { sett: { a: 1 } } ] } }", "destinations/a/transforms/0"),

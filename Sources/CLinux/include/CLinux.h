@@ -20,4 +20,15 @@ int clinux_o_direct(void);
  * (mincore(2)); 0 also where the system does not tell. Touches none of them. */
 size_t clinux_cached(int file, off_t offset, size_t count);
 
+struct clinux_status {
+    int64_t size;
+    /* Nanoseconds since 1970-01-01 UTC; born is 0 where the filesystem does not keep it. */
+    int64_t modified, born;
+    uint64_t device, inode;
+    int is_directory;
+};
+
+/* statx(2) of the path, or of the open file if path is NULL. */
+int clinux_status(int file, const char *path, struct clinux_status *status);
+
 #endif

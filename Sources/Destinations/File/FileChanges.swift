@@ -1,88 +1,90 @@
-import Delivery
 import Platform
 import Telemetry
 
-// The steps of a change of files, in the order that the comment at the top of FileDestination.swift
-// gives, and what follows on each of them after a crash.
+// Opening, closing and renaming files.
 extension FileDestination {
-    /// Takes up what the recorded state says. Leaves `file` nil if there is nothing to continue.
-    func recover(at position: UInt64) throws {
-        guard let recorded = state else { return }
-        if let rotated = recorded.rotatedName {
-            // The rename happened: the file at the path, if any, is not the recorded one.
-            if try disk.status(directory(of: recorded.path) + "/" + rotated) != nil { return }
-            state?.rotatedName = nil
-        }
-        guard let status = try disk.status(recorded.path), !status.isDirectory else {
-            telemetry.emit(FileChangedOutside(destination: name, path: recorded.path))
-            return
-        }
-        let file = try disk.open(recorded.path, .readWrite)
-        let size = try file.size()
-        if size < recorded.length {
-            telemetry.emit(FileChangedOutside(destination: name, path: recorded.path))
-            // From a length that is recorded nowhere nothing could be told after the next crash.
-            return try change(to: recorded.path, window: recorded.window, position: position)
-        }
-        if size > recorded.length {
-            try file.truncate(to: recorded.length)
-            isUnsynced = true
-        }
-        self.file = file
-        lacksLineFeed = try !endsWithLineFeed(file, length: recorded.length)
+    // MARK: Before a division
+
+    /// Bytes that a share may have: what is left in the file, or, if not even its first event fits, what a
+    /// new file takes. Of compressed files nobody knows before.
+    func room(_ path: String, _ count: Int) throws -> Int {
+        guard let size = options.rotateSize, options.compression == .none else { return .max }
+        let length = try files[path]?.length ?? disk.status(path)?.size ?? 0
+        let whole = max(1, size - header.count)
+        guard length > 0, length < size else { return whole }
+        return count <= size - length ? size - length : whole
     }
 
-    /// Makes `file` the one to write to, renaming the present one first where that is due.
-    /// - Parameter count: bytes that will be written.
-    func prepare(path: String, window: Int64, count: Int, position: UInt64) throws {
-        guard file != nil, let present = state, present.path == path else {
-            return try change(to: path, window: window, position: position)
+    /// Bounds the files that events' values make.
+    func admit(_ path: String, _ overflow: () -> String) throws -> String {
+        guard division.hasValues, files[path] == nil, try disk.status(path) == nil else { return path }
+        let hour = clock.wallClock() / 3_600_000_000_000
+        if made.hour != hour { made = (hour, 0) }
+        guard made.count < options.newFiles else {
+            let instead = overflow()
+            telemetry.emit(NewFilesLimited(destination: name, limit: options.newFiles, path: instead))
+            return instead
         }
-        let isTooLarge = options.rotateSize.map { count > $0 - min(present.length, $0) } ?? false
-        if present.length > 0, isTooLarge || window > present.window {
-            try rotate(position: position)
-            try change(to: path, window: window, position: position)
-        } else if window > present.window {
-            state?.window = window
+        made.count += 1
+        return path
+    }
+
+    /// Renames the files that these shares must not be written to any more. What others did to files comes
+    /// to light here, too.
+    func rotateDue(_ shares: [FileShare], counts: [Int], at position: UInt64) throws {
+        var isChangedOutside = false
+        for share in shares {
+            guard let file = files[share.path], let change = try changeOutside(of: file) else { continue }
+            telemetry.emit(FileChangedOutside(destination: name, path: share.path, change: change))
+            try release(file)
+            isChangedOutside = true
+        }
+        var due: [String: String] = [:]
+        if options.rotateSize != nil || options.rotateEvery != nil || !header.isEmpty {
+            for (share, count) in zip(shares, counts) where try isDue(share, count) {
+                due[share.path] = try freeName(for: share.path)
+            }
+        }
+        guard isChangedOutside || !due.isEmpty else { return }
+        let paths = due.keys.sorted()
+        for path in paths where files[path] == nil { try open([FileShare(path: path, window: 0)]) }
+        try settle(at: position, rotated: due)
+        for path in paths {
+            guard let name = due[path] else { continue }
+            let directory = directory(of: path)
+            try disk.rename(path, to: directory + "/" + name)
+            files[path] = nil
+            isChanged = true
+            try disk.syncDirectory(directory)
         }
     }
 
-    /// Goes over to the file at `path`, which is made if it is missing and continued if it is
-    /// there.
-    /// - Parameter position: the first event that is not in the files before.
-    func change(to path: String, window: Int64, position: UInt64) throws {
-        guard path.utf8.count <= FileState.maximumPath else {
-            throw FileDestinationError("\(path) is longer than \(FileState.maximumPath) bytes; shorten it")
+    private func isDue(_ share: FileShare, _ count: Int) throws -> Bool {
+        let length: Int
+        let window: Int64
+        if let file = files[share.path] {
+            (length, window) = (file.length, file.window)
+        } else {
+            guard let status = try disk.status(share.path), !status.isDirectory else { return false }
+            (length, window) = (status.size, self.window(of: status, at: share.window))
+            if try !beginsWithHeader(share.path, length) { return true }
         }
-        if mustCut { try cut() }
-        try sync()
-        let directory = directory(of: path)
-        try makeDirectory(directory)
-        let next = try disk.open(path, .createOrReadWrite)
-        try disk.syncDirectory(directory)
-        let length = try next.size()
-        let isWhole = try endsWithLineFeed(next, length: length)
-        let state = FileState(path: path, length: length, window: window)
-        try commit(Cursor(position: position, state: state.encoded))
-        self.state = state
-        file = next
-        lacksLineFeed = !isWhole
+        guard length > 0 else { return false }
+        return share.window > window || options.rotateSize.map { count > $0 - min(length, $0) } ?? false
     }
 
-    /// Renames the present file. Afterwards there is none.
-    private func rotate(position: UInt64) throws {
-        guard let present = state else { return }
-        if mustCut { try cut() }
-        try sync()
-        let directory = directory(of: present.path)
-        var rotated = present
-        let name = try freeName(for: present.path)
-        rotated.rotatedName = name
-        try commit(Cursor(position: position, state: rotated.encoded))
-        try disk.rename(present.path, to: directory + "/" + name)
-        state = rotated
-        file = nil
-        try disk.syncDirectory(directory)
+    /// Of a file that nothing is known of but when it was last written to.
+    private func window(of status: DiskStatus, at window: Int64) -> Int64 {
+        min(window, division.window(status.modifiedAt))
+    }
+
+    /// A file that has other columns, or was begun by somebody else, must not get rows of ours.
+    func beginsWithHeader(_ path: String, _ length: Int) throws -> Bool {
+        guard !header.isEmpty, length > 0 else { return true }
+        guard length >= header.count else { return false }
+        var bytes: [UInt8] = []
+        _ = try disk.open(path, .readOnly).read(header.count, at: 0, appendingTo: &bytes)
+        return bytes == header
     }
 
     private func freeName(for path: String) throws -> String {
@@ -96,70 +98,72 @@ extension FileDestination {
         throw FileDestinationError("\(path) was rotated 9999 times within a second; set a larger rotate.size")
     }
 
-    /// Writes at the end of the file, or leaves it as it was.
-    func append(_ bytes: Span<UInt8>) throws {
-        guard let file, var state else { throw FileDestinationError("the file is not open") }
-        if mustCut { try cut() }
-        isUnsynced = true
-        do {
-            if lacksLineFeed {
-                try file.write([UInt8(ascii: "\n")].span, at: state.length)
-                state.length += 1
+    // MARK: Opening and closing
+
+    /// Opens the shares' files where they are not open, and records their lengths before anything is
+    /// written to them.
+    func open(_ shares: [FileShare]) throws {
+        let missing = shares.filter { files[$0.path] == nil }
+        for share in shares { files[share.path]?.window = max(files[share.path]?.window ?? 0, share.window) }
+        guard !missing.isEmpty else { return }
+        let now = clock.now()
+        for share in shares { files[share.path]?.lastUsed = now }
+        try makeRoom(for: missing.count, besides: Set(shares.map(\.path)))
+        var opened: [OpenFile] = []
+        var directories: Set<String> = []
+        for share in missing {
+            guard share.path.utf8.count <= FileRecord.maximumPath else {
+                throw FileDestinationError("\(share.path) is longer than \(FileRecord.maximumPath) bytes; shorten it")
             }
-            try file.write(bytes, at: state.length)
-        } catch {
-            mustCut = true
-            try? cut()
-            throw error
+            let directory = directory(of: share.path)
+            let status = try disk.status(share.path)
+            if status == nil { try makeDirectory(directory) }
+            // Also of a file that is there: who made it may have ended before it did this.
+            directories.insert(directory)
+            let file = try disk.open(share.path, .createOrReadWrite)
+            let length = try file.size()
+            let window = if let status, length > 0 { self.window(of: status, at: share.window) } else { share.window }
+            opened.append(
+                try OpenFile(
+                    file, path: share.path, identity: try file.identity(), length: length, window: window,
+                    readsLines: options.compression == .none, now: now))
         }
-        state.length += bytes.count
-        lacksLineFeed = false
-        self.state = state
+        for directory in directories { try disk.syncDirectory(directory) }
+        _ = try ledger.append(opened.map(\.record))
+        try syncLedger()
+        for file in opened { files[file.path] = file }
+        isChanged = true
     }
 
-    /// Takes back what a failed write may have left.
-    private func cut() throws {
-        guard let file, let state else { return }
-        try file.truncate(to: state.length)
-        mustCut = false
+    /// Closes those that were not written to for the longest time, so that this many more may be opened.
+    func makeRoom(for count: Int, besides kept: Set<String> = []) throws {
+        let excess = files.count + count - max(1, options.openFiles)
+        guard excess > 0 else { return }
+        let idle = files.values.filter { !kept.contains($0.path) }.sorted { $0.lastUsed < $1.lastUsed }
+        for file in idle.prefix(excess) { try release(file) }
     }
 
-    /// fdatasync. After a failure nothing is known of the file any more: everything fails until
-    /// it is opened again from the last recorded length.
-    func sync() throws {
-        // Its cursor is not needed: whoever syncs now records a later one.
-        _ = try endBackgroundSync()
-        guard isUnsynced, let file else { return }
-        do {
-            try file.sync()
-            isUnsynced = false
-        } catch {
-            failure = error
-            throw error
-        }
+    /// Closes what nothing was written to for a while: a file of yesterday, which somebody may have
+    /// removed, takes no room then.
+    func closeIdle() throws {
+        let now = clock.now()
+        for file in files.values where now - file.lastUsed >= Self.idleLimit { try release(file) }
     }
 
-    /// Has what was written so far synced while delivery goes on.
-    /// - Parameter cursor: what holds once that is done.
-    func beginBackgroundSync(_ syncer: FileSyncer, _ cursor: Cursor) {
-        guard isUnsynced, let file else { return }
-        isUnsynced = false
-        syncing = cursor
-        syncer.begin(file)
+    /// Closes a file. Nobody would sync it later.
+    private func release(_ file: OpenFile) throws {
+        try sync(file)
+        files[file.path] = nil
+        isChanged = true
     }
 
-    /// Waits for it. A failure is one of `sync`.
-    /// - Returns: the cursor that it was begun with; nil if there was none.
-    func endBackgroundSync() throws -> Cursor? {
-        guard let syncer, let cursor = syncing else { return nil }
-        syncing = nil
-        do {
-            try syncer.wait()
-            return cursor
-        } catch {
-            failure = error
-            throw error
-        }
+    /// What somebody else did to a file.
+    private func changeOutside(of file: OpenFile) throws -> FileChangedOutside.Change? {
+        guard !file.mustCut else { return nil }
+        guard let status = try disk.status(file.path) else { return .gone }
+        if let known = file.identity, let found = status.identity, known != found { return .replaced }
+        if status.size < file.length { return .truncated }
+        return status.size > file.length ? .grown : nil
     }
 
     /// Makes what is missing of a directory, durably.
@@ -169,18 +173,5 @@ extension FileDestination {
         if parent != path { try makeDirectory(parent) }
         try disk.makeDirectory(path, permissions: 0o750)
         try disk.syncDirectory(parent)
-    }
-
-    /// Also true where nobody reads by lines: an empty or a compressed file.
-    private func endsWithLineFeed(_ file: any DiskFile, length: Int) throws -> Bool {
-        guard options.compression == .none, length > 0 else { return true }
-        var last: [UInt8] = []
-        _ = try file.read(1, at: length - 1, appendingTo: &last)
-        return last.first == UInt8(ascii: "\n")
-    }
-
-    private func directory(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
-        return String(path[..<slash])
     }
 }

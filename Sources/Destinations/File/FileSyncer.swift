@@ -1,14 +1,14 @@
 import Platform
 import Synchronization
 
-/// Calls fdatasync on a thread of its own, one file at a time, so that whoever writes need not wait for
+/// Calls fdatasync on a thread of its own, so that whoever writes need not wait for
 /// the disk. The thread ends with this. One owner at a time.
 package final class FileSyncer {
     /// What the owner and the thread share: the thread keeps no owner alive.
     private final class Desk: Sendable {
         enum Work {
             case none
-            case sync(any DiskFile)
+            case sync([any DiskFile])
             case synced(SystemError?)
             case end
         }
@@ -33,12 +33,12 @@ package final class FileSyncer {
         thread.join()
     }
 
-    /// Begins a sync of what was written to the file so far.
+    /// Begins a sync of what was written to these files so far, one after the other.
     /// - Precondition: `wait` was called for the one before.
-    func begin(_ file: any DiskFile) {
+    func begin(_ files: [any DiskFile]) {
         desk.work.withLock { work in
             guard case .none = work else { preconditionFailure("a sync is under way") }
-            work = .sync(file)
+            work = .sync(files)
         }
         desk.asked.ring()
     }
@@ -65,9 +65,9 @@ package final class FileSyncer {
             let work = desk.work.withLock { $0 }
             switch work {
             case .end: return
-            case .sync(let file):
+            case .sync(let files):
                 var failure: SystemError?
-                do throws(SystemError) { try file.sync() } catch { failure = error }
+                do throws(SystemError) { for file in files { try file.sync() } } catch { failure = error }
                 desk.work.withLock { work in
                     if case .sync = work { work = .synced(failure) }
                 }

@@ -1,36 +1,61 @@
+import Events
 import Foundation
 
-/// A path with strftime(3) conversions, filled in from a time.
+/// A path with strftime(3) conversions, filled in from a time, and with values of an event's.
 ///
 /// Filling in costs a microsecond or two, so the result is kept for the second or, where the
 /// conversions show none, the minute it holds for.
 struct PathTemplate {
-    /// The path of all times in `from..<until` (nanoseconds since 1970-01-01 UTC).
+    /// The texts of all times in `from..<until` (nanoseconds since 1970-01-01 UTC).
     struct Filled: Equatable {
-        var path: String
+        /// One for each piece; empty for a value.
+        var texts: [String]
         var from: Int64
         var until: Int64
 
         @inline(__always)
         func holds(_ time: Int64) -> Bool { time >= from && time < until }
+
+        /// The path, if no values are in it.
+        var path: String { texts.joined() }
+
+        /// The path with these values.
+        func path(_ values: [String]) -> String {
+            var rest = values[...]
+            return texts.map { $0.isEmpty ? rest.popFirst() ?? "" : $0 }.joined()
+        }
     }
 
-    let pattern: String
-    /// There are no conversions in it.
+    typealias Piece = FileDestinationOptions.PathPiece
+
+    let pieces: [Piece]
+    /// The fields that it has values of.
+    let fields: [FieldPath]
+    /// For each of them: signs that must not stand in its value.
+    let reserved: [[UInt8]]
+    /// There are no conversions and no values in it.
     let isFixed: Bool
+    /// There are conversions in it.
+    let showsTime: Bool
     private let zone: TimeZone?
     /// Seconds.
     private let step: Int64
     private var last: Filled?
 
-    /// - Throws: when there is no such time zone.
-    init(_ pattern: String, timezone: String? = nil) throws {
+    /// - Throws: when there is no such time zone, or values would not be told apart in it.
+    init(_ pieces: [Piece], timezone: String? = nil) throws {
+        let pattern = Self.pattern(pieces)
         guard pattern.hasPrefix("/"), !pattern.utf8.contains(0) else {
             throw FileDestinationError("\(pattern) is not an absolute path")
         }
-        self.pattern = pattern
-        let conversions = Self.conversions(in: pattern)
-        isFixed = conversions.isEmpty
+        self.pieces = pieces
+        fields = pieces.compactMap { if case .value(let path) = $0 { path } else { nil } }
+        reserved = try PathNames.reserved(in: pieces)
+        let conversions = pieces.flatMap { piece -> [UInt8] in
+            if case .text(let text) = piece { Self.conversions(in: text) } else { [] }
+        }
+        showsTime = !conversions.isEmpty
+        isFixed = conversions.isEmpty && fields.isEmpty
         step = conversions.contains(where: "SsTcrX+".utf8.contains) ? 1 : 60
         if let timezone, timezone != "UTC" {
             guard let zone = TimeZone(identifier: timezone) else {
@@ -43,6 +68,16 @@ struct PathTemplate {
         }
     }
 
+    /// As the operator wrote it, more or less.
+    static func pattern(_ pieces: [Piece]) -> String {
+        pieces.map { piece in
+            switch piece {
+            case .text(let text): text
+            case .value(let path): "{{ \(path.segments.joined(separator: ".")) }}"
+            }
+        }.joined()
+    }
+
     /// - Parameter time: nanoseconds since 1970-01-01 UTC.
     mutating func filled(at time: Int64) throws -> Filled {
         if let last, last.holds(time) { return last }
@@ -51,13 +86,16 @@ struct PathTemplate {
         let (from, low) = index.multipliedReportingOverflow(by: size)
         let (until, high) = from.addingReportingOverflow(size)
         guard !low, !high else { throw FileDestinationError("a receive time of \(time) ns is beyond the calendar") }
-        let filled = Filled(path: try fill(seconds: index * step), from: from, until: until)
+        let texts = try pieces.map { piece in
+            if case .text(let text) = piece { try fill(text, seconds: index * step) } else { "" }
+        }
+        let filled = Filled(texts: texts, from: from, until: until)
         last = filled
         return filled
     }
 
-    private func fill(seconds: Int64) throws -> String {
-        guard !isFixed else { return pattern }
+    private func fill(_ pattern: String, seconds: Int64) throws -> String {
+        guard showsTime, pattern.utf8.contains(UInt8(ascii: "%")) else { return pattern }
         let offset = zone?.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds))) ?? 0
         let abbreviation = zone.map { $0.abbreviation(for: Date(timeIntervalSince1970: Double(seconds))) ?? "" } ?? "UTC"
         var local = time_t(seconds) + offset
@@ -66,14 +104,14 @@ struct PathTemplate {
             throw FileDestinationError("\(pattern) cannot be filled in for the time \(seconds)")
         }
         unsafe time.tm_gmtoff = offset
-        var buffer = [CChar](repeating: 0, count: FileState.maximumPath + 1)
+        var buffer = [CChar](repeating: 0, count: FileRecord.maximumPath + 1)
         // tm_zone must live as long as strftime runs.
         let count = unsafe abbreviation.withCString { name in
             unsafe time.tm_zone = name
             return unsafe strftime(&buffer, buffer.count, pattern, &time)
         }
         guard count > 0 else {
-            throw FileDestinationError("\(pattern) is longer than \(FileState.maximumPath) bytes when filled in; shorten it")
+            throw FileDestinationError("\(pattern) is longer than \(FileRecord.maximumPath) bytes when filled in; shorten it")
         }
         return String(decoding: buffer.prefix(count).lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

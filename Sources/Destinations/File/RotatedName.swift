@@ -7,21 +7,24 @@ enum RotatedName {
     ///   - seconds: of the rotation, since 1970-01-01 UTC.
     ///   - number: tells apart what was rotated within one second.
     static func make(from name: String, seconds: Int64, number: Int) -> String {
-        let (stem, tail) = split(name)
-        return "\(stem).\(time(seconds)).\(number)\(tail)"
+        let (stem, tail) = split(
+            Array(name.utf8), isDot: { $0 == UInt8(ascii: ".") },
+            isCompression: { $0.elementsEqual(".gz".utf8) || $0.elementsEqual(".zst".utf8) })
+        return "\(String(decoding: stem, as: UTF8.self)).\(time(seconds)).\(number)\(String(decoding: tail, as: UTF8.self))"
     }
 
     /// Splits before the extension, and before the one in front of a compression's. A leading dot
     /// is part of the name.
-    private static func split(_ name: String) -> (stem: String, tail: String) {
-        func cut(_ text: String) -> (String, String) {
-            guard let dot = text.lastIndex(of: "."), dot != text.startIndex else { return (text, "") }
-            return (String(text[..<dot]), String(text[dot...]))
+    static func split<Part>(
+        _ name: [Part], isDot: (Part) -> Bool, isCompression: (ArraySlice<Part>) -> Bool
+    ) -> (stem: [Part], tail: [Part]) {
+        func cut(_ name: ArraySlice<Part>) -> Int {
+            guard let dot = name.lastIndex(where: isDot), dot != name.startIndex else { return name.endIndex }
+            return dot
         }
-        let (stem, tail) = cut(name)
-        guard tail == ".gz" || tail == ".zst" else { return (stem, tail) }
-        let (inner, innerTail) = cut(stem)
-        return (inner, innerTail + tail)
+        var place = cut(name[...])
+        if isCompression(name[place...]) { place = cut(name[..<place]) }
+        return (Array(name[..<place]), Array(name[place...]))
     }
 
     private static func time(_ seconds: Int64) -> String {

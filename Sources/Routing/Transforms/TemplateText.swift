@@ -8,7 +8,7 @@ package enum TemplateText {
         case path(FieldPath)
     }
 
-    static func parse(_ text: String) throws(FilterError) -> [Piece] {
+    package static func parse(_ text: String) throws(FilterError) -> [Piece] {
         let bytes = Array(text.utf8)
         var pieces: [Piece] = []
         var literalStart = 0

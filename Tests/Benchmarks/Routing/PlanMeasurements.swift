@@ -25,7 +25,7 @@ enum PlanMeasurements {
         let enforcer = PlanEnforcer(rules, onViolation: mode, limit: 20, maximumEventSize: 32 << 10, maximumDepth: 64)
         let batch = SampleEvents.batch
         var violations = 0
-        return Measurement(name: name, limit: nil) {
+        return Measurement(name: name) {
             for event in batch.events where enforcer.judge(batch.json(of: event), event.index) != .pass { violations += 1 }
             precondition((violations == 0) == price.isEmpty, "the sample events are as planned, or none is")
         }

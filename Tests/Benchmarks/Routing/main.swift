@@ -12,26 +12,31 @@ import Glibc
 import Routing
 
 struct Measurement {
-    var name: String
+    let name: String
     /// Nanoseconds; nil: nothing was promised.
-    var limit: Int?
-    var router: DestinationRouter
+    let limit: Int?
+    private let work: (inout [UInt8]) -> Void
 
-    /// Routes all events.
-    func run(_ output: inout [UInt8]) {
-        output.removeAll(keepingCapacity: true)
-        let batch = SampleEvents.batch
-        for event in batch.events { _ = router.route(event, of: batch, into: &output) }
+    /// - Parameter router: is given all events.
+    init(name: String, limit: Int?, router: DestinationRouter) {
+        self.name = name
+        self.limit = limit
+        work = { output in
+            let batch = SampleEvents.batch
+            for event in batch.events { _ = router.route(event, of: batch, into: &output) }
+        }
     }
 
-    /// How many bytes each event becomes.
-    func sizes() -> [Int] {
-        var output: [UInt8] = []
-        return SampleEvents.batch.events.map { event in
-            output.removeAll()
-            _ = router.route(event, of: SampleEvents.batch, into: &output)
-            return output.count
-        }
+    /// - Parameter check: looks at all events, and writes nothing.
+    init(name: String, check: @escaping () -> Void) {
+        self.name = name
+        limit = nil
+        work = { _ in check() }
+    }
+
+    func run(_ output: inout [UInt8]) {
+        output.removeAll(keepingCapacity: true)
+        work(&output)
     }
 }
 
@@ -45,8 +50,9 @@ print(
     "ALLOCATIONS".right(12))
 for measurement in measurements where chosen.isEmpty || chosen.contains(where: measurement.name.contains) {
     let all = best { measurement.run(&output) }
-    let sizes = measurement.sizes()
-    let copy = best { Copying.run(sizes, &output) }
+    measurement.run(&output)
+    let size = output.count / SampleEvents.count
+    let copy = best { Copying.run(size, &output) }
     let before = callocations_of_this_thread()
     measurement.run(&output)
     let allocations = Double(callocations_of_this_thread() - before) / Double(SampleEvents.count)
@@ -57,11 +63,12 @@ for measurement in measurements where chosen.isEmpty || chosen.contains(where: m
 }
 
 enum Copying {
-    /// Appends as many bytes as each event became.
-    static func run(_ sizes: [Int], _ output: inout [UInt8]) {
+    /// Appends for each event as many bytes as an event became, on average.
+    static func run(_ size: Int, _ output: inout [UInt8]) {
         output.removeAll(keepingCapacity: true)
+        guard size > 0 else { return }
         let batch = SampleEvents.batch
-        for (event, size) in zip(batch.events, sizes) where size > 0 {
+        for event in batch.events {
             output.append(contentsOf: batch.bytes.span.extracting(Int(event.offset)...).extracting(first: size))
         }
     }

@@ -14,6 +14,8 @@ final class FaultyDisk: Disk {
         var endsAt = Int.max
         /// Bytes that may still be written.
         var space = Int.max
+        /// Where that is so: the ledger may lie on another filesystem.
+        var fullBelow = "/"
         var failsSync = false
         /// Names changed since their directory was synced, oldest first.
         var unsynced: [NameChange] = []
@@ -115,6 +117,7 @@ private final class FaultyFile: DiskFile {
     }
     var path: String { file.path }
     func size() throws(SystemError) -> Int { try file.size() }
+    func identity() throws(SystemError) -> FileIdentity? { try file.identity() }
     func read(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) throws(SystemError) -> Int {
         try file.read(count, at: offset, appendingTo: &bytes)
     }
@@ -129,6 +132,7 @@ private final class FaultyFile: DiskFile {
             throw error
         }
         let space = disk.state.withLock {
+            guard path.hasPrefix($0.fullBelow) else { return bytes.count }
             let space = min($0.space, bytes.count)
             if $0.space != .max { $0.space -= space }
             return space

@@ -102,15 +102,21 @@ final class FileBench {
     let options: FileDestinationOptions
     let disk: any Disk
     /// As it is after a crash.
-    private(set) var durable = Cursor(position: 0)
+    private(set) var durable: Cursor
     private(set) var commits = 0
     var commitError: (any Error)?
     private(set) var destination: FileDestination!
 
     private let syncsInBackground: Bool
+    let ledger: TemporaryDirectory
 
-    init(_ options: FileDestinationOptions, disk: any Disk = SystemDisk(), syncsInBackground: Bool = false) throws {
+    init(
+        _ options: FileDestinationOptions, disk: any Disk = SystemDisk(), ledger: TemporaryDirectory? = nil, syncsInBackground: Bool = false,
+        from cursor: Cursor = Cursor(position: 0)
+    ) throws {
+        durable = cursor
         self.options = options
+        self.ledger = try ledger ?? TemporaryDirectory()
         self.syncsInBackground = syncsInBackground
         self.disk = disk
         telemetry = Telemetry(sink: SilentLog(), now: { 0 })
@@ -120,7 +126,7 @@ final class FileBench {
     /// Begins anew with what a crash leaves: the durable cursor.
     func start() throws {
         destination = try FileDestination(
-            name: "archive", options: options, disk: disk, clock: clock, telemetry: telemetry,
+            name: "archive", options: options, ledger: ledger.path + "/archive", disk: disk, clock: clock, telemetry: telemetry,
             syncer: syncsInBackground ? FileSyncer(name: "archive") : nil,
             commit: { [unowned self] in
                 if let commitError { throw commitError }
@@ -154,8 +160,12 @@ final class FileBench {
 }
 
 func line(_ number: UInt64) -> String { #"{"type":"track","event":"Viewed","n":\#(number)}"# }
+/// The same, with one of three values to make a path of.
+func lineOfValue(_ number: UInt64) -> String { #"{"t":"t\#(number * 7 % 3)","n":\#(number)}"# }
 
-func makeBatch(_ numbers: Range<UInt64>, at time: (UInt64) -> Int64) -> OutboundBatch {
+func makeBatch(
+    _ numbers: Range<UInt64>, at time: (UInt64) -> Int64, line: (UInt64) -> String = line
+) -> OutboundBatch {
     var batch = OutboundBatch()
     for number in numbers {
         let start = batch.payload.count

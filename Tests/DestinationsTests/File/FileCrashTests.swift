@@ -20,8 +20,22 @@ enum Ending: String, CaseIterable, Sendable {
 
 enum Scenario: String, CaseIterable, Sendable {
     case plain, gzip, minutes, minutesZstd, size, sizeGzip, time, sizeAndMinutes, foreignFile, nestedDirectories
+    case values, valuesSize, valuesMinutesGzip, csv, csvSizeValuesZstd
 
-    var options: (String, FileDestinationOptions.Compression, Int?, Duration?) {
+    func options(_ directory: String) -> FileDestinationOptions {
+        let (name, compression, size, every) = parts
+        let path = (directory + "/" + name).split(separator: "{{ t }}", omittingEmptySubsequences: false)
+            .map { [FileDestinationOptions.PathPiece.text(String($0))] }.joined(separator: [.value(FieldPath(["t"]))])
+        var options = FileDestinationOptions(
+            path: Array(path), compression: compression, rotateSize: size, rotateEvery: every)
+        if isCSV { options.format = .csv(columns: ["t", "n"]) }
+        options.openFiles = 2
+        return options
+    }
+
+    var isCSV: Bool { self == .csv || self == .csvSizeValuesZstd }
+
+    private var parts: (String, FileDestinationOptions.Compression, Int?, Duration?) {
         switch self {
         case .plain, .foreignFile: ("events.ndjson", .none, nil, nil)
         case .gzip: ("events.ndjson.gz", .gzip, nil, nil)
@@ -32,6 +46,11 @@ enum Scenario: String, CaseIterable, Sendable {
         case .time: ("events.ndjson", .none, nil, .seconds(120))
         case .sizeAndMinutes: ("%H-%M.ndjson", .none, 200, nil)
         case .nestedDirectories: ("a/b-%M/c/events.ndjson", .none, nil, nil)
+        case .values: ("{{ t }}/events.ndjson", .none, nil, nil)
+        case .valuesSize: ("events-{{ t }}.ndjson", .none, 100, nil)
+        case .valuesMinutesGzip: ("{{ t }}/%H-%M.ndjson.gz", .gzip, nil, nil)
+        case .csv: ("events.csv", .none, 50, nil)
+        case .csvSizeValuesZstd: ("{{ t }}.csv.zst", .zstd, 120, nil)
         }
     }
 }
@@ -44,14 +63,18 @@ struct FileCrashTests {
     private final class Run {
         let disk: FaultyDisk
         let options: FileDestinationOptions
+        let ledger: TemporaryDirectory
         let syncsInBackground: Bool
+        let hasValues: Bool
         let clock = FakeClock()
         var taken: Cursor
         var durable: Cursor
 
-        init(_ options: FileDestinationOptions, disk: FaultyDisk, syncsInBackground: Bool = false, from cursor: Cursor) {
+        init(_ options: FileDestinationOptions, disk: FaultyDisk, ledger: TemporaryDirectory, syncsInBackground: Bool = false, from cursor: Cursor) {
             self.options = options
+            self.ledger = ledger
             self.syncsInBackground = syncsInBackground
+            hasValues = options.format != .lines || options.path.contains { if case .value = $0 { true } else { false } }
             self.disk = disk
             taken = cursor
             durable = cursor
@@ -60,7 +83,7 @@ struct FileCrashTests {
         /// Until everything is delivered or the disk says that the process has ended.
         func go() throws {
             let destination = try FileDestination(
-                name: "archive", options: options, disk: disk, clock: clock,
+                name: "archive", options: options, ledger: ledger.path + "/archive", disk: disk, clock: clock,
                 telemetry: Telemetry(sink: SilentLog(), now: { 0 }),
                 syncer: syncsInBackground ? FileSyncer(name: "archive") : nil,
                 commit: { [unowned self] in
@@ -76,7 +99,9 @@ struct FileCrashTests {
             while position < FileCrashTests.total {
                 let end = min(position + 3, FileCrashTests.total)
                 let settled = Mutex(false)
-                let batch = makeBatch(position..<end, at: { [clock] in clock.wallClock() + Int64($0) * 17_000_000_000 })
+                let batch = makeBatch(
+                    position..<end, at: { [clock] in clock.wallClock() + Int64($0) * 17_000_000_000 },
+                    line: hasValues ? lineOfValue : line)
                 withoutActuallyEscaping({ @Sendable (settlement: DeliveryClaim.Settlement) in
                     settled.withLock { $0 = settlement.isDelivered }
                 }) { destination.deliver(batch, DeliveryClaim($0)) }
@@ -106,13 +131,12 @@ struct FileCrashTests {
         var crashes = 0
         while true {
             let directory = try TemporaryDirectory()
-            let (name, compression, size, every) = scenario.options
-            let options = FileDestinationOptions(
-                path: directory.path + "/" + name, compression: compression, rotateSize: size, rotateEvery: every)
-            if scenario == .foreignFile { try directory.write("foreign\n", to: name) }
+            let ledger = try TemporaryDirectory()
+            let options = scenario.options(directory.path)
+            if scenario == .foreignFile { try directory.write("foreign\n", to: "events.ndjson") }
             let disk = FaultyDisk()
             disk.state.withLock { $0.endsAt = end }
-            let first = Run(options, disk: disk, syncsInBackground: syncsInBackground, from: Cursor(position: 0))
+            let first = Run(options, disk: disk, ledger: ledger, syncsInBackground: syncsInBackground, from: Cursor(position: 0))
             var hasEnded = false
             do { try first.go() } catch { hasEnded = true }
             var cursor = ending == .killed ? first.taken : first.durable
@@ -122,17 +146,18 @@ struct FileCrashTests {
             if hasEnded {
                 let again = FaultyDisk()
                 again.state.withLock { $0.endsAt = end % 5 }
-                let second = Run(options, disk: again, syncsInBackground: syncsInBackground, from: cursor)
+                let second = Run(options, disk: again, ledger: ledger, syncsInBackground: syncsInBackground, from: cursor)
                 try? second.go()
                 cursor = ending == .killed ? second.taken : second.durable
                 if ending == .powerCut { try again.cutPower() }
                 crashes += 1
             }
-            try Run(options, disk: FaultyDisk(), from: cursor).go()
+            try Run(options, disk: FaultyDisk(), ledger: ledger, from: cursor).go()
 
             var lines: [String] = []
             for file in directory.files {
-                let found = try directory.lines(file)
+                var found = try directory.lines(file)
+                if scenario.isCSV, !found.isEmpty { #expect(found.removeFirst() == "t,n") }
                 let numbers = found.compactMap { Self.number(of: $0) }
                 #expect(numbers == numbers.sorted(), "\(file) is out of order after operation \(end)")
                 lines += found
@@ -151,6 +176,8 @@ struct FileCrashTests {
     }
 
     private static func number(of line: String) -> UInt64? {
+        // A row of CSV.
+        if let comma = line.firstIndex(of: ","), line.hasPrefix("t") { return UInt64(line[line.index(after: comma)...]) }
         guard let start = line.range(of: #""n":"#), line.hasSuffix("}") else { return nil }
         return UInt64(line[start.upperBound...].dropLast())
     }
@@ -163,7 +190,10 @@ struct FileCrashTests {
         let bench = try FileBench(FileDestinationOptions(path: directory.path + "/events.ndjson"), disk: disk)
         let before = foreign ? "half\n" : ""
         if !foreign { bench.deliver(0..<0) }
-        disk.state.withLock { $0.space = 70 }
+        disk.state.withLock {
+            $0.fullBelow = directory.path
+            $0.space = 70
+        }
         guard case .all(.retry(let reason, _, _)) = bench.deliver(0..<3) else { Issue.record("not a retry"); return }
         #expect(reason.contains("No space left"))
         #expect(directory.text("events.ndjson") == (foreign ? "half" : ""))
@@ -177,7 +207,10 @@ struct FileCrashTests {
         let directory = try TemporaryDirectory()
         let disk = FaultyDisk()
         let bench = try FileBench(FileDestinationOptions(path: directory.path + "/%M.ndjson"), disk: disk)
-        disk.state.withLock { $0.space = 150 }
+        disk.state.withLock {
+            $0.fullBelow = directory.path
+            $0.space = 150
+        }
         let base = bench.clock.wallClock()
         let settlement = bench.deliver(0..<4, at: { base + Int64($0 / 3) * 60_000_000_000 })
         guard case .each(let outcomes) = settlement else { Issue.record("not in parts"); return }

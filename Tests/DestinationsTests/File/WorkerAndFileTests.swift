@@ -79,6 +79,7 @@ struct WorkerAndFileTests {
     func survives(seed: Int, syncsInBackground: Bool) throws {
         let total: UInt64 = 300
         let directory = try TemporaryDirectory()
+        let ledger = try TemporaryDirectory()
         let sink = Sink()
         let clock = FakeClock()
         let telemetry = Telemetry(sink: SilentLog(), now: { 0 })
@@ -95,7 +96,7 @@ struct WorkerAndFileTests {
                 options: FileDestinationOptions(
                     path: directory.path + "/%H-%M.ndjson\(seed % 2 == 0 ? ".gz" : "")",
                     compression: seed % 2 == 0 ? .gzip : .none, rotateSize: seed % 3 == 0 ? 500 : nil),
-                disk: disk, clock: clock, telemetry: telemetry,
+                ledger: ledger.path + "/archive", disk: disk, clock: clock, telemetry: telemetry,
                 syncer: syncsInBackground ? FileSyncer(name: "archive") : nil,
                 commit: {
                     cursors.advance("archive", to: $0)

@@ -1,0 +1,69 @@
+import Events
+
+/// Events as rows of CSV (RFC 4180), with a line feed at the end of each.
+///
+/// - A value that holds a comma, a quote, a line feed or a carriage return, or white space at an end, stands
+///   in quotes, with its own quotes doubled.
+/// - Numbers keep their digits, booleans are `true` and `false`, lists and objects are their JSON.
+/// - Null and a missing field are nothing at all; an empty text is `""`.
+/// - Texts stay as they are: a program that takes `=1+1` in a file for a formula will calculate it.
+final class CSVRows {
+    let header: [UInt8]
+    private let fields: FieldReader
+    private var text: [UInt8] = []
+
+    init(_ columns: [String]) {
+        fields = FieldReader(columns.map { FieldPath([$0]) })
+        var header: [UInt8] = []
+        for (number, column) in columns.enumerated() {
+            if number > 0 { header.append(UInt8(ascii: ",")) }
+            Self.append(column.utf8.span, to: &header)
+        }
+        header.append(UInt8(ascii: "\n"))
+        self.header = header
+    }
+
+    /// Appends the row of one event.
+    func append(_ json: Span<UInt8>, to output: inout [UInt8]) {
+        fields.read(json)
+        for (number, value) in fields.values.enumerated() {
+            if number > 0 { output.append(UInt8(ascii: ",")) }
+            let contents = json.extracting(value.slice.isPresent ? value.slice.range : 0..<0)
+            switch value.type {
+            case .missing, .null: break
+            case .number, .true, .false: output.append(contentsOf: contents)
+            case .string, .array, .object: Self.append(contents, to: &output)
+            case .escapedString:
+                text.removeAll(keepingCapacity: true)
+                // An escape that cannot be told stays as it was written.
+                if JSONText.unescape(contents, into: &text) {
+                    Self.append(text.span, to: &output)
+                } else {
+                    Self.append(contents, to: &output)
+                }
+            }
+        }
+        output.append(UInt8(ascii: "\n"))
+    }
+
+    private static func append(_ value: Span<UInt8>, to output: inout [UInt8]) {
+        guard needsQuotes(value) else { return output.append(contentsOf: value) }
+        output.append(UInt8(ascii: "\""))
+        for position in 0..<value.count {
+            if value[position] == UInt8(ascii: "\"") { output.append(UInt8(ascii: "\"")) }
+            output.append(value[position])
+        }
+        output.append(UInt8(ascii: "\""))
+    }
+
+    private static func needsQuotes(_ value: Span<UInt8>) -> Bool {
+        guard value.count > 0, value[0] > 0x20, value[value.count - 1] > 0x20 else { return true }
+        for position in 0..<value.count {
+            switch value[position] {
+            case UInt8(ascii: ","), UInt8(ascii: "\""), 0x0A, 0x0D: return true
+            default: break
+            }
+        }
+        return false
+    }
+}
