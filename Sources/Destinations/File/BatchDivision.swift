@@ -22,7 +22,7 @@ struct FileShare {
 final class BatchDivision {
     private let options: FileDestinationOptions
     private var template: PathTemplate
-    private let fields: FieldReader
+    private let fields: PathReader
     private let rows: CSVRows?
     /// The values of the event at hand, encoded, with a slash behind each.
     private var key: [UInt8] = []
@@ -36,7 +36,7 @@ final class BatchDivision {
     init(_ options: FileDestinationOptions) throws {
         self.options = options
         template = try PathTemplate(options.path, timezone: options.timezone)
-        fields = FieldReader(template.fields)
+        fields = PathReader(PathSet(template.fields))
         rows = if case .csv(let columns) = options.format { CSVRows(columns) } else { nil }
     }
 
@@ -161,9 +161,9 @@ final class BatchDivision {
 
     private func readKey(_ json: Span<UInt8>) {
         key.removeAll(keepingCapacity: true)
-        fields.read(json)
-        for (number, value) in fields.values.enumerated() {
-            PathValue.append(value, in: json, reserved: template.reserved[number], to: &key)
+        _ = fields.read(json)
+        for number in template.fields.indices {
+            PathValue.append(fields[number], in: json, reserved: template.reserved[number], to: &key)
             key.append(UInt8(ascii: "/"))
         }
     }

@@ -9,11 +9,13 @@ import Events
 /// - Texts stay as they are: a program that takes `=1+1` in a file for a formula will calculate it.
 final class CSVRows {
     let header: [UInt8]
-    private let fields: FieldReader
+    private let fields: PathReader
+    private let columns: Int
     private var text: [UInt8] = []
 
     init(_ columns: [String]) {
-        fields = FieldReader(columns.map { FieldPath([$0]) })
+        self.columns = columns.count
+        fields = PathReader(PathSet(columns.map { FieldPath([$0]) }))
         var header: [UInt8] = []
         for (number, column) in columns.enumerated() {
             if number > 0 { header.append(UInt8(ascii: ",")) }
@@ -25,8 +27,9 @@ final class CSVRows {
 
     /// Appends the row of one event.
     func append(_ json: Span<UInt8>, to output: inout [UInt8]) {
-        fields.read(json)
-        for (number, value) in fields.values.enumerated() {
+        _ = fields.read(json)
+        for number in 0..<columns {
+            let value = fields[number]
             if number > 0 { output.append(UInt8(ascii: ",")) }
             let contents = json.extracting(value.slice.isPresent ? value.slice.range : 0..<0)
             switch value.type {

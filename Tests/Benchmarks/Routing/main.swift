@@ -69,7 +69,8 @@ enum Copying {
         guard size > 0 else { return }
         let batch = SampleEvents.batch
         for event in batch.events {
-            output.append(contentsOf: batch.bytes.span.extracting(Int(event.offset)...).extracting(first: size))
+            let start = min(Int(event.offset), max(0, batch.bytes.count - size))
+            output.append(contentsOf: batch.bytes.span.extracting(start...).extracting(first: min(size, batch.bytes.count)))
         }
     }
 }
