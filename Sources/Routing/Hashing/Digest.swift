@@ -3,46 +3,30 @@ import Events
 
 /// SHA-256 (FIPS 180-4), or HMAC with it (RFC 2104), by OpenSSL's libcrypto. One thread; hashing
 /// allocates nothing.
-@safe final class Digest {
-    @safe private enum Algorithm {
-        case hash(OpaquePointer)
-        case keyed(OpaquePointer)
-    }
-
+final class Digest: Sendable {
     static let length = 32
+    private static let blockLength = 64
 
-    private let algorithm: Algorithm
+    /// What has been hashed before each text: nothing, or the key as RFC 2104 wants it inside.
+    private let inner: SHA256_CTX
+    /// Of a keyed hash: the key as it stands before the inner hash.
+    private let outer: SHA256_CTX?
 
     /// - Parameter key: nil: a plain hash.
     init(key: [UInt8]?) {
-        if let key {
-            guard let method = unsafe EVP_MAC_fetch(nil, "HMAC", nil), let context = unsafe EVP_MAC_CTX_new(method)
-            else { preconditionFailure("libcrypto has no HMAC") }
-            unsafe EVP_MAC_free(method)
-            // An empty key is as good as none to HMAC, but a null pointer would mean "as before".
-            let bytes = key.isEmpty ? [0] : key
-            let ready = unsafe "SHA256".withCString { name in
-                var parameters = unsafe [
-                    OSSL_PARAM_construct_utf8_string("digest", UnsafeMutablePointer(mutating: name), 0),
-                    OSSL_PARAM_construct_end(),
-                ]
-                return unsafe EVP_MAC_init(context, bytes, key.count, &parameters)
-            }
-            precondition(ready == 1, "libcrypto has no HMAC with SHA-256")
-            algorithm = unsafe .keyed(context)
-        } else {
-            guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("no memory for a hash") }
-            precondition(
-                unsafe EVP_DigestInit_ex2(context, EVP_sha256(), nil) == 1, "libcrypto has no SHA-256")
-            algorithm = unsafe .hash(context)
+        guard var key else {
+            inner = Self.state(after: [])
+            outer = nil
+            return
         }
-    }
-
-    deinit {
-        switch algorithm {
-        case .hash(let context): unsafe EVP_MD_CTX_free(context)
-        case .keyed(let context): unsafe EVP_MAC_CTX_free(context)
+        if key.count > Self.blockLength {
+            var state = Self.state(after: key)
+            let hash = Self.end(&state)
+            key = hash.indices.map { hash[$0] }
         }
+        key += repeatElement(0, count: Self.blockLength - key.count)
+        inner = Self.state(after: key.map { $0 ^ 0x36 })
+        outer = Self.state(after: key.map { $0 ^ 0x5C })
     }
 
     /// Appends the 64 digits of a text's hash as a JSON string.
@@ -59,26 +43,32 @@ import Events
     }
 
     private func hash(_ text: Span<UInt8>) -> InlineArray<32, UInt8> {
-        var result = InlineArray<32, UInt8>(repeating: 0)
-        var results = result.mutableSpan
-        let done = unsafe text.withUnsafeBufferPointer { text in
-            unsafe results.withUnsafeMutableBufferPointer { result in
-                switch algorithm {
-                case .hash(let context):
-                    // With no type given, the context begins again with the one it has.
-                    return unsafe EVP_DigestInit_ex2(context, nil, nil) == 1
-                        && EVP_DigestUpdate(context, text.baseAddress, text.count) == 1
-                        && EVP_DigestFinal_ex(context, result.baseAddress, nil) == 1
-                case .keyed(let context):
-                    var length = 0
-                    return unsafe EVP_MAC_init(context, nil, 0, nil) == 1
-                        && EVP_MAC_update(context, text.baseAddress, text.count) == 1
-                        && EVP_MAC_final(context, result.baseAddress, &length, Self.length) == 1
-                }
-            }
-        }
-        precondition(done, "libcrypto failed to hash")
-        return result
+        var state = inner
+        Self.add(text, to: &state)
+        let hash = Self.end(&state)
+        guard var outer else { return hash }
+        Self.add(hash.span, to: &outer)
+        return Self.end(&outer)
+    }
+
+    private static func state(after bytes: [UInt8]) -> SHA256_CTX {
+        var state = SHA256_CTX()
+        precondition(unsafe SHA256_Init(&state) == 1, "libcrypto has no SHA-256")
+        add(bytes.span, to: &state)
+        return state
+    }
+
+    private static func add(_ bytes: Span<UInt8>, to state: inout SHA256_CTX) {
+        let done = unsafe bytes.withUnsafeBufferPointer { unsafe SHA256_Update(&state, $0.baseAddress, $0.count) }
+        precondition(done == 1, "libcrypto failed to hash")
+    }
+
+    private static func end(_ state: inout SHA256_CTX) -> InlineArray<32, UInt8> {
+        var hash = InlineArray<32, UInt8>(repeating: 0)
+        var bytes = hash.mutableSpan
+        let done = unsafe bytes.withUnsafeMutableBufferPointer { unsafe SHA256_Final($0.baseAddress, &state) }
+        precondition(done == 1, "libcrypto failed to hash")
+        return hash
     }
 
     private static let digits: InlineArray<16, UInt8> = [
