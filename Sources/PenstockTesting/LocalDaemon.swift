@@ -16,6 +16,7 @@ import Synchronization
 public final class LocalDaemon: Sendable {
     /// Why there is no daemon.
     public struct Failure: Error, CustomStringConvertible {
+        /// One sentence, with what the daemon said.
         public let description: String
     }
 
@@ -79,7 +80,7 @@ public final class LocalDaemon: Sendable {
     /// A path in the daemon's directory.
     public func path(_ name: String) -> String { directory + "/" + name }
 
-    /// Options for a ``Penstock/DaemonProvider`` that sends to this daemon, with a spool in its directory.
+    /// Options for a `DaemonProvider` that sends to this daemon, with a spool in its directory.
     public var providerOptions: DaemonProvider.Options {
         var options = DaemonProvider.Options(environment: [:])
         options.socket = socket

@@ -14,7 +14,7 @@ extension DaemonProvider {
         /// The directory for events that the daemon does not take; nil to keep them in memory alone.
         /// It is made, for this user alone, when there is something to put into it. Processes may share it, each
         /// sends its own, and what a process of the same socket has left behind when it ended. See
-        /// ``defaultSpool`` for what it is if not given.
+        /// ``defaultSpool(environment:)`` for what it is if not given.
         public var spool: String?
 
         /// How many bytes the spool may hold: what processes before this one have left counts, what

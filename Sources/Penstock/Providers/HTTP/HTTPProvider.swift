@@ -36,6 +36,7 @@ public final class HTTPProvider: AnalyticsProvider {
         /// How long an answer is waited for.
         public var timeout: Duration = .seconds(30)
 
+        /// With the limits of Segment.
         public init(service: URL, writeKey: String) {
             self.service = service
             self.writeKey = writeKey
@@ -58,6 +59,7 @@ public final class HTTPProvider: AnalyticsProvider {
 
     private let client: HTTPClient
 
+    /// Sends to the service as soon as there is something to send.
     public init(_ options: Options) { client = HTTPClient(options) }
 
     deinit { client.close() }
@@ -71,5 +73,6 @@ public final class HTTPProvider: AnalyticsProvider {
         await client.flush(until: deadline)
     }
 
+    /// What became of the events so far.
     public var statistics: Statistics { client.statistics }
 }

@@ -1,0 +1,107 @@
+import Foundation
+import TestSupport
+
+/// The package in Tests/SamplePackage: an application as somebody else would write it, that depends on the product
+/// `Penstock` and on nothing else.
+///
+/// It is built in a temporary directory, from this checkout, and from the clones of this package's dependencies that
+/// its own build has made: git is told to take them from there, and forbidden to go anywhere else.
+struct SamplePackage {
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardizedFileURL.path
+    /// Where the sample lies.
+    static let source = root + "/Tests/SamplePackage"
+
+    private let directory: TemporaryDirectory
+    private var scratch: String { directory.path + "/build" }
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    /// - Returns: what the build says, and its status.
+    func build() throws -> ProgramResult {
+        try ProgramResult.run(
+            "swift", ["build", "--package-path", copy(), "--scratch-path", scratch], environment: try Self.withoutNetwork())
+    }
+
+    /// What it has made.
+    var binary: String { scratch + "/debug/shop" }
+
+    /// The Swift modules that were compiled.
+    func modules() throws -> Set<String> {
+        let files = try FileManager.default.contentsOfDirectory(atPath: scratch + "/debug/Modules")
+        return Set(files.filter { $0.hasSuffix(".swiftmodule") }.map { String($0.dropLast(12)) })
+    }
+
+    /// The targets of which there is an object file.
+    func compiledTargets() throws -> Set<String> {
+        let products = scratch + "/debug/"
+        let files = FileManager.default.enumerator(atPath: products)?.compactMap { $0 as? String } ?? []
+        return Set(
+            files.filter { $0.hasSuffix(".o") && $0.contains(".build/") }.compactMap { $0.split(separator: ".build/").first.map(String.init) })
+    }
+
+    /// The sample, with the path of this checkout: in its own place it would leave a Package.resolved behind.
+    private func copy() throws -> String {
+        let manager = FileManager.default
+        let package = directory.path + "/shop"
+        try manager.copyItem(atPath: Self.source, toPath: package)
+        try? manager.removeItem(atPath: package + "/.build")
+        try? manager.removeItem(atPath: package + "/Package.resolved")
+        let manifest = try String(contentsOfFile: package + "/Package.swift", encoding: .utf8)
+        try manifest.replacing("path: \"../..\"", with: "path: \"\(Self.root)\"")
+            .write(toFile: package + "/Package.swift", atomically: true, encoding: .utf8)
+        return package
+    }
+
+    /// The environment in which git finds each dependency among the clones of the build that made this test.
+    private static func withoutNetwork() throws -> [String: String] {
+        let clones = Binaries.directory + "/../../repositories"
+        var settings = [("protocol.allow", "never"), ("protocol.file.allow", "always")]
+        for name in try FileManager.default.contentsOfDirectory(atPath: clones).sorted() {
+            let clone = URL(filePath: clones + "/" + name).standardizedFileURL.path
+            let origin = try ProgramResult.run("git", ["-C", clone, "config", "--get", "remote.origin.url"]).output
+            settings.append(("url.file://\(clone).insteadOf", origin.trimmingCharacters(in: .whitespacesAndNewlines)))
+        }
+        var environment = ["GIT_CONFIG_COUNT": "\(settings.count)"]
+        for (index, (key, value)) in settings.enumerated() {
+            environment["GIT_CONFIG_KEY_\(index)"] = key
+            environment["GIT_CONFIG_VALUE_\(index)"] = value
+        }
+        return environment
+    }
+}
+
+/// Where the build has put what it made.
+enum Binaries {
+    static let directory: String = {
+        let runner = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return (runner as NSString).deletingLastPathComponent
+    }()
+}
+
+/// A program that was run to its end.
+struct ProgramResult {
+    var status: Int32
+    /// Standard output.
+    var output: String
+    /// Standard error.
+    var errors: String
+
+    /// - Parameter environment: what is added to the test's own.
+    static func run(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws -> ProgramResult {
+        // Files, not pipes: nobody has to read while the program writes.
+        let scratch = try TemporaryDirectory()
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [program] + arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let (output, errors) = (try scratch.write("output", ""), try scratch.write("errors", ""))
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle(forWritingAtPath: output)
+        process.standardError = FileHandle(forWritingAtPath: errors)
+        try process.run()
+        process.waitUntilExit()
+        return ProgramResult(
+            status: process.terminationStatus, output: try String(contentsOfFile: output, encoding: .utf8),
+            errors: try String(contentsOfFile: errors, encoding: .utf8))
+    }
+}
