@@ -33,7 +33,7 @@ struct SamplePackage {
 
     /// The targets of which there is an object file.
     func compiledTargets() throws -> Set<String> {
-        let products = scratch + "/debug/"
+        let products = URL(filePath: scratch + "/debug").resolvingSymlinksInPath().path
         let files = FileManager.default.enumerator(atPath: products)?.compactMap { $0 as? String } ?? []
         return Set(
             files.filter { $0.hasSuffix(".o") && $0.contains(".build/") }.compactMap { $0.split(separator: ".build/").first.map(String.init) })
