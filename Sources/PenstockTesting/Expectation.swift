@@ -107,7 +107,7 @@ public struct Expectation {
     }
 
     /// Nothing at all was recorded.
-    public func nothing() {
+    public func recordedNothing() {
         if !events.isEmpty { fail("expected nothing") }
     }
 

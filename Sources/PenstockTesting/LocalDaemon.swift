@@ -9,7 +9,7 @@ import Synchronization
 /// let analytics = Analytics(providers: [DaemonProvider(daemon.providerOptions)])
 /// analytics.track(ShopEvent.cartViewed)
 /// #expect(await analytics.flush() == .complete)
-/// #expect(try daemon.events(count: 1).map(\.name) == ["Cart Viewed"])
+/// #expect(try daemon.events(waitingFor: 1).map(\.name) == ["Cart Viewed"])
 /// ```
 ///
 /// Not on Apple's mobile platforms, which start no processes. Its end stops the daemon and removes the directory.
@@ -170,7 +170,7 @@ public final class LocalDaemon: Sendable {
 
     /// Waits until the file has so many events, or more, and returns all of them.
     /// - Throws: ``Failure`` if they do not come within ``patience``.
-    public func events(in file: String = "events.ndjson", count: Int) throws -> [RecordedEvent] {
+    public func events(in file: String = "events.ndjson", waitingFor count: Int) throws -> [RecordedEvent] {
         var found = 0
         do {
             try Self.wait {

@@ -19,7 +19,7 @@ import Testing
 
     @Test func `saving without a change is no event`() {
         profile.saved(old: before, new: before)
-        expect(analytics).nothing()
+        expect(analytics).recordedNothing()
     }
 
     @Test func `a view says whose profile it is`() {

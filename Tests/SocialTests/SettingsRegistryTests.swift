@@ -18,7 +18,7 @@ import Testing
 
     @Test func `a setting that is as it was is none, nor is a word that is heard again`() {
         settings.changed(Preferences(mutedWords: 3), to: Preferences(mutedWords: 1))
-        expect(analytics).nothing()
+        expect(analytics).recordedNothing()
     }
 
     @Test func `an account's end is counted although nothing else may be`() {
