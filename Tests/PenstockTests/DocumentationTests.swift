@@ -20,10 +20,10 @@ import Testing
     }
 
     /// Writes the symbol graph of a module into a directory.
-    private func symbols(of module: String, in directory: TemporaryDirectory) throws -> [SymbolGraph.Symbol] {
-        let result = try ProgramResult.run(
+    private func symbols(of module: String, in directory: TemporaryDirectory) async throws -> [SymbolGraph.Symbol] {
+        let result = try await ProgramResult.run(
             "swift",
-            ["symbolgraph-extract", "-module-name", module, "-I", Self.modules, "-target", try Self.target(), "-skip-synthesized-members"]
+            ["symbolgraph-extract", "-module-name", module, "-I", Self.modules, "-target", try await Self.target(), "-skip-synthesized-members"]
                 + ["-minimum-access-level", "public", "-output-dir", directory.path])
         try #require(result.status == 0, "\(result.errors)")
         let file = URL(filePath: "\(directory.path)/\(module).symbols.json")
@@ -31,19 +31,19 @@ import Testing
     }
 
     /// The platform that the modules are for, as the compiler calls it.
-    private static func target() throws -> String {
+    private static func target() async throws -> String {
         struct Information: Decodable {
             struct Target: Decodable { var unversionedTriple: String }
             var target: Target
         }
-        let output = try ProgramResult.run("swiftc", ["-print-target-info"]).output
+        let output = try await ProgramResult.run("swiftc", ["-print-target-info"]).output
         return try JSONDecoder().decode(Information.self, from: Data(output.utf8)).target.unversionedTriple
     }
 
     @Test(arguments: ["Penstock", "PenstockTesting"])
-    func `every public symbol has a comment, every link leads to one, and the front page sorts all of them`(module: String) throws {
+    func `every public symbol has a comment, every link leads to one, and the front page sorts all of them`(module: String) async throws {
         let directory = try TemporaryDirectory()
-        let symbols = try symbols(of: module, in: directory)
+        let symbols = try await symbols(of: module, in: directory)
         #expect(symbols.count > 30)
         #expect(symbols.filter { $0.docComment == nil }.map { $0.pathComponents.joined(separator: ".") } == [])
 
@@ -52,7 +52,7 @@ import Testing
         let names = Set(symbols.compactMap { $0.pathComponents.count == 1 ? $0.pathComponents[0] : nil })
         #expect(names.filter { !page.contains("- ``\($0)") } == [])
 
-        let converted = try ProgramResult.run(
+        let converted = try await ProgramResult.run(
             "docc",
             ["convert", catalog, "--additional-symbol-graph-dir", directory.path, "--output-path", directory.path + "/archive"]
                 + ["--fallback-display-name", module, "--fallback-bundle-identifier", module]
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: articles)
-    func `the code of an article compiles`(article: String) throws {
+    func `the code of an article compiles`(article: String) async throws {
         let blocks = try blocks(of: article)
         let directory = try TemporaryDirectory()
         // What a pattern usually looks like is a program of its own beside the one with Penstock.
@@ -102,18 +102,18 @@ import Testing
             guard !code.isEmpty else { continue }
             var files = [try directory.write("\(section)/main.swift", code.map(\.text).joined(separator: "\n"))]
             if let plan = blocks.first(where: { $0.language == "yaml" && $0.text.contains("events:\n") }) {
-                files.append(try generate(plan.text, in: directory))
+                files.append(try await generate(plan.text, in: directory))
             }
-            let result = try ProgramResult.run(
+            let result = try await ProgramResult.run(
                 "swiftc", ["-typecheck", "-swift-version", "6", "-warnings-as-errors", "-I", Self.modules] + files)
             #expect(result.status == 0, "\(result.errors)")
         }
     }
 
     /// The code that the plugin would make of a plan.
-    private func generate(_ plan: String, in directory: TemporaryDirectory) throws -> String {
+    private func generate(_ plan: String, in directory: TemporaryDirectory) async throws -> String {
         let (file, code) = (try directory.write("plan.yaml", plan), directory.path + "/Plan.swift")
-        let result = try ProgramResult.run(
+        let result = try await ProgramResult.run(
             Binaries.directory + "/penstock", ["plan", "generate", "--language", "swift", "--output", code, file])
         try #require(result.status == 0, "\(result.errors)")
         return code

@@ -17,9 +17,9 @@ struct SamplePackage {
     init() throws { directory = try TemporaryDirectory() }
 
     /// - Returns: what the build says, and its status.
-    func build() throws -> ProgramResult {
-        try ProgramResult.run(
-            "swift", ["build", "--package-path", copy(), "--scratch-path", scratch], environment: try Self.withoutNetwork())
+    func build() async throws -> ProgramResult {
+        try await ProgramResult.run(
+            "swift", ["build", "--package-path", copy(), "--scratch-path", scratch], environment: try await Self.withoutNetwork())
     }
 
     /// What it has made.
@@ -53,12 +53,12 @@ struct SamplePackage {
     }
 
     /// The environment in which git finds each dependency among the clones of the build that made this test.
-    private static func withoutNetwork() throws -> [String: String] {
+    private static func withoutNetwork() async throws -> [String: String] {
         let clones = Binaries.directory + "/../../repositories"
         var settings = [("protocol.allow", "never"), ("protocol.file.allow", "always")]
         for name in try FileManager.default.contentsOfDirectory(atPath: clones).sorted() {
             let clone = URL(filePath: clones + "/" + name).standardizedFileURL.path
-            let origin = try ProgramResult.run("git", ["-C", clone, "config", "--get", "remote.origin.url"]).output
+            let origin = try await ProgramResult.run("git", ["-C", clone, "config", "--get", "remote.origin.url"]).output
             settings.append(("url.file://\(clone).insteadOf", origin.trimmingCharacters(in: .whitespacesAndNewlines)))
         }
         var environment = ["GIT_CONFIG_COUNT": "\(settings.count)"]
@@ -86,8 +86,10 @@ struct ProgramResult {
     /// Standard error.
     var errors: String
 
+    /// Waits without holding a thread: other tests need it meanwhile.
+    ///
     /// - Parameter environment: what is added to the test's own.
-    static func run(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws -> ProgramResult {
+    static func run(_ program: String, _ arguments: [String], environment: [String: String] = [:]) async throws -> ProgramResult {
         // Files, not pipes: nobody has to read while the program writes.
         let scratch = try TemporaryDirectory()
         let process = Process()
@@ -98,8 +100,14 @@ struct ProgramResult {
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle(forWritingAtPath: output)
         process.standardError = FileHandle(forWritingAtPath: errors)
-        try process.run()
-        process.waitUntilExit()
+        try await withCheckedThrowingContinuation { (caller: CheckedContinuation<Void, any Error>) in
+            process.terminationHandler = { _ in caller.resume() }
+            do {
+                try process.run()
+            } catch {
+                caller.resume(throwing: error)
+            }
+        }
         return ProgramResult(
             status: process.terminationStatus, output: try String(contentsOfFile: output, encoding: .utf8),
             errors: try String(contentsOfFile: errors, encoding: .utf8))
