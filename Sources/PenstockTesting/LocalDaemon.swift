@@ -34,7 +34,7 @@ public final class LocalDaemon: Sendable {
     /// The socket that takes events.
     public var socket: String { path("events.sock") }
     /// The socket of `penstock status --control`.
-    public var control: String { path("control.sock") }
+    public var controlSocket: String { path("control.sock") }
     /// What the daemon has said.
     public var log: String { FileManager.default.contents(atPath: path("log")).map { String(decoding: $0, as: UTF8.self) } ?? "" }
 
@@ -63,7 +63,7 @@ public final class LocalDaemon: Sendable {
         let surroundings = """
             sources: { apps: { socket: \(socket) } }
             journal: { directory: \(path("journal")) }
-            control: { socket: \(control) }
+            control: { socket: \(controlSocket) }
 
             """
         // One file, so that relative paths start in the directory.

@@ -19,15 +19,17 @@ import Testing
         var symbols: [Symbol]
     }
 
-    /// Writes the symbol graph of a module into a directory.
+    /// Writes the symbol graph of a module into a directory: its own symbols, and what it adds to others' types.
     private func symbols(of module: String, in directory: TemporaryDirectory) async throws -> [SymbolGraph.Symbol] {
         let result = try await ProgramResult.run(
             "swift",
-            ["symbolgraph-extract", "-module-name", module, "-I", Self.modules, "-target", try await Self.target(), "-skip-synthesized-members"]
-                + ["-minimum-access-level", "public", "-output-dir", directory.path])
+            ["symbolgraph-extract", "-module-name", module, "-I", Self.modules, "-target", try await Self.target()]
+                + ["-skip-synthesized-members", "-minimum-access-level", "public", "-output-dir", directory.path])
         try #require(result.status == 0, "\(result.errors)")
-        let file = URL(filePath: "\(directory.path)/\(module).symbols.json")
-        return try JSONDecoder().decode(SymbolGraph.self, from: Data(contentsOf: file)).symbols
+        let files = try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".symbols.json") }
+        return try files.flatMap { file in
+            try JSONDecoder().decode(SymbolGraph.self, from: Data(contentsOf: URL(filePath: directory.path + "/" + file))).symbols
+        }
     }
 
     /// The platform that the modules are for, as the compiler calls it.

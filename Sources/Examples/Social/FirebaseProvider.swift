@@ -10,7 +10,7 @@ struct FirebaseProvider: VendorProvider {
     let wrapper: any FirebaseWrapper
 
     func track(_ event: RecordedEvent) {
-        wrapper.logEvent(EventNamePolicy.snakeCase.apply(to: event.name), parameters: event.properties)
+        wrapper.logEvent(EventNamePolicy.snakeCase.spelling(of: event.name), parameters: event.properties)
     }
     func identify(_ event: RecordedEvent) { wrapper.setUserID(event.userID) }
 }
