@@ -106,10 +106,37 @@ import Testing
             if let plan = blocks.first(where: { $0.language == "yaml" && $0.text.contains("events:\n") }) {
                 files.append(try await generate(plan.text, in: directory))
             }
-            let result = try await ProgramResult.run(
-                "swiftc", ["-typecheck", "-swift-version", "6", "-warnings-as-errors", "-I", Self.modules] + files)
-            #expect(result.status == 0, "\(result.errors)")
+            try await compile(files)
         }
+    }
+
+    @Test func `the program in the README compiles`() async throws {
+        let programs = try blocks(of: "../../../README.md").filter { $0.language == "swift" && $0.text.hasPrefix("import ") }
+        #expect(programs.count == 1)
+        let directory = try TemporaryDirectory()
+        try await compile(programs.map { try directory.write("main.swift", $0.text) })
+    }
+
+    private func compile(_ files: [String]) async throws {
+        let result = try await ProgramResult.run(
+            "swiftc", ["-typecheck", "-swift-version", "6", "-warnings-as-errors", "-I", Self.modules] + files)
+        #expect(result.status == 0, "\(result.errors)")
+    }
+
+    @Test func `the daemon takes the destination that spells names for its service`() async throws {
+        let destinations = try blocks(of: "Patterns/ReporterAndMapper.md").filter { $0.language == "yaml" }
+        try #require(destinations.count == 1)
+        let directory = try TemporaryDirectory()
+        let file = try directory.write(
+            "penstock.yaml",
+            """
+            sources: { apps: { socket: events.sock } }
+            journal: { directory: journal }
+            routes: [ { to: [funnel] } ]
+            \(destinations[0].text)
+            """)
+        let result = try await ProgramResult.run(Binaries.directory + "/penstock", ["check", "--config", file])
+        #expect(result.status == 0, "\(result.errors)")
     }
 
     /// The code that the plugin would make of a plan.
