@@ -115,6 +115,8 @@ let package = Package(
         // The SDK: none of the rooms above, no package, no C library.
         room("Penstock"),
         room("PenstockTesting", ["Penstock"]),
+        // An application that uses it, to be read and copied.
+        .target(name: "Social", dependencies: ["Penstock"], path: "Sources/Examples/Social", swiftSettings: rules),
 
         // The programs.
         .executableTarget(
@@ -204,7 +206,11 @@ let package = Package(
             swiftSettings: rules),
         tests(
             "PenstockTests",
-            ["Penstock", "PenstockTesting", "Events", "Routing", "TestSupport", "penstockd", "sdk-application", "sdk-benchmark"]),
+            [
+                "Penstock", "PenstockTesting", "Events", "Routing", "TestSupport", "penstockd", "PenstockCommand", "sdk-application",
+                "sdk-benchmark",
+            ]),
+        tests("SocialTests", ["Penstock", "PenstockTesting", "Social"]),
         tests("TrackingPlanTests", ["Configuration", "Platform", "TestSupport", "TrackingPlan"]),
         tests("PlanGenerationTests", ["ConfigurationLanguage", "Penstock", "PlanGeneration", "Platform", "TestSupport"]),
         // It is an application with a tracking plan, too.

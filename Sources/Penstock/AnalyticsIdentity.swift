@@ -24,12 +24,12 @@ extension Analytics {
 
     /// Adds super properties. Unlike setting `superProperties`, it leaves alone what another thread adds
     /// meanwhile.
-    public func register(_ properties: [String: PropertyValue]) {
+    public func registerSuperProperties(_ properties: [String: PropertyValue]) {
         scope.change { $0.superProperties.merge(properties, uniquingKeysWith: { $1 }) }
     }
 
     /// Removes a super property.
-    public func unregister(_ name: String) {
+    public func unregisterSuperProperty(_ name: String) {
         scope.change { $0.superProperties[name] = nil }
     }
 

@@ -11,7 +11,10 @@
 public struct AnalyticsSession {
     /// Whether it is known who it is; the raw values are those of `context.session.kind`.
     public enum Kind: String, Sendable, Hashable {
-        case authenticated, unauthenticated
+        /// Somebody who has signed in.
+        case authenticated
+        /// Nobody in particular.
+        case unauthenticated
     }
 
     /// Whether it is known whose it is.

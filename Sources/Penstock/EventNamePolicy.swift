@@ -13,7 +13,7 @@ public enum EventNamePolicy: Sendable, Hashable, CaseIterable {
     /// digit, or ends a run of capitals: `productURLOpened` is three words and becomes
     /// `Product Url Opened`. These are the rules of the daemon's `name_case`, so a name that was made
     /// here is not changed there.
-    public func apply(to name: String) -> String {
+    public func spelling(of name: String) -> String {
         guard self != .verbatim else { return name }
         var output: [UInt8] = []
         append(name, to: &output)

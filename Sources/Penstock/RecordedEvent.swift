@@ -13,7 +13,18 @@
 public struct RecordedEvent: Sendable {
     /// The six kinds of the Segment specification; the raw values are the spelling of `type`.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        case track, identify, page, screen, group, alias
+        /// Something happened.
+        case track
+        /// The user became known, or something about them.
+        case identify
+        /// A page was seen.
+        case page
+        /// A screen was seen.
+        case screen
+        /// The user belongs to a group.
+        case group
+        /// The user has another id.
+        case alias
     }
 
     /// Which of the six it is.

@@ -6,7 +6,7 @@
 ///     let wrapper: any FirebaseWrapper    // the five functions of the SDK that are used, so that tests can stand in
 ///
 ///     func track(_ event: RecordedEvent) {
-///         wrapper.logEvent(EventNamePolicy.snakeCase.apply(to: event.name), parameters: event.properties)
+///         wrapper.logEvent(EventNamePolicy.snakeCase.spelling(of: event.name), parameters: event.properties)
 ///     }
 ///     func identify(_ event: RecordedEvent) { wrapper.setUserID(event.userID) }
 /// }

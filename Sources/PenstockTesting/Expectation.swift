@@ -49,7 +49,7 @@ public struct Expectation {
         return tracked(expected, times: times)
     }
 
-    /// As ``tracked(_:times:)``, for an event that has no type.
+    /// The same, for an event that has no type.
     @discardableResult
     public func tracked(_ name: String, _ properties: [String: PropertyValue], times: Int? = nil) -> Expectation {
         tracked(ExpectedTrack(name: name, properties: properties), times: times)
@@ -107,7 +107,7 @@ public struct Expectation {
     }
 
     /// Nothing at all was recorded.
-    public func nothing() {
+    public func recordedNothing() {
         if !events.isEmpty { fail("expected nothing") }
     }
 

@@ -9,13 +9,14 @@ import Synchronization
 /// let analytics = Analytics(providers: [DaemonProvider(daemon.providerOptions)])
 /// analytics.track(ShopEvent.cartViewed)
 /// #expect(await analytics.flush() == .complete)
-/// #expect(try daemon.events(count: 1).map(\.name) == ["Cart Viewed"])
+/// #expect(try daemon.events(waitingFor: 1).map(\.name) == ["Cart Viewed"])
 /// ```
 ///
 /// Not on Apple's mobile platforms, which start no processes. Its end stops the daemon and removes the directory.
 public final class LocalDaemon: Sendable {
     /// Why there is no daemon.
     public struct Failure: Error, CustomStringConvertible {
+        /// One sentence, with what the daemon said.
         public let description: String
     }
 
@@ -33,7 +34,7 @@ public final class LocalDaemon: Sendable {
     /// The socket that takes events.
     public var socket: String { path("events.sock") }
     /// The socket of `penstock status --control`.
-    public var control: String { path("control.sock") }
+    public var controlSocket: String { path("control.sock") }
     /// What the daemon has said.
     public var log: String { FileManager.default.contents(atPath: path("log")).map { String(decoding: $0, as: UTF8.self) } ?? "" }
 
@@ -62,7 +63,7 @@ public final class LocalDaemon: Sendable {
         let surroundings = """
             sources: { apps: { socket: \(socket) } }
             journal: { directory: \(path("journal")) }
-            control: { socket: \(control) }
+            control: { socket: \(controlSocket) }
 
             """
         // One file, so that relative paths start in the directory.
@@ -79,7 +80,7 @@ public final class LocalDaemon: Sendable {
     /// A path in the daemon's directory.
     public func path(_ name: String) -> String { directory + "/" + name }
 
-    /// Options for a ``Penstock/DaemonProvider`` that sends to this daemon, with a spool in its directory.
+    /// Options for a `DaemonProvider` that sends to this daemon, with a spool in its directory.
     public var providerOptions: DaemonProvider.Options {
         var options = DaemonProvider.Options(environment: [:])
         options.socket = socket
@@ -169,7 +170,7 @@ public final class LocalDaemon: Sendable {
 
     /// Waits until the file has so many events, or more, and returns all of them.
     /// - Throws: ``Failure`` if they do not come within ``patience``.
-    public func events(in file: String = "events.ndjson", count: Int) throws -> [RecordedEvent] {
+    public func events(in file: String = "events.ndjson", waitingFor count: Int) throws -> [RecordedEvent] {
         var found = 0
         do {
             try Self.wait {

@@ -10,9 +10,9 @@ import Testing
 
     @Test func superPropertiesAreAddedAndAnEventsOwnHavePrecedence() {
         rig.analytics.superProperties = ["plan": "pro", "orderID": "none"]
-        rig.analytics.register(["theme": "dark"])
+        rig.analytics.registerSuperProperties(["theme": "dark"])
         rig.analytics.track(ShopEvent.orderCompleted(orderID: "A1", total: 1))
-        rig.analytics.unregister("theme")
+        rig.analytics.unregisterSuperProperty("theme")
         rig.analytics.screen("Inbox")
         rig.analytics.identify("u1")
         #expect(

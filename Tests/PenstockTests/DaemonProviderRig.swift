@@ -33,9 +33,9 @@ extension DaemonProvider.Options {
         var options = DaemonProvider.Options(environment: [:])
         options.socket = socket
         options.spool = spool
-        options.reconnect = .milliseconds(1) ... .milliseconds(20)
-        options.closing = .milliseconds(200)
-        options.adoption = .milliseconds(50)
+        options.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
+        options.closingTimeout = .milliseconds(200)
+        options.adoptionInterval = .milliseconds(50)
         return options
     }
 }

@@ -14,7 +14,7 @@ import Testing
         analytics.identify("u_1", traits: ["plan": "pro"])
         #expect(await analytics.flush() == .complete)
         #expect(provider.statistics.acknowledged == 101)
-        let events = try daemon.events(count: 101)
+        let events = try daemon.events(waitingFor: 101)
         #expect(events.map(\.number) == (0..<100).map { $0 } + [nil])
         #expect(events.map(\.name).dropLast().allSatisfy { $0 == "Post Liked" })
         #expect(events[7][property: "text"] == "a \"b\"\n ü")
@@ -33,7 +33,7 @@ import Testing
         }
         #expect(await provider.flush() == .complete)
         #expect(provider.statistics.dropped == 0)
-        let events = try daemon.events(count: 8 * each)
+        let events = try daemon.events(waitingFor: 8 * each)
         #expect(events.count == 8 * each)
         for thread in 0..<8 {
             #expect(events.filter { $0[property: "thread"] == .integer(Int64(thread)) }.compactMap(\.number) == Array(0..<each))
@@ -45,7 +45,7 @@ import Testing
     func nothingIsLostWhileTheDaemonIsAway(isKilled: Bool) async throws {
         let daemon = try LocalDaemon()
         var options = daemon.providerOptions
-        options.reconnect = .milliseconds(1) ... .milliseconds(20)
+        options.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
         let provider = DaemonProvider(options)
         let reports = Reports()
         provider.attach(to: reports.handler)
@@ -71,7 +71,7 @@ import Testing
         #expect(provider.statistics.dropped == 0)
         #expect(reports.of(.unreachable).count == 3, "once an outage")
         var seen: Set<Int> = []
-        let firsts = try daemon.events(count: next).compactMap(\.number).filter { seen.insert($0).inserted }
+        let firsts = try daemon.events(waitingFor: next).compactMap(\.number).filter { seen.insert($0).inserted }
         #expect(firsts == Array(0..<next), "each, and in order; some twice, with the same messageId")
         #expect(daemon.stop() == 0)
     }
@@ -87,7 +87,7 @@ import Testing
         #expect(await provider.flush() == .complete)
         #expect(provider.statistics.refused == 1)
         #expect(reports.of(.eventRefused).map { $0.message.contains("no_user_anon_id") } == [true])
-        #expect(try daemon.events(count: 2).compactMap(\.number) == [1, 2])
+        #expect(try daemon.events(waitingFor: 2).compactMap(\.number) == [1, 2])
     }
 
     @Test func aProviderThatIsLetGoOfSendsWhatItHas() throws {
@@ -96,7 +96,7 @@ import Testing
             let provider = DaemonProvider(daemon.providerOptions)
             for number in 0..<1000 { provider.record(.numbered(number)) }
         }
-        #expect(try daemon.events(count: 1000).compactMap(\.number) == Array(0..<1000))
+        #expect(try daemon.events(waitingFor: 1000).compactMap(\.number) == Array(0..<1000))
     }
 
     @Test func aConfigurationThatIsRefusedSaysWhy() {

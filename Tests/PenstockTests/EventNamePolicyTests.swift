@@ -14,8 +14,8 @@ import Testing
         ("x", "X", "x"), ("", "", ""), ("__", "__", "__"),
     ])
     func namesAreSpelledByThePolicy(name: String, title: String, snake: String) {
-        #expect(EventNamePolicy.titleCase.apply(to: name) == title)
-        #expect(EventNamePolicy.snakeCase.apply(to: name) == snake)
-        #expect(EventNamePolicy.verbatim.apply(to: name) == name)
+        #expect(EventNamePolicy.titleCase.spelling(of: name) == title)
+        #expect(EventNamePolicy.snakeCase.spelling(of: name) == snake)
+        #expect(EventNamePolicy.verbatim.spelling(of: name) == name)
     }
 }

@@ -36,7 +36,7 @@ import Testing
             .identified("u1", traits: ["age": 7])
             .viewed("Inbox")
         rig.recording.removeAll()
-        expect(rig.recording).nothing()
+        expect(rig.recording).recordedNothing()
     }
 
     @Test func theMessageShowsWhatDiffersFromTheNearestEvent() {
@@ -66,7 +66,7 @@ import Testing
                 .identified("u2")
                 .identified("u1", traits: ["plan": "pro"])
                 .viewed("Inbox")
-                .nothing()
+                .recordedNothing()
         }
         #expect(
             found.map { String($0.prefix { $0 != "\n" }) } == [

@@ -7,8 +7,8 @@ import Testing
 @Suite struct HTTPProviderTests {
     private func options(_ server: ScriptedServer) throws -> HTTPProvider.Options {
         var options = HTTPProvider.Options(service: try #require(URL(string: "http://127.0.0.1:\(server.port)")), writeKey: "key")
-        options.interval = .milliseconds(1)
-        options.retry = .milliseconds(1) ... .milliseconds(20)
+        options.flushInterval = .milliseconds(1)
+        options.retryDelay = .milliseconds(1) ... .milliseconds(20)
         options.timeout = .seconds(30)
         return options
     }
@@ -22,7 +22,7 @@ import Testing
         let server = try ScriptedServer([.status(200, body: #"{"success":true}"#)])
         defer { server.stop() }
         var options = try options(server)
-        options.interval = .seconds(3600)
+        options.flushInterval = .seconds(3600)
         let provider = HTTPProvider(options)
         for number in 0..<3 { provider.record(.numbered(number)) }
         #expect(await provider.flush(until: .now + .seconds(60)) == .complete)
@@ -84,7 +84,7 @@ import Testing
         var options = HTTPProvider.Options(service: try #require(URL(string: "http://localhost")), writeKey: "k")
         options.batchBytes = 10_000
         options.batchEvents = 50
-        options.interval = .zero
+        options.flushInterval = .zero
         var outbox = HTTPOutbox(options)
         var random = SystemRandomNumberGenerator()
         for number in 0..<1000 {
@@ -110,7 +110,7 @@ import Testing
 
     @Test func aServiceThatAsksForTimeGetsIt() throws {
         var options = HTTPProvider.Options(service: try #require(URL(string: "http://localhost")), writeKey: "k")
-        options.retry = .milliseconds(1) ... .seconds(60)
+        options.retryDelay = .milliseconds(1) ... .seconds(60)
         var outbox = HTTPOutbox(options)
         var random = SystemRandomNumberGenerator()
         let now = ContinuousClock.now

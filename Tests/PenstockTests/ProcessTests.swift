@@ -43,7 +43,7 @@ import Testing
         try daemon.start()
         let next = DaemonProvider(daemon.providerOptions)
         next.record(.numbered(3000))
-        let events = try daemon.events(count: 3001).compactMap(\.number)
+        let events = try daemon.events(waitingFor: 3001).compactMap(\.number)
         #expect(events == Array(0...3000))
     }
 
@@ -72,7 +72,7 @@ import Testing
         for application in applications.prefix(2) { application.kill9() }
         try daemon.start()
         let next = DaemonProvider(daemon.providerOptions)
-        let events = try daemon.events(count: 2000).compactMap(\.number)
+        let events = try daemon.events(waitingFor: 2000).compactMap(\.number)
         #expect(events.count == 2000)
         for number in [0, 1, 250, 499] { #expect(events.count { $0 == number } == 4) }
         #expect(next.statistics.refused == 0)
@@ -86,7 +86,7 @@ import Testing
         #expect(application.end() == 0)
         try daemon.start()
         let next = DaemonProvider(daemon.providerOptions)
-        let events = try daemon.events(count: 6000)
+        let events = try daemon.events(waitingFor: 6000)
         #expect(events.count == 6000, "none twice, none lost")
         #expect(events.filter { $0.name == "Parent" }.compactMap(\.number) == Array(0..<4000))
         // Four threads of the child, each with a quarter.

@@ -146,7 +146,7 @@ import Testing
         try daemon.start()
         #expect(await provider.flush() == .complete)
         let kept = recorded - provider.statistics.dropped
-        let events = try daemon.events(count: kept).compactMap(\.number)
+        let events = try daemon.events(waitingFor: kept).compactMap(\.number)
         #expect(events.count == kept)
         #expect(events == events.sorted())
         #expect(provider.statistics.accepted == kept)
@@ -162,7 +162,7 @@ import Testing
         try daemon.start()
         let provider = DaemonProvider(.test(socket: daemon.socket, spool: directory))
         provider.record(.numbered(300))
-        let events = try daemon.events(count: 301).compactMap(\.number)
+        let events = try daemon.events(waitingFor: 301).compactMap(\.number)
         #expect(events.count == 301)
         // The lives may have overlapped for a moment: of each the order is kept.
         for life in 0..<3 { #expect(events.filter { $0 / 100 == life } == Array(life * 100..<life * 100 + 100)) }

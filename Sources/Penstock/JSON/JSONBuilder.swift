@@ -177,7 +177,7 @@ struct JSONBuilder {
     // MARK: An event's outermost value
 
     private mutating func putName(_ name: String?) throws(JSONWriterError) {
-        guard let root, let name = root.givenName ?? name.map(root.policy.apply) else { throw .noProperties }
+        guard let root, let name = root.givenName ?? name.map(root.policy.spelling(of:)) else { throw .noProperties }
         try begin(event: name, policy: .verbatim, form: .nameOnly)
         text.append("{}")
     }

@@ -23,7 +23,14 @@ public struct LoggingProvider: AnalyticsProvider {
     /// How important the lines are; `OSLogType` on Apple's platforms, else a word in the line and, under
     /// systemd, the journal's priority.
     public enum Level: String, Sendable, Hashable, CaseIterable {
-        case debug, info, notice, error
+        /// For whoever develops the application; priority 7 of syslog(3).
+        case debug
+        /// For whoever wants to know; priority 6.
+        case info
+        /// Normal, and worth a look; priority 5.
+        case notice
+        /// As important as a failure; priority 3.
+        case error
 
         /// As syslog(3) numbers them.
         var priority: Int {
@@ -36,12 +43,16 @@ public struct LoggingProvider: AnalyticsProvider {
         }
     }
 
+    /// How important its lines are.
     public let level: Level
     /// Whether what may be about a person is left out: ids, and the values of properties and traits.
     /// Their names stay.
     public let redacts: Bool
     private let write: @Sendable (String) -> Void
 
+    /// - Parameters:
+    ///   - level: how important its lines are.
+    ///   - redacts: whether what may be about a person is left out.
     public init(level: Level = .info, redacts: Bool = true) {
         self.level = level
         self.redacts = redacts

@@ -20,7 +20,7 @@ guard arguments.count == 5, let count = Int(arguments[4]) else {
 var options = DaemonProvider.Options(environment: [:])
 options.socket = arguments[1]
 options.spool = arguments[2]
-options.reconnect = .milliseconds(1) ... .milliseconds(20)
+options.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
 let provider = DaemonProvider(options)
 let analytics = Analytics(providers: [provider], userID: "u")
 

@@ -65,5 +65,6 @@ public final class DaemonProvider: AnalyticsProvider {
         await client.flush(until: deadline)
     }
 
+    /// What became of the events so far.
     public var statistics: Statistics { client.statistics }
 }

@@ -14,7 +14,7 @@ extension DaemonProvider {
         /// The directory for events that the daemon does not take; nil to keep them in memory alone.
         /// It is made, for this user alone, when there is something to put into it. Processes may share it, each
         /// sends its own, and what a process of the same socket has left behind when it ended. See
-        /// ``defaultSpool`` for what it is if not given.
+        /// ``defaultSpool(environment:)`` for what it is if not given.
         public var spool: String?
 
         /// How many bytes the spool may hold: what processes before this one have left counts, what
@@ -34,17 +34,17 @@ extension DaemonProvider {
 
         /// How long to wait before the next attempt to connect: any time between the lower bound and twice
         /// as much for each failure in a row, up to the upper one.
-        public var reconnect: ClosedRange<Duration> = .milliseconds(50) ... .seconds(2)
+        public var reconnectDelay: ClosedRange<Duration> = .milliseconds(50) ... .seconds(2)
 
         /// How long events are waited for after some were sent, so that many go at once and recording need not
         /// wake a thread for each.
-        public var lingering: Duration = .milliseconds(1)
+        public var lingerTime: Duration = .milliseconds(1)
 
         /// How often the spool is looked through for what processes have left that have ended since.
-        public var adoption: Duration = .seconds(15)
+        public var adoptionInterval: Duration = .seconds(15)
 
         /// How long a provider that was let go of goes on sending what it has. The rest is spooled.
-        public var closing: Duration = .seconds(2)
+        public var closingTimeout: Duration = .seconds(2)
 
         /// - Parameter environment: the process' own, if not given.
         public init(environment: [String: String] = ProcessInfo.processInfo.environment) {

@@ -39,7 +39,7 @@ final class DaemonWorker {
         options = client.options
         adoptsAt = .now
         let spill = DaemonSession.Amount(lines: options.queueEvents / 4, bytes: options.queueBytes / 4)
-        session = DaemonSession(reconnect: options.reconnect, spill: spill, now: .now)
+        session = DaemonSession(reconnect: options.reconnectDelay, spill: spill, now: .now)
     }
 
     func run() {
@@ -53,7 +53,7 @@ final class DaemonWorker {
         let turn = client.beginTurn()
         session.take(turn.blocks)
         if !turn.blocks.isEmpty { hasLingered = false }
-        if turn.isClosing, closesAt == nil { closesAt = now + options.closing }
+        if turn.isClosing, closesAt == nil { closesAt = now + options.closingTimeout }
         reportDrops(now: now)
         if now >= adoptsAt { adopt(now: now) }
 
@@ -92,7 +92,7 @@ final class DaemonWorker {
         var sleeps = false
         if !worked && !isClosing && !hasLingered {
             // Events that come now need not wake anybody.
-            milliseconds = Self.milliseconds(min(options.lingering, now.duration(to: until)))
+            milliseconds = Self.milliseconds(min(options.lingerTime, now.duration(to: until)))
         } else if !worked {
             sleeps = isClosing || client.fallAsleep()
             milliseconds = sleeps ? Self.milliseconds(now.duration(to: until)) : 0
@@ -224,10 +224,10 @@ final class DaemonWorker {
     }
 
     private func adopt(now: Instant) {
-        adoptsAt = options.spool == nil ? now + Self.longestWait : now + options.adoption
+        adoptsAt = options.spool == nil ? now + Self.longestWait : now + options.adoptionInterval
         guard let directory = options.spoolOfSocket, Spool.exists(directory) else { return }
         guard !session.isWaiting else {
-            adoptsAt = now + options.adoption / 10
+            adoptsAt = now + options.adoptionInterval / 10
             return
         }
         if spool == nil { openSpool(directory) }

@@ -35,7 +35,7 @@ struct HTTPOutbox {
 
     init(_ options: HTTPProvider.Options) {
         self.options = options
-        delay = RetryDelay(options.retry)
+        delay = RetryDelay(options.retryDelay)
     }
 
     var count: Int { lines.count }
@@ -43,7 +43,7 @@ struct HTTPOutbox {
     /// - Returns: false: there is no room.
     mutating func append(_ line: [UInt8], now: Instant) -> Bool {
         guard lines.count < options.queueEvents, line.count <= options.queueBytes - bytes else { return false }
-        if lines.isEmpty { dueAt = now + options.interval }
+        if lines.isEmpty { dueAt = now + options.flushInterval }
         lines.append(line)
         bytes += line.count
         return true
@@ -87,7 +87,7 @@ struct HTTPOutbox {
             remove(count, now: now)
             return .refused(lines: count)
         case .status(_, let asked):
-            retryAt = now + min(max(delay.fail(using: &random), asked ?? .zero), options.retry.upperBound)
+            retryAt = now + min(max(delay.fail(using: &random), asked ?? .zero), options.retryDelay.upperBound)
         case .failed:
             retryAt = now + delay.fail(using: &random)
         }
@@ -97,6 +97,6 @@ struct HTTPOutbox {
     private mutating func remove(_ count: Int, now: Instant) {
         bytes -= lines.prefix(count).reduce(0) { $0 + $1.count }
         lines.removeFirst(count)
-        dueAt = lines.isEmpty ? nil : now + options.interval
+        dueAt = lines.isEmpty ? nil : now + options.flushInterval
     }
 }

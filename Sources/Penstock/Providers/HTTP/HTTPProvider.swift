@@ -3,7 +3,7 @@ import Foundation
 /// Sends events to a service that speaks Segment's HTTP API (`POST /v1/batch`), from where there is no daemon: to Segment
 /// itself, or to a penstockd's `http:` listener.
 ///
-/// Events wait in memory, at most ``Options/interval``, until a request is due. A request that fails is sent again, with
+/// Events wait in memory, at most ``Options/flushInterval``, until a request is due. A request that fails is sent again, with
 /// growing delays, until it is answered; the order is kept. What finds no room in memory, and what the service
 /// says is wrong (400, 413, 422), is dropped, counted in ``statistics`` and reported. What is in memory is lost when
 /// the process ends: `await analytics.flush()` before that.
@@ -28,14 +28,15 @@ public final class HTTPProvider: AnalyticsProvider {
         /// Bytes in memory, at most.
         public var queueBytes: Int = 8 << 20
         /// How long an event waits for others to go with it.
-        public var interval: Duration = .seconds(5)
+        public var flushInterval: Duration = .seconds(5)
         /// How long to wait before a request is sent again: between the lower bound and twice as much for
         /// each failure in a row, up to the upper one. What the service asks for (`Retry-After`, in seconds) is obeyed up to that,
         /// too.
-        public var retry: ClosedRange<Duration> = .milliseconds(500) ... .seconds(300)
+        public var retryDelay: ClosedRange<Duration> = .milliseconds(500) ... .seconds(300)
         /// How long an answer is waited for.
         public var timeout: Duration = .seconds(30)
 
+        /// With the limits of Segment.
         public init(service: URL, writeKey: String) {
             self.service = service
             self.writeKey = writeKey
@@ -58,6 +59,7 @@ public final class HTTPProvider: AnalyticsProvider {
 
     private let client: HTTPClient
 
+    /// Sends to the service as soon as there is something to send.
     public init(_ options: Options) { client = HTTPClient(options) }
 
     deinit { client.close() }
@@ -71,5 +73,6 @@ public final class HTTPProvider: AnalyticsProvider {
         await client.flush(until: deadline)
     }
 
+    /// What became of the events so far.
     public var statistics: Statistics { client.statistics }
 }

@@ -1,0 +1,40 @@
+import Penstock
+
+enum OnboardingEvent: AnalyticsEvent, Equatable {
+    case onboarding(stepsSeen: Int, isSkipped: Bool)
+    case stepShown(step: String)
+}
+
+/// The steps by which a new user is shown around.
+enum OnboardingStep: String, CaseIterable {
+    case welcome, interests, friends, notifications
+}
+
+struct OnboardingRegistry: Sendable {
+    let events: any EventSending
+
+    func begin() -> OnboardingTour { OnboardingTour(events) }
+}
+
+/// One way through the steps, and how long it took. Whoever has it must end it: it is used up by `finish` or `skip`, and
+/// the compiler lets nobody do both.
+struct OnboardingTour: ~Copyable {
+    private let events: any EventSending
+    private let timer: EventTimer<OnboardingEvent>
+    private var seen: Set<OnboardingStep> = []
+
+    init(_ events: any EventSending) {
+        self.events = events
+        timer = events.start(OnboardingEvent.onboarding(stepsSeen: 0, isSkipped: false))
+    }
+
+    mutating func show(_ step: OnboardingStep) {
+        // Going back to a step does not show it for the first time.
+        guard seen.insert(step).inserted else { return }
+        events.track(OnboardingEvent.stepShown(step: step.rawValue))
+    }
+
+    consuming func finish() { timer.stop(with: .onboarding(stepsSeen: seen.count, isSkipped: false)) }
+
+    consuming func skip() { timer.stop(with: .onboarding(stepsSeen: seen.count, isSkipped: true)) }
+}

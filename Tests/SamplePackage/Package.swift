@@ -1,0 +1,11 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "shop",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(name: "penstock", path: "../..")],
+    targets: [
+        .executableTarget(name: "shop", dependencies: [.product(name: "Penstock", package: "penstock")])
+    ]
+)

@@ -1,0 +1,28 @@
+import Penstock
+import PenstockTesting
+import Testing
+
+@testable import Social
+
+@Suite struct MessagesRegistryTests {
+    let analytics = Analytics(providers: [RecordingProvider()])
+    var messages: MessagesRegistry { MessagesRegistry(events: analytics) }
+
+    @Test(arguments: [(0, MessagesEvent.Size.short), (99, .short), (100, .medium), (1000, .long)])
+    func `a message is told by the step of its size`(characters: Int, size: MessagesEvent.Size) {
+        messages.sent(Message(text: String(repeating: "x", count: characters), recipients: ["u_1", "u_2"]))
+        expect(analytics).tracked(MessagesEvent.messageSent(recipients: 2, size: size, hasAttachments: false))
+    }
+
+    struct Offline: Error {}
+
+    @Test func `what failed is named by the error's type, with the attempt's number`() {
+        messages.failed(Offline(), attempt: 2)
+        expect(analytics).tracked("Sending Failed", ["reason": "Offline", "attempt": 2])
+    }
+
+    @Test func `a search tells how much was found`() {
+        messages.searched(results: 7)
+        expect(analytics).tracked("Messages Searched", ["results": 7])
+    }
+}

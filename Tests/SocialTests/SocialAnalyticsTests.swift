@@ -1,0 +1,54 @@
+import Penstock
+import PenstockTesting
+import Testing
+
+@testable import Social
+
+@Suite struct SocialAnalyticsTests {
+    let recording = RecordingProvider()
+
+    private func analytics(consent: Consent = .on) -> Analytics { Analytics(providers: [recording], consent: consent) }
+
+    @Test func `who signs in is identified, and every event says in which state the application is`() throws {
+        let social = SocialAnalytics(analytics())
+        social.started(with: Preferences())
+        social.profile.viewed(profileOf: "u_1", by: "u_2")
+        social.signedIn(Member(userID: "u_2", plan: .pro), with: Preferences())
+        social.changed(Preferences(), to: Preferences(theme: .dark))
+        social.profile.viewed(profileOf: "u_1", by: "u_2")
+        expect(recording).identified("u_2", traits: ["plan": "pro"])
+        let views = recording.tracks.filter { $0.name == "Profile Viewed" }
+        try #require(views.count == 2)
+        #expect(views.map { $0.session?["kind"] } == ["unauthenticated", "authenticated"])
+        #expect(views.map { $0.session?["theme"] } == ["light", "dark"])
+        #expect(views.map(\.userID) == [nil, "u_2"])
+    }
+
+    @Test func `nobody who comes after a user is taken for them`() {
+        let analytics = analytics()
+        let social = SocialAnalytics(analytics)
+        social.signedIn(Member(userID: "u_2", plan: .free), with: Preferences())
+        let anonymousID = analytics.anonymousID
+        social.signedOut()
+        social.messages.searched(results: 1)
+        #expect(recording.tracks.last?.userID == nil)
+        #expect(recording.tracks.last?.anonymousID != anonymousID)
+        #expect(recording.tracks.last?.session == nil)
+    }
+
+    @Test(arguments: [true, false])
+    func `nothing is recorded before the answer, and then what it allows`(isAllowed: Bool) {
+        let social = SocialAnalytics(analytics(consent: .undecided))
+        social.messages.searched(results: 1)
+        #expect(recording.events.isEmpty)
+        social.answered(analytics: isAllowed, marketing: false)
+        #expect(recording.tracks.count == (isAllowed ? 1 : 0))
+    }
+
+    @Test func `no text leaves the application, whatever the event's author thought`() {
+        let analytics = analytics()
+        _ = SocialAnalytics(analytics)
+        analytics.track("Comment Written", ["text": "secret", "post": ["email": "a@example.org", "id": 1]])
+        expect(recording).tracked("Comment Written", ["post": ["id": 1]])
+    }
+}
