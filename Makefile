@@ -31,6 +31,8 @@ packages := git ca-certificates binutils g++ libc6-dev pkg-config patchelf \
 # To test and to show: HTTP servers (nginx runs on free ports, its own service is not
 # needed) and clients, what the plugin wrote, a systemd of the tests' own.
 packages += python3 nginx-light curl openssl sqlite3 tzdata systemd dbus libnss-systemd util-linux mount bsdutils
+# A database that events are stored in.
+packages += clickhouse-server
 # To hold the configuration's JSON Schema against configurations.
 packages += python3-jsonschema python3-yaml
 # To look at the man pages as a reader does.

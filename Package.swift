@@ -31,12 +31,19 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 /// The YAML files of Sources/Destinations/Presets.
 let presets = [
     "amplitude",
+    "clickhouse",
+    "cloudkit",
+    "datadog",
+    "elasticsearch",
     "firebase",
     "ga4",
+    "loki",
     "mixpanel",
+    "opensearch",
     "posthog",
     "rudderstack",
     "segment",
+    "webhook",
 ]
 
 let package = Package(

@@ -263,10 +263,16 @@ struct ConfigurationBuilder {
 
     private func checkHeaders(_ located: Located<DestinationDraft>) {
         if located.found["sign"] != nil {
-            for key in ["header", "key"] where located.found["sign.\(key)"] == nil {
+            let hints = ["header": "add header: X-Signature", "key_id": "add key_id: ID", "key": "add key: !secret NAME"]
+            let isHMAC = located.draft.http.signature.scheme == .hmac
+            for key in [isHMAC ? "header" : "key_id", "key"] where located.found["sign.\(key)"] == nil {
                 diagnostics.error(
-                    at: located.found["sign"]?.place ?? located.place, "\"sign\" needs \(quoted(key))",
-                    hint: key == "key" ? "add key: !secret NAME" : "add header: X-Signature")
+                    at: located.found["sign"]?.place ?? located.place, "\"sign\" needs \(quoted(key))", hint: hints[key])
+            }
+            for key in isHMAC ? ["key_id"] : ["header", "algorithm", "encoding", "prefix", "time_header"] {
+                guard let place = located.found["sign.\(key)"]?.place else { continue }
+                diagnostics.error(
+                    at: place, "\(quoted(key)) is not of the scheme \(located.draft.http.signature.scheme.rawValue)", hint: "remove it")
             }
         }
         var seen: Set<String> = []

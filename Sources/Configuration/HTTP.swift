@@ -24,11 +24,16 @@ extension Configuration {
             package var value: String { text.revealed }
         }
 
-        /// An HMAC of each body, in a header.
+        /// A proof, in headers of each request, of who sends it.
         package struct Signature: Sendable, Equatable {
             package enum Algorithm: String, Sendable, CaseIterable { case sha256, sha512, sha1 }
             package enum Encoding: String, Sendable, CaseIterable { case hex, base64 }
+            /// An HMAC of the body, in a header; or ES256 with a private key, as CloudKit wants it.
+            package enum Scheme: String, Sendable, CaseIterable { case hmac, cloudkit }
 
+            package var scheme = Scheme.hmac
+            /// CloudKit's name for the key.
+            package var keyID = ""
             package var header: String
             package var algorithm: Algorithm
             package var encoding: Encoding

@@ -34,7 +34,7 @@ extension Section where Target == DestinationDraft {
         Field(
             "max_answer", \.http.maximumAnswer, .size((1 << 10)...(16 << 20)),
             "bytes of an answer that are read; what lies behind them is not known"),
-        Field("sign", keys: .signature, "an HMAC of each body, which proves that it comes from here"),
+        Field("sign", keys: .signature, "a signature in headers of each request, which proves that it comes from here"),
         Field(
             "max_redirects", \.http.maximumRedirects, .integer(0...20),
             "redirects followed for a request, never to another scheme, and to another host without headers and credentials"),

@@ -72,8 +72,8 @@ package struct ConcealedText: Sendable, Equatable, CustomStringConvertible, Cust
 
 /// Text that names secrets, and perhaps fields of the event, as it stands in the file: nothing is read for it yet.
 struct SecretTemplate: Sendable {
-    /// How a secret is written in its place; in a URL percent-encoded.
-    enum Encoding: Sendable { case plain, json, url }
+    /// How a secret is written in its place; in a URL percent-encoded. A key is never sent, and may have several lines.
+    enum Encoding: Sendable { case plain, json, url, key }
 
     enum Piece: Sendable {
         case literal(String)

@@ -35,14 +35,14 @@ final class SecretStore {
                 case .value(let path, _): return .value(path: path)
                 case .secret(let name, let place, let encoding):
                     var value = read(name, at: place) ?? ""
-                    if singleLine, value.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
+                    if singleLine, encoding != .key, value.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
                         diagnostics.error(
                             at: place, "the secret \(name) holds a control character, which a header must not have",
                             hint: "a secret for a header is one line of text")
                         value = ""
                     }
                     switch encoding {
-                    case .plain: return .secret(Secret(name: name, value: value))
+                    case .plain, .key: return .secret(Secret(name: name, value: value))
                     case .json: return .secret(Secret(name: name, value: JSONRendering.string(value), plain: value))
                     case .url: return .secret(Secret(name: name, value: Self.percentEncoded(value), plain: value))
                     }

@@ -1,5 +1,7 @@
 /// A signature while it is read.
 struct SignatureDraft: Sendable {
+    var scheme = Configuration.HTTP.Signature.Scheme.hmac
+    var keyID: String?
     var header: String?
     var key: SecretTemplate?
     var algorithm = Configuration.HTTP.Signature.Algorithm.sha256
@@ -9,16 +11,19 @@ struct SignatureDraft: Sendable {
 
     /// nil: nothing is signed, or what it needs is missing.
     func value(_ fill: (SecretTemplate) -> ConcealedText) -> Configuration.HTTP.Signature? {
-        guard let header, let key else { return nil }
-        return .init(header: header, algorithm: algorithm, encoding: encoding, prefix: prefix, timeHeader: timeHeader, keyText: fill(key))
+        guard let key, scheme == .cloudkit ? keyID != nil : header != nil else { return nil }
+        return .init(
+            scheme: scheme, keyID: keyID ?? "", header: header ?? "", algorithm: algorithm, encoding: encoding, prefix: prefix, timeHeader: timeHeader, keyText: fill(key))
     }
 }
 
 /// `destinations.NAME.sign`
 extension Section where Target == DestinationDraft {
     static let signature = Section([
+        Field("scheme", \.http.signature.scheme, .choice, "hmac: an HMAC of the body; cloudkit: ES256, for CloudKit's web services"),
         Field("header", \.http.signature.header, .headerName, default: "none", "the header that the signature goes into"),
-        Field("key", \.http.signature.key, .secretReference, default: "none", "!secret NAME: what the receiver knows as well"),
+        Field("key", \.http.signature.key, .secretReference, default: "none", "!secret NAME: what the receiver knows as well; for cloudkit the private key, PEM"),
+        Field("key_id", \.http.signature.keyID, .word("text"), default: "none", "of cloudkit: the key's id there"),
         Field("algorithm", \.http.signature.algorithm, .choice, "the hash that the HMAC is made with"),
         Field("encoding", \.http.signature.encoding, .choice, "how the signature is written"),
         Field("prefix", \.http.signature.prefix, .word("text"), "what stands before the signature, such as sha256="),
@@ -45,7 +50,7 @@ extension Kind where Value == SecretTemplate {
                     at: node.place, "\(quoted(key)) has to be a secret, not \(node.found)", hint: "write \(key): !secret NAME")
                 return nil
             }
-            return SecretParsing.reference(scalar.text, at: node.place, .plain, diagnostics).map { SecretTemplate(pieces: [$0]) }
+            return SecretParsing.reference(scalar.text, at: node.place, .key, diagnostics).map { SecretTemplate(pieces: [$0]) }
         }
     }
 }

@@ -46,7 +46,12 @@ extension HTTPOptions {
         hasBody = http.hasBody
         bodyVaries = http.bodyVaries
         if !http.limits.limits.isEmpty { check = http.limits }
-        signer = http.signature.map(HMACSigner.init)
+        signer = http.signature.map { signature in
+            switch signature.scheme {
+            case .hmac: HMACSigner(signature)
+            case .cloudkit: CloudKitSigner(keyID: signature.keyID, key: signature.key)
+            }
+        }
         alternatives = http.alternatives.map { HTTPOptions($0, inFlight: inFlight) }
         for index in alternatives.indices { alternatives[index].secrets = http.secrets }
     }

@@ -35,8 +35,10 @@ class AnalyticsService {
     var taken: [String] { ledger.taken }
 }
 
-/// A JSON body's value.
-private func json(_ request: ScriptedServer.Request) -> Any? { try? JSONSerialization.jsonObject(with: Data(request.body)) }
+extension ScriptedServer.Request {
+    /// A JSON body's value.
+    var json: Any? { try? JSONSerialization.jsonObject(with: Data(body)) }
+}
 
 /// Import refuses records one by one; engage says 200 whatever happens, and looks at the batch as a whole.
 final class MixpanelService: AnalyticsService {
@@ -44,7 +46,7 @@ final class MixpanelService: AnalyticsService {
         let credentials = "Basic " + Data("\(token):".utf8).base64EncodedString()
         try super.init { request, ledger in
             let number = ledger.count()
-            guard let records = json(request) as? [[String: Any]] else { return .status(400, body: #"{"code":400,"error":"not JSON"}"#) }
+            guard let records = request.json as? [[String: Any]] else { return .status(400, body: #"{"code":400,"error":"not JSON"}"#) }
             if request.line.hasPrefix("POST /engage?verbose=1 ") || request.line.hasPrefix("POST /groups?verbose=1 ") {
                 guard records.allSatisfy({ $0["$token"] as? String == token && $0["$set"] is [String: Any] }) else {
                     return .status(200, body: #"{"status":0,"error":"token, missing or empty"}"#)
@@ -80,7 +82,7 @@ final class MixpanelService: AnalyticsService {
 final class GoogleAnalyticsService: AnalyticsService {
     init() throws {
         try super.init { request, ledger in
-            guard let body = json(request) as? [String: Any], let client = body["client_id"] as? String,
+            guard let body = request.json as? [String: Any], let client = body["client_id"] as? String,
                 let events = body["events"] as? [[String: Any]], events.count <= 25, request.body.count <= 130_000
             else {
                 ledger.take("thrown away: a request")
@@ -103,7 +105,7 @@ final class AmplitudeService: AnalyticsService {
     init(key: String) throws {
         try super.init { request, ledger in
             let number = ledger.count()
-            guard let body = json(request) as? [String: Any], let events = body["events"] as? [[String: Any]] else { return .status(400, body: "{}") }
+            guard let body = request.json as? [String: Any], let events = body["events"] as? [[String: Any]] else { return .status(400, body: "{}") }
             guard body["api_key"] as? String == key else {
                 return .status(400, body: #"{"code":400,"error":"Invalid API key: x","missing_field":null}"#)
             }

@@ -5,7 +5,7 @@ import TestSupport
 
 /// The real daemon with a preset, before a service that does what the service's documentation says.
 @Suite struct PresetDeliveryTests {
-    private func daemon(_ preset: String, _ address: String, _ keys: String) throws -> TestDaemon {
+    func daemon(_ preset: String, _ address: String, _ keys: String) throws -> TestDaemon {
         let daemon = try TestDaemon(
             configuration: """
                 secrets: { directory: DIRECTORY/secrets }
@@ -19,7 +19,7 @@ import TestSupport
     }
 
     /// Sends, waits until all is settled, and gives the reasons and answers of the dead letters.
-    private func run(_ daemon: TestDaemon, _ events: [String]) throws -> [String] {
+    func run(_ daemon: TestDaemon, _ events: [String]) throws -> [String] {
         try daemon.start()
         let client = try EventClient(daemon)
         try client.send(events.map { $0 + "\n" }.joined())
@@ -30,7 +30,7 @@ import TestSupport
         return listed.output.split(separator: "\n").compactMap { jsonObject(String($0)) }.map { "\($0["messageId"] ?? "?"): \($0["reason"] ?? "?")" }
     }
 
-    private func track(_ name: String, _ id: String, user: String = "ada", _ more: String = "") -> String {
+    func track(_ name: String, _ id: String, user: String = "ada", _ more: String = "") -> String {
         #"{"type":"track","event":"\#(name)","messageId":"\#(id)","userId":"\#(user)"\#(more)}"#
     }
 

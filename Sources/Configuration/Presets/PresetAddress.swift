@@ -38,7 +38,7 @@ struct PresetAddress {
 
         var text: String {
             if scheme == "unix:" { return "unix:\(host):\(path.isEmpty ? "/" : path)\(query)" }
-            return scheme + credentials + host + path + query
+            return scheme + credentials + host + (path.isEmpty && !query.isEmpty ? "/" : path) + query
         }
     }
 

@@ -110,12 +110,13 @@ extension Variant {
                 defaultText: setting.defaultText, summary: setting.summary, isRequired: setting.isRequired,
                 isSupported: true)
         }
-        let url = FieldDescription(
+        // One that has no address of its own has the setting.
+        let url = settings.contains { $0.name == "url" } ? [] : [FieldDescription(
             name: "url", type: .text("a URL"), defaultText: nil,
-            summary: "another address; without a path or a query, the preset's stay", isRequired: false, isSupported: true)
+            summary: "another address; without a path or a query, the preset's stay", isRequired: false, isSupported: true)]
         let others = Section.destination(.http).describe(DestinationDraft()).filter { field in
             field.name != "http" && !settings.contains { $0.name == field.name }
         }
-        self.init(key: "preset", value: preset.name, own: settings + [url], shared: others)
+        self.init(key: "preset", value: preset.name, own: settings + url, shared: others)
     }
 }

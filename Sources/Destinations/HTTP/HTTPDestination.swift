@@ -35,7 +35,7 @@ package final class HTTPDestination: Destination {
     /// Checks the options; touches neither network nor disk.
     /// - Throws: what is wrong with which option.
     package init(_ options: HTTPOptions, engine: HTTPEngine, clock: any Clock = SystemClock()) throws(HTTPOptionsError) {
-        requests = try HTTPRequest.all(options)
+        requests = try Self.checkedRequests(options)
         idle = Array(repeating: [], count: requests.count)
         self.options = options
         self.engine = engine
@@ -46,7 +46,17 @@ package final class HTTPDestination: Destination {
 
     /// Throws what `init` would throw for these options; touches nothing.
     package static func validate(_ options: HTTPOptions) throws(HTTPOptionsError) {
-        _ = try HTTPRequest.all(options)
+        _ = try checkedRequests(options)
+    }
+
+    private static func checkedRequests(_ options: HTTPOptions) throws(HTTPOptionsError) -> [HTTPRequest] {
+        let requests = try HTTPRequest.all(options)
+        do {
+            for options in [options] + options.alternatives { try options.signer?.check() }
+        } catch {
+            throw HTTPOptionsError(option: "sign.key", problem: "\(error)")
+        }
+        return requests
     }
 
     package func open(from cursor: Cursor) throws -> UInt64? {

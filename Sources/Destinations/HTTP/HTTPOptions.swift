@@ -128,4 +128,7 @@ package protocol RequestSigner: Sendable {
     ///   - path: the URL's path.
     ///   - time: now, in nanoseconds since 1970-01-01 UTC.
     func headers(signing body: [UInt8], path: String, at time: Int64) throws -> [HTTPOptions.Header]
+
+    /// Throws why it can sign nothing; that holds nothing of the key.
+    func check() throws
 }

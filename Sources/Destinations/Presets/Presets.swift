@@ -8,11 +8,18 @@ package enum ShippedPresets {
     /// By their names: the files' text.
     package static let all: [(name: String, text: [UInt8])] = [
         ("amplitude", PackageResources.amplitude_yaml),
+        ("clickhouse", PackageResources.clickhouse_yaml),
+        ("cloudkit", PackageResources.cloudkit_yaml),
+        ("datadog", PackageResources.datadog_yaml),
+        ("elasticsearch", PackageResources.elasticsearch_yaml),
         ("firebase", PackageResources.firebase_yaml),
         ("ga4", PackageResources.ga4_yaml),
+        ("loki", PackageResources.loki_yaml),
         ("mixpanel", PackageResources.mixpanel_yaml),
+        ("opensearch", PackageResources.opensearch_yaml),
         ("posthog", PackageResources.posthog_yaml),
         ("rudderstack", PackageResources.rudderstack_yaml),
         ("segment", PackageResources.segment_yaml),
+        ("webhook", PackageResources.webhook_yaml),
     ]
 }

@@ -1,0 +1,76 @@
+import CCrypto
+import Events
+
+/// Signs a request as CloudKit wants it of a server: ECDSA over the curve P-256 with SHA-256 (ES256), over the time,
+/// the body's hash and the path. Immutable; any thread.
+///
+/// What is unsafe here: libcrypto's objects, each of which lives no longer than the call that made it.
+@safe package struct CloudKitSigner: RequestSigner {
+    /// Why nothing can be signed. Holds nothing of the key.
+    package struct KeyError: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// The key's id with CloudKit.
+    package var keyID: String
+    /// The private key, PEM. Never shown.
+    package var key: String
+
+    package init(keyID: String, key: String) {
+        self.keyID = keyID
+        self.key = key
+    }
+
+    package func headers(signing body: [UInt8], path: String, at time: Int64) throws -> [HTTPOptions.Header] {
+        // CloudKit takes a time without a fraction only.
+        let date = String(Timestamp.format(time - time % 1_000_000_000).prefix(19)) + "Z"
+        let text = "\(date):\(Base64.encode(Self.sha256(body))):\(path)"
+        return [
+            .init(name: "X-Apple-CloudKit-Request-KeyID", value: keyID),
+            .init(name: "X-Apple-CloudKit-Request-ISO8601Date", value: date),
+            .init(name: "X-Apple-CloudKit-Request-SignatureV1", value: Base64.encode(try signature(of: Array(text.utf8)))),
+        ]
+    }
+
+    package func check() throws {
+        // One that is missing has been told of already.
+        if !key.isEmpty { _ = try signature(of: []) }
+    }
+
+    private static func sha256(_ bytes: [UInt8]) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: 32)
+        let done = unsafe EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil) == 1
+        precondition(done, "libcrypto has no SHA-256")
+        return digest
+    }
+
+    /// As ASN.1 (DER), which is how libcrypto writes it and CloudKit reads it.
+    private func signature(of text: [UInt8]) throws -> [UInt8] {
+        let pem = Array(key.utf8)
+        guard let source = unsafe BIO_new_mem_buf(pem, Int32(clamping: pem.count)) else { throw Self.noMemory }
+        defer { unsafe BIO_free(source) }
+        // An empty passphrase: otherwise libcrypto would ask for one at the terminal.
+        var passphrase: [CChar] = [0]
+        guard let key = unsafe PEM_read_bio_PrivateKey(source, nil, nil, &passphrase) else {
+            ERR_clear_error()
+            throw KeyError(description: "the private key is not PEM, or needs a passphrase; make one with: openssl ecparam -name prime256v1 -genkey -noout")
+        }
+        defer { unsafe EVP_PKEY_free(key) }
+        guard unsafe EVP_PKEY_get_base_id(key) == EVP_PKEY_EC, unsafe EVP_PKEY_get_bits(key) == 256 else {
+            throw KeyError(description: "the private key is not of the curve P-256; make one with: openssl ecparam -name prime256v1 -genkey -noout")
+        }
+        guard let context = unsafe EVP_MD_CTX_new() else { throw Self.noMemory }
+        defer { unsafe EVP_MD_CTX_free(context) }
+        var signature = [UInt8](repeating: 0, count: Int(unsafe EVP_PKEY_get_size(key)))
+        var length = signature.count
+        guard unsafe EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1,
+            unsafe EVP_DigestSign(context, &signature, &length, text, text.count) == 1
+        else {
+            ERR_clear_error()
+            throw KeyError(description: "libcrypto cannot sign with the private key")
+        }
+        return Array(signature.prefix(length))
+    }
+
+    private static var noMemory: KeyError { KeyError(description: "no memory for a signature") }
+}
