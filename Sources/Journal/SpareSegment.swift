@@ -52,8 +52,8 @@ final class SpareSegment: Sendable {
                     JournalFile(
                         detail: "\(path) held data and was moved to \(Quarantine.directory)/: is it a segment that was renamed?"))
             } else if status.size == size {
-                // It got this name only once it was whole.
-                state.withLock { $0.ready = true }
+                // It got this name only once it was whole; whether for good is not known.
+                try settleName()
                 return
             }
         }
@@ -107,8 +107,12 @@ final class SpareSegment: Sendable {
 
     private func publish(_ temporary: String, as path: String) throws(SystemError) {
         try site.disk.rename(temporary, to: path)
-        // Before it is renamed again: of two changes a power cut may leave the second only, and the file has two
-        // names then.
+        try settleName()
+    }
+
+    /// Before the spare is renamed again: of two changes a power cut may leave the second only, and the file has
+    /// two names then.
+    private func settleName() throws(SystemError) {
         try site.syncDirectory(site.directory, .spareDirectorySync)
         state.withLock { $0.ready = true }
     }
