@@ -17,7 +17,12 @@ final class ClickHouseServer {
             let (listener, port) = try ScriptedServer.listenAtFreePort()
             close(listener)
             let process = try Self.start(in: directory, port, password)
-            try eventually("ClickHouse serves, or ends") { !process.isRunning || (try? Self.query("SELECT 1", port, password)) == "1\n" }
+            do {
+                try eventually("ClickHouse serves, or ends") { !process.isRunning || (try? Self.query("SELECT 1", port, password)) == "1\n" }
+            } catch {
+                process.terminate()
+                throw error
+            }
             if process.isRunning {
                 (self.port, self.process) = (port, process)
                 return
@@ -68,7 +73,7 @@ final class ClickHouseServer {
 
     private static func query(_ text: String, _ port: UInt16, _ password: String) throws -> String {
         let result = try Program.run(
-            "curl", ["-sSf", "--noproxy", "*", "-H", "X-ClickHouse-Key: \(password)", "--data-binary", "@-", "http://127.0.0.1:\(port)/"], input: text)
+            "curl", ["-sSf", "--noproxy", "*", "-H", "X-ClickHouse-User: default", "-H", "X-ClickHouse-Key: \(password)", "--data-binary", "@-", "http://127.0.0.1:\(port)/"], input: text)
         guard result.status == 0 else { throw Failure("ClickHouse: \(result.errors)") }
         return result.output
     }

@@ -81,7 +81,7 @@ final class LokiService: AnalyticsService {
                         continue
                     }
                     let line = jsonObject(value[1]) ?? [:]
-                    if lines.insert("\(labels) \(value)") { ledger.take("\(labels["type"] ?? "?") \(line["messageId"] ?? "?")") }
+                    if lines.insert("\(labels["type"] ?? "") \(value)") { ledger.take("\(labels["type"] ?? "?") \(line["messageId"] ?? "?")") }
                 }
             }
             return ignored == 0 ? .status(204) : .status(400, body: "has timestamp too old, total ignored: \(ignored)")

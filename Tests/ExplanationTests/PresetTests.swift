@@ -21,6 +21,17 @@ struct PresetTests {
         for preset in presets { #expect(preset.isShipped && preset.documentation.hasPrefix("https://") && !preset.summary.isEmpty, "\(preset.name)") }
     }
 
+    @Test("The README's table names each of them and what it needs")
+    func readme() throws {
+        let lines = try String(contentsOfFile: Repository.root + "/README.md", encoding: .utf8).split(separator: "\n")
+        let table = lines.drop { $0 != "| preset | service | needs |" }.dropFirst(2).prefix { $0.hasPrefix("|") }
+        let expected = PresetCatalogue.shipped.map { preset in
+            let needs = preset.settings.filter(\.isRequired).map { "`\($0.name)`" }.joined(separator: ", ")
+            return "| `\(preset.name)` | \(preset.title): \(preset.summary) | \(needs) |"
+        }
+        #expect(table.map(String.init) == expected)
+    }
+
     @Test("Each makes of the events of its tests the requests that they say", arguments: names)
     func requests(_ name: String) throws {
         let path = "\(Self.directory)/\(name)"
