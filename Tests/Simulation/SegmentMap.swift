@@ -1,5 +1,5 @@
-/// Where a segment's batches lie, found without the journal's code and without its checksums: for bytes
-/// that the simulator knows to be good.
+/// Where a segment's batches lie, found without the journal's code and without its checksums. Of bytes that were
+/// damaged before it also has what only looks like a batch.
 struct SegmentMap {
     struct Batch {
         var bytes: Range<Int>
@@ -12,20 +12,15 @@ struct SegmentMap {
         let limit = bytes.count - (isSegment ? 128 : 0)
         var place = 0
         while place + 64 <= limit {
-            guard bytes[place..<place + 4].elementsEqual("PNSB".utf8) else {
-                place += 8
-                continue
-            }
+            // Not from end to end: a batch in the wrong place would hide those that follow.
+            defer { place += 8 }
+            guard bytes[place..<place + 4].elementsEqual("PNSB".utf8) else { continue }
             let length = Self.number(bytes, place + 8, 4)
             let count = Self.number(bytes, place + 12, 4)
             let first = Self.number(bytes, place + 16, 8)
             let end = place + 64 + Int(length + 7) / 8 * 8
-            guard end <= limit, count < 1 << 20, first < 1 << 40 else {
-                place += 8
-                continue
-            }
+            guard end <= limit, count < 1 << 20, first < 1 << 40 else { continue }
             batches.append(Batch(bytes: place..<end, positions: first..<first + count))
-            place = end
         }
     }
 
