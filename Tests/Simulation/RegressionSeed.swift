@@ -20,6 +20,7 @@ struct RegressionSeed {
         RegressionSeed(seed: 806, found: "acknowledged events passed over in silence when a file failed after a reload"),
         RegressionSeed(seed: 1068, found: "a journal without a segment, because the only one was set aside"),
         RegressionSeed(seed: 2033, found: "damage that had grown since it was told"),
+        RegressionSeed(seed: 2321, found: "a spare renamed before its own name was durable, and emptied by the next one"),
     ]
 
     /// Prints what fails.
