@@ -167,6 +167,8 @@ final class JournalWriter: @unchecked Sendable {
     }
 
     private func writeWhatFits(_ buffer: CommitBuffer) throws(SystemError) {
+        // All of it lies in the file already if the file was not given up when its sync failed.
+        guard mark < buffer.marks.count else { return }
         // Its parts, not a copy of it: the file is then changed where it is, its last block with it.
         guard let (segment, seed, place, room) = current.map({ ($0.segment, $0.seed, $0.offset, $0.room) }) else { return }
         let start = buffer.marks[mark].offset
