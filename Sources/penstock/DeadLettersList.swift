@@ -3,7 +3,8 @@ import Control
 
 struct DeadLettersList: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List a destination's dead letters, oldest first.")
+        commandName: "list", abstract: "List a destination's dead letters, oldest first.",
+        discussion: "Exit status: 0 listed, 1 there is no such destination, or no daemon.")
 
     @OptionGroup var options: DeadLetterOptions
 
