@@ -1,4 +1,3 @@
-import CCrypto
 import Events
 
 /// A field of an event as a part of a file's name.
@@ -53,12 +52,7 @@ enum PathValue {
     private static func shorten(_ text: Span<UInt8>, from cut: Int, _ name: inout [UInt8]) {
         name.removeLast(name.count - cut)
         name.append(UInt8(ascii: "~"))
-        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
-        let isHashed = unsafe text.withUnsafeBufferPointer { text in
-            unsafe EVP_Digest(text.baseAddress, text.count, &digest, nil, EVP_sha256(), nil) == 1
-        }
-        precondition(isHashed, "libcrypto failed to hash")
-        for byte in digest.prefix(16) { name += [digit(byte >> 4), digit(byte & 15)] }
+        for byte in SHA256.hash(text).prefix(16) { name += [digit(byte >> 4), digit(byte & 15)] }
     }
 
     private static func isAlphanumeric(_ byte: UInt8) -> Bool {

@@ -24,7 +24,7 @@ import Events
     package func headers(signing body: [UInt8], path: String, at time: Int64) throws -> [HTTPOptions.Header] {
         // CloudKit takes a time without a fraction only.
         let date = String(Timestamp.format(time - time % 1_000_000_000).prefix(19)) + "Z"
-        let text = "\(date):\(Base64.encode(Self.sha256(body))):\(path)"
+        let text = "\(date):\(Base64.encode(SHA256.hash(body.span))):\(path)"
         return [
             .init(name: "X-Apple-CloudKit-Request-KeyID", value: keyID),
             .init(name: "X-Apple-CloudKit-Request-ISO8601Date", value: date),
@@ -35,13 +35,6 @@ import Events
     package func check() throws {
         // One that is missing has been told of already.
         if !key.isEmpty { _ = try signature(of: []) }
-    }
-
-    private static func sha256(_ bytes: [UInt8]) -> [UInt8] {
-        var digest = [UInt8](repeating: 0, count: 32)
-        let done = unsafe EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil) == 1
-        precondition(done, "libcrypto has no SHA-256")
-        return digest
     }
 
     /// As ASN.1 (DER), which is how libcrypto writes it and CloudKit reads it.
