@@ -34,9 +34,11 @@ final class Digest: Sendable {
         let hash = hash(text)
         output.append(addingCapacity: 2 + 2 * Self.length) { output in
             output.append(UInt8(ascii: "\""))
-            for i in hash.indices {
-                output.append(Self.digits[Int(hash[i] >> 4)])
-                output.append(Self.digits[Int(hash[i] & 15)])
+            // Of a span: an array of this length is taken from registers anew for each byte.
+            let bytes = hash.span
+            for i in bytes.indices {
+                output.append(Self.digits[Int(bytes[i] >> 4)])
+                output.append(Self.digits[Int(bytes[i] & 15)])
             }
             output.append(UInt8(ascii: "\""))
         }

@@ -12,22 +12,30 @@ struct Splices {
         var growth: Int { (text.isPresent ? Int(text.length) : 0) - removed }
     }
 
+    /// The first `count` of them are this event's; what is behind them is memory for more.
     private var splices: [Splice] = []
+    private var count = 0
 
-    mutating func removeAll() { splices.removeAll(keepingCapacity: true) }
+    mutating func removeAll() { count = 0 }
 
     mutating func add(_ range: Range<Int>, _ text: Slice) {
         let splice = Splice(offset: range.lowerBound, removed: range.count, text: text)
+        if count == splices.count { splices.append(splice) }
         // They come nearly in order.
-        var place = splices.count
-        while place > 0, splices[place - 1].offset > splice.offset { place -= 1 }
-        if place == splices.count { splices.append(splice) } else { splices.insert(splice, at: place) }
+        var place = count
+        while place > 0, splices[place - 1].offset > splice.offset {
+            splices[place] = splices[place - 1]
+            place -= 1
+        }
+        splices[place] = splice
+        count += 1
     }
 
     /// Appends a piece of the event with what has changed in it.
     func write(_ range: Range<Int>, of json: Span<UInt8>, _ text: Span<UInt8>, into output: inout [UInt8]) {
         var copied = range.lowerBound
-        for splice in splices {
+        for k in 0..<count {
+            let splice = splices[k]
             output.append(contentsOf: json.extracting(copied..<splice.offset))
             if splice.text.isPresent { output.append(contentsOf: text.extracting(splice.text.range)) }
             copied = splice.offset + splice.removed
@@ -38,14 +46,15 @@ struct Splices {
     /// Where a byte that stays ends up, in the whole event as it is written.
     func place(of offset: Int) -> Int {
         var place = offset
-        for splice in splices where splice.offset <= offset { place += splice.growth }
+        for k in 0..<count where splices[k].offset <= offset { place += splices[k].growth }
         return place
     }
 
     /// Where a text ends up; nil: it is not written.
     func place(ofText text: Slice) -> Int? {
         var growth = 0
-        for splice in splices {
+        for k in 0..<count {
+            let splice = splices[k]
             if splice.text.offset == text.offset { return splice.offset + growth }
             growth += splice.growth
         }

@@ -10,9 +10,10 @@ struct StringCursor {
     }
 
     private var position = 0
-    private let hasEscapes: Bool
+    private let mayHaveEscapes: Bool
 
-    init(_ json: Span<UInt8>) { hasEscapes = json.firstIndex(of: UInt8(ascii: "\\"), in: json.indices) != nil }
+    /// - Parameter mayHaveEscapes: false: there is no backslash in the value.
+    init(mayHaveEscapes: Bool) { self.mayHaveEscapes = mayHaveEscapes }
 
     /// The next string; nil behind the last one.
     @inline(__always)
@@ -22,7 +23,7 @@ struct StringCursor {
         guard position < json.count else { return nil }
         let start = position + 1
         var end = Self.quote(json, from: start)
-        if hasEscapes {
+        if mayHaveEscapes {
             while end < json.count, Self.isEscaped(end, json) { end = Self.quote(json, from: end + 1) }
         }
         position = min(end + 1, json.count)

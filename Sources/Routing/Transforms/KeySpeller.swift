@@ -37,7 +37,7 @@ struct KeySpeller {
         // Nearly all of them: keys need no decoding, and the room they take is known beforehand.
         output.append(addingCapacity: NameCase.growth * object.count) { output in
             var copied = 0
-            var strings = StringCursor(object)
+            var strings = StringCursor(mayHaveEscapes: false)
             while let string = strings.next(in: object) {
                 guard string.isKey else { continue }
                 output.append(contentsOf: object.extracting(copied..<string.contents.lowerBound))
@@ -51,7 +51,7 @@ struct KeySpeller {
     private func appendAny(_ range: Range<Int>, of json: Span<UInt8>, to output: inout [UInt8]) {
         let object = json.extracting(range)
         var copied = 0
-        var strings = StringCursor(object)
+        var strings = StringCursor(mayHaveEscapes: true)
         while let string = strings.next(in: object) {
             guard string.isKey else { continue }
             output.append(contentsOf: object.extracting(copied..<string.contents.lowerBound))

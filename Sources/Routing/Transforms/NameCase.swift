@@ -27,24 +27,18 @@ enum NameCase: String, Sendable, CaseIterable {
         let separator = self.separator
         let (capitalizesFirst, capitalizesOthers) = (self == .title, self == .title || self == .camel)
         var (startsWord, isFirstWord) = (true, true)
-        var before: UInt8 = 0
         while position < name.count {
             let byte = name[position]
-            defer { before = byte }
             position += 1
-            // Most of it.
-            if !startsWord, Self.isLower(byte) {
-                output.append(byte)
-                continue
-            }
             if Self.isSeparator(byte) {
                 // Those at the end part nothing.
                 startsWord = position < name.count
                 continue
             }
-            if Self.isUpper(byte) {
+            if !startsWord, Self.isUpper(byte) {
+                let before = name[position - 2]
                 let endsCapitals = Self.isUpper(before) && position < name.count && Self.isLower(name[position])
-                if Self.isLower(before) || Self.isDigit(before) || endsCapitals { startsWord = true }
+                startsWord = endsCapitals || Self.isLower(before) || Self.isDigit(before)
             }
             guard startsWord else {
                 output.append(Self.lower(byte))
@@ -55,6 +49,11 @@ enum NameCase: String, Sendable, CaseIterable {
             output.append(isCapital ? Self.upper(byte) : Self.lower(byte))
             startsWord = false
             isFirstWord = false
+            // Most of it.
+            while position < name.count, Self.isLower(name[position]) {
+                output.append(name[position])
+                position += 1
+            }
         }
     }
 
