@@ -43,6 +43,8 @@ final class ReplayDryRun: Sendable {
     private func run(_ replay: Replay, _ report: ReplayReport, _ log: ReplayLog, _ worker: DeliveryWorker, _ reply: ControlReply) {
         do {
             guard let router = try worker.makeBackfillRouter(replay) else { return reply.fail(500, "this destination cannot be replayed to") }
+            var recollection = worker.recollection(before: replay.start, router)
+            while !isEnding.load(ordering: .acquiring), try recollection?.advance(maximumBytes: Self.readSize) == true {}
             let reader = try log.makeReader(from: replay.start)
             let lines = reply.startLines()
             var report = report

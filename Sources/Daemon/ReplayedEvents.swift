@@ -21,4 +21,8 @@ package final class ReplayedEvents: EventRouter {
         if let condition, !condition.matches(batch.json(of: event), event.index) { return .filtered(reason: "where") }
         return router.route(event, of: batch, into: &output)
     }
+
+    // What live delivery was given, whatever the replay's range and filter.
+    package var lookback: Lookback? { router.lookback }
+    package func recall(_ event: EventRecord, of batch: borrowing EventBatch) { router.recall(event, of: batch) }
 }

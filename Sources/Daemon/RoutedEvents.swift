@@ -8,6 +8,8 @@ package final class RoutedEvents: EventRouter {
     private let router: DestinationRouter
     private let marksUsers: Bool
     private let writesEnvelopes: Bool
+    /// What comes of events that are recalled: nothing.
+    private var recalled: [UInt8] = []
 
     /// - Parameter marksUsers: say of each event whose it is.
     package init(_ router: DestinationRouter, marksUsers: Bool = false) {
@@ -24,6 +26,13 @@ package final class RoutedEvents: EventRouter {
             for index in first..<output.events.count { output.events[index].user = user }
         }
         return verdict
+    }
+
+    package var lookback: Lookback? { router.lookback }
+
+    package func recall(_ event: EventRecord, of batch: borrowing EventBatch) {
+        _ = router.route(event, of: batch, into: &recalled)
+        recalled.removeAll(keepingCapacity: true)
     }
 
     /// A hash of the id that the event has of its user: known or anonymous, as it is written.

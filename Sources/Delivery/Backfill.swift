@@ -74,10 +74,13 @@ final class Backfill {
         return position
     }
 
-    func begin(_ log: any EventLog, at position: UInt64, router: any EventRouter, maximumEvents: Int, maximumBytes: Int) {
+    func begin(
+        _ log: any EventLog, at position: UInt64, router: any EventRouter, _ recollection: Recollection?, maximumEvents: Int,
+        maximumBytes: Int
+    ) {
         self.log = log
         intake = Intake(
-            log: log, router: router, position: position,
+            log: log, router: router, position: position, recollection,
             builder: BatchBuilder(maximumEvents: maximumEvents, maximumBytes: maximumBytes, spare: 2))
     }
 

@@ -33,6 +33,7 @@ extension DeliveryWorker {
         lane.bucket = replay.eventsPerSecond.map { TokenBucket(perSecond: $0, burst: $0, now: now) }
         begin(
             lane, ReplayLog(setting.log, end: replay.end, missing: lane.missing), at: replay.progress.position, router,
+            recollection(before: replay.progress.position, router),
             maximumEvents: replay.eventsPerSecond ?? .max)
     }
 
@@ -54,18 +55,19 @@ extension DeliveryWorker {
             let log = RetryLog(letters.letters)
             lane.letters = letters
             lane.lastError = nil
-            begin(lane, log, at: log.start, RetryRouter(router, letters.letters), maximumEvents: .max)
+            begin(lane, log, at: log.start, RetryRouter(router, letters.letters), nil, maximumEvents: .max)
         }
     }
 
     private func begin(
-        _ lane: Backfill, _ log: any EventLog, at position: UInt64, _ router: any EventRouter, maximumEvents: Int
+        _ lane: Backfill, _ log: any EventLog, at position: UInt64, _ router: any EventRouter, _ recollection: Recollection?,
+        maximumEvents: Int
     ) {
         let (policy, limits) = (setting.policy, destination.limits)
         // Half of what may go at once after a pause, so that the other half is there for live events.
         let paced = policy.rateLimit?.maximumBatch(eventsPerRequest: limits.eventsPerRequest) ?? .max
         lane.begin(
-            log, at: position, router: router,
+            log, at: position, router: router, recollection,
             maximumEvents: min(policy.batchEvents, limits.maximumBatchEvents, max(1, paced / 2), max(1, maximumEvents)),
             maximumBytes: min(policy.batchBytes, limits.maximumBatchBytes))
     }

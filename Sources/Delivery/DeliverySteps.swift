@@ -17,7 +17,7 @@ extension DeliveryWorker {
             gate = policy.rateLimit.map { RateGate($0, eventsPerRequest: limits.eventsPerRequest, now: now) }
             let paced = policy.rateLimit?.maximumBatch(eventsPerRequest: limits.eventsPerRequest) ?? .max
             intake = Intake(
-                log: setting.log, router: router, position: position,
+                log: setting.log, router: router, position: position, recollects ? recollection(before: position, router) : nil,
                 builder: BatchBuilder(
                     maximumEvents: min(policy.batchEvents, limits.maximumBatchEvents, paced),
                     maximumBytes: min(policy.batchBytes, limits.maximumBatchBytes), spare: min(policy.inFlight, 64)))
@@ -46,6 +46,7 @@ extension DeliveryWorker {
         breaker = Breaker(initial: setting.policy.retryInitial, maximum: setting.policy.retryMaximum)
         desk.removeAll()
         for backfill in backfills { backfill.end() }
+        recollects = intake?.isRecollecting ?? recollects
         intake = nil
         unsavedSince = nil
     }

@@ -68,6 +68,8 @@ package final class DeliveryWorker: @unchecked Sendable {
     var desk: DeadLetterDesk
     /// nil while the destination is not open.
     var intake: Intake?
+    /// The router has not been shown yet what it has to remember.
+    var recollects = true
     /// nil: the destination's order is kept, not each user's.
     var lanes: UserLanes?
     /// nil: no rate limit.
@@ -132,6 +134,11 @@ package final class DeliveryWorker: @unchecked Sendable {
 
     /// Any thread: what would decide about the events of a replay; nil: nothing goes to it again.
     package func makeBackfillRouter(_ replay: Replay) throws -> (any EventRouter)? { try setting.backfillRouter?(replay) }
+
+    /// Any thread: what a router has to be shown before it is asked about a position.
+    package func recollection(before position: UInt64, _ router: any EventRouter) -> Recollection? {
+        Recollection(before: position, from: setting.cursors.start(of: name), setting.log, router)
+    }
 
     /// Does everything that can be done without waiting, for at most about `turnLimit` (and one call
     /// to the destination).

@@ -39,6 +39,8 @@ package protocol CursorStore: Sendable {
     /// The cursor kept for a destination; for one never seen before, the one that its `start:`
     /// gave it, durable by now.
     func cursor(of destination: String) -> Cursor
+    /// The position at which the destination began.
+    func start(of destination: String) -> UInt64
     /// Takes a new cursor. Durable after the next commit, which the store makes by itself at
     /// least every `journal.cursor_interval`.
     func advance(_ destination: String, to cursor: Cursor)
@@ -53,8 +55,9 @@ package protocol CursorStore: Sendable {
     func finish(_ replay: Replay, of destination: String)
 }
 
-/// Of a store that knows no replays.
+/// Of a store that knows no replays, and destinations only that got everything.
 extension CursorStore {
+    package func start(of destination: String) -> UInt64 { 0 }
     package func replay(of destination: String) -> Replay? { nil }
     package func advance(_ destination: String, to cursor: Cursor, _ replay: Replay) { advance(destination, to: cursor) }
     package func finish(_ replay: Replay, of destination: String) {}

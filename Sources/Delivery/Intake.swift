@@ -12,6 +12,7 @@ struct Intake {
 
     private let log: any EventLog
     private let router: any EventRouter
+    private var recollection: Recollection?
     private var reader: (any EventReader)?
     private var inbound = EventBatch()
     private var next = 0
@@ -25,12 +26,19 @@ struct Intake {
     private var filtered: [(reason: String, count: UInt64)] = []
     private var lastReason = 0
 
-    init(log: any EventLog, router: any EventRouter, position: UInt64, builder: BatchBuilder) {
+    /// - Parameter recollection: what the router is shown first.
+    init(
+        log: any EventLog, router: any EventRouter, position: UInt64, _ recollection: Recollection?, builder: BatchBuilder
+    ) {
         self.log = log
         self.router = router
         self.position = position
+        self.recollection = recollection
         self.builder = builder
     }
+
+    /// The router was not shown yet all that it has to remember.
+    var isRecollecting: Bool { recollection != nil }
 
     /// The oldest event that was read but not routed.
     var unrouted: EventRecord? { next < inbound.events.count ? inbound.events[next] : nil }
@@ -41,6 +49,8 @@ struct Intake {
     /// - Throws: when the journal cannot be read; nothing is skipped.
     mutating func advance(_ now: Instant, refused: (DeadLetter) -> Void, wallClock: () -> Int64) throws -> Bool {
         guard builder.sealed == nil else { return false }
+        if try recollection?.advance(maximumBytes: Self.readSize) == true { return true }
+        recollection = nil
         if next == inbound.events.count, try !read() { return false }
         route(now, refused: refused, wallClock: wallClock)
         isExhausted = next == inbound.events.count && log.end <= position

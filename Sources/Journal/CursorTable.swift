@@ -94,6 +94,8 @@ final class CursorTable: Sendable {
         table.withLock { $0.cursors[name] }
     }
 
+    func start(of name: String) -> UInt64 { table.withLock { $0.starts[name] ?? 0 } }
+
     /// Destinations of the running configuration that stand below `position`.
     func configured(below position: UInt64) -> [(name: String, position: UInt64)] {
         table.withLock { table in

@@ -307,6 +307,9 @@ package final class Journal: Sendable {
     /// The cursor kept for a destination; nil if it was never declared.
     package func cursor(of destination: String) -> JournalCursor? { cursors.cursor(of: destination) }
 
+    /// Where a destination began when it was declared first; 0 if it never was.
+    package func start(of destination: String) -> UInt64 { cursors.start(of: destination) }
+
     /// Takes a new cursor, unless it lies below the one there is. Durable after the next commit, which
     /// comes by itself at least every `cursorInterval`.
     package func advance(_ destination: String, to cursor: JournalCursor) { cursors.advance(destination, to: cursor) }

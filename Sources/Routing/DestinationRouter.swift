@@ -59,6 +59,10 @@ package final class DestinationRouter {
         package var messageID: Range<Int>
     }
 
+    /// How far back events lie that it has to have been given before its answers are what they would be if it had been
+    /// given them all; nil: it keeps nothing of an event.
+    package let lookback: Lookback?
+
     private let filters: FilterProgram
     private let index: RouteIndex
     private let chains: [RouteChain]
@@ -95,6 +99,9 @@ package final class DestinationRouter {
         journal: [UInt8]
     ) {
         let outputs = outputs.isEmpty ? mapping.map { [OutputSetting($0)] } ?? [] : outputs
+        let all = pipeline + routes.flatMap(\.transforms) + transforms
+        lookback = all.compactMap { ($0.definition as? any EditingTransform)?.lookback }.max()
+            .map { Lookback(positions: VerdictHistory.limit, time: $0.nanoseconds) }
         var table = PathTable()
         filters = FilterCompiler.compile(all: routes.map(\.filter.expression), &table)
         index = RouteIndex(routes.map(\.filter.expression))

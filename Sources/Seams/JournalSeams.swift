@@ -73,6 +73,8 @@ package struct JournalCursors: CursorStore {
         return Cursor(position: kept.position, state: isOurs ? Array(kept.state.dropFirst(mark.count)) : [])
     }
 
+    package func start(of destination: String) -> UInt64 { journal.start(of: destination) }
+
     package func advance(_ destination: String, to cursor: Cursor) {
         journal.advance(destination, to: kept(cursor))
     }

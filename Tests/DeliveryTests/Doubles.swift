@@ -90,7 +90,10 @@ final class FakeLog: EventLog {
 final class FakeCursors: CursorStore {
     let cursor: Mutex<Cursor>
     let advances = Mutex<[Cursor]>([])
+    /// Where the destination began.
+    let start = Atomic<UInt64>(0)
     init(_ position: UInt64 = 0) { cursor = Mutex(Cursor(position: position)) }
+    func start(of destination: String) -> UInt64 { start.load(ordering: .relaxed) }
     func cursor(of destination: String) -> Cursor { cursor.withLock { $0 } }
     func advance(_ destination: String, to cursor: Cursor) {
         self.cursor.withLock { $0 = cursor }
@@ -116,6 +119,10 @@ final class FakeRouter: EventRouter, @unchecked Sendable {
     var size = 0
     /// Whose an event is.
     var user: (UInt64) -> UInt64 = { _ in 0 }
+    var lookback: Lookback?
+    private(set) var recalled: [UInt64] = []
+
+    func recall(_ event: EventRecord, of batch: borrowing EventBatch) { recalled.append(event.position) }
 
     func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> RouteVerdict {
         let verdict = verdict(event.position)

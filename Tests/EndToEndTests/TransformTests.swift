@@ -63,6 +63,35 @@ import Testing
         #expect(letters.output.contains("no cart") && letters.output.contains("\"m3\""), "\(letters.output)\(letters.errors)")
     }
 
+    @Test func whatWasSeenBeforeIsRememberedThroughKill9AndReload() throws {
+        let configuration = """
+            routes: [ { to: [once, few] } ]
+            destinations:
+              once: { file: once.ndjson, transforms: [ { dedupe: messageId } ] }
+              few: { file: few.ndjson, transforms: [ { throttle: { events: 3, every: 365d, by: userId } } ] }
+            """
+        let daemon = try TestDaemon(configuration: configuration)
+        try daemon.start()
+        func send(_ numbers: Range<Int>) throws {
+            let sent = try daemon.penstock("send", "--acks", input: events(numbers))
+            try #require(sent.status == 0, "\(sent.errors)")
+            try daemon.settle()
+        }
+        try send(0..<2)
+        daemon.kill9()
+        try daemon.start()
+        // A client that got no acknowledgement sends again.
+        try send(0..<4)
+        try daemon.write(configuration: configuration.replacing("dedupe: messageId", with: "dedupe: { by: messageId, within: 2h }"))
+        #expect(try daemon.reload().applied)
+        try send(2..<5)
+        #expect(daemon.lines("once.ndjson").compactMap(number) == Array(0..<5))
+        #expect(daemon.lines("few.ndjson").compactMap(number) == [0, 1, 0])
+        let status = try daemon.status()
+        #expect(status.destinations["few"]?.filteredByReason["throttle"] == 6)
+        #expect(daemon.terminate() == 0)
+    }
+
     @Test func explainReadsTheJournalOfARunningDaemon() throws {
         let daemon = try TestDaemon(configuration: Self.configuration)
         try daemon.start()

@@ -3,8 +3,8 @@ import Events
 /// `dedupe: { by: messageId, within: 1h }`: drops an event if one with the same value came before, not
 /// longer ago than that. One without the field passes.
 ///
-/// It remembers the `keys` seen last, and about a million positions of the journal; a restart and a
-/// change of the destination's configuration begin anew.
+/// It remembers the `keys` seen last, and about a million positions of the journal. What it remembers comes from the
+/// journal again when the daemon starts or the configuration changes (`DestinationRouter.lookback`).
 struct DedupeTransform: EditingTransform {
     static let declaration = TransformDeclaration.keys(
         "dedupe", DedupeTransform(), shorthand: "by",
@@ -23,6 +23,7 @@ struct DedupeTransform: EditingTransform {
 
     var reads: [FieldPath] { [by] }
     var writes: [FieldPath] { [] }
+    var lookback: Duration? { within }
 
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor { Editor(self, FieldKey(by, &binding)) }
 

@@ -3,8 +3,8 @@ import Events
 /// `throttle: { events: 100, every: 1m, by: userId }`: at most so many events in each minute (by the
 /// time of receipt: in each whole minute of the clock), of each user. What is above is dropped.
 ///
-/// It remembers the `keys` seen last, and about a million positions of the journal; a restart and a
-/// change of the destination's configuration begin anew.
+/// It remembers the `keys` seen last, and about a million positions of the journal. What it remembers comes from the
+/// journal again when the daemon starts or the configuration changes (`DestinationRouter.lookback`).
 struct ThrottleTransform: EditingTransform {
     static let declaration = TransformDeclaration.keys(
         "throttle", ThrottleTransform(),
@@ -23,6 +23,7 @@ struct ThrottleTransform: EditingTransform {
 
     var reads: [FieldPath] { by.map { [$0] } ?? [] }
     var writes: [FieldPath] { [] }
+    var lookback: Duration? { every }
 
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
         Editor(self, by.map { FieldKey($0, &binding) })

@@ -37,11 +37,14 @@ protocol EditingTransform: TransformDefinition {
     /// Those of `writes` that it does nothing with but `Overlay.rewrite`, which gives it their value as
     /// the transforms before have left it: they need not be among `reads`.
     var rewrites: [FieldPath] { get }
+    /// How long before an event others may have come on which its answer depends; nil: it looks at nothing else.
+    var lookback: Duration? { get }
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor
 }
 
 extension EditingTransform {
     var rewrites: [FieldPath] { [] }
+    var lookback: Duration? { nil }
 }
 
 /// One that may change anything, or make several events of one.
