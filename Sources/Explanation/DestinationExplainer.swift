@@ -17,7 +17,7 @@ final class DestinationExplainer {
         tracer = RouteTracer(
             name: destination.name, pipeline: configuration.pipeline.map(\.transform),
             routes: configuration.routes(to: destination), filter: destination.filter,
-            transforms: destination.transforms, host: host)
+            transforms: destination.transforms, host: host, maximumEventSize: destination.maximumEventSize)
     }
 
     func explain(_ event: EventRecord, of batch: borrowing EventBatch) -> DestinationExplanation {

@@ -15,22 +15,23 @@ package final class RouteTracer {
         var steps: [RouteChain.Step]
         var stages: [RouteChain.Stage]
 
-        init(_ steps: [RouteChain.Step], host: String, _ table: inout PathTable) {
+        init(_ steps: [RouteChain.Step], _ surroundings: StageSurroundings, _ table: inout PathTable) {
             self.steps = steps
-            stages = RouteChain(steps, endsInEdits: false, separate: true, host: host, &table).stages
+            stages = RouteChain(steps, endsInEdits: false, separate: true, surroundings, &table).stages
         }
     }
 
     /// - Parameters: as a `DestinationRouter`'s.
     package init(
         name: String, displayName: String? = nil, pipeline: [Transform] = [], routes: [DestinationRouter.Route],
-        filter: Filter = .always, transforms: [Transform] = [], host: String = ""
+        filter: Filter = .always, transforms: [Transform] = [], host: String = "", maximumEventSize: Int = .max
     ) {
         var table = PathTable()
+        let surroundings = StageSurroundings(host: host, limit: maximumEventSize)
         self.routes = routes
         self.filter = filter
-        chains = routes.map { Steps(RouteChain.steps($0.transforms, filter, transforms), host: host, &table) }
-        self.pipeline = Steps(pipeline.map(RouteChain.Step.init), host: host, &table)
+        chains = routes.map { Steps(RouteChain.steps($0.transforms, filter, transforms), surroundings, &table) }
+        self.pipeline = Steps(pipeline.map(RouteChain.Step.init), surroundings, &table)
         integrations = Integrations(name: name, displayName: displayName, &table)
         indexer = EventIndexer(&table)
         fields = EventFields(table)
