@@ -72,8 +72,8 @@ package struct ExpectedDelivery: Sendable {
     package var match = Match.subset
     /// Exactly these requests.
     package var requests: [Request]?
-    /// The file that they are appended to.
-    package var file: String?
+    /// Exactly these files get them, in the order of the first event of each.
+    package var files: [String]?
 
     init(_ destination: ConfigurationTest.Named) { self.destination = destination }
 }
@@ -135,7 +135,7 @@ extension TestFile {
                         at: expectation.destination.place, "\(quoted(destination.name)) sends no requests",
                         hint: "only an HTTP destination does; expect event: or events:")
                 }
-                if expectation.file != nil, !isFile {
+                if expectation.files != nil, !isFile {
                     diagnostics.error(
                         at: expectation.destination.place, "\(quoted(destination.name)) writes no file", hint: "remove file:")
                 }

@@ -23,18 +23,20 @@ final class DestinationExplainer {
     func explain(_ event: EventRecord, of batch: borrowing EventBatch) -> DestinationExplanation {
         var output = OutboundBatch()
         var verdict = router.route(event, of: batch, into: &output)
-        if verdict == .routed, let reason = refusal(of: output) { verdict = .rejected(reason: reason) }
         if verdict != .routed { output = OutboundBatch() }
+        let refused = refusals(of: output)
+        // Of several events that one became, each is refused for itself.
+        if let first = refused.first, refused.count == output.events.count { verdict = .rejected(reason: first.reason) }
         return DestinationExplanation(
-            destination: destination, trace: tracer.trace(event, of: batch), verdict: verdict, output: output)
+            destination: destination, trace: tracer.trace(event, of: batch), verdict: verdict, output: output, refused: refused)
     }
 
-    /// Why it would not be sent, at the time of its receipt.
-    private func refusal(of output: OutboundBatch) -> String? {
-        guard case .http(let http) = destination.kind, let first = output.events.first else { return nil }
+    /// What would not be sent, at the time of its receipt.
+    private func refusals(of output: OutboundBatch) -> [DestinationExplanation.Refusal] {
+        guard case .http(let http) = destination.kind, let first = output.events.first else { return [] }
         let options = HTTPOptions(http, inFlight: destination.inFlight)
         let refused = (try? HTTPRequestPreview.requests(for: output, options, at: first.receivedAt).refused) ?? [:]
-        return refused.min { $0.key < $1.key }.map { "not sent: \($0.value)" }
+        return refused.sorted { $0.key < $1.key }.map { .init(place: $0.key, reason: "not sent: \($0.value)") }
     }
 }
 
@@ -42,14 +44,29 @@ final class DestinationExplainer {
 package struct DestinationExplanation: Sendable {
     package var destination: Configuration.Destination
     package var trace: RouteTrace
+    /// `.rejected` also where all that came of the event is refused.
     package var verdict: RouteVerdict
-    /// What it is given; empty unless the verdict is `.routed`.
+    /// What has come of the event for it.
     package var output: OutboundBatch
+    /// What of that goes to the dead letters instead, in order.
+    package var refused: [Refusal]
+
+    package struct Refusal: Sendable {
+        /// In `output`.
+        package var place: Int
+        package var reason: String
+    }
 
     package var name: String { destination.name }
 
     /// What it is given, event by event.
-    package var events: [[UInt8]] { output.events.map { Array(output.payload[$0.payload]) } }
+    package var events: [[UInt8]] {
+        let refused = Set(refused.map(\.place))
+        return output.events.indices.filter { !refused.contains($0) }.map(event)
+    }
+
+    /// One of those in `output`.
+    func event(at place: Int) -> [UInt8] { Array(output.payload[output.events[place].payload]) }
 
     /// How what it is given would go out.
     package var delivery: ExplainedDelivery { ExplainedDelivery(output, to: destination) }

@@ -45,6 +45,15 @@ extension DestinationExplanation {
                 .list(
                     trace.events.flatMap(\.routes).map { .object([.init("name", .string($0.name)), .init("filter", $0.filter.json)]) })))
         members.append(.init("steps", .list(trace.pipeline.map { $0.json(of: "pipeline") } + trace.events.flatMap(\.steps).map { $0.json(of: "route") })))
+        if !refused.isEmpty {
+            members.append(
+                .init(
+                    "dead_letters",
+                    .list(
+                        refused.map {
+                            .object([.init("event", EventExplanation.event(event(at: $0.place))), .init("reason", .string($0.reason))])
+                        })))
+        }
         guard verdict == .routed else { return .object(members) }
         members.append(.init("output", .list(events.map(EventExplanation.event))))
         members.append(.init("delivery", delivery.json))
@@ -52,7 +61,8 @@ extension DestinationExplanation {
             .init(
                 "limits",
                 .object([
-                    .init("bytes", .number(output.payload.count)), .init("batch_bytes", .number(destination.batch.bytes)),
+                    .init("bytes", .number(output.payload.count)), .init("events", .number(output.events.count)),
+                    .init("batch_bytes", .number(destination.batch.bytes)),
                     .init("batch_events", .number(destination.batch.events)),
                     .init("max_event_size", .number(destination.maximumEventSize)),
                 ])))
@@ -105,8 +115,17 @@ extension StepTrace {
 extension ExplainedDelivery {
     fileprivate var json: JSONTree {
         switch self {
-        case .file(let path, let lines):
-            .object([.init("file", .string(path)), .init("lines", .list(lines.map(EventExplanation.event)))])
+        case .files(let files):
+            .object([
+                .init(
+                    "files",
+                    .list(
+                        files.map { file in
+                            .object([
+                                .init("file", .string(file.path)), .init("lines", .list(file.lines.map(EventExplanation.event))),
+                            ])
+                        }))
+            ])
         case .requests(let requests): .object([.init("requests", .list(requests.map(\.json)))])
         case .plugin(let name, let settings, let rows):
             .object([

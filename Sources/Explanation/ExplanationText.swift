@@ -54,7 +54,9 @@ package struct ExplanationText {
         case .routed:
             let routes = explanation.trace.events.compactMap(\.taker)
             let route = routes.first.map { " · " + Self.label($0) } ?? ""
-            lines.append(paint("✓ ", .green) + paint(explanation.name, .bold) + paint(route, .dim))
+            let refused = explanation.refused.isEmpty
+                ? "" : " · \(explanation.refused.count) of \(explanation.output.events.count) events to the dead letters"
+            lines.append(paint("✓ ", .green) + paint(explanation.name, .bold) + paint(route, .dim) + paint(refused, .yellow))
         case .filtered(let reason):
             lines.append(paint("✗ ", .red) + paint(explanation.name, .bold) + " · " + paint(sentence(reason), .red))
         case .rejected(let reason):
@@ -63,6 +65,7 @@ package struct ExplanationText {
         lines += indented(explanation.trace.pipeline.flatMap { render($0, " in the pipeline") })
         for event in explanation.trace.events { lines += indented(render(event)) }
         if explanation.verdict == .routed { lines += indented(renderOutput(explanation)) }
+        if explanation.output.events.count > 1 { lines += indented(renderRefused(explanation)) }
         return lines
     }
 
@@ -171,12 +174,19 @@ package struct ExplanationText {
             for event in explanation.events { lines += indented(JSONTree(event)?.lines.map { paint($0, .green) } ?? []) }
         } else {
             // What the router adds by itself: a message id.
-            for (before, after) in zip(last, explanation.events) {
-                lines += Self.changes(Array(before.utf8), after, paint)
+            for (place, before) in zip(explanation.output.events.indices, last) {
+                lines += Self.changes(Array(before.utf8), explanation.event(at: place), paint)
             }
         }
         lines += DeliveryText(paint).render(explanation.delivery, of: explanation)
         return lines
+    }
+
+    private func renderRefused(_ explanation: DestinationExplanation) -> [String] {
+        explanation.refused.flatMap { refused in
+            let event = String(decoding: explanation.event(at: refused.place), as: UTF8.self)
+            return [paint("! to the dead letters: \(refused.reason)", .yellow), "  " + paint(event)]
+        }
     }
 
     private func indented(_ lines: [String]) -> [String] { lines.map { $0.isEmpty ? "" : "    " + $0 } }
