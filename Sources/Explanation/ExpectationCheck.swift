@@ -1,4 +1,5 @@
 import Configuration
+import Daemon
 import Delivery
 import Destinations
 import Events
@@ -128,15 +129,16 @@ struct ExpectationCheck {
 
     // MARK: Requests
 
-    /// All of the test's events are one batch, as they are when they come close together.
+    /// Those of the test's events, in batches as when they come close together.
     private var requests: [HTTPRequestPreview] {
-        guard let destination = told.first?.destination else { return [] }
-        var batch = OutboundBatch()
-        for told in told {
-            for event in told.output.events { batch.append(event, from: told.output) }
+        guard let destination = told.first?.destination, case .http(let http) = destination.kind,
+            let limits = try? HTTPDestination.limits(HTTPOptions(http, inFlight: destination.inFlight))
+        else { return [] }
+        // Nothing is kept here, so how often does not matter.
+        let policy = DeliveryPolicy(destination, cursorInterval: .seconds(1))
+        return BatchForesight.batches(of: told.map(\.output), policy, limits).flatMap { batch -> [HTTPRequestPreview] in
+            if case .requests(let requests) = ExplainedDelivery(batch, to: destination) { requests } else { [] }
         }
-        if case .requests(let requests) = ExplainedDelivery(batch, to: destination) { return requests }
-        return []
     }
 
     private func requestFailures(_ wanted: [ExpectedDelivery.Request]) -> [TestFailure] {

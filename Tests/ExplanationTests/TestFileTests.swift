@@ -267,6 +267,27 @@ struct TestFileTests {
                 """)
     }
 
+    @Test("Requests are cut where delivery would cut them", arguments: [
+        ("batch: { events: 2 }", 3, [2, 1]), ("batch: { events: 500 }", 3, [3]), ("batch: { bytes: 1KiB }", 20, [16, 4]),
+        ("rate_limit: { events_per_second: 4, burst: 2 }", 5, [2, 2, 1]),
+        ("batch: { events: 3 }, limits: [ { path: event, not: [E10, E11] } ]", 6, [1, 3]),
+        ("batch: { events: 3 }, transforms: [ { lua: \"return { event, event }\" } ]", 3, [2, 2, 2]),
+    ])
+    func batches(_ keys: String, _ count: Int, _ requests: [Int]) throws {
+        let yaml = "{ routes: [ { to: [c] } ], destinations: { c: { http: https://c.example/v1, format: array, \(keys) } } }"
+        // 62 bytes each, with a line feed.
+        let events = (10..<10 + count).map { "{ type: track, event: E\($0), userId: u, messageId: m\($0) }" }
+        let bodies = requests.map { "{ body: [ \(Array(repeating: "{}", count: $0).joined(separator: ", ")) ] }" }
+        let text = """
+            tests:
+              - events: [ \(events.joined(separator: ", ")) ]
+                expect: { c: { requests: [ \(bodies.joined(separator: ", ")) ] } }
+            """
+        let file = try #require(TestFileResult.load(text: text, named: "t.yaml").file)
+        let outcome = try #require(TestReport(file, under: try configuration(yaml)).outcomes.first)
+        #expect(outcome.failures.map(\.summary) == [])
+    }
+
     @Test("Names that the configuration does not have are told at their places")
     func names() throws {
         let text = """
