@@ -3,6 +3,7 @@ import Daemon
 import Delivery
 import Destinations
 import Events
+import Journal
 import Routing
 
 /// What becomes of events at one destination. One thread.
@@ -10,12 +11,17 @@ final class DestinationExplainer {
     private let destination: Configuration.Destination
     private let router: RoutedEvents
     private let tracer: RouteTracer
+    private let isAlone: Bool
 
-    init(_ destination: Configuration.Destination, in configuration: Configuration, host: String, journal: [UInt8]) {
+    /// - Parameter isAlone: events that came before are not known.
+    init(
+        _ destination: Configuration.Destination, in configuration: Configuration, host: String, journal: [UInt8], isAlone: Bool
+    ) {
+        self.isAlone = isAlone
         self.destination = destination
         router = RoutedEvents(DestinationRouter(destination, in: configuration, host: host, journal: journal))
         tracer = RouteTracer(
-            name: destination.name, pipeline: configuration.pipeline.map(\.transform),
+            name: destination.name, displayName: destination.preset?.title, pipeline: configuration.pipeline.map(\.transform),
             routes: configuration.routes(to: destination), filter: destination.filter,
             transforms: destination.transforms, host: host)
     }
@@ -28,7 +34,15 @@ final class DestinationExplainer {
         // Of several events that one became, each is refused for itself.
         if let first = refused.first, refused.count == output.events.count { verdict = .rejected(reason: first.reason) }
         return DestinationExplanation(
-            destination: destination, trace: tracer.trace(event, of: batch), verdict: verdict, output: output, refused: refused)
+            destination: destination, trace: tracer.trace(event, of: batch), verdict: verdict, output: output, refused: refused,
+            isAlone: isAlone)
+    }
+
+    /// Shows it what its transforms have to remember before they are asked about a position, as the daemon does.
+    func recall(before position: UInt64, _ stored: StoredEvents) throws {
+        var recollection = Recollection(
+            before: position, from: stored.start(of: destination.name), StoredLog(stored, end: position), self)
+        while try recollection?.advance(maximumBytes: .max) == true {}
     }
 
     /// What would not be sent, at the time of its receipt.
@@ -37,6 +51,20 @@ final class DestinationExplainer {
         let options = HTTPOptions(http, inFlight: destination.inFlight)
         let refused = (try? HTTPRequestPreview.requests(for: output, options, at: first.receivedAt).refused) ?? [:]
         return refused.sorted { $0.key < $1.key }.map { .init(place: $0.key, reason: "not sent: \($0.value)") }
+    }
+}
+
+/// To look back as far as the daemon's router.
+extension DestinationExplainer: EventRouter {
+    var lookback: Lookback? { router.lookback }
+
+    func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> RouteVerdict {
+        router.route(event, of: batch, into: &output)
+    }
+
+    func recall(_ event: EventRecord, of batch: borrowing EventBatch) {
+        router.recall(event, of: batch)
+        tracer.recall(event, of: batch)
     }
 }
 
@@ -50,6 +78,8 @@ package struct DestinationExplanation: Sendable {
     package var output: OutboundBatch
     /// What of that goes to the dead letters instead, in order.
     package var refused: [Refusal]
+    /// Events that came before are not known.
+    package var isAlone = false
 
     package struct Refusal: Sendable {
         /// In `output`.

@@ -44,7 +44,8 @@ extension DestinationExplanation {
                 "routes",
                 .list(
                     trace.events.flatMap(\.routes).map { .object([.init("name", .string($0.name)), .init("filter", $0.filter.json)]) })))
-        members.append(.init("steps", .list(trace.pipeline.map { $0.json(of: "pipeline") } + trace.events.flatMap(\.steps).map { $0.json(of: "route") })))
+        if let key = trace.events.lazy.compactMap(\.forbiddenBy).first { members.append(.init("integration", .string(key))) }
+        members.append(.init("steps", .list((trace.pipeline + trace.events.flatMap(\.steps)).map { $0.json(isAlone) })))
         if !refused.isEmpty {
             members.append(
                 .init(
@@ -93,9 +94,11 @@ extension FilterTrace {
 }
 
 extension StepTrace {
-    fileprivate func json(of origin: String) -> JSONTree {
-        var members: [JSONTree.Member] = [.init("step", .string(name)), .init("of", .string(origin))]
+    /// - Parameter isAlone: what came before the event is not known.
+    fileprivate func json(_ isAlone: Bool) -> JSONTree {
+        var members: [JSONTree.Member] = [.init("step", .string(name)), .init("of", .string(owner.rawValue))]
         if let filter { members.append(.init("where", filter.json)) }
+        if looksBack, isAlone { members.append(.init("earlier_events", .string("unknown"))) }
         switch outcome {
         case .passedOver: members.append(.init("outcome", .string("passed_over")))
         case .made(let events) where events == [before]: members.append(.init("outcome", .string("unchanged")))

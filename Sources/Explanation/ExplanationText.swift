@@ -62,8 +62,8 @@ package struct ExplanationText {
         case .rejected(let reason):
             lines.append(paint("! ", .yellow) + paint(explanation.name, .bold) + " · " + paint("to the dead letters: \(reason)", .yellow))
         }
-        lines += indented(explanation.trace.pipeline.flatMap { render($0, " in the pipeline") })
-        for event in explanation.trace.events { lines += indented(render(event)) }
+        lines += indented(explanation.trace.pipeline.flatMap { render($0, explanation.isAlone) })
+        for event in explanation.trace.events { lines += indented(render(event, explanation.isAlone)) }
         if explanation.verdict == .routed { lines += indented(renderOutput(explanation)) }
         if explanation.output.events.count > 1 { lines += indented(renderRefused(explanation)) }
         return lines
@@ -79,7 +79,7 @@ package struct ExplanationText {
         }
     }
 
-    private func render(_ event: EventTrace) -> [String] {
+    private func render(_ event: EventTrace, _ isAlone: Bool) -> [String] {
         var lines: [String] = []
         if let taker = event.taker {
             if taker.filter.text != "true" { lines.append(paint("where \(taker.filter.text)", .dim)) }
@@ -90,10 +90,8 @@ package struct ExplanationText {
                 lines += indented(Self.decisions(route.filter, paint))
             }
         }
-        if event.isForbidden, let integrations = JSONTree(event.event)?["integrations"] {
-            lines.append(paint("integrations is \(Self.excerpt(integrations.text))"))
-        }
-        return lines + event.steps.flatMap { render($0) }
+        if let key = event.forbiddenBy { lines.append(paint("\(FieldPath(["integrations", key])) is false")) }
+        return lines + event.steps.flatMap { render($0, isAlone) }
     }
 
     /// One without a name is called by its number: `route 2`.
@@ -123,8 +121,9 @@ package struct ExplanationText {
 
     // MARK: Steps
 
-    private func render(_ step: StepTrace, _ place: String = "") -> [String] {
-        let title = paint(step.name, .bold) + paint(place, .dim)
+    /// - Parameter isAlone: what came before the event is not known.
+    private func render(_ step: StepTrace, _ isAlone: Bool) -> [String] {
+        let title = paint(step.name, .bold) + paint(step.owner == .pipeline ? " in the pipeline" : "", .dim)
         switch step.outcome {
         case .passedOver:
             guard let filter = step.filter else { return [] }
@@ -134,6 +133,8 @@ package struct ExplanationText {
             guard step.name == "where", let filter = step.filter else { return [title + paint(" drops it", .red)] }
             return [paint("where \(filter.text)", .dim)] + indented(Self.decisions(filter, paint))
         case .rejected(let reason): return [title + paint(" cannot be done: \(reason)", .yellow)]
+        case .made where step.looksBack && isAlone:
+            return [title + paint(" lets it pass; events from before this input count as well, and are not known", .yellow)]
         case .made(let events): return step.name == "where" ? [] : effect(title, step.before, events)
         }
     }

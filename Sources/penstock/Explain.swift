@@ -15,7 +15,8 @@ struct Explain: ParsableCommand {
         discussion: """
             Works on the configuration alone: no daemon is asked, nothing is sent, and no secret is \
             read: their names stand in their places, so what is printed can be passed on. (A hash \
-            with a key therefore differs from the real one.)
+            with a key therefore differs from the real one.) What dedupe and throttle remember is, for \
+            an event of the journal, what came before it there; for a given one, the input alone.
 
             \(endings)
             """)
@@ -68,7 +69,7 @@ struct Explain: ParsableCommand {
             guard let batch, let event = batch.events.first else {
                 throw failure(position.map { "there is no event at position \($0) in" } ?? "no event matches in", configuration.journal.directory)
             }
-            show(makeExplainer(configuration, journal: stored.journal).explain(event, of: batch))
+            show(try makeExplainer(configuration, .stored(stored)).explain(stored: event, of: batch))
         } catch let error as JournalError {
             throw failure("\(error)")
         }
@@ -83,7 +84,7 @@ struct Explain: ParsableCommand {
     }
 
     private func explainInput(_ configuration: Configuration) throws {
-        let explainer = makeExplainer(configuration)
+        let explainer = makeExplainer(configuration, .unknown)
         var isRefused = false
         let now = SystemClock().wallClock()
         let texts = EventInput.split(try input())
@@ -105,8 +106,8 @@ struct Explain: ParsableCommand {
         }
     }
 
-    private func makeExplainer(_ configuration: Configuration, journal: [UInt8] = EventExplainer.noJournal) -> EventExplainer {
-        EventExplainer(configuration, source: source, only: destinations, host: HostName.current, journal: journal)
+    private func makeExplainer(_ configuration: Configuration, _ earlier: EarlierEvents) -> EventExplainer {
+        EventExplainer(configuration, source: source, only: destinations, host: HostName.current, earlier: earlier)
     }
 
     private func loadConfiguration() throws -> Configuration {

@@ -100,7 +100,21 @@ struct ExplanationTests {
     func integrations() throws {
         let event = #"{"type":"track","event":"x","userId":"u","integrations":{"archive":false}}"#
         let text = told(event, try configuration(Self.shop), only: ["archive"])
-        #expect(text.contains("✗ archive · kept away by the event itself (integrations)\n    integrations is { \"archive\": false }\n"), "\(text)")
+        #expect(text.contains("✗ archive · kept away by the event itself (integrations)\n    integrations.archive is false\n"), "\(text)")
+    }
+
+    @Test("An event can call a destination by its preset's name", arguments: [("Mixpanel", "integrations.Mixpanel"), ("All", "integrations.All")])
+    func displayName(_ key: String, _ path: String) throws {
+        let configuration = try configuration(
+            """
+            routes: [ { to: [product], transforms: [ set: { x: 1 } ] } ]
+            destinations: { product: { preset: mixpanel, token: !secret t } }
+            """)
+        let event = #"{"type":"track","event":"x","userId":"u","integrations":{"Another One":true,"And a Third":false,"\#(key)":false}}"#
+        let text = told(event, configuration)
+        #expect(text.hasSuffix("✗ product · kept away by the event itself (integrations)\n    \(path) is false\n"), "\(text)")
+        let json = EventExplainer(configuration).explain(Array(event.utf8), position: 0, receivedAt: morning).json.text
+        #expect(json.contains(#""integration":"\#(key)","steps":[]"#), "\(json)")
     }
 
     @Test("What ingest would refuse is told by its reason")
@@ -151,6 +165,29 @@ struct ExplanationTests {
         #expect(text.contains("\u{1B}[32m✓ \u{1B}[0m\u{1B}[1marchive\u{1B}[0m") || text.contains("refused"), "\(text)")
         let plain = ExplanationText(Paint(isOn: false)).render(explainer.explain(event, position: 0, receivedAt: morning))
         #expect(!plain.contains("\u{1B}"))
+    }
+
+    @Test("What looks at earlier events says so where these are not known")
+    func earlier() throws {
+        let configuration = try configuration(
+            """
+            pipeline: [ { throttle: { events: 1, every: 1h } } ]
+            routes: [ { to: [a] } ]
+            destinations: { a: { file: /d/a, transforms: [ { dedupe: messageId }, { dedupe: { by: userId, within: 1m }, where: type = "page" } ] } }
+            """)
+        let event = Array(#"{"type":"track","event":"x","userId":"u","messageId":"m"}"#.utf8)
+        func told(_ earlier: EarlierEvents) -> String {
+            ExplanationText(Paint(isOn: false)).render(EventExplainer(configuration, earlier: earlier).explain(event, position: 0, receivedAt: morning))
+        }
+        #expect(
+            told(.unknown).contains(
+                """
+                    throttle in the pipeline lets it pass; events from before this input count as well, and are not known
+                    dedupe lets it pass; events from before this input count as well, and are not known
+                    dedupe passes it by: where type = "page"
+
+                """), "\(told(.unknown))")
+        #expect(!told(.none).contains("not known"))
     }
 
     @Test("As JSON, an event stands in it as it is, and the same story is told")
