@@ -31,7 +31,7 @@ struct DeliveryText {
     }
 
     private func render(_ request: HTTPRequestPreview) -> [String] {
-        let headers = request.headers.map { "  " + paint("\($0.name): ", .dim) + paint($0.value) }
+        let headers = request.shownHeaders.map { "  " + paint("\($0.name): ", .dim) + paint($0.value) }
         let tree = JSONTree(request.body)
         let body = tree?.lines ?? String(decoding: request.body, as: UTF8.self).split(separator: "\n").map(String.init)
         return [paint("→ ", .green) + paint("\(request.method) \(request.url)", .bold)] + headers + [""]

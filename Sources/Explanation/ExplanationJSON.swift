@@ -152,7 +152,7 @@ extension HTTPRequestPreview {
     fileprivate var json: JSONTree {
         .object([
             .init("method", .string(method)), .init("url", .string(url)),
-            .init("headers", .object(headers.map { .init($0.name, .string($0.value)) })),
+            .init("headers", .object(shownHeaders.map { .init($0.name, .string($0.value)) })),
             .init("body", EventExplanation.event(body)),
         ])
     }

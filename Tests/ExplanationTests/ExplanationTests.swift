@@ -203,6 +203,22 @@ struct ExplanationTests {
         #expect(JSONTree(json.text) == json)
     }
 
+    @Test("Who sends, where the URL says it, is told as it is sent: in a header")
+    func credentials() throws {
+        func sent(_ http: String, _ secrets: [String: String] = [:]) throws -> String {
+            let yaml = "{ routes: [ { to: [a] } ], destinations: { a: { \(http) } } }"
+            return told(#"{"type":"track","event":"x","userId":"u"}"#, try configuration(yaml, secrets: secrets))
+        }
+        let hidden = try sent("preset: segment, write_key: !secret key")
+        #expect(hidden.contains("→ POST https://api.segment.io/v1/batch\n      Authorization: Basic base64(<secret key>:)\n      User-Agent: "), "\(hidden)")
+        let known = try sent("preset: segment, write_key: !secret key", ["key": "k€y:/@"])
+        #expect(known.contains("      Authorization: Basic a+KCrHk6L0A6\n"), "\(known)")
+        let both = try sent("http: \"http://ada:p%20w@a.example/a@b?c=@\"")
+        #expect(both.contains("→ POST http://a.example/a@b?c=@\n      Authorization: Basic YWRhOnAgdw==\n"), "\(both)")
+        let configured = try sent("http: \"http://ada@a.example/\", headers: { authorization: Bearer x }")
+        #expect(configured.contains("authorization: Bearer x\n") && !configured.contains("Basic"), "\(configured)")
+    }
+
     @Test("No value of a secret is read, whatever is printed")
     func secrets() throws {
         let directory = try TemporaryDirectory()
