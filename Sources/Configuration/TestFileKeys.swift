@@ -250,20 +250,25 @@ extension Kind where Value == [ConfigurationTest] {
                     at: node.place, "\(quoted(key)) has to be a list, not \(node.found)", hint: "put \"- \" before each test")
                 return nil
             }
+            if items.isEmpty {
+                diagnostics.error(at: node.place, "there is no test in \(quoted(key))", hint: "add - { event: { type: track, … }, expect: … }")
+            }
             return items.enumerated().map { number, item in
                 var draft = TestDraft()
                 let name = (item.entries ?? []).first { $0.key == "name" }?.value.scalar?.text ?? "test \(number + 1)"
                 let owner = "test \(quoted(name))"
                 let found = section.read(item, named: owner, into: &draft, diagnostics)
-                if found["event"] == nil, found["events"] == nil {
-                    diagnostics.error(at: item.place, "\(owner) has no event", hint: "add event: { type: track, … }")
+                func isEmpty(_ key: String) -> Bool { found[key].map { $0.value.items?.isEmpty ?? $0.value.entries?.isEmpty ?? false } ?? true }
+                // What is tested with nothing holds, whatever the configuration says.
+                if found["event"] == nil, isEmpty("events") {
+                    diagnostics.error(at: found["events"]?.value.place ?? item.place, "\(owner) has no event", hint: "add event: { type: track, … }")
                 }
                 if let events = found["events"], found["event"] != nil {
                     diagnostics.error(at: events.place, "event and events at once", hint: "write all of them below events")
                 }
-                if found["expect"] == nil, found["refused"] == nil, found["others"] == nil {
+                if isEmpty("expect"), found["refused"] == nil, draft.others == nil || draft.others == "anything" {
                     diagnostics.error(
-                        at: item.place, "\(owner) expects nothing", hint: "add expect: { DESTINATION: … }, or refused: REASON")
+                        at: found["expect"]?.value.place ?? item.place, "\(owner) expects nothing", hint: "add expect: { DESTINATION: … }, or refused: REASON")
                 }
                 if let refused = found["refused"], found["expect"] != nil {
                     diagnostics.error(

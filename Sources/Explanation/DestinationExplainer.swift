@@ -98,6 +98,13 @@ package struct DestinationExplanation: Sendable {
     /// One of those in `output`.
     func event(at place: Int) -> [UInt8] { Array(output.payload[output.events[place].payload]) }
 
+    /// Whether what stands there in `output` is what a mapping has made.
+    func isMapped(at place: Int) -> Bool {
+        let number = HTTPRequestPreview.number(of: output.events[place], in: output)
+        let outputs = destination.outputs
+        return outputs.indices.contains(number) ? !outputs[number].isWhole : destination.mapping != nil
+    }
+
     /// How what it is given would go out.
     package var delivery: ExplainedDelivery { ExplainedDelivery(output, to: destination) }
 }

@@ -125,7 +125,14 @@ extension ExplainedDelivery {
                     .list(
                         files.map { file in
                             .object([
-                                .init("file", .string(file.path)), .init("lines", .list(file.lines.map(EventExplanation.event))),
+                                .init("file", .string(file.path)),
+                                .init(
+                                    "lines",
+                                    .list(
+                                        file.lines.map {
+                                            // A row of CSV may look like JSON by chance.
+                                            file.isCSV ? .string(String(decoding: $0, as: UTF8.self)) : EventExplanation.event($0)
+                                        })),
                             ])
                         }))
             ])

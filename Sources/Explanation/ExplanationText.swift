@@ -170,14 +170,13 @@ package struct ExplanationText {
     private func renderOutput(_ explanation: DestinationExplanation) -> [String] {
         var lines: [String] = []
         let last = explanation.trace.events.flatMap(\.results)
-        if explanation.destination.mapping != nil || !explanation.destination.outputs.isEmpty {
-            lines.append(paint("mapping", .bold))
-            for event in explanation.events { lines += indented(JSONTree(event)?.lines.map { paint($0, .green) } ?? []) }
-        } else {
-            // What the router adds by itself: a message id.
-            for (place, before) in zip(explanation.output.events.indices, last) {
-                lines += Self.changes(Array(before.utf8), explanation.event(at: place), paint)
-            }
+        let output = explanation.output.events.indices
+        let mapped = output.filter(explanation.isMapped)
+        if !mapped.isEmpty { lines.append(paint("mapping", .bold)) }
+        for place in mapped { lines += indented(JSONTree(explanation.event(at: place))?.lines.map { paint($0, .green) } ?? []) }
+        // What the router adds by itself: a message id.
+        for (place, before) in zip(output, last) where !mapped.contains(place) {
+            lines += Self.changes(Array(before.utf8), explanation.event(at: place), paint)
         }
         lines += DeliveryText(paint).render(explanation.delivery, of: explanation)
         return lines

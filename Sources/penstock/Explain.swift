@@ -39,10 +39,13 @@ struct Explain: ParsableCommand {
     @Flag(help: "Print a line of JSON for each event.")
     var json = false
 
-    @Argument(help: "A file of events, or - for stdin: one a line, or spread over several.")
-    var events = "-"
+    @Argument(help: "A file of events, or - for stdin, which it is if none is given: one a line, or spread over several.")
+    var events: String?
 
     func validate() throws {
+        if let events, position != nil || filter != nil {
+            throw ValidationError("the event comes from the journal: leave out \(events), or \(position != nil ? "--from-journal" : "--where")")
+        }
         if position != nil, filter != nil { throw ValidationError("--from-journal names one event, --where looks for one: give one of the two") }
     }
 
@@ -88,7 +91,7 @@ struct Explain: ParsableCommand {
         var isRefused = false
         let now = SystemClock().wallClock()
         let texts = EventInput.split(try input())
-        if texts.isEmpty { throw failure("there is no event in \(events == "-" ? "the input" : events)") }
+        if texts.isEmpty { throw failure("there is no event in \(path == "-" ? "the input" : path)") }
         for (number, text) in texts.enumerated() {
             let explanation = explainer.explain(text, position: UInt64(number), receivedAt: now)
             if case .refused = explanation.verdict { isRefused = true }
@@ -114,18 +117,17 @@ struct Explain: ParsableCommand {
         let loaded = ConfigurationLoader.withStandIns().load(file: file)
         for error in loaded.errors { printError(error.description) }
         guard let configuration = loaded.configuration else { throw Self.endings[2] }
-        for name in destinations where !configuration.destinations.contains(where: { $0.name == name }) {
-            throw failure("there is no destination \"\(name)\" in \(file)")
-        }
-        if let source, !configuration.sources.contains(where: { $0.name == source }) {
-            throw failure("there is no source \"\(source)\" in \(file)")
-        }
+        let names = destinations.map { (Configuration.NamedKind.destination, $0) } + (source.map { [(.source, $0)] } ?? [])
+        for case let absence? in names.map({ configuration.absence(of: $0, $1) }) { throw failure("\(absence.message)\nhint: \(absence.hint)") }
         return configuration
     }
 
+    /// Of the events.
+    private var path: String { events ?? "-" }
+
     private func input() throws -> [UInt8] {
         do {
-            let file = events == "-" ? try FileDescriptor.duplicate(of: STDIN_FILENO) : try FileDescriptor.open(events, O_RDONLY)
+            let file = path == "-" ? try FileDescriptor.duplicate(of: STDIN_FILENO) : try FileDescriptor.open(path, O_RDONLY)
             var text: [UInt8] = []
             while text.count < Self.maximumInput {
                 let bytes = try file.read(upTo: 64 << 10)

@@ -203,6 +203,47 @@ struct ExplanationTests {
         #expect(JSONTree(json.text) == json)
     }
 
+    @Test("Where values of the event are a part of the request, a mapping is shown only where there is one")
+    func wholeEvents() throws {
+        let configuration = try configuration(
+            """
+            routes: [ { to: [plain, several] } ]
+            destinations:
+              plain: { http: "https://a.example/{{ event }}", format: single }
+              several:
+                http: https://a.example/
+                format: single
+                requests: [ { where: type = "track" }, { mapping: { t: $.type } } ]
+            """)
+        let text = told(#"{"type":"track","event":"x","userId":"u"}"#, configuration)
+        let added = "    + messageId  \"00000000-0000-8000-8000-000000000007\"\n    → POST https://a.example/"
+        #expect(text.contains("✓ plain · route 1\n\(added)x\n") && text.contains("✓ several · route 1\n\(added)\n"), "\(text)")
+        let page = told(#"{"type":"page","userId":"u","messageId":"m"}"#, configuration, only: ["several"])
+        #expect(page.contains("✓ several · route 1\n    mapping\n        { \"t\": \"page\" }\n"), "\(page)")
+    }
+
+    @Test("Rows of CSV are text in JSON, and a step says whose it is")
+    func rows() throws {
+        let configuration = try configuration(
+            """
+            pipeline: [ set: { a: 1 } ]
+            routes: [ { to: [a], transforms: [ set: { b: 1 } ] } ]
+            destinations:
+              a:
+                file: /d/a.csv
+                format: csv
+                columns: { total: $.properties.total }
+                where: type = "track"
+                transforms: [ set: { c: 1 } ]
+            """)
+        let event = Array(#"{"type":"track","event":"x","userId":"u","properties":{"total":20}}"#.utf8)
+        let json = EventExplainer(configuration).explain(event, position: 0, receivedAt: 0).json.text
+        #expect(json.contains(#""lines":["total","20"]"#), "\(json)")
+        #expect(
+            json.matches(of: /"step":"(\w+)","of":"(\w+)"/).map { "\($0.1) \($0.2)" }
+                == ["set pipeline", "set route", "where destination", "set destination"], "\(json)")
+    }
+
     @Test("Who sends, where the URL says it, is told as it is sent: in a header")
     func credentials() throws {
         func sent(_ http: String, _ secrets: [String: String] = [:]) throws -> String {

@@ -318,6 +318,36 @@ struct TestFileTests {
                 """)
     }
 
+    @Test("They are told together with what is wrong with the file itself, by place")
+    func namesBesideErrors() throws {
+        let text = """
+            tests:
+              - { event: {}, expect: { archiv: nothing }, sorce: web }
+              - { event: {}, expect: { lines: nothin }, source: webb }
+            """
+        let read = TestFileResult.load(text: text, named: "t.yaml")
+        #expect(read.file == nil)
+        #expect(
+            read.diagnostics(in: try configuration(Self.shop)).map { "\($0.place.line):\($0.place.column) \($0.message)" } == [
+                #"2:28 there is no destination "archiv" in the configuration"#, #"2:47 unknown key "sorce" in test "test 1""#,
+                #"3:35 "lines" has to be nothing, or a map"#, #"3:53 there is no source "webb" in the configuration"#,
+            ])
+    }
+
+    @Test("A test that checks nothing is an error, not one that holds", arguments: [
+        ("tests: []", "1:8", "there is no test in \"tests\""), ("tests:", "1:1", "there is no test in \"tests\""),
+        ("tests: [ { event: {}, expect: {} } ]", "1:31", "test \"test 1\" expects nothing"),
+        ("tests: [ { event: {}, expect: , others: anything } ]", "1:23", "test \"test 1\" expects nothing"),
+        ("tests: [ { event: {}, others: anything } ]", "1:10", "test \"test 1\" expects nothing"),
+        ("tests: [ { events: [], refused: too_large } ]", "1:20", "test \"test 1\" has no event"),
+        ("tests: [ { events: [], expect: { a: nothing } } ]", "1:20", "test \"test 1\" has no event"),
+    ])
+    func nothing(_ text: String, _ place: String, _ message: String) {
+        let read = TestFileResult.load(text: text, named: "t.yaml")
+        #expect(read.file == nil)
+        #expect(read.diagnostics.map { "\($0.place.line):\($0.place.column) \($0.message)" } == ["\(place) \(message)"])
+    }
+
     @Test("As JUnit's XML, failures and all that XML would take for itself are text")
     func junit() throws {
         let text = """

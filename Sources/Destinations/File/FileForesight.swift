@@ -6,6 +6,7 @@ package struct FileForesight: Sendable, Equatable {
     package var path: String
     /// Without their line feeds; those of CSV begin with the header.
     package var lines: [[UInt8]] = []
+    package var isCSV = false
 }
 
 // What can be said of a file destination without running it: for `penstock check`, `explain` and `test`.
@@ -28,7 +29,7 @@ extension FileDestination {
             for share in shares {
                 let bytes = share.slice.map { single.payload[$0] } ?? share.bytes[...]
                 let place = files.firstIndex { $0.path == share.path } ?? files.count
-                if place == files.count { files.append(FileForesight(path: share.path, lines: header)) }
+                if place == files.count { files.append(FileForesight(path: share.path, lines: header, isCSV: !header.isEmpty)) }
                 files[place].lines.append(Array(bytes.dropLast()))
             }
         }

@@ -41,6 +41,12 @@ package struct HTTPRequestPreview: Sendable, Equatable {
         return (requests, plan.refused)
     }
 
+    /// Which of the destination's requests an event of a batch asks for.
+    package static func number(of event: OutboundEvent, in batch: OutboundBatch) -> Int {
+        guard event.envelope > 0 else { return 0 }
+        return RequestEnvelope(batch.payload, event.payload.lowerBound - event.envelope..<event.payload.lowerBound)?.number ?? 0
+    }
+
     private static func withoutCredentials(_ url: String) -> String {
         guard !url.hasPrefix("unix:"), let start = url.firstRange(of: "://")?.upperBound else { return url }
         let authority = url[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
