@@ -5,7 +5,7 @@
 //   nothing is imitated, so what is told here is what happens there. Only the telling is of its own.
 // - Secrets are never read: their names stand in their places, or what a test gives for them. What is
 //   printed can go into a ticket as it is.
-// - The same event, configuration and time give the same answer, down to the message id.
+// - The same event, earlier events, configuration and time give the same answer, down to the message id.
 //
 // It never opens a socket, never writes a file, never loads a plugin and never asks the network.
 
