@@ -14,7 +14,7 @@ extension Section where Target == ConfigurationDraft {
             ]), "what is kept after it was delivered"),
         Field("when_full", \.journal.whenFull, .choice, "what happens when the journal has no more room"),
         Field("segment_size", \.journal.segmentSize, .size((1 << 20)...(1 << 30)), "bytes of one journal file"),
-        Field("queue", \.journal.queue, .size((64 << 10)...(1 << 30)), "bytes that may wait for the next write"),
+        Field("queue", \.journal.queue, .size((256 << 10)...(1 << 30)), "bytes that may wait for the next write"),
         Field(
             "cursor_interval", \.journal.cursorInterval, .duration(.milliseconds(10)...days(1)),
             "how often the destinations' positions are made durable"),

@@ -24,6 +24,9 @@ package struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
     package var message: String
     package var hint: String?
     package var note: Note?
+    /// It is the machine's, not the text's: a file that is missing or in the way. It may be gone without a
+    /// change of the configuration.
+    package var isOfMachine = false
 
     package init(_ severity: Severity, at place: Place, _ message: String, hint: String? = nil, note: Note? = nil) {
         self.severity = severity
@@ -73,14 +76,21 @@ package final class Diagnostics {
     /// In the order of their finding; at the end what says that there are more.
     package var list: [Diagnostic] { found + more }
 
-    package func error(at place: Place, _ message: String, hint: String? = nil, note: Diagnostic.Note? = nil) {
+    package func error(
+        at place: Place, _ message: String, hint: String? = nil, note: Diagnostic.Note? = nil, isOfMachine: Bool = false
+    ) {
         errorCount += 1
-        add(Diagnostic(.error, at: place, message, hint: hint, note: note))
+        var error = Diagnostic(.error, at: place, message, hint: hint, note: note)
+        error.isOfMachine = isOfMachine
+        add(error)
     }
 
     package func warning(at place: Place, _ message: String, hint: String? = nil, note: Diagnostic.Note? = nil) {
         add(Diagnostic(.warning, at: place, message, hint: hint, note: note))
     }
+
+    /// Whether something was said of this very place: what follows from it need not be said.
+    package func isMentioned(_ place: Place) -> Bool { found.contains { $0.place == place } }
 
     private func add(_ diagnostic: Diagnostic) {
         // A node that several aliases name is read several times, and is wrong only once.

@@ -59,6 +59,8 @@ package struct YAMLEntry: Sendable {
     package var key: String
     package var place: Place
     package var value: YAMLNode
+    /// Something in the value was reported: what was made of it is not what was meant.
+    package var isBroken = false
 
     package init(key: String, place: Place, value: YAMLNode) {
         self.key = key

@@ -187,11 +187,22 @@ import Testing
             messages(withDestination("http: http://h/\nheaders: { A: \"\(value)\" }")) == ["a header of more than 8KiB"])
     }
 
+    @Test(arguments: [
+        ("{ segment_size: 1048577 }", ["1:26: journal.segment_size (1048577) is no multiple of 4KiB"]),
+        ("{ segment_size: 1GiB, retain: { size: 2GiB } }", ["1:48: journal.retain.size (2GiB) is below three segments of 1GiB"]),
+        ("{ segment_size: 7GB, retain: { size: 16MiB } }", ["1:26: \"7GB\" is not a size"]),
+        ("{ queue: 255KiB }", ["1:19: \"queue\" has to be from 256KiB to 1GiB"]),
+    ])
+    func `what the journal cannot do is told where it is written`(_ journal: String, _ expected: [String]) {
+        let found = load("journal: \(journal)\n" + withSource("mode: \"0600\"")).diagnostics
+        #expect(found.map { "\($0.place.line):\($0.place.column): \($0.message)" } == expected)
+    }
+
     @Test func `an event has to fit into the journal`() {
-        let text = "journal: { queue: 64KiB, segment_size: 1MiB }\n" + withSource("max_event_size: 2MiB")
+        let text = "journal: { queue: 256KiB, segment_size: 1MiB }\n" + withSource("max_event_size: 2MiB")
         #expect(
             messages(text) == [
-                "an event of 2MiB does not fit into journal.queue, which is 64KiB",
+                "an event of 2MiB does not fit into journal.queue, which is 256KiB",
                 "an event of 2MiB does not fit into journal.segment_size, which is 1MiB",
             ])
     }
