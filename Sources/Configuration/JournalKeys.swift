@@ -24,9 +24,11 @@ extension Section where Target == ConfigurationDraft {
 func days(_ count: Int) -> Duration { .seconds(count * 86_400) }
 
 extension Kind where Value == Configuration.Journal.Sync {
+    private static var syncIntervals: ClosedRange<Duration> { .milliseconds(1)...(.seconds(3_600)) }
+
     static var sync: Kind {
         .text(
-            "always, never or a duration", .text("always, never or a duration"), hint: Quantity.durationHint,
+            "always, never or a duration", .either([.choice(["always", "never"]), .duration(syncIntervals)]), hint: Quantity.durationHint,
             show: { sync in
                 switch sync {
                 case .always: "always"
@@ -39,8 +41,7 @@ extension Kind where Value == Configuration.Journal.Sync {
                 case "always": return .always
                 case "never": return .never
                 default:
-                    guard let duration = Quantity.duration(text), duration >= .milliseconds(1),
-                        duration <= .seconds(3_600)
+                    guard let duration = Quantity.duration(text), syncIntervals.contains(duration)
                     else { return nil }
                     return .interval(duration)
                 }

@@ -23,8 +23,8 @@ package struct YAMLNode: Sendable {
     package var found: String {
         switch content {
         case .scalar(let scalar): scalar.isNull ? "nothing" : scalar.isSecret ? "a secret" : "a single value"
-        case .map: "a map"
-        case .list: "a list"
+        case .map(let entries): entries.isEmpty ? "an empty map" : "a map"
+        case .list(let items): items.isEmpty ? "an empty list" : "a list"
         }
     }
 

@@ -72,6 +72,13 @@ import Testing
         ("http: http://h/\nmax_answer: 1GiB", "\"max_answer\" has to be from 1KiB to 16MiB"),
         ("http: http://h/\nin_flight: { minimum: 4, maximum: 2 }", "the minimum is above the maximum"),
         ("http: http://h/\nin_flight: { minimum: 0 }", "\"minimum\" has to be from 1 to 1024"),
+        ("http: http://h/\nin_flight: \"5\"", "\"in_flight\" has to be a number, and in quotes it is text"),
+        ("file: /d/out\nbatch: { events: -5 }", "\"events\" has to be from 1 to 100000"),
+        ("file: /d/out\nbatch: { events: 0x20000 }", "\"events\" has to be from 1 to 100000"),
+        ("file: /d/out\ntransforms: [ sample: { share: \"0.5\" } ]", "\"share\" has to be a number, and in quotes it is text"),
+        ("file: /d/out\nformat: csv\ncolumns: {}", "\"columns\" has to be a map of names and values, not an empty map"),
+        ("http: http://h/\nrequests: []", "\"requests\" has to be a list of requests, not an empty list"),
+        ("file: /d/out\ntransforms: [ drop: [] ]", "\"drop\" has to be a list with something in it, not an empty list"),
         ("http: http://h/\nin_flight: [1, 2]", "\"in_flight\" has to be a whole number, not a list"),
         ("file: /d/out\nin_flight: { maximum: 2 }", "only an HTTP destination finds out how many batches it bears"),
         (
