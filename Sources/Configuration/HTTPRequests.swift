@@ -83,7 +83,7 @@ extension Section where Target == DestinationDraft {
 extension Kind where Value == [YAMLNode] {
     /// The items of a list of requests, read when everything that they share is known.
     static var requests: Kind {
-        Kind(.list(of: .section(Section<DestinationDraft>.request.describe(nil)))) { node, key, diagnostics in
+        Kind(.filled(.list(of: .section(Section<DestinationDraft>.request.describe(nil))))) { node, key, diagnostics in
             guard let items = node.items, !items.isEmpty else {
                 diagnostics.error(
                     at: node.place, "\(quoted(key)) has to be a list of requests, not \(node.found)",

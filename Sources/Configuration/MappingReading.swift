@@ -18,7 +18,7 @@ extension Kind where Value == MappingDraft {
     }
 
     private static func mapping(_ make: @escaping @Sendable (MappingValue) throws(TransformErrors) -> Mapping) -> Kind {
-        Kind(.mapping) { node, key, diagnostics in
+        Kind(.filled(.mapping)) { node, key, diagnostics in
             guard !node.isNull else {
                 diagnostics.error(
                     at: node.place, "\(quoted(key)) has no value", hint: "write \(key): { name: $.event }, or remove the key")

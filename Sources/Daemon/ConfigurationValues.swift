@@ -135,18 +135,6 @@ extension Configuration.Destination {
     }
 }
 
-extension Configuration {
-    /// Destinations whose paths can come to the same file, in words.
-    var meetingFiles: [String] {
-        let files = destinations.compactMap { destination in
-            if case .file(let file) = destination.kind { (destination.name, FileDestinationOptions(file)) } else { nil }
-        }
-        return FileDestination.meetings(among: files).map { a, b in
-            "destination \"\(b)\": its path can come to the same file as that of \"\(a)\"; give one of the two a directory of its own"
-        }
-    }
-}
-
 extension StatusReport.Journal {
     init(_ statistics: JournalStatistics) {
         self.init(

@@ -223,7 +223,7 @@ struct TestFileTests {
                     expect: { archive: nothin, b: { events: {}, evnets: 1, match: some } }
                                        ^~~~~~
                 hint: write nothing, or { event: { … } }
-                t.yaml:6:45: error: "events" has to be a list of events, not a map
+                t.yaml:6:45: error: "events" has to be a list of events, not an empty map
                     expect: { archive: nothin, b: { events: {}, evnets: 1, match: some } }
                                                             ^
                 t.yaml:6:49: error: unknown key "evnets" in what "b" gets

@@ -43,7 +43,7 @@ struct PresetFilling {
     private static func substitute(_ setting: PresetSettingDraft, _ node: YAMLNode) -> YAMLNode {
         var node = node
         let text = setting.values.first?.meaning ?? setting.defaultText ?? "setting"
-        node.content = .scalar(YAMLScalar(text: text, style: .doubleQuoted, line: node.place.line, column: node.place.column))
+        node.content = .scalar(YAMLScalar(text: text, style: .plain, line: node.place.line, column: node.place.column))
         return node
     }
 

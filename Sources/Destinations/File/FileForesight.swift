@@ -36,29 +36,47 @@ extension FileDestination {
         return files
     }
 
-    /// Pairs of destinations whose templates can come to one path. Where it cannot be told, they can.
-    package static func meetings(among files: [(name: String, options: FileDestinationOptions)]) -> [(String, String)] {
-        let patterns = files.map { (name: $0.name, pattern: PathPattern($0.options.path)) }
-        return patterns.indices.flatMap { second in
-            patterns[..<second].filter { $0.pattern.meets(patterns[second].pattern) }.map { ($0.name, patterns[second].name) }
+    /// What keeps files from being made where they are to be, as far as whoever asks may know; nil: nothing.
+    package static func obstacle(_ options: FileDestinationOptions, _ disk: SystemDisk) -> DiskObstacle? {
+        let pattern = PathPattern(options.path)
+        if let path = pattern.path, (try? disk.status(path))??.isDirectory == true {
+            return .inTheWay("\(path) is a directory")
         }
+        return DiskObstacle(makingFilesIn: "/" + pattern.fixed.joined(separator: "/"), disk)
     }
+}
 
-    /// Why files cannot be made where they are to be, as far as whoever asks may know; nil: they can.
-    package static func unwritable(_ options: FileDestinationOptions, _ disk: SystemDisk) -> String? {
-        var place = "/" + PathPattern(options.path).fixed.joined(separator: "/")
+/// What keeps files from being made.
+package enum DiskObstacle: Sendable, Equatable {
+    /// Nobody can make them.
+    case inTheWay(String)
+    /// The user who asks cannot; the daemon's may be another.
+    case notForUs(String)
+
+    /// What is to be done about what is in the way.
+    package static let hint = "choose another path, or move away what is there"
+
+    /// - Parameter directory: it need not be there.
+    package init?(makingFilesIn directory: String, _ disk: SystemDisk) {
+        var place = directory
         do {
             while true {
                 if let status = try disk.status(place) {
-                    guard status.isDirectory else { return "\(place) is no directory: choose another path" }
-                    return disk.mayWrite(in: place)
-                        ? nil : "no file can be made in \(place) by the user who runs this check; the daemon's user has to be able to"
+                    if !status.isDirectory {
+                        self = .inTheWay("\(place) is no directory")
+                    } else if !disk.mayWrite(in: place) {
+                        self = .notForUs(
+                            "no file can be made in \(place) by the user who runs this check; the daemon's user has to be able to")
+                    } else {
+                        return nil
+                    }
+                    return
                 }
                 guard place != "/" else { return nil }
-                place = directory(of: place)
+                place = Destinations.directory(of: place)
             }
         } catch {
-            return "\(error): no file can be made there by the user who runs this check"
+            self = .notForUs("\(error): no file can be made there by the user who runs this check")
         }
     }
 }

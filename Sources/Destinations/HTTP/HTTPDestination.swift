@@ -53,19 +53,18 @@ package final class HTTPDestination: Destination {
         concurrency = ConcurrencyLimit(options.requests)
     }
 
-    /// Throws what `init` would throw for these options; touches nothing.
-    package static func validate(_ options: HTTPOptions) throws(HTTPOptionsError) {
-        _ = try checkedRequests(options)
+    /// Everything that `init` would throw for these options, of the destination or of one of its
+    /// alternatives; touches nothing.
+    package static func problems(_ options: HTTPOptions) -> [(request: Int?, error: HTTPOptionsError)] {
+        guard !options.alternatives.isEmpty else { return HTTPRequest.problems(options).map { (nil, $0) } }
+        return options.alternatives.enumerated().flatMap { number, options in
+            HTTPRequest.problems(options).map { (number, $0) }
+        }
     }
 
     private static func checkedRequests(_ options: HTTPOptions) throws(HTTPOptionsError) -> [HTTPRequest] {
-        let requests = try HTTPRequest.all(options)
-        do {
-            for options in [options] + options.alternatives { try options.signer?.check() }
-        } catch {
-            throw HTTPOptionsError(option: "sign.key", problem: "\(error)")
-        }
-        return requests
+        if let first = problems(options).first { throw first.error }
+        return try HTTPRequest.all(options)
     }
 
     package func open(from cursor: Cursor) throws -> UInt64? {
