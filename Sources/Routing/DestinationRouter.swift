@@ -246,6 +246,7 @@ package final class DestinationRouter {
             case .written(let messageID): parts.finish(start..<output.count, messageID)
             case .nothing: parts.filter("mapping")
             case .tooLarge: parts.reject("mapping: what it makes of the event has more than \(program.limit) bytes (max_event_size)")
+            case .tooLong: parts.reject("mapping: it takes more than \(MappingRun.maximumSteps) steps for this event")
             }
         }
         if fields.isUnreadable { parts.reject(StageRunner.unreadable) }

@@ -1,7 +1,7 @@
 import Events
 
 /// Cuts a filter's text into tokens. Everything is bytes: what is not ASCII can only stand in a
-/// string or behind a backslash.
+/// string or in a path.
 struct FilterLexer {
     let text: [UInt8]
     private(set) var position = 0
@@ -84,7 +84,7 @@ struct FilterLexer {
             if end < text.count, text[end] == UInt8(ascii: "+") || text[end] == UInt8(ascii: "-") { end += 1 }
             if !digits() { end = mark }
         }
-        if end < text.count, FieldPath.isPlain(text[end]) || text[end] == UInt8(ascii: ".") || text[end] == UInt8(ascii: "\\") {
+        if end < text.count, FieldPath.plainLength(text, at: end) > 0 || text[end] == UInt8(ascii: ".") || text[end] == UInt8(ascii: "\\") {
             return nil
         }
         guard let number = JSONNumber(text.span.extracting(position..<end)) else { return nil }

@@ -3,6 +3,9 @@ import Events
 /// `flatten: { paths: [properties], separator: _ }`: objects inside an object give their members to
 /// it: `{"shop":{"city":"Bonn"}}` becomes `{"shop_city":"Bonn"}`. Lists, and objects with nothing in
 /// them, stay.
+///
+/// Two members that come to the same name, such as `shop.city` and a `shop_city`, both stay; to most readers
+/// the last one counts.
 struct FlattenTransform: EditingTransform {
     static let declaration = TransformDeclaration.keys(
         "flatten", FlattenTransform(), shorthand: "paths",
