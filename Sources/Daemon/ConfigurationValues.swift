@@ -95,7 +95,7 @@ extension DestinationRouter {
                 }
                 return OutputSetting(setting(output.mapping), envelope: setting(output.envelope), where: output.condition.filter)
             },
-            host: host, journal: journal)
+            host: host, maximumEventSize: destination.maximumEventSize, journal: journal)
     }
 }
 

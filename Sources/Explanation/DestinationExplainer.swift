@@ -23,7 +23,7 @@ final class DestinationExplainer {
         tracer = RouteTracer(
             name: destination.name, displayName: destination.preset?.title, pipeline: configuration.pipeline.map(\.transform),
             routes: configuration.routes(to: destination), filter: destination.filter,
-            transforms: destination.transforms, host: host)
+            transforms: destination.transforms, host: host, maximumEventSize: destination.maximumEventSize)
     }
 
     func explain(_ event: EventRecord, of batch: borrowing EventBatch) -> DestinationExplanation {

@@ -17,8 +17,8 @@ package final class RouteTracer {
         var steps: [(step: RouteChain.Step, owner: StepTrace.Owner, stage: RouteChain.Stage)]
         var stages: [RouteChain.Stage]
 
-        init(_ steps: [RouteChain.Step], host: String, _ table: inout PathTable, owner: (Int) -> StepTrace.Owner) {
-            let stages = RouteChain(steps, endsInEdits: false, separate: true, host: host, &table).stages
+        init(_ steps: [RouteChain.Step], _ surroundings: StageSurroundings, _ table: inout PathTable, owner: (Int) -> StepTrace.Owner) {
+            let stages = RouteChain(steps, endsInEdits: false, separate: true, surroundings, &table).stages
             self.stages = stages
             self.steps = zip(steps, stages).enumerated().map { ($1.0, owner($0), $1.1) }
         }
@@ -27,19 +27,20 @@ package final class RouteTracer {
     /// - Parameters: as a `DestinationRouter`'s.
     package init(
         name: String, displayName: String? = nil, pipeline: [Transform] = [], routes: [DestinationRouter.Route],
-        filter: Filter = .always, transforms: [Transform] = [], host: String = ""
+        filter: Filter = .always, transforms: [Transform] = [], host: String = "", maximumEventSize: Int = .max
     ) {
         var table = PathTable()
+        let surroundings = StageSurroundings(host: host, limit: maximumEventSize)
         self.routes = routes
         self.filter = filter
         filters = FilterCompiler.compile(all: routes.map(\.filter.expression), &table)
         routeIndex = RouteIndex(routes.map(\.filter.expression))
         chains = routes.map { route in
-            Steps(RouteChain.steps(route.transforms, filter, transforms), host: host, &table) {
+            Steps(RouteChain.steps(route.transforms, filter, transforms), surroundings, &table) {
                 $0 < route.transforms.count ? .route : .destination
             }
         }
-        self.pipeline = Steps(pipeline.map(RouteChain.Step.init), host: host, &table) { _ in .pipeline }
+        self.pipeline = Steps(pipeline.map(RouteChain.Step.init), surroundings, &table) { _ in .pipeline }
         integrations = Integrations(name: name, displayName: displayName, &table)
         indexer = EventIndexer(&table)
         fields = EventFields(table)
