@@ -291,6 +291,31 @@ struct ScriptBoundTests {
         }
     }
 
+    @Test("What one event leaves in memory is not the next one's to pay for")
+    func debts() throws {
+        var limits = Script.Limits()
+        limits.memory = 1 << 20
+        limits.instructions = 50_000
+        let script = try Script(
+            """
+            local part = ('x'):rep(100)
+            if event.bad then
+              kept = {}
+              while true do kept[#kept + 1] = part:rep(100) .. #kept end
+            end
+            for i = 1, 47500 do end
+            local one = part:rep(100)
+            return event
+            """, limits: limits)
+        for _ in 0..<3 {
+            guard case .failed(line: 4, _) = call(script, #"{"bad":true}"#) else {
+                Issue.record("it came to an end")
+                return
+            }
+            #expect(call(script, #"{"a":1}"#) == .events([#"{"a":1}"#]))
+        }
+    }
+
     @Test("Nothing that a script does is seen by the next event")
     func leaks() throws {
         let script = try Script(
