@@ -186,46 +186,60 @@ static int make_list(lua_State *L) {
     return 1;
 }
 
+/* Small, since a table's keys have to fit into one block. */
 typedef struct {
-    int rank; /* of its type */
+    uint8_t rank; /* of its type */
     bool is_integer;
-    lua_Integer integer;
-    lua_Number number;
-    const char *text;
-    size_t length;
-    lua_Integer place; /* in the list of keys */
+    uint32_t place; /* in the list of keys */
+    union {
+        lua_Integer integer;
+        lua_Number number;
+        struct { const char *text; size_t length; } name;
+    } key;
 } sort_key;
+
+enum { RANK_NUMBER, RANK_NAME, RANK_BOOLEAN, RANK_NULL };
+
+static lua_Number number_of(const sort_key *key) {
+    return key->is_integer ? (lua_Number)key->key.integer : key->key.number;
+}
 
 /* No two keys of a table are equal, so neither are two of these. */
 static int order(const void *a, const void *b) {
     const sort_key *left = a, *right = b;
     if (left->rank != right->rank) return left->rank - right->rank;
-    if (left->is_integer && right->is_integer) return left->integer < right->integer ? -1 : 1;
-    if (left->text == NULL) return left->number < right->number ? -1 : 1;
-    size_t shared = left->length < right->length ? left->length : right->length;
-    int difference = memcmp(left->text, right->text, shared);
-    return difference != 0 ? difference : left->length < right->length ? -1 : 1;
+    if (left->rank == RANK_NAME) {
+        size_t mine = left->key.name.length, others = right->key.name.length;
+        int difference = memcmp(left->key.name.text, right->key.name.text, mine < others ? mine : others);
+        return difference != 0 ? difference : mine < others ? -1 : 1;
+    }
+    if (left->is_integer && right->is_integer) return left->key.integer < right->key.integer ? -1 : 1;
+    return number_of(left) < number_of(right) ? -1 : 1;
 }
 
 /* The key on the stack's top. */
-static sort_key key_of(lua_State *L) {
-    sort_key key = {0};
+static sort_key key_of(lua_State *L, size_t place) {
+    sort_key key = {.is_integer = true, .place = (uint32_t)place};
     switch (lua_type(L, -1)) {
     case LUA_TNUMBER:
+        key.rank = RANK_NUMBER;
         key.is_integer = lua_isinteger(L, -1);
-        key.integer = lua_tointeger(L, -1);
-        key.number = lua_tonumber(L, -1);
+        if (key.is_integer) {
+            key.key.integer = lua_tointeger(L, -1);
+        } else {
+            key.key.number = lua_tonumber(L, -1);
+        }
         break;
     case LUA_TSTRING:
-        key.rank = 1;
-        key.text = lua_tolstring(L, -1, &key.length);
-        clua_charge(L, key.length / 16);
+        key.rank = RANK_NAME;
+        key.key.name.text = lua_tolstring(L, -1, &key.key.name.length);
+        clua_charge(L, key.key.name.length / 16);
         break;
     case LUA_TBOOLEAN:
-        key.rank = 2;
-        key.number = lua_toboolean(L, -1);
+        key.rank = RANK_BOOLEAN;
+        key.key.integer = lua_toboolean(L, -1);
         break;
-    case LUA_TLIGHTUSERDATA: key.rank = 3; break;
+    case LUA_TLIGHTUSERDATA: key.rank = RANK_NULL; break;
     default: luaL_error(L, "pairs has no order for keys that are a %s", luaL_typename(L, -1));
     }
     return key;
@@ -259,8 +273,7 @@ static int pairs(lua_State *L) {
     lua_pushnil(L);
     while (found < count && lua_next(L, 1) != 0) {
         lua_pop(L, 1);
-        keys[found] = key_of(L);
-        keys[found].place = (lua_Integer)found;
+        keys[found] = key_of(L, found);
         lua_pushvalue(L, -1);
         lua_rawseti(L, 2, (lua_Integer)++found);
     }

@@ -363,6 +363,12 @@ struct ScriptBoundTests {
         #expect(value("string.format('\\0%s%%%5s%s', {}, print, null)") == "\"\\u0000table%  nilnull\"")
         #expect(value("(function() local s = '' for k, v in pairs({ [true] = 1, [false] = 2, [null] = 3, a = 4, 5, [1.5] = 6, [-1] = 7 }) do s = s .. v end return s end)()")
             == "\"7564213\"")
+        #expect(value("(function() local s = '' for k, v in pairs({ [1 << 62] = 'b', [(1 << 62) + 1] = 'c', [-1e300] = 'a', [1e300] = 'd' }) do s = s .. v end return s end)()")
+            == "\"abcd\"")
+        var limits = Script.Limits()
+        limits.instructions = 1_000_000
+        #expect(run("local t, n = {}, 0 for i = 1, 15000 do t['k' .. i] = i end for _ in pairs(t) do n = n + 1 end return { n = n }", "{}", limits: limits)
+            == .events([#"{"n":15000}"#]))
         #expect(run("for k in pairs({ [pairs] = 1 }) do end", "{}") == .failed(line: 1, "pairs has no order for keys that are a function"))
     }
 
