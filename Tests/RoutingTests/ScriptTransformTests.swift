@@ -138,6 +138,7 @@ struct ScriptTransformTests {
             (">\n    local a =\n    1\n\n    error('x')", 12, "x"),
             ("\"local a = 1\\nerror('x')\"", 8, "x"),
             ("\"local a = 1\n\n    error('x')\"", 10, "x"),
+            ("\"local a = 1\\r\\n\\\n    error('x')\"", 9, "x"),
             ("|4\n          local a = 1\n        error('x')", 10, "x"),
             ("|\n    local function f()\n      while true do end\n    end\n    f()", 10, "stopped after 200000 instructions"),
             ("|\n    local a = 1\n    local s = ('x'):rep(1e9)", 10,

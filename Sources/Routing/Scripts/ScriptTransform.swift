@@ -49,11 +49,11 @@ struct ScriptTransform: RewritingTransform {
 
     /// At the beginning of the line that it happened in.
     private func fault(_ failure: Script.Failure) -> FilterError {
-        let lines = script.text.split(separator: "\n", omittingEmptySubsequences: false)
+        let texts = script.texts
         let line = script.index(of: failure.line)
-        let indent = lines[line].prefix { $0 == " " }.utf8.count
-        let start = lines[..<line].reduce(0) { $0 + $1.utf8.count + 1 } + indent
-        return FilterError(start..<start + lines[line].utf8.count - indent, "Lua: \(script.translate(failure.message))")
+        let indent = texts[line].prefix { $0 == UInt8(ascii: " ") }.count
+        let start = texts[..<line].reduce(0) { $0 + $1.count + 1 } + indent
+        return FilterError(start..<start + texts[line].count - indent, "Lua: \(script.translate(failure.message))")
     }
 
     func makeRewriter(_ table: inout PathTable) -> any EventRewriter { ScriptRewriter(self) }
@@ -92,9 +92,12 @@ private final class ScriptRewriter: EventRewriter {
 }
 
 extension ScriptText {
+    /// Its lines, as Lua counts them; there is at least one.
+    fileprivate var texts: [Substring.UTF8View] { text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false) }
+
     /// The last line with something in it, from 0; nil: there is none.
     fileprivate var lastLine: Int? {
-        text.split(separator: "\n", omittingEmptySubsequences: false).lastIndex { !$0.allSatisfy(\.isWhitespace) }
+        texts.lastIndex { !$0.allSatisfy { $0 == 0x20 || (0x09...0x0D).contains($0) } }
     }
 
     /// From 0. What ends too early is told by Lua behind the end, where something else stands in the file.
