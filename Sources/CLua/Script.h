@@ -102,6 +102,8 @@ extern const char clua_seed_key;
 extern const char clua_shapes_key;
 /* Pushes what scripts can reach, as the table behind the globals of a call. */
 void clua_push_sandbox(lua_State *L);
+/* pairs. */
+int clua_pairs(lua_State *L);
 /* Adds find, match, gmatch and gsub to the table on the stack's top. */
 void clua_add_patterns(lua_State *L);
 /* Marks the table on the stack's top as a list that may be empty. */
