@@ -12,8 +12,8 @@
 /* How much work passes between two looks at the account, as long as all blocks are small. */
 #define INTERVAL 100
 #define SMALL_BLOCK (16 << 10)
-/* What a call of a library function costs at least. */
-#define CALL_WORK 8
+/* What is done at least for what is counted. */
+#define CALL_WORK 4
 
 clua_script *clua_script_of(lua_State *L) { return *(clua_script **)lua_getextraspace(L); }
 
@@ -23,13 +23,18 @@ static uint64_t nanoseconds(clockid_t clock) {
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* A coarse clock, since the thread's own one is a system call, and cannot run faster than this one. */
+/* The thread's own clock is a system call, so it is not asked before a coarse one, which it cannot
+ * overtake, has come far enough; and not at all by calls that end before that one's next tick. */
 static void look_at_time(lua_State *L, clua_script *script) {
     script->unlooked = 0;
     uint64_t now = nanoseconds(CLOCK_MONOTONIC_COARSE);
     if (now < script->next_look) return;
+    if (script->next_look == 0) {
+        script->next_look = now + 1;
+        return;
+    }
     uint64_t used = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
-    if (script->next_look == 0) script->time_before = used;
+    if (script->time_before == 0) script->time_before = used;
     used -= script->time_before;
     if (used >= script->limits.time) {
         lua_pushfstring(L, "stopped after %I ms of processor time", (LUAI_UACINT)(script->limits.time / 1000000));
@@ -70,6 +75,7 @@ void clua_begin(clua_script *script) {
     script->spent = 0;
     script->unlooked = 0;
     script->next_look = 0;
+    script->time_before = 0;
     script->is_running = true;
     set_interval(script, script->first_interval == 0 ? INTERVAL : script->first_interval);
 }

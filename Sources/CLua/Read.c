@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-/* What a member or an item costs that comes or goes, beside its bytes. */
-#define MEMBER_WORK 2
-
 static void push_value(lua_State *L, clua_script *script, size_t *at, int depth, clua_entry *entry);
 
 static int broken(lua_State *L) { return luaL_error(L, "the event is not valid JSON"); }
@@ -142,14 +139,13 @@ static void note_name(lua_State *L, clua_script *script, uint32_t shape, uint32_
         lua_newtable(L);
         lua_replace(L, names);
         for (uint32_t k = script->shapes[shape].first; k != entry; k = script->entries[k].next) {
-            clua_charge(L, MEMBER_WORK);
+            clua_charge(L, CLUA_MEMBER_WORK);
             const clua_entry *other = &script->entries[k];
             push_string(L, script, other->name, other->name_length, other->is_name_escaped);
             lua_pushinteger(L, k);
             lua_rawset(L, names);
         }
     }
-    if (lua_isnil(L, names)) return;
     if (is_known) {
         lua_pushvalue(L, -1);
         lua_rawget(L, names);
@@ -175,7 +171,7 @@ static void push_container(lua_State *L, clua_script *script, size_t *at, int de
     lua_pushinteger(L, shape);
     lua_rawset(L, -3);
     lua_pop(L, 1);
-    clua_charge(L, MEMBER_WORK);
+    clua_charge(L, CLUA_MEMBER_WORK);
 
     int table = lua_gettop(L);
     int names = table + 1;
@@ -183,8 +179,9 @@ static void push_container(lua_State *L, clua_script *script, size_t *at, int de
     uint8_t end = is_list ? ']' : '}';
     (*at)++;
     lua_Integer items = 0;
+    bool has_names = false;
     while (peek(L, script, at) != end) {
-        clua_charge(L, MEMBER_WORK);
+        clua_charge_member(L, script->entry_count);
         clua_entry entry = {0};
         if (is_list) {
             push_value(L, script, at, depth + 1, &entry);
@@ -201,9 +198,12 @@ static void push_container(lua_State *L, clua_script *script, size_t *at, int de
             lua_pop(L, 1);
             push_value(L, script, at, depth + 1, &entry);
             uint32_t number = add_entry(L, script, shape, entry);
-            lua_pushvalue(L, -2);
-            note_name(L, script, shape, number, names, is_known);
-            lua_pop(L, 1);
+            has_names |= is_known;
+            if (has_names) {
+                lua_pushvalue(L, -2);
+                note_name(L, script, shape, number, names, is_known);
+                lua_pop(L, 1);
+            }
             lua_rawset(L, table);
         }
         if (peek(L, script, at) == ',') (*at)++;

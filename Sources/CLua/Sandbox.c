@@ -8,13 +8,11 @@
  * - What takes longer the more it is given is charged for it. */
 #include "Script.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 const char clua_seed_key = 0;
 
-/* What a key costs pairs, and a conversion string.format. */
-#define KEY_WORK 4
+/* What a conversion costs string.format. */
 #define TEXT_WORK 8
 #define FLOAT_WORK 64
 
@@ -187,100 +185,6 @@ static int make_list(lua_State *L) {
 }
 
 typedef struct {
-    int rank; /* of its type */
-    bool is_integer;
-    lua_Integer integer;
-    lua_Number number;
-    const char *text;
-    size_t length;
-    lua_Integer place; /* in the list of keys */
-} sort_key;
-
-/* No two keys of a table are equal, so neither are two of these. */
-static int order(const void *a, const void *b) {
-    const sort_key *left = a, *right = b;
-    if (left->rank != right->rank) return left->rank - right->rank;
-    if (left->is_integer && right->is_integer) return left->integer < right->integer ? -1 : 1;
-    if (left->text == NULL) return left->number < right->number ? -1 : 1;
-    size_t shared = left->length < right->length ? left->length : right->length;
-    int difference = memcmp(left->text, right->text, shared);
-    return difference != 0 ? difference : left->length < right->length ? -1 : 1;
-}
-
-/* The key on the stack's top. */
-static sort_key key_of(lua_State *L) {
-    sort_key key = {0};
-    switch (lua_type(L, -1)) {
-    case LUA_TNUMBER:
-        key.is_integer = lua_isinteger(L, -1);
-        key.integer = lua_tointeger(L, -1);
-        key.number = lua_tonumber(L, -1);
-        break;
-    case LUA_TSTRING:
-        key.rank = 1;
-        key.text = lua_tolstring(L, -1, &key.length);
-        clua_charge(L, key.length / 16);
-        break;
-    case LUA_TBOOLEAN:
-        key.rank = 2;
-        key.number = lua_toboolean(L, -1);
-        break;
-    case LUA_TLIGHTUSERDATA: key.rank = 3; break;
-    default: luaL_error(L, "pairs has no order for keys that are a %s", luaL_typename(L, -1));
-    }
-    return key;
-}
-
-static int next_pair(lua_State *L) {
-    lua_Integer at = lua_tointeger(L, lua_upvalueindex(3));
-    for (;;) {
-        if (lua_rawgeti(L, lua_upvalueindex(2), ++at) == LUA_TNIL) return 1;
-        lua_pushvalue(L, -1);
-        if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) break;
-        lua_pop(L, 2);
-    }
-    lua_pushinteger(L, at);
-    lua_replace(L, lua_upvalueindex(3));
-    return 2;
-}
-
-/* Numbers in their order, then names in theirs, then false, true and null. Functions and tables have
- * no order but that of their addresses, which differ from run to run. */
-static int pairs(lua_State *L) {
-    luaL_checktype(L, 1, LUA_TTABLE);
-    lua_settop(L, 1);
-    size_t count = 0;
-    lua_pushnil(L);
-    for (; lua_next(L, 1) != 0; count++) lua_pop(L, 1);
-    clua_charge(L, count * KEY_WORK);
-    lua_createtable(L, (int)(count < 65536 ? count : 65536), 0);
-    sort_key *keys = lua_newuserdatauv(L, (count + 1) * sizeof *keys, 0);
-    size_t found = 0;
-    lua_pushnil(L);
-    while (found < count && lua_next(L, 1) != 0) {
-        lua_pop(L, 1);
-        keys[found] = key_of(L);
-        keys[found].place = (lua_Integer)found;
-        lua_pushvalue(L, -1);
-        lua_rawseti(L, 2, (lua_Integer)++found);
-    }
-    lua_settop(L, 3);
-    qsort(keys, found, sizeof *keys, order);
-    lua_createtable(L, (int)(found < 65536 ? found : 65536), 0);
-    for (size_t k = 0; k < found; k++) {
-        lua_rawgeti(L, 2, keys[k].place + 1);
-        lua_rawseti(L, 4, (lua_Integer)k + 1);
-    }
-    lua_pushvalue(L, 1);
-    lua_pushvalue(L, 4);
-    lua_pushinteger(L, 0);
-    lua_pushcclosure(L, next_pair, 3);
-    lua_pushvalue(L, 1);
-    lua_pushnil(L);
-    return 3;
-}
-
-typedef struct {
     const char *name;
     lua_CFunction around; /* NULL: as it is */
 } member;
@@ -342,7 +246,7 @@ void clua_push_sandbox(lua_State *L) {
     open(L, luaopen_base);
     copy(L, base);
     add(L, "list", make_list);
-    add(L, "pairs", pairs);
+    add(L, "pairs", clua_pairs);
     add(L, "tostring", to_string);
     lua_pushlightuserdata(L, NULL);
     lua_setfield(L, -2, "null");

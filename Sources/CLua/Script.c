@@ -89,6 +89,9 @@ static int load(lua_State *L) {
     lua_pushvalue(L, -2);
     lua_setfield(L, -2, "__index");
     lua_rawsetp(L, LUA_REGISTRYINDEX, &globals_key);
+    /* So that it need not be made room for again. */
+    lua_pushboolean(L, 0);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &clua_shapes_key);
     clua_source parts[2] = {*source, {NULL, 0}};
     if (lua_load(L, read_source, parts, "=script", "t") != LUA_OK) return lua_error(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &function_key);
@@ -201,6 +204,19 @@ void clua_destroy(clua_script *script) {
     free(script);
 }
 
+/* Lets go of what the last call made. What it left must not be the next one's to pay for, which would
+ * have to collect it in the midst of its work. Nothing here allocates or fails. */
+static void forget(clua_script *script) {
+    lua_State *L = script->state;
+    lua_pushboolean(L, 0);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &clua_shapes_key);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &function_key);
+    lua_pushnil(L);
+    if (lua_setupvalue(L, -2, 1) == NULL) lua_pop(L, 1);
+    lua_pop(L, 1);
+    if (script->used > script->limits.memory / 2) lua_gc(L, LUA_GCCOLLECT);
+}
+
 int clua_call(clua_script *script, const uint8_t *json, size_t length, uint64_t seed, clua_failure *failure) {
     script->json = json;
     script->length = length;
@@ -210,12 +226,14 @@ int clua_call(clua_script *script, const uint8_t *json, size_t length, uint64_t 
     script->event_count = 0;
     int status = protect(script, run, NULL);
     script->json = NULL;
-    if (status != LUA_OK) {
+    script->id = NULL;
+    if (status == LUA_OK) {
+        lua_settop(script->state, 0);
+    } else {
         fail(script, status, failure);
-        return -1;
     }
-    lua_settop(script->state, 0);
-    return script->event_count;
+    forget(script);
+    return status == LUA_OK ? script->event_count : -1;
 }
 
 const clua_event *clua_events(const clua_script *script) { return script->events; }

@@ -12,6 +12,8 @@
 /* Objects and lists within one another, in both directions. */
 #define CLUA_MAXIMUM_DEPTH 128
 
+#define CLUA_MEMBER_WORK 2
+
 enum clua_type { CLUA_NULL, CLUA_FALSE, CLUA_TRUE, CLUA_NUMBER, CLUA_STRING, CLUA_TABLE };
 
 /* A value of the event as it came: so that what the script does not touch is written as it was. */
@@ -39,7 +41,7 @@ struct clua_script {
     /* Work between two looks at the time, in all and as a call begins, and since the last one. */
     int interval, first_interval;
     uint64_t unlooked;
-    /* When the next look can find the time spent; 0: there was none. What the thread had used then. */
+    /* When a look can find the time spent; 0: there was none. What the thread had used; 0: not known. */
     uint64_t next_look, time_before;
     bool is_running;
 
@@ -82,6 +84,11 @@ void *clua_allocate(void *script, void *block, size_t old, size_t size);
 
 /* Counts work that Lua does not count itself, in instructions. */
 void clua_charge(lua_State *L, uint64_t work);
+/* What a member or an item of the event costs that is read or written, beside its bytes: for every
+ * sixteenth of them, `number` being how many there were. */
+static inline void clua_charge_member(lua_State *L, size_t number) {
+    if (number % 16 == 0) clua_charge(L, 16 * CLUA_MEMBER_WORK);
+}
 /* Counts what it takes to read the texts among a function's arguments, from one on. */
 void clua_charge_texts(lua_State *L, int first);
 /* Makes room for `count` items of `size` bytes; what C holds is bounded by the event and the output. */
@@ -95,6 +102,8 @@ extern const char clua_seed_key;
 extern const char clua_shapes_key;
 /* Pushes what scripts can reach, as the table behind the globals of a call. */
 void clua_push_sandbox(lua_State *L);
+/* pairs. */
+int clua_pairs(lua_State *L);
 /* Adds find, match, gmatch and gsub to the table on the stack's top. */
 void clua_add_patterns(lua_State *L);
 /* Marks the table on the stack's top as a list that may be empty. */

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beside what its bytes cost. */
-#define MEMBER_WORK 2
+/* What digits of a float cost. */
 #define FLOAT_WORK 16
 
 typedef struct {
@@ -255,7 +254,7 @@ static void write_object(lua_State *L, clua_script *script, int depth, int numbe
     lua_newtable(L);
     int seen = table + 1;
     for (uint32_t k = shape == 0 ? 0 : script->shapes[shape].first; k != 0; k = script->entries[k].next) {
-        clua_charge(L, MEMBER_WORK);
+        clua_charge_member(L, k);
         clua_entry original = script->entries[k];
         if (original.is_replaced) continue;
         const char *text = (const char *)script->json + original.name;
@@ -301,7 +300,7 @@ static void write_table(lua_State *L, clua_script *script, int depth, int number
             luaL_error(L, "a table with a key that is a %s cannot be part of an event", luaL_typename(L, -1));
         }
     }
-    clua_charge(L, (names + items + 1) * MEMBER_WORK);
+    clua_charge(L, (names + items + 8) * CLUA_MEMBER_WORK);
     bool is_list = shape == CLUA_NEW_LIST || (shape != 0 && script->shapes[shape].is_list);
     if (shape == 0) is_list = items > 0;
     if (is_list ? names > 0 : items > 0) luaL_error(L, "a table with both names and numbers cannot be part of an event");

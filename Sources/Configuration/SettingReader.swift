@@ -67,8 +67,7 @@ struct SettingReader {
                 hint: "write \(key): | and the text below it, indented")
             return nil
         }
-        let start = ScalarPlaces.place(of: 0, length: 1, in: node)
-        return .script(ScriptText(scalar.text, file: start.file, firstLine: start.line))
+        return .script(ScriptText(scalar.text, file: node.place.file, lines: ScalarPlaces.lines(of: node)))
     }
 
     private func template(_ node: YAMLNode) -> ValueTemplate? {

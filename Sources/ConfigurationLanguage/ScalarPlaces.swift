@@ -25,6 +25,15 @@ package struct ScalarPlaces {
         return node.file.place(line: start.line, column: start.column, length: shown)
     }
 
+    /// For each line of the value, the file's line that it begins in.
+    package static func lines(of node: YAMLNode) -> [Int] {
+        guard let scalar = node.scalar else { return [node.place.line] }
+        var walk = ScalarPlaces(scalar, node.file)
+        let starts = [0] + walk.value.indices.filter { walk.value[$0] == "\n" }.map { $0 + 1 }
+        guard walk.run(), walk.found.count > walk.value.count else { return starts.map { _ in node.place.line } }
+        return starts.map { walk.found[$0].line }
+    }
+
     private init(_ scalar: YAMLScalar, _ file: ConfigurationFile) {
         self.scalar = scalar
         value = Array(scalar.text.unicodeScalars)
@@ -103,10 +112,13 @@ package struct ScalarPlaces {
 
     /// Literal and folded blocks: whole lines, without their common indentation.
     private mutating func block() -> Bool {
-        var first = line + 1
-        while lines.indices.contains(first - 1), lines[first - 1].allSatisfy({ $0 == " " }) { first += 1 }
-        guard enter(first) else { return false }
-        let indent = raw.prefix { $0 == " " }.count
+        var number = line + 1
+        while lines.indices.contains(number - 1), lines[number - 1].allSatisfy({ $0 == " " }) { number += 1 }
+        guard enter(number) else { return false }
+        // A first line with more than the block's indentation, which then is told by a digit (`|2`),
+        // has the rest of it in the value.
+        let first = value.split(separator: "\n").first { !$0.allSatisfy { $0 == " " } } ?? []
+        let indent = max(0, raw.prefix { $0 == " " }.count - first.prefix { $0 == " " }.count)
         guard enter(scalar.line + 1) else { return false }
         while found.count < value.count {
             column = indent

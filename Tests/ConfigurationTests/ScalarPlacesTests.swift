@@ -18,6 +18,9 @@ import Testing
         "key: |\n\n  one\n    two\n  bad",
         "key: >-\n  one\n  two bad\n",
         "key: >\n  one\n\n  bad\n  three",
+        "key: |2\n      one\n    two\n  bad",
+        "key: |1\n\n    bad\n  two",
+        "key: >2\n      one\n  two bad",
         "- { a: 1, key: a bad }",
     ])
     func `a place inside a scalar`(_ text: String) throws {
@@ -36,6 +39,24 @@ import Testing
         let shown = Array(place.text.unicodeScalars)
         try #require(place.column - 1 + place.length <= shown.count)
         #expect(shown[(place.column - 1)..<(place.column - 1 + place.length)].map(String.init).joined() == "bad")
+    }
+
+    @Test(arguments: [
+        ("key: one", [1]),
+        ("key: |\n  one\n\n  two\n", [2, 3, 4, 5]),
+        ("key: |4-\n        one\n    two", [2, 3]),
+        ("key: >-\n  one\n  more\n\n  two\n    three", [2, 5, 6]),
+        ("key: \"one\\ntwo \\\n  \\nthree\"", [1, 1, 2]),
+        ("key: 'one\n\n  two'", [1, 3]),
+    ])
+    func `the file's lines of a scalar`(_ text: String, _ lines: [Int]) throws {
+        let file = ConfigurationFile(path: "f", text: text)
+        guard case .root(let root) = YAMLComposer.compose(file, Diagnostics()) else {
+            Issue.record("no YAML")
+            return
+        }
+        let node = try #require(root.entries?.first?.value)
+        #expect(ScalarPlaces.lines(of: node) == lines)
     }
 
     @Test func `the end of a scalar has a place, and so has what lies beyond it`() throws {

@@ -291,6 +291,31 @@ struct ScriptBoundTests {
         }
     }
 
+    @Test("What one event leaves in memory is not the next one's to pay for")
+    func debts() throws {
+        var limits = Script.Limits()
+        limits.memory = 1 << 20
+        limits.instructions = 50_000
+        let script = try Script(
+            """
+            local part = ('x'):rep(100)
+            if event.bad then
+              kept = {}
+              while true do kept[#kept + 1] = part:rep(100) .. #kept end
+            end
+            for i = 1, 47500 do end
+            local one = part:rep(100)
+            return event
+            """, limits: limits)
+        for _ in 0..<3 {
+            guard case .failed(line: 4, _) = call(script, #"{"bad":true}"#) else {
+                Issue.record("it came to an end")
+                return
+            }
+            #expect(call(script, #"{"a":1}"#) == .events([#"{"a":1}"#]))
+        }
+    }
+
     @Test("Nothing that a script does is seen by the next event")
     func leaks() throws {
         let script = try Script(
@@ -338,6 +363,12 @@ struct ScriptBoundTests {
         #expect(value("string.format('\\0%s%%%5s%s', {}, print, null)") == "\"\\u0000table%  nilnull\"")
         #expect(value("(function() local s = '' for k, v in pairs({ [true] = 1, [false] = 2, [null] = 3, a = 4, 5, [1.5] = 6, [-1] = 7 }) do s = s .. v end return s end)()")
             == "\"7564213\"")
+        #expect(value("(function() local s = '' for k, v in pairs({ [1 << 62] = 'b', [(1 << 62) + 1] = 'c', [-1e300] = 'a', [1e300] = 'd' }) do s = s .. v end return s end)()")
+            == "\"abcd\"")
+        var limits = Script.Limits()
+        limits.instructions = 1_000_000
+        #expect(run("local t, n = {}, 0 for i = 1, 15000 do t['k' .. i] = i end for _ in pairs(t) do n = n + 1 end return { n = n }", "{}", limits: limits)
+            == .events([#"{"n":15000}"#]))
         #expect(run("for k in pairs({ [pairs] = 1 }) do end", "{}") == .failed(line: 1, "pairs has no order for keys that are a function"))
     }
 

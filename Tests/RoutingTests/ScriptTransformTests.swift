@@ -131,11 +131,46 @@ struct ScriptTransformTests {
                 == ["rejected: lua: /etc/penstock/p.yaml:11: stopped after 5000 instructions"])
     }
 
+    @Test(
+        "An error is told at the file's line, however the script is written there",
+        arguments: [
+            ("|\n    local a = 1\n    error('x')", 10, "x"),
+            (">\n    local a =\n    1\n\n    error('x')", 12, "x"),
+            ("\"local a = 1\\nerror('x')\"", 8, "x"),
+            ("\"local a = 1\n\n    error('x')\"", 10, "x"),
+            ("\"local a = 1\\r\\n\\\n    error('x')\"", 9, "x"),
+            ("|4\n          local a = 1\n        error('x')", 10, "x"),
+            ("|\n    local function f()\n      while true do end\n    end\n    f()", 10, "stopped after 200000 instructions"),
+            ("|\n    local a = 1\n    local s = ('x'):rep(1e9)", 10,
+                "needs more than 8388608 bytes of memory, 524288 for one table, or 262144 for one text"),
+            ("|\n    local a = 1\n    return { v = 0/0 }", 9, "JSON has no number nan"),
+            ("|\n\n    return 'x'", 9, "the script returned a string, not an event"),
+        ])
+    func lines(_ script: String, _ line: Int, _ message: String) throws {
+        #expect(try route(event, transforms("- lua: " + script)) == ["rejected: lua: /etc/penstock/p.yaml:\(line): \(message)"])
+    }
+
+    @Test("An end that is missing is told at the script's end, not at what follows; lines within the message are the file's")
+    func missingEnd() {
+        #expect(messages("- lua: |\n    local a = 1\n    if a then\n      a = 2\n\n- drop: [a]")
+            == ["11:13 Lua: 'end' expected (to close 'if' at line 10) near <eof>"])
+        #expect(messages("- lua: |\n    ::a::\n    local x\n    ::a::\n    local y") == ["12:11 Lua: label 'a' already defined on line 9"])
+        #expect(messages("- lua: |\n    local x = 1 'at line 1'") == ["9:11 Lua: unexpected symbol near ''at line 1''"])
+        #expect(messages("- lua: |\n    x 'at line 1") == ["9:11 Lua: unfinished string near ''at line 1'"])
+    }
+
+    @Test("A script with nothing in it is an error", arguments: ["''", "\"  \\n\"", "|\n\n", "{ script: '' }"])
+    func nothing(_ script: String) {
+        let found = messages("- lua: " + script)
+        #expect(found.count == 1 && found.first?.hasSuffix("a script with nothing in it drops every event") == true)
+    }
+
     @Test("A script without meaning is an error at its line, and so are bounds without")
     func syntax() {
         #expect(messages("- lua: |\n    local a = 1\n      a a\n    return event")
             == ["10:13 Lua: syntax error near 'a'"])
         #expect(messages("- lua: { script: 'return event', memory: 5KiB }") == ["8:48 \"memory\" has to be from 1MiB to 1GiB"])
+        #expect(messages("- lua: { script: 'return event', time: 1m }") == ["8:46 \"time\" has to be from 1ms to 10s"])
         #expect(messages("- lua: { script: 'return event', on_error: pas }") == ["8:50 \"on_error\" has to be one of drop, pass, dead_letter"])
         #expect(messages("- lua: { on_error: pass }") == ["8:14 \"lua\" needs \"script\""])
     }

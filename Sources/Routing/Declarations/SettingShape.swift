@@ -83,13 +83,14 @@ package indirect enum SettingValue: Sendable {
 package struct ScriptText: Sendable, Equatable {
     package var text: String
     package var file: String
-    /// The file's line that the script's first one is, from 1.
-    package var firstLine: Int
+    /// For each of its lines, the file's line that it begins in, from 1. They need not follow one
+    /// another: YAML folds lines, and a line feed may be written `\n`.
+    package var lines: [Int]
 
-    package init(_ text: String, file: String, firstLine: Int) {
+    package init(_ text: String, file: String, lines: [Int]) {
         self.text = text
         self.file = file
-        self.firstLine = firstLine
+        self.lines = lines
     }
 }
 

@@ -29,11 +29,16 @@ struct ScriptTransform: RewritingTransform {
         example: "lua: \"event.properties.plan = 'pro'; return event\"",
         "a script: a function of the event that returns an event, several, or nothing")
 
-    var script = ScriptText("", file: "", firstLine: 1)
+    /// This one stands only where the one that is required is missing, which was told.
+    var script = ScriptText("return event", file: "", lines: [1])
     var policy = Policy.dead_letter
     var limits = Script.Limits()
 
     func check() -> [TransformError] {
+        guard script.lastLine != nil else {
+            let fault = FilterError(0..<0, "a script with nothing in it drops every event", hint: "write the body of a function of event")
+            return [TransformError(keys: ["script"], isKey: false, fault: fault)]
+        }
         do throws(Script.Failure) {
             _ = try Script(script.text, limits: limits)
             return []
@@ -44,11 +49,11 @@ struct ScriptTransform: RewritingTransform {
 
     /// At the beginning of the line that it happened in.
     private func fault(_ failure: Script.Failure) -> FilterError {
-        let lines = script.text.split(separator: "\n", omittingEmptySubsequences: false)
-        let line = max(0, min((failure.line ?? 1) - 1, lines.count - 1))
-        let indent = lines[line].prefix { $0 == " " }.utf8.count
-        let start = lines[..<line].reduce(0) { $0 + $1.utf8.count + 1 } + indent
-        return FilterError(start..<start + lines[line].utf8.count - indent, "Lua: \(failure.message)")
+        let texts = script.texts
+        let line = script.index(of: failure.line)
+        let indent = texts[line].prefix { $0 == UInt8(ascii: " ") }.count
+        let start = texts[..<line].reduce(0) { $0 + $1.count + 1 } + indent
+        return FilterError(start..<start + texts[line].count - indent, "Lua: \(script.translate(failure.message))")
     }
 
     func makeRewriter(_ table: inout PathTable) -> any EventRewriter { ScriptRewriter(self) }
@@ -65,7 +70,9 @@ private final class ScriptRewriter: EventRewriter {
     }
 
     func rewrite(_ view: borrowing EventView, into output: inout EventTexts) -> RewriteOutcome {
-        guard let script else { return .reject("there was no memory for the script") }
+        guard let script else {
+            return outcome(Script.Failure(line: nil, message: "there was no memory for the script"))
+        }
         do throws(Script.Failure) {
             try script.call(view.json, seed: view.moment.position, into: &output)
             return .rewritten
@@ -79,8 +86,32 @@ private final class ScriptRewriter: EventRewriter {
         case .drop: return .rewritten
         case .pass: return .unchanged
         case .dead_letter:
-            let place = failure.line.map { "\(transform.script.file):\(transform.script.firstLine + $0 - 1): " }
-            return .reject((place ?? "") + failure.message)
+            return .reject("\(transform.script.file):\(transform.script.fileLine(of: failure.line)): \(failure.message)")
         }
+    }
+}
+
+extension ScriptText {
+    /// Its lines, as Lua counts them; there is at least one.
+    fileprivate var texts: [Substring.UTF8View] { text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false) }
+
+    /// The last line with something in it, from 0; nil: there is none.
+    fileprivate var lastLine: Int? {
+        texts.lastIndex { !$0.allSatisfy { $0 == 0x20 || (0x09...0x0D).contains($0) } }
+    }
+
+    /// From 0. What ends too early is told by Lua behind the end, where something else stands in the file.
+    /// - Parameter line: as Lua tells it, from 1; nil: the first one.
+    fileprivate func index(of line: Int?) -> Int { max(0, min((line ?? 1) - 1, lastLine ?? 0)) }
+
+    fileprivate func fileLine(of line: Int?) -> Int { lines[min(index(of: line), lines.count - 1)] }
+
+    /// The script's lines in one of Lua's messages become the file's: `(to close 'if' at line 2) near <eof>`.
+    fileprivate func translate(_ message: String) -> String {
+        let end = message.ranges(of: " near ").last?.lowerBound ?? message.endIndex
+        let told = message[..<end].replacing(/(at|on) line ([0-9]+)/) { match in
+            "\(match.1) line \(fileLine(of: Int(match.2)))"
+        }
+        return String(told + message[end...])
     }
 }
