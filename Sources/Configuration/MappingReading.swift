@@ -57,7 +57,7 @@ extension MappingValue {
             guard values.count == items.count else { return nil }
             self = .list(values)
         case .scalar(let scalar):
-            guard !scalar.isMistagged else { return nil }
+            guard !scalar.isReported else { return nil }
             if scalar.isSecret {
                 self = .secret(scalar.text)
             } else if scalar.isNull {

@@ -121,6 +121,32 @@ import Testing
             ])
     }
 
+    @Test func `files that TLS needs are there`() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write("key.pem", "")
+        let found = try findings(with("http: \"https://h/\", tls: { ca_file: none.pem, certificate: ., key: key.pem }"), in: directory)
+        #expect(found == ["6:44: there is no file DIR/none.pem", "6:67: DIR is a directory"])
+    }
+
+    @Test func `a destination that only the disk keeps from its work keeps no other from it when the daemon starts`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("p.yaml", with("http: \"https://h/\", tls: { ca_file: none.pem }"))
+        func errors(_ occasion: ConfigurationCheck.Occasion) -> [Diagnostic] {
+            ConfigurationCheck.loader(pluginDirectories: [], for: occasion).load(file: file).errors
+        }
+        let running = try #require(ConfigurationCheck.loader(pluginDirectories: [], for: .start).load(file: file).configuration)
+        #expect(errors(.rehearsal).map(\.isOfMachine) == [true])
+        #expect(errors(.reload(from: running)).isEmpty, "it runs already")
+        var other = running
+        other.destinations = []
+        #expect(errors(.reload(from: other)).map(\.isOfMachine) == [true])
+    }
+
+    @Test func `somebody that the machine does not know is told at the name`() throws {
+        let text = with("file: out").replacingOccurrences(of: "a: { socket: s }", with: "a: { socket: s, allow: { users: [root, nobody-of-that-name] } }")
+        #expect(try findings(text) == ["2:51: this machine has no user \"nobody-of-that-name\""])
+    }
+
     @Test func `a plugin that there is not is told at its name`() throws {
         let found = try findings(with("plugin: nowhere, settings: { a: 1 }, where: and"))
         #expect(found.count == 2)

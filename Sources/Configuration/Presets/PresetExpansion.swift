@@ -35,6 +35,18 @@ struct PresetExpansion {
         return root
     }
 
+    /// Of what is neither a key of a destination nor a setting, only here the settings are known to be meant.
+    private func isKnown(_ key: YAMLEntry, of destination: String, settings: [String]) -> Bool {
+        let keys = Set(DestinationKind.allCases.flatMap { Section.destination($0).fields.map(\.name) })
+        guard !keys.contains(key.key) else { return true }
+        let mine = settings.sorted() + ["url"]
+        diagnostics.error(
+            at: key.place, "unknown key \(quoted(key.key)) in destination \(quoted(destination))",
+            hint: NearestName.find(key.key, among: mine + keys.sorted()).map { "did you mean \(quoted($0))?" }
+                ?? "the preset's settings are \(mine.joined(separator: ", ")); beside them, the keys of an HTTP destination")
+        return false
+    }
+
     private func destination(_ entry: YAMLEntry) -> YAMLNode {
         guard case .map(let entries) = entry.value.content, let key = entries.first(where: { $0.key == "preset" }) else {
             return entry.value
@@ -65,9 +77,10 @@ struct PresetExpansion {
         var filling = PresetFilling(preset: preset, diagnostics: diagnostics)
         filling.take(draft.settings, from: entries, of: entry)
         guard let given = filling.fill(draft.destination)?.entries else { return whole }
+        let destination = entry.key
         let own = entries.filter { entry in
             entry.key != "preset" && entry.key != "url" && DestinationKind(rawValue: entry.key) == nil
-                && !draft.settings.contains { $0.name == entry.key }
+                && !draft.settings.contains { $0.name == entry.key } && isKnown(entry, of: destination, settings: draft.settings.map(\.name))
         }
         var result = join(given, own)
         if let url = entries.first(where: { $0.key == "url" }) {

@@ -39,11 +39,14 @@ struct PresetFilling {
         }
     }
 
-    /// In place of what was found wrong, so that what else is wrong is found as well.
+    /// In place of what was found wrong, so that what else is wrong is found as well; where nothing can stand
+    /// for it, no more is said of what it goes into.
     private static func substitute(_ setting: PresetSettingDraft, _ node: YAMLNode) -> YAMLNode {
         var node = node
-        let text = setting.values.first?.meaning ?? setting.defaultText ?? "setting"
-        node.content = .scalar(YAMLScalar(text: text, style: .plain, line: node.place.line, column: node.place.column))
+        let text = setting.values.first?.meaning ?? setting.defaultText
+        var scalar = YAMLScalar(text: text ?? "setting", style: .plain, line: node.place.line, column: node.place.column)
+        scalar.isReported = text == nil
+        node.content = .scalar(scalar)
         return node
     }
 
@@ -98,15 +101,18 @@ struct PresetFilling {
             let pieces = Self.pieces(scalar.text)
             if pieces.count == 1, case .setting(let name) = pieces[0] { return setting(name, at: node.place) }
             var place: YAMLNode?
+            var isReported = false
             scalar.text = pieces.reduce(into: "") { text, piece in
                 switch piece {
                 case .text(let literal): text += literal
                 case .setting(let name):
                     guard let found = setting(name, at: node.place), let value = found.scalar else { return }
+                    isReported = isReported || value.isReported
                     if place == nil, given.contains(name) { place = found }
                     text += value.isSecret ? "{{ secret.\(value.text) }}" : value.text
                 }
             }
+            scalar.isReported = isReported
             if let place {
                 (node.place, node.file) = (place.place, place.file)
                 (scalar.line, scalar.column) = (place.place.line, place.place.column)
