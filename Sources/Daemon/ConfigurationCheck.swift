@@ -19,6 +19,7 @@ package enum ConfigurationCheck {
         return (loaded.diagnostics, summary)
     }
 
+    /// Who asks, and what for.
     enum Occasion: Sendable {
         /// Somebody looks who may not be allowed what the daemon is.
         case rehearsal

@@ -9,6 +9,15 @@ struct DestinationCheck {
     let read: ReadConfiguration
     let occasion: ConfigurationCheck.Occasion
     let diagnostics: Diagnostics
+    /// Of these something was said before: what follows from it is not said.
+    private let mentioned: Set<Place>
+
+    init(read: ReadConfiguration, occasion: ConfigurationCheck.Occasion, diagnostics: Diagnostics) {
+        self.read = read
+        self.occasion = occasion
+        self.diagnostics = diagnostics
+        mentioned = diagnostics.places
+    }
 
     /// A setting of a plugin's that is a path.
     struct PluginPath {
@@ -24,8 +33,7 @@ struct DestinationCheck {
         for destination in read.configuration.destinations {
             switch destination.kind {
             case .file(let file):
-                check(file, of: destination.name)
-                if looksAtDisk(for: destination) { checkDisk(file, of: destination.name) }
+                if isValid(file, of: destination.name), looksAtDisk(for: destination) { checkDisk(file, of: destination.name) }
             case .http(let http):
                 check(http, of: destination)
                 if looksAtDisk(for: destination) { checkDisk(http.tls, of: destination.name) }
@@ -47,10 +55,9 @@ struct DestinationCheck {
 
     private func keys(_ name: String, _ keys: String...) -> [String] { ["destinations", name] + keys }
 
-    /// What follows from what was said of the same place is not said.
     /// - Parameter message: "what is wrong; what to do" without a hint of its own.
     private func report(_ message: String, hint: String? = nil, at place: Place, isOfMachine: Bool = false) {
-        guard !diagnostics.isMentioned(place) else { return }
+        guard !mentioned.contains(place) else { return }
         var parts = hint == nil ? message.split(separator: "; ").map(String.init) : [message]
         let advice = parts.count > 1 ? parts.removeLast() : hint
         diagnostics.error(at: place, parts.joined(separator: "; "), hint: advice, isOfMachine: isOfMachine)
@@ -58,12 +65,15 @@ struct DestinationCheck {
 
     // MARK: Kinds
 
-    private func check(_ file: Configuration.File, of name: String) {
-        guard !file.path.text.isEmpty else { return }
+    /// False if something was reported, here or before.
+    private func isValid(_ file: Configuration.File, of name: String) -> Bool {
+        guard !file.path.text.isEmpty else { return false }
         do {
             try FileDestination.validate(FileDestinationOptions(file))
+            return true
         } catch {
             report("\(error)", at: read.place(of: keys(name, "file")))
+            return false
         }
     }
 
@@ -72,16 +82,18 @@ struct DestinationCheck {
             let option = error.option.split(separator: ".", maxSplits: 1).map(String.init)
             let request = keys(destination.name, "requests")
             // Of what could not be read nothing is known.
-            guard !http.url.isEmpty || option != ["http"], !read.isBroken(request), !read.isBroken(keys(destination.name) + option.prefix(1)) else { continue }
-            let own = number.map { request + ["\($0)"] + option } ?? []
-            report(error.problem, at: read.place(of: read.isGiven(own) && !own.isEmpty ? own : keys(destination.name) + option))
+            guard !http.url.isEmpty || option != ["http"], !read.isBroken(request),
+                !read.isBroken(keys(destination.name) + option.prefix(1))
+            else { continue }
+            // The request's own option, or the one that it shares with the others.
+            let places = [number.map { request + ["\($0)"] + option }, keys(destination.name) + option].compactMap(\.self)
+            report(error.problem, at: read.place(of: places.first(where: read.isGiven) ?? keys(destination.name) + option))
         }
     }
 
     // MARK: The disk
 
     private func checkDisk(_ file: Configuration.File, of name: String) {
-        guard !file.path.text.isEmpty else { return }
         let place = read.place(of: keys(name, "file"))
         switch FileDestination.obstacle(FileDestinationOptions(file), SystemDisk()) {
         case .inTheWay(let reason): report(reason, hint: DiskObstacle.hint, at: place, isOfMachine: true)

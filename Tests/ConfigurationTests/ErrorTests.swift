@@ -73,6 +73,7 @@ import Testing
         ("http: http://h/\nin_flight: { minimum: 4, maximum: 2 }", "the minimum is above the maximum"),
         ("http: http://h/\nin_flight: { minimum: 0 }", "\"minimum\" has to be from 1 to 1024"),
         ("file: /d/out\nsync: 2h", "\"sync\" has to be always, never, or from 1ms to 1h"),
+        ("file: /d/out\ntransforms: [ !drop a ]", "unknown tag \"!drop\""),
         ("file: /d/out\nretry: !wait 5s", "unknown tag \"!wait\""),
         ("http: http://h/\nlimits: [ { required: !really true } ]", "unknown tag \"!really\""),
         ("http: http://h/\nin_flight: \"5\"", "\"in_flight\" has to be a number, and in quotes it is text"),

@@ -117,8 +117,18 @@ import Testing
         let text = with("http: http://h/, tls: { key: k, server_name: h.example }, proxy: \"http://\", headers: { X: y }")
         #expect(
             try findings(text) == [
-                "6:37: a key without a certificate", "6:53: only https: has a certificate", "6:73: \"http://\" has no valid host and port",
+                "6:37: a key without a certificate", "6:37: there is no file DIR/k", "6:53: only https: has a certificate", "6:73: \"http://\" has no valid host and port",
             ])
+    }
+
+    @Test func `a name is no longer than the filesystem takes`() throws {
+        let name = String(repeating: "n", count: 229)
+        #expect(try findings(with("file: \(name)/\(name)")) == [])
+        #expect(
+            try findings(with("file: \(name), rotate: { size: 1MiB }"))
+                == ["6:14: a name of 229 bytes, where 228 are possible (a rotation adds some)"])
+        #expect(try findings(with("file: \(name)\(name)/%Y")) == ["6:14: a name of 458 bytes, where 255 are possible"])
+        #expect(try findings(with("file: x/..")) == ["6:14: \"x/..\" is a directory"])
     }
 
     @Test func `files that TLS needs are there`() throws {
