@@ -2,7 +2,7 @@
 /// `Configuration.Journal`.
 extension Section where Target == ConfigurationDraft {
     static let journal = Section([
-        Field("directory", \.journal.directory, .path, "where events are kept; it cannot change while the daemon runs"),
+        Field("directory", \.journal.directory, .path, "where events are kept, and nothing else: no destination writes there; it cannot change while the daemon runs"),
         Field(
             "sync", \.journal.sync, .sync,
             "when events are made durable: before each acknowledgement, at intervals, or never"),
