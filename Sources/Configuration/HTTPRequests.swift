@@ -38,7 +38,7 @@ struct HTTPRequests {
                 let mapping: MappingDraft
                 if let given = draft.mapping { mapping = given } else { mapping = MappingDraft(mapping: try Mapping(Self.wholeEvent), secrets: []) }
                 return Configuration.Output(
-                    condition: draft.rules.condition, mapping: fill(mapping),
+                    condition: draft.rules.condition, mapping: fill(mapping), isWhole: draft.mapping == nil,
                     envelope: fill(MappingDraft(mapping: envelope, secrets: draft.http.body?.secrets ?? [])))
             } catch {
                 for error in error.errors { diagnostics.error(at: located.place(of: "body"), error.fault.message, hint: error.fault.hint) }

@@ -32,9 +32,31 @@ extension Kind where Value == [OutputLimit] {
             }
             return items.enumerated().map { number, item in
                 var limit = OutputLimit()
-                section.read(item, named: "limit \(number + 1) of \(quoted(key))", into: &limit, diagnostics)
+                let errors = diagnostics.list.count
+                let found = section.read(item, named: "limit \(number + 1) of \(quoted(key))", into: &limit, diagnostics)
+                if diagnostics.list.count == errors { check(limit, found, at: item.place, diagnostics) }
                 return limit
             }
+        }
+    }
+
+    /// What could never refuse an event, or never let one pass.
+    private static func check(_ limit: OutputLimit, _ found: [String: YAMLEntry], at place: Place, _ diagnostics: Diagnostics) {
+        func fail(_ key: String, _ message: String, hint: String) {
+            diagnostics.error(at: found[key]?.place ?? place, message, hint: hint)
+        }
+        let bounds = found.keys.filter { !["path", "except", "unit"].contains($0) }
+        if bounds.isEmpty || bounds == ["required"] && !limit.isRequired {
+            fail("", "this limits nothing", hint: "add what it has to keep to: required: true, max_length, pattern, max_size …")
+        }
+        if let least = limit.minimumLength, let most = limit.maximumLength, least > most {
+            fail("min_length", "min_length (\(least)) is above max_length (\(most)): no text can have both", hint: "make it smaller")
+        }
+        if found["except"] != nil, !limit.pathText.split(separator: ".").contains("*") {
+            fail("except", "names are excepted where nothing stands for every name", hint: "put * into the path: properties.*")
+        }
+        if found["unit"] != nil, limit.oldest == nil, limit.newest == nil {
+            fail("unit", "a unit of a time that has no bounds", hint: "add oldest or newest, or remove it")
         }
     }
 }

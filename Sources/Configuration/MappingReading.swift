@@ -8,72 +8,62 @@ struct MappingDraft: Sendable {
 }
 
 extension Kind where Value == MappingDraft {
-    static var mapping: Kind {
-        mapping { source throws(TransformErrors) in try Mapping(source) }
-    }
+    static var mapping: Kind { mapping(aroundEvents: false) }
 
     /// A text around events.
-    static var body: Kind {
-        mapping { source throws(TransformErrors) in try Mapping(aroundEvents: source) }
-    }
+    static var body: Kind { mapping(aroundEvents: true) }
 
-    private static func mapping(_ make: @escaping @Sendable (MappingValue) throws(TransformErrors) -> Mapping) -> Kind {
+    /// Whatever is wrong with it, its secrets are looked for: a draft that stands for it has them.
+    private static func mapping(aroundEvents: Bool) -> Kind {
         Kind(.filled(.mapping)) { node, key, diagnostics in
             guard !node.isNull else {
                 diagnostics.error(
                     at: node.place, "\(quoted(key)) has no value", hint: "write \(key): { name: $.event }, or remove the key")
                 return nil
             }
-            guard let source = MappingValue(node, diagnostics) else { return nil }
-            do throws(TransformErrors) {
-                let mapping = try make(source)
-                let secrets = mapping.secrets.compactMap { name in
-                    SecretParsing.reference(name, at: node.place(ofSecret: name) ?? node.place, .plain, diagnostics)
-                }
-                guard secrets.count == mapping.secrets.count else { return nil }
-                return MappingDraft(mapping: mapping, secrets: secrets)
-            } catch {
-                for error in error.errors {
-                    diagnostics.error(at: SettingReader.place(of: error, in: node), error.fault.message, hint: error.fault.hint)
-                }
-                return nil
+            var source = MappingSource(diagnostics)
+            let reading = Mapping.read(source.value(of: node), aroundEvents: aroundEvents)
+            for error in reading.errors {
+                let place = SettingReader.place(of: error, in: node)
+                if source.unreadable.contains(where: { $0.line == place.line && $0.column == place.column }) { continue }
+                diagnostics.error(at: place, error.fault.message, hint: error.fault.hint)
             }
+            let secrets = reading.secrets.compactMap { name in
+                SecretParsing.reference(name, at: node.place(ofSecret: name) ?? node.place, .plain, diagnostics)
+            }
+            guard let mapping = reading.mapping ?? Mapping.read(aroundEvents ? .string(Mapping.events) : .null, aroundEvents: aroundEvents).mapping
+            else { return nil }
+            return MappingDraft(mapping: mapping, secrets: secrets)
         }
     }
 }
 
-extension MappingValue {
-    /// What stands in the file; nil if a part of it means nothing, which is in `diagnostics` then.
-    init?(_ node: YAMLNode, _ diagnostics: Diagnostics) {
+/// What stands in the file, as a mapping understands it.
+private struct MappingSource {
+    private let diagnostics: Diagnostics
+    /// Where something stands that means nothing, which is in `diagnostics`, and is taken for null.
+    private(set) var unreadable: [Place] = []
+
+    init(_ diagnostics: Diagnostics) { self.diagnostics = diagnostics }
+
+    mutating func value(of node: YAMLNode) -> MappingValue {
         switch node.content {
-        case .map(let entries):
-            let members = entries.compactMap { entry in
-                MappingValue(entry.value, diagnostics).map { Member(entry.key, $0) }
-            }
-            guard members.count == entries.count else { return nil }
-            self = .object(members)
-        case .list(let items):
-            let values = items.compactMap { MappingValue($0, diagnostics) }
-            guard values.count == items.count else { return nil }
-            self = .list(values)
+        case .map(let entries): return .object(entries.map { .init($0.key, value(of: $0.value)) })
+        case .list(let items): return .list(items.map { value(of: $0) })
         case .scalar(let scalar):
-            guard !scalar.isReported else { return nil }
-            if scalar.isSecret {
-                self = .secret(scalar.text)
-            } else if scalar.isNull {
-                self = .null
-            } else if let boolean = scalar.boolean {
-                self = .bool(boolean)
-            } else if let number = JSONRendering.number(scalar) {
-                self = .number(number)
-            } else if JSONRendering.isBeyondJSON(scalar) {
-                diagnostics.error(
-                    at: node.place, "\(quoted(scalar.text)) has no value in JSON",
-                    hint: "put it in quotes if it is meant as text")
-                return nil
-            } else {
-                self = .string(scalar.text)
+            if scalar.isReported {
+                unreadable.append(node.place)
+                return .null
             }
+            if scalar.isSecret { return .secret(scalar.text) }
+            if scalar.isNull { return .null }
+            if let boolean = scalar.boolean { return .bool(boolean) }
+            if let number = JSONRendering.number(scalar) { return .number(number) }
+            guard JSONRendering.isBeyondJSON(scalar) else { return .string(scalar.text) }
+            diagnostics.error(
+                at: node.place, "\(quoted(scalar.text)) has no value in JSON", hint: "put it in quotes if it is meant as text")
+            unreadable.append(node.place)
+            return .null
         }
     }
 }

@@ -10,11 +10,14 @@ package final class ConfigurationFile: Sendable {
     package let text: String
     /// Without their ends.
     package let lines: [String]
+    /// The same, to find columns in: taken apart once, since one line may hold thousands of values.
+    let scalars: [[Unicode.Scalar]]
 
     package init(path: String, text: String) {
         self.path = path
         self.text = text
         lines = Self.split(text)
+        scalars = lines.map { Array($0.unicodeScalars) }
     }
 
     /// The directory that relative paths in this file start from.
@@ -69,8 +72,8 @@ package final class ConfigurationFile: Sendable {
         // A byte order mark is no part of the text.
         if text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
         let file = ConfigurationFile(path: path, text: text)
-        for (number, line) in file.lines.enumerated() {
-            if let column = line.unicodeScalars.enumerated().first(where: { !isPrintable($0.element) })?.offset {
+        for (number, line) in file.scalars.enumerated() {
+            if let column = line.firstIndex(where: { !isPrintable($0) }) {
                 diagnostics.error(
                     at: file.place(line: number + 1, column: column + 1),
                     "a character that YAML does not allow", hint: "write it as an escape in double quotes")

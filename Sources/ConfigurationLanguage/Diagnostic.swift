@@ -113,15 +113,20 @@ package final class Diagnostics {
         }
     }
 
+    /// By file in the order of `paths`, then by line.
+    package func ordered(by paths: [String]) -> [Diagnostic] { found.ordered(by: paths) + more }
+}
+
+extension [Diagnostic] {
     /// By file in the order of `paths`, then by line: readers of errors work from the top of a file to
     /// its end.
     package func ordered(by paths: [String]) -> [Diagnostic] {
         func key(_ diagnostic: Diagnostic) -> (Int, Int, Int) {
             (paths.firstIndex(of: diagnostic.place.file) ?? -1, diagnostic.place.line, diagnostic.place.column)
         }
-        return found.enumerated()
+        return enumerated()
             .sorted { a, b in key(a.element) == key(b.element) ? a.offset < b.offset : key(a.element) < key(b.element) }
-            .map(\.element) + more
+            .map(\.element)
     }
 }
 

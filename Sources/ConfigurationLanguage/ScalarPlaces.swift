@@ -6,7 +6,7 @@
 package struct ScalarPlaces {
     private let scalar: YAMLScalar
     private let value: [Unicode.Scalar]
-    private let lines: [String]
+    private let lines: [[Unicode.Scalar]]
     private var raw: [Unicode.Scalar] = []
     private var line: Int
     private var column: Int
@@ -28,7 +28,7 @@ package struct ScalarPlaces {
     private init(_ scalar: YAMLScalar, _ file: ConfigurationFile) {
         self.scalar = scalar
         value = Array(scalar.text.unicodeScalars)
-        lines = file.lines
+        lines = file.scalars
         line = scalar.line
         column = scalar.column - 1
         found.reserveCapacity(value.count + 1)
@@ -48,7 +48,7 @@ package struct ScalarPlaces {
     private mutating func enter(_ number: Int) -> Bool {
         guard lines.indices.contains(number - 1) else { return false }
         line = number
-        raw = Array(lines[number - 1].unicodeScalars)
+        raw = lines[number - 1]
         return true
     }
 

@@ -10,8 +10,10 @@ import Yams
 /// - Aliases share their nodes in Yams' tree, so that a file of a few lines can stand for billions
 ///   of nodes; `YAMLExpansion` walks it with a bound.
 package struct YAMLComposer {
-    /// Keys set twice that are looked at; more are a broken file.
-    private static let maximumDuplicates = 100
+    /// Keys set twice that are looked at; more are a broken file. The text is parsed anew for each, so that a
+    /// long one has fewer.
+    private static let duplicates = 10...100
+    private static let maximumReparsed = 4 << 20
 
     private let file: ConfigurationFile
     private let diagnostics: Diagnostics
@@ -35,14 +37,16 @@ package struct YAMLComposer {
     private init(file: ConfigurationFile, diagnostics: Diagnostics) {
         self.file = file
         self.diagnostics = diagnostics
-        lines = file.lines.map { Array($0.unicodeScalars) }
+        lines = file.scalars
     }
 
     private mutating func compose() -> Result {
-        for _ in 0...Self.maximumDuplicates {
+        let maximum = min(max(Self.maximumReparsed / (file.text.utf8.count + 1), Self.duplicates.lowerBound), Self.duplicates.upperBound)
+        for _ in 0...maximum {
             var text = String.UnicodeScalarView()
+            // One by one: each append of several would ask for just enough memory, and copy all that is there.
             for line in lines {
-                text.append(contentsOf: line)
+                for scalar in line { text.append(scalar) }
                 text.append("\n")
             }
             do {
@@ -64,7 +68,7 @@ package struct YAMLComposer {
                 return .broken
             }
         }
-        diagnostics.error(at: file.place(line: 1, column: 1), "more than \(Self.maximumDuplicates) keys are set twice")
+        diagnostics.error(at: file.place(line: 1, column: 1), "more than \(maximum) keys are set twice")
         return .broken
     }
 
@@ -152,6 +156,12 @@ package struct YAMLComposer {
     }
 
     private func syntaxError(_ problem: String, _ mark: Mark, _ context: YamlError.Context?) {
+        // libyaml's own bound lies behind ours, and its words are for who programs with it.
+        if problem.contains("nesting level") {
+            diagnostics.error(
+                at: file.place(line: mark.line, column: mark.column), YAMLExpansion.tooDeep, hint: "close what was opened, or nest less deeply")
+            return
+        }
         // A quote that is never closed is found at the end of the file; where it opens is of more use.
         if let context, problem.contains("unexpected end of stream") {
             diagnostics.error(

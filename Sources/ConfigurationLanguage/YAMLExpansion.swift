@@ -5,6 +5,7 @@ import Yams
 struct YAMLExpansion {
     static let maximumNodes = 100_000
     static let maximumDepth = 64
+    static let tooDeep = "nested deeper than \(maximumDepth) levels"
 
     let file: ConfigurationFile
     let diagnostics: Diagnostics
@@ -34,7 +35,7 @@ struct YAMLExpansion {
             return nil
         }
         guard depth <= Self.maximumDepth else {
-            diagnostics.error(at: fallback, "nested deeper than \(Self.maximumDepth) levels")
+            diagnostics.error(at: fallback, Self.tooDeep)
             return nil
         }
         switch node {
@@ -116,8 +117,7 @@ struct YAMLExpansion {
         let mark =
             scalar.mark.map { YAMLPosition(line: $0.line, column: $0.column) }
             ?? YAMLPosition(line: fallback.line, column: fallback.column)
-        let lines = file.lines
-        let line = lines.indices.contains(mark.line - 1) ? Array(lines[mark.line - 1].unicodeScalars) : []
+        let line = file.scalars.indices.contains(mark.line - 1) ? file.scalars[mark.line - 1] : []
         let start = YAMLPosition.skipProperties(line, from: max(0, mark.column - 1))
         let tag = scalar.tag.rawValue
         let style = Self.style(scalar.style)

@@ -79,8 +79,7 @@ package struct YAMLScalar: Sendable {
     package var style: Style
     /// `!secret NAME`; the text is the name.
     package var isSecret = false
-    /// What is wrong with it was reported (a tag that nobody knows, a preset's setting that is missing), so
-    /// there is nothing more to say about it.
+    /// What is wrong with it was reported (it has a tag that nobody knows), so there is nothing more to say of it.
     package var isReported = false
     /// Where it begins in its file, for finding a place inside.
     package var line: Int

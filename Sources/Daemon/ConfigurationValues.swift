@@ -43,7 +43,7 @@ extension SourceLimits {
 }
 
 extension DeliveryPolicy {
-    init(_ destination: Configuration.Destination, cursorInterval: Duration) {
+    package init(_ destination: Configuration.Destination, cursorInterval: Duration) {
         self.init(
             batchEvents: destination.batch.events, batchBytes: destination.batch.bytes,
             batchWait: destination.batch.wait, inFlight: destination.inFlight.upperBound,
@@ -95,7 +95,7 @@ extension DestinationRouter {
                 }
                 return OutputSetting(setting(output.mapping), envelope: setting(output.envelope), where: output.condition.filter)
             },
-            host: host, journal: journal)
+            host: host, maximumEventSize: destination.maximumEventSize, journal: journal)
     }
 }
 

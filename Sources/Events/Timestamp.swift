@@ -1,20 +1,25 @@
-/// Times as events spell them (RFC 3339, the profile of ISO 8601), in nanoseconds since
+/// Times as events spell them (RFC 3339, the profile of ISO 8601), exact, and in nanoseconds since
 /// 1970-01-01 UTC.
 package enum Timestamp {
+    /// As `time(_:)`; what lies before 1677 or after 2262, beyond 64 bits of nanoseconds, is held at the
+    /// nearest that fits: good for knowing that it is a time, and for comparing it with one of today.
+    package static func parse(_ text: Span<UInt8>) -> Int64? {
+        time(text).map { $0.count(perSecond: EventTime.nanosecondsPerSecond) ?? ($0.seconds < 0 ? .min : .max) }
+    }
+
     /// Reads a date and time; nil if it is none. Beyond RFC 3339 it takes what clients are known to
     /// send: a date alone, no seconds, no offset (both mean UTC), an offset without a colon or
     /// minutes, a comma before the fraction, and 24:00 for the end of a day.
     ///
     /// Digits behind the ninth of a fraction are cut off. Second 60, a leap second, is the
-    /// second after 59. What lies before 1677 or after 2262, beyond 64 bits of nanoseconds, is held
-    /// at the nearest that fits.
-    package static func parse(_ text: Span<UInt8>) -> Int64? {
+    /// second after 59.
+    package static func time(_ text: Span<UInt8>) -> EventTime? {
         var reader = Reader(text)
         guard let year = reader.digits(4), reader.skip("-"), let month = reader.digits(2), reader.skip("-"),
             let day = reader.digits(2), 1...12 ~= month, 1...daysIn(month, of: year) ~= day
         else { return nil }
         var seconds = daysSinceEpoch(year, month, day) * 86_400
-        if reader.isAtEnd { return nanoseconds(seconds, 0) }
+        if reader.isAtEnd { return EventTime(seconds: Int64(seconds), nanoseconds: 0) }
 
         guard reader.skip("T") || reader.skip("t") || reader.skip(" "), let hour = reader.digits(2), hour <= 24,
             reader.skip(":"), let minute = reader.digits(2), minute <= 59
@@ -32,17 +37,25 @@ package enum Timestamp {
         if hour == 24 && (minute > 0 || second > 0 || fraction > 0) { return nil }
         guard let offset = reader.offset(), reader.isAtEnd else { return nil }
         seconds += hour * 3600 + minute * 60 + second - offset
-        return nanoseconds(seconds, fraction)
+        return EventTime(seconds: Int64(seconds), nanoseconds: Int64(fraction))
     }
 
     /// As `parse(_:)`.
     package static func parse(_ text: String) -> Int64? { parse(text.utf8.span) }
 
+    /// As `append(_:to:)` of an `EventTime`; every time of 64 bits can be written.
+    package static func append(_ nanoseconds: Int64, to output: inout [UInt8]) {
+        _ = append(EventTime(nanoseconds: nanoseconds), to: &output)
+    }
+
     /// Appends `2026-01-31T12:00:00.000Z`: UTC, with as many of 3, 6 or 9 digits of a fraction as it
     /// takes to lose nothing.
-    package static func append(_ nanoseconds: Int64, to output: inout [UInt8]) {
-        let (seconds, fraction) = floorDivide(Int(nanoseconds), by: 1_000_000_000)
-        let (days, time) = floorDivide(seconds, by: 86_400)
+    /// - Returns: false, and nothing is appended, outside of the years 0 to 9999, which is all that RFC 3339 has.
+    package static func append(_ moment: EventTime, to output: inout [UInt8]) -> Bool {
+        let fraction = Int(moment.nanoseconds)
+        let (days, time) = floorDivide(Int(moment.seconds), by: 86_400)
+        // 0000-01-01 to 9999-12-31.
+        guard -719_528...2_932_896 ~= days else { return false }
         let (year, month, day) = date(of: days)
         func put(_ value: Int, _ digits: Int, _ mark: Unicode.Scalar) {
             var unit = 1
@@ -66,6 +79,7 @@ package enum Timestamp {
         } else {
             put(fraction, 9, "Z")
         }
+        return true
     }
 
     /// As `append(_:to:)`.
@@ -73,13 +87,6 @@ package enum Timestamp {
         var text: [UInt8] = []
         append(nanoseconds, to: &text)
         return String(decoding: text, as: UTF8.self)
-    }
-
-    private static func nanoseconds(_ seconds: Int, _ fraction: Int) -> Int64 {
-        let (whole, overflow) = Int64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-        guard !overflow else { return seconds < 0 ? .min : .max }
-        let (sum, overflows) = whole.addingReportingOverflow(Int64(fraction))
-        return overflows ? .max : sum
     }
 
     private static func floorDivide(_ value: Int, by divisor: Int) -> (Int, Int) {

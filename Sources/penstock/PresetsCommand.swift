@@ -91,7 +91,8 @@ struct PresetsShow: ParsableCommand {
         let (presets, problems) = PresetCatalogue.list(besides: file)
         guard let preset = presets.first(where: { $0.name == name }) else {
             for problem in problems { printError(problem.description) }
-            throw ReportedError("there is no preset \"\(name)\"; penstock presets list shows those that there are")
+            let nearest = PresetCatalogue.nearest(to: name, among: presets).map { "did you mean \"\($0)\"?" }
+            throw ReportedError("there is no preset \"\(name)\"; \(nearest ?? "penstock presets list shows those that there are")")
         }
         print(preset.text, terminator: "")
     }

@@ -163,7 +163,7 @@ import Testing
                 /etc/penstock/p.yaml:5:39: error: }} was expected behind this path
                     transforms: [ set: { a..b: 1, c: "{{ x" } ]
                                                       ^~~~
-                hint: between {{ and }} stands one path, as in {{ properties.plan }}
+                hint: between {{ and }} stands one path, as in {{ properties.plan }}; what is no letter, digit, _ or - in a name has \\ before it
                 """),
         Case(
             about: "a quote that is never closed is shown where it opens",

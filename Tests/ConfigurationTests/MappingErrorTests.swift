@@ -31,6 +31,9 @@ struct MappingErrorTests {
             ("{ $hash: { value: $.a, key: $.b } }", "42: key has to be a secret"),
             ("{ a: .inf }", "19: \".inf\" has no value in JSON"),
             ("{ a: !secret ../a }", "19: \"../a\" cannot be the name of a secret"),
+            ("{ $$x: 1, b: 2, $x: 2 }", "30: another member comes to the name $x as well"),
+            ("{ $$$x: 1, $$x: 2, $x: 3 }", "33: another member comes to the name $x as well"),
+            ("{ a: \"{{ properties.a€ }}\" }", "20: }} was expected behind this path"),
             ("", "5: \"mapping\" has no value"),
         ])
     func refused(_ mapping: String, _ expected: String) {
@@ -73,6 +76,30 @@ struct MappingErrorTests {
             text: withFile("mapping: { a: \"x {{ secret.k_1 }}\", b: !secret k2 }"), named: "/etc/penstock/p.yaml")
         #expect(result.diagnostics.map(\.place.column) == [25, 44])
         #expect(result.diagnostics.map(\.message) == ["k_1", "k2"].map { "there is no secret \($0) in /nonexistent" })
+    }
+
+    @Test("No error of a mapping hides another, nor a secret that is nowhere")
+    func nothingHidden() {
+        let result = ConfigurationLoader(credentialsDirectory: "/nonexistent").load(
+            text: withFile(
+                """
+                mapping:
+                  x: .inf
+                  y: { $pth: 1 }
+                  z: !secret nope
+                  w: { $case: { oprator: uper, value: !what x, valeu: { $date: $..a } } }
+                  v: { $nothing_like_it: [ "{{ secret.hidden }}" ] }
+                  u: { $case: { operator: .nan, value: $.a..b } }
+                """), named: "/etc/penstock/p.yaml")
+        #expect(
+            result.diagnostics.map { "\($0.place.line): \($0.message)" } == [
+                "7: \".inf\" has no value in JSON", "8: unknown directive $pth", "8: $path takes text, not a number",
+                "9: there is no secret nope in /nonexistent", "10: $case has no argument oprator",
+                "10: operator has to be one of lower, upper", "10: unknown tag \"!what\"", "10: $case has no argument valeu",
+                "10: . was not expected here", "11: unknown directive $nothing_like_it",
+                "11: there is no secret hidden in /nonexistent", "12: \".nan\" has no value in JSON",
+                "12: a field name was expected here, found .",
+            ])
     }
 
     @Test("A mapping with a secret shows its name and never its value")

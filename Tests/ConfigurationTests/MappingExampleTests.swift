@@ -81,5 +81,6 @@ func mapped(_ event: String, _ filled: Configuration.FilledMapping) throws -> St
         #expect(output == Array("before".utf8))
         return nil
     case .tooLarge: return "too large"
+    case .tooLong: return "too long"
     }
 }

@@ -73,6 +73,70 @@ struct PresetTests {
         #expect(http.limits.limits.isEmpty && http.format == .single)
     }
 
+    private static let kinds = """
+        title: Kinds
+        description: two kinds of request
+        settings: { room: { description: the room } }
+        destination:
+          http: https://kinds.example/
+          limits: [ { path: a, max_length: 1 } ]
+          requests:
+            - { where: type = "track", mapping: { a: 1 }, headers: { X-A: "1" }, limits: [] }
+            - { mapping: { b: 2 } }
+        """
+
+    @Test("A key that one kind of request has for itself is replaced in it; of one kind of several, that would be ignoring it for the others")
+    func keysOfRequests() throws {
+        let one = Self.kinds.replacing("    - { mapping: { b: 2 } }", with: "").replacing("limits: [ { path: a, max_length: 1 } ]", with: "")
+        let only = try #require(try load("preset: kinds\nmapping: { mine: $.event }\nlimits: [ { max_size: 9KiB } ]", ["kinds": one]).0.configuration?.destinations.first)
+        let mine = try Mapping(.object([.init("mine", .string("$.event"))]))
+        #expect(only.outputs.map(\.mapping.mapping) == [mine])
+        guard case .http(let http) = only.kind else { throw NotHTTP() }
+        #expect(http.alternatives.map(\.limits.limits.first?.maximumSize) == [9 << 10])
+
+        let result = try load("preset: kinds\nlimits: []\nheaders: { x-a: mine, X-B: mine }", ["kinds": Self.kinds]).0
+        guard case .http(let both)? = result.configuration?.destinations.first?.kind else { throw NotHTTP() }
+        #expect(both.alternatives.map { $0.headers.map { "\($0.name): \($0.value)" } } == [["x-a: mine", "X-B: mine"], ["x-a: mine", "X-B: mine"]])
+        #expect(both.alternatives.map(\.limits.limits.count) == [0, 0], "what says the same is replaced everywhere")
+
+        for (lines, expected) in [
+            ("mapping: { mine: 1 }", "has 2 kinds of request, 2 of them with mapping of their own, which this would not reach"),
+            ("limits: [ { max_size: 1KiB } ]", "has 2 kinds of request, 1 of them with limits of their own, which this would not reach"),
+        ] {
+            let errors = try load("preset: kinds\n" + lines, ["kinds": Self.kinds]).0.errors
+            #expect(errors.map(\.message) == ["the preset \"kinds\" " + expected])
+            #expect(errors.map(\.place.line) == [6])
+        }
+        for name in ["mixpanel", "firebase"] {
+            let settings = name == "mixpanel" ? "token: !secret k" : "firebase_app_id: 1:2:ios:a\napi_secret: !secret k"
+            let errors = try load("preset: \(name)\n\(settings)\nmapping: { only: $.event }").0.errors.map(\.message)
+            #expect(errors == (name == "firebase" ? [] : ["the preset \"mixpanel\" has 4 kinds of request, 4 of them with mapping of their own, which this would not reach"]))
+        }
+    }
+
+    @Test("What is copied from a preset means the same in the configuration, settings and all")
+    func copied() throws {
+        let text = try #require(PresetCatalogue.shipped.first { $0.name == "mixpanel" }?.text)
+        let requests = text.split(separator: "\n", omittingEmptySubsequences: false).drop { $0 != "  requests:" }
+            .prefix { !$0.hasPrefix("  # With strict=1") }.map { String($0.dropFirst(2)) }.joined(separator: "\n")
+        let preset = try #require(try load("preset: mixpanel\ntoken: !secret k\nregion: eu").0.configuration)
+        let result = try load("preset: mixpanel\ntoken: !secret k\nregion: eu\n\(requests)").0
+        let copy = try #require(result.configuration, "\(result.diagnostics)")
+        #expect(ConfigurationDifference(from: preset, to: copy).isEmpty)
+        let wrong = try load("preset: kinds\nmapping: { a: \"{{ setting.romo }}\" }", ["kinds": Self.kinds]).0.errors
+        #expect(wrong.map(\.message).contains("the preset has no setting \"romo\"") && wrong.contains { $0.hint == "did you mean \"room\"?" })
+        let empty = try load("preset: echo\nkey: !secret k\nmapping: \"{{ setting.room }}\"").0.errors
+        #expect(empty.map(\.message) == ["\"mapping\" has no value"], "and the preset's does not come in its place")
+    }
+
+    @Test("What is said for all requests, and is for none of them, is an error, beside a preset or not", arguments: ["http: https://h/", "preset: echo\nkey: !secret k"])
+    func unused(_ first: String) throws {
+        let errors = try load(first + "\nmapping: { a: 1 }\nrequests: [ { where: type = \"track\", mapping: { b: 1 } }, { mapping: { c: 1 } } ]").0.errors
+        #expect(errors.map(\.message) == ["each of the requests has mapping of its own, so that this is for none"])
+        let used = try load(first + "\nmapping: { a: 1 }\nrequests: [ { where: type = \"track\", mapping: { b: 1 } }, { format: single } ]").0.errors
+        #expect(used.isEmpty)
+    }
+
     @Test("url replaces what it names of the address, and nothing else", arguments: [
         ("http://127.0.0.1:8080", "http://%3Ck%3E@127.0.0.1:8080/v1/l?room="),
         ("http://127.0.0.1:8080/", "http://%3Ck%3E@127.0.0.1:8080/v1/l?room="),
@@ -115,6 +179,30 @@ struct PresetTests {
                 "unknown key \"secrt\" in destination \"out\" | did you mean \"secret\"?",
             ])
         #expect(result.0.warnings.isEmpty)
+    }
+
+    @Test("A key that a preset does not have is taken for the nearest that it has", arguments: [
+        ("preset: mixpanel\ntoken: !secret k\nregoin: eu", "did you mean \"region\"?"), ("preset: mixpanel\ntoken: !secret k\nulr: x", "did you mean \"url\"?"),
+        ("preset: mixpanel\ntoken: !secret k\nbacth: {}", "did you mean \"batch\"?"), ("preset: mixpanel\ntoken: !secret k\nsettings: {}", nil),
+        ("preset: kinds\nnothing_like: 1", "the keys are room, url, requests, compression,"),
+    ])
+    func nearest(_ lines: String, _ hint: String?) throws {
+        let errors = try load(lines, ["kinds": Self.kinds]).0.errors
+        #expect(errors.count == 1)
+        let given = errors.first?.hint
+        #expect(hint.map { given?.hasPrefix($0) == true } ?? (errors.first?.message == "\"settings\" belongs to a plugin destination; this is an HTTP destination"))
+    }
+
+    @Test("Of a setting that is missing or wrong, that is all that is said", arguments: PresetCatalogue.shipped.map(\.name))
+    func consequences(_ name: String) throws {
+        let settings = try #require(PresetCatalogue.shipped.first { $0.name == name }).settings
+        let missing = try load("preset: \(name)").0.diagnostics
+        #expect(missing.map(\.message) == settings.filter(\.isRequired).map { "the preset \"\(name)\" needs \"\($0.name)\"" })
+        let wrong = try load("preset: \(name)\n" + settings.map { "\($0.name): [ 5 ]" }.joined(separator: "\n")).0.diagnostics
+        #expect(wrong.map(\.place.line) == settings.indices.map { 6 + $0 }, "\(wrong)")
+        // What does not depend on them is looked at.
+        let other = try load("preset: \(name)\ntransforms: [ { dorp: [a] } ]\nmax_event_size: 0").0.errors.map(\.message)
+        #expect(other.contains("unknown transform \"dorp\"") && other.contains { $0.hasPrefix("\"max_event_size\" has to be") }, "\(other)")
     }
 
     @Test("A preset's mistakes are shown in the preset's file, once each", arguments: [

@@ -41,7 +41,13 @@ import Testing
         let deep = "a: " + String(repeating: "[", count: 200) + String(repeating: "]", count: 200)
         #expect(messages(deep).contains("nested deeper than 64 levels"))
         let deeper = "a: " + String(repeating: "[", count: 5_000)
-        #expect(load(deeper).configuration == nil)
+        #expect(messages(deeper) == ["nested deeper than 64 levels"])
+    }
+
+    @Test func `many lines and many values in one line take no more time for each than a few`() {
+        // Taken apart anew for each value, or joined line by line, these would take minutes.
+        let values = (0..<20_000).map { "v\($0)" }.joined(separator: ", ")
+        #expect(messages("plugins: { directories: [ \(values) ], x: 1 }\n" + String(repeating: "# nothing\n", count: 80_000)).first == "unknown key \"x\" in \"plugins\"")
     }
 
     @Test func `an alias used twice with a mistake in it is told once`() {

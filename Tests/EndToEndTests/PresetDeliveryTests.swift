@@ -114,6 +114,8 @@ import TestSupport
         #expect(shown.status == 0 && shown.output == own, "comments and all")
         let none = try Program.penstock(["presets", "show", "yours", "--config", daemon.configurationFile])
         #expect(none.status == 1 && none.errors.contains("there is no preset \"yours\""), "\(none.errors)")
+        let nearly = try Program.penstock(["presets", "show", "mixpnel", "--config", daemon.configurationFile])
+        #expect(nearly.status == 1 && nearly.errors.contains("did you mean \"mixpanel\"?"), "\(nearly.errors)")
         try "title: [".write(toFile: daemon.path("presets/bad.yaml"), atomically: true, encoding: .utf8)
         let broken = try Program.penstock(["presets", "list", "--config", daemon.configurationFile])
         #expect(broken.status == 1 && broken.errors.contains("bad.yaml:1:") && broken.output.contains("Mine"), "\(broken.errors)")

@@ -42,6 +42,22 @@ import Testing
         #expect(Timestamp.format(nanoseconds) == text)
     }
 
+    @Test(arguments: [
+        ("9999-12-31T23:59:59Z", 253_402_300_799, "9999-12-31T23:59:59.000Z"), ("0000-01-01", -62_167_219_200, "0000-01-01T00:00:00.000Z"),
+        ("2262-04-11T23:47:16.854775808Z", 9_223_372_036, "2262-04-11T23:47:16.854775808Z"), ("1969-12-31T23:59:59.5Z", -1, "1969-12-31T23:59:59.500Z"),
+        // Years that RFC 3339 cannot write.
+        ("9999-12-31T23:59:59-00:01", 253_402_300_859, nil), ("0000-01-01T00:00:00+00:01", -62_167_219_260, nil),
+    ] as [(String, Int64, String?)]) func aTimeIsExactInEveryYear(_ text: String, _ seconds: Int64, _ written: String?) throws {
+        let read = Timestamp.time(text.utf8.span)
+        let time = try #require(read)
+        #expect(time.seconds == seconds)
+        var output: [UInt8] = [1]
+        #expect(Timestamp.append(time, to: &output) == (written != nil))
+        #expect(String(decoding: output.dropFirst(), as: UTF8.self) == written ?? "")
+        #expect(time.count(perSecond: 1000) == seconds * 1000 + time.nanoseconds / 1_000_000)
+        #expect((time.count(perSecond: 1_000_000_000) == nil) == (seconds > 9_223_372_035 || seconds < -9_223_372_036))
+    }
+
     @Test func everyDayOfFourCenturiesIsReadAsItIsWritten() {
         // 1700 to 2100: each kind of leap year, and the year that looks like one and is none.
         let day = 86_400 * Self.second

@@ -76,8 +76,11 @@ struct FilterErrorTests {
             filter: "a.b. = 1", column: 4, length: 1, message: "a field name was expected here, found a space",
             hint: "a dot stands between two names; one that belongs to a name is written \\."),
         Case(
-            filter: "größe = 1", column: 2, length: 2, message: "ö was not expected here",
-            hint: "in a field's name it is written \\ö"),
+            filter: "gr€ße = 1", column: 2, length: 3, message: "€ was not expected here",
+            hint: "in a field's name it is written \\€"),
+        Case(
+            filter: "a.$b = 1", column: 2, length: 1, message: "a field name was expected here, found $",
+            hint: "in a field's name it is written \\$"),
         Case(filter: "a = b\\", column: 5, length: 1, message: "a \\ at the end escapes nothing"),
         Case(
             filter: "match(event, 'a[bc')", column: 15, length: 3, message: "this [ is never closed, or there is nothing in it",

@@ -2,6 +2,7 @@ import ConfigurationLanguage
 import Foundation
 import Presets
 import Routing
+import Spelling
 
 /// The presets that there are: those that come with Penstock, and those in `presets/` beside the
 /// configuration's file. Of the same name, the user's counts: a service that a later Penstock knows must
@@ -77,6 +78,9 @@ package struct PresetCatalogue {
 
     /// Those that come with Penstock.
     package static let shipped: [Preset] = list(besides: nil).presets
+
+    /// The one that was probably meant by a name that none has.
+    package static func nearest(to name: String, among presets: [Preset]) -> String? { NearestName.find(name, among: presets.map(\.name)) }
 
     /// A shipped one that a user's of the same name stands in for.
     package static func isReplaced(_ preset: Preset) -> Bool { !preset.isShipped && shippedNames.contains(preset.name) }

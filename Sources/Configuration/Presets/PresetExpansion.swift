@@ -8,12 +8,14 @@ import Spelling
 ///
 /// - A map of named keys (`batch`, `headers`, `in_flight`, `rate_limit`, `retry`, `tls`, `dead_letters`) is joined key by key.
 /// - The user's `transforms` come before the preset's, which bring an event into the service's form.
-/// - Every other key of the user's replaces the preset's: `mapping`, `answers`, `limits`, `requests`, `where` …
+/// - Every other key of the user's replaces the preset's: `mapping`, `answers`, `limits`, `requests`, `where` …; also
+///   that of each request, if that makes sense: see `RequestKeys`.
 /// - `url` replaces what it names of each address: see `PresetAddress`.
+/// - Settings are filled in in the user's keys as well: what is copied from the preset means the same.
 ///
 /// What comes of it has each key's own place, so that an error names the preset's file or the user's.
 struct PresetExpansion {
-    private static let joined: Set<String> = ["batch", "dead_letters", "headers", "in_flight", "rate_limit", "retry", "tls"]
+    private static let joinedKeys: Set<String> = ["batch", "dead_letters", "headers", "in_flight", "rate_limit", "retry", "tls"]
     private static let appended: Set<String> = ["transforms"]
 
     let catalogue: PresetCatalogue
@@ -35,22 +37,10 @@ struct PresetExpansion {
         return root
     }
 
-    /// Of what is neither a key of a destination nor a setting, only here the settings are known to be meant.
-    private func isKnown(_ key: YAMLEntry, of destination: String, settings: [String]) -> Bool {
-        let keys = Set(DestinationKind.allCases.flatMap { Section.destination($0).fields.map(\.name) })
-        guard !keys.contains(key.key) else { return true }
-        let mine = settings.sorted() + ["url"]
-        diagnostics.error(
-            at: key.place, "unknown key \(quoted(key.key)) in destination \(quoted(destination))",
-            hint: NearestName.find(key.key, among: mine + keys.sorted()).map { "did you mean \(quoted($0))?" }
-                ?? "the preset's settings are \(mine.joined(separator: ", ")); beside them, the keys of an HTTP destination")
-        return false
-    }
-
     private func destination(_ entry: YAMLEntry) -> YAMLNode {
-        guard case .map(let entries) = entry.value.content, let key = entries.first(where: { $0.key == "preset" }) else {
-            return entry.value
-        }
+        guard case .map(let entries) = entry.value.content else { return entry.value }
+        RequestKeys(diagnostics: diagnostics).checkUse(of: entries)
+        guard let key = entries.first(where: { $0.key == "preset" }) else { return entry.value }
         var whole = entry.value
         // Without the preset, nothing can be said about the other keys.
         whole.content = .map([key])
@@ -77,33 +67,65 @@ struct PresetExpansion {
         var filling = PresetFilling(preset: preset, diagnostics: diagnostics)
         filling.take(draft.settings, from: entries, of: entry)
         guard let given = filling.fill(draft.destination)?.entries else { return whole }
-        let destination = entry.key
-        let own = entries.filter { entry in
-            entry.key != "preset" && entry.key != "url" && DestinationKind(rawValue: entry.key) == nil
-                && !draft.settings.contains { $0.name == entry.key } && isKnown(entry, of: destination, settings: draft.settings.map(\.name))
+        RequestKeys(diagnostics: diagnostics).checkUse(of: given)
+        let kind = given.lazy.compactMap { DestinationKind(rawValue: $0.key) }.first
+        let own = entries.filter { own in
+            own.key != "preset" && own.key != "url" && DestinationKind(rawValue: own.key) == nil
+                && !preset.settings.contains { $0.name == own.key } && isKnown(own, beside: preset, kind, in: entry.key)
         }
-        var result = join(given, own)
-        if let url = entries.first(where: { $0.key == "url" }) {
+        var result = join(given, own.map(filling.fill), preset: name)
+        // One that has no address of its own has the setting.
+        if let url = entries.first(where: { $0.key == "url" }), !preset.settings.contains(where: { $0.name == "url" }) {
             result = PresetAddress(url.value, diagnostics).map { $0.replacing(in: result) } ?? result
         }
+        let kept = (draft.destination.entries ?? []).filter { preset in
+            Self.joinedKeys.contains(preset.key) || !own.contains { $0.key == preset.key }
+        }
+        let unknown = Set((own + kept).filter { filling.isUnknown($0.value) }.map(\.key))
+        result = result.compactMap { unknown.contains($0.key) ? Self.unchecked($0) : $0 }
         whole.content = .map([key] + result)
         return whole
     }
 
-    private func join(_ given: [YAMLEntry], _ own: [YAMLEntry]) -> [YAMLEntry] {
+    /// Whether a key of the user's is one that may stand beside this preset. What belongs to another kind of
+    /// destination is known as well; who reads the destination says what it is.
+    private func isKnown(_ entry: YAMLEntry, beside preset: Preset, _ kind: DestinationKind?, in destination: String) -> Bool {
+        let names = preset.keys(kind.map(Section.destination) ?? .kindless).map(\.name)
+        guard !names.contains(entry.key), Section.elsewhere(entry.key, from: kind) == nil else { return true }
+        diagnostics.error(
+            at: entry.place, "unknown key \(quoted(entry.key)) in destination \(quoted(destination))",
+            hint: NearestName.find(entry.key, among: names).map { "did you mean \(quoted($0))?" } ?? "the keys are \(names.joined(separator: ", "))")
+        return false
+    }
+
+    /// In place of a key whose value depends on a setting that is not known: what is wrong was said, and no more
+    /// can be known. That of the kind stays, since it says which other keys there may be.
+    private static func unchecked(_ entry: YAMLEntry) -> YAMLEntry? {
+        guard let kind = DestinationKind(rawValue: entry.key) else { return nil }
+        guard kind == .http, case .scalar(var scalar) = entry.value.content else { return entry }
+        var entry = entry
+        scalar.text = "https://setting.example/"
+        entry.value.content = .scalar(scalar)
+        return entry
+    }
+
+    private func join(_ given: [YAMLEntry], _ own: [YAMLEntry], preset: String) -> [YAMLEntry] {
         var result = given
+        if !own.contains(where: { $0.key == "requests" }), let index = result.firstIndex(where: { $0.key == "requests" }) {
+            let keys = RequestKeys(diagnostics: diagnostics)
+            for entry in own {
+                result[index].value = keys.giveWay(result[index].value, to: entry, of: preset, joining: Self.joined)
+            }
+        }
         for entry in own {
             guard let index = result.firstIndex(where: { $0.key == entry.key }) else {
                 result.append(entry)
                 continue
             }
             switch (result[index].value.content, entry.value.content) {
-            case (.map(let a), .map(let b)) where Self.joined.contains(entry.key):
-                // Names of headers are the same in any case.
-                let kept = a.filter { member in !b.contains { $0.key.lowercased() == member.key.lowercased() } }
+            case (.map, .map) where Self.joinedKeys.contains(entry.key):
                 result[index].place = entry.place
-                result[index].value = entry.value
-                result[index].value.content = .map(kept + b)
+                result[index].value = Self.joined(result[index].value, entry.value)
             case (.list(let a), .list(let b)) where Self.appended.contains(entry.key):
                 result[index].value.content = .list(b + a)
             default: result[index] = entry
@@ -111,25 +133,14 @@ struct PresetExpansion {
         }
         return result
     }
-}
 
-extension Variant {
-    /// The keys of a destination that names this preset: the settings, `url`, and those of an HTTP destination but for its address.
-    init(_ preset: Preset) {
-        let settings = preset.settings.map { setting in
-            FieldDescription(
-                name: setting.name,
-                type: setting.values.isEmpty ? .text(setting.isSecret ? "!secret NAME" : "text") : .choice(setting.values.map(\.name)),
-                defaultText: setting.defaultText, summary: setting.summary, isRequired: setting.isRequired,
-                isSupported: true)
-        }
-        // One that has no address of its own has the setting.
-        let url = settings.contains { $0.name == "url" } ? [] : [FieldDescription(
-            name: "url", type: .text("a URL"), defaultText: nil,
-            summary: "another address; without a path or a query, the preset's stay", isRequired: false, isSupported: true)]
-        let others = Section.destination(.http).describe(DestinationDraft()).filter { field in
-            field.name != "http" && !settings.contains { $0.name == field.name }
-        }
-        self.init(key: "preset", value: preset.name, own: settings + url, shared: others)
+    /// A user's map with what only the preset's has.
+    private static func joined(_ given: YAMLNode, _ own: YAMLNode) -> YAMLNode {
+        guard case .map(let a) = given.content, case .map(let b) = own.content else { return own }
+        // Names of headers are the same in any case.
+        let kept = a.filter { member in !b.contains { $0.key.lowercased() == member.key.lowercased() } }
+        var joined = own
+        joined.content = .map(kept + b)
+        return joined
     }
 }

@@ -12,6 +12,8 @@ struct PresetFilling {
     private var values: [String: YAMLNode?] = [:]
     /// Those that the user gives: what is wrong with a text that they are in is shown there.
     private var given: Set<String> = []
+    /// Those that are missing or wrong, and that nothing can stand for.
+    private var unknown: Set<String> = []
 
     init(preset: Preset, diagnostics: Diagnostics) {
         self.preset = preset
@@ -23,14 +25,14 @@ struct PresetFilling {
     mutating func take(_ settings: [Located<PresetSettingDraft>], from entries: [YAMLEntry], of destination: YAMLEntry) {
         for setting in settings {
             if let entry = entries.first(where: { $0.key == setting.name }) {
-                values[setting.name] = .some(value(entry, setting.draft) ?? Self.substitute(setting.draft, entry.value))
+                values[setting.name] = .some(value(entry, setting.draft) ?? substitute(setting, entry.value))
                 given.insert(setting.name)
             } else if let text = setting.draft.defaultText, let place = setting.found["default"]?.value {
                 values[setting.name] = .some(meaning(text, setting.draft, place))
             } else {
                 values[setting.name] = .some(nil)
                 if setting.draft.isRequired {
-                    values[setting.name] = .some(Self.substitute(setting.draft, destination.value))
+                    values[setting.name] = .some(substitute(setting, destination.value))
                     diagnostics.error(
                         at: destination.place, "the preset \(quoted(preset.name)) needs \(quoted(setting.name))",
                         hint: "add \(setting.name): \(setting.draft.isSecret ? "!secret NAME" : "…") (\(setting.draft.summary))")
@@ -39,15 +41,27 @@ struct PresetFilling {
         }
     }
 
-    /// In place of what was found wrong, so that what else is wrong is found as well; where nothing can stand
-    /// for it, no more is said of what it goes into.
-    private static func substitute(_ setting: PresetSettingDraft, _ node: YAMLNode) -> YAMLNode {
+    /// In place of what was found wrong, so that what else is wrong is found as well.
+    private mutating func substitute(_ setting: Located<PresetSettingDraft>, _ node: YAMLNode) -> YAMLNode {
         var node = node
-        let text = setting.values.first?.meaning ?? setting.defaultText
-        var scalar = YAMLScalar(text: text ?? "setting", style: .plain, line: node.place.line, column: node.place.column)
-        scalar.isReported = text == nil
-        node.content = .scalar(scalar)
+        let text = setting.draft.values.first?.meaning ?? setting.draft.defaultText
+        if text == nil || setting.draft.isSecret { unknown.insert(setting.name) }
+        node.content = .scalar(YAMLScalar(text: text ?? "setting", style: .plain, line: node.place.line, column: node.place.column))
         return node
+    }
+
+    /// Whether it holds a setting that is not known, so that what it comes to cannot be checked.
+    func isUnknown(_ node: YAMLNode) -> Bool {
+        guard !unknown.isEmpty else { return false }
+        switch node.content {
+        case .map(let entries): return entries.contains { isUnknown($0.value) || isUnknown($0.key) }
+        case .list(let items): return items.contains(where: isUnknown)
+        case .scalar(let scalar): return isUnknown(scalar.text)
+        }
+    }
+
+    private func isUnknown(_ text: String) -> Bool {
+        text.contains("{{") && Self.pieces(text).contains { if case .setting(let name) = $0 { unknown.contains(name) } else { false } }
     }
 
     /// nil if it was reported.
@@ -86,6 +100,17 @@ struct PresetFilling {
         return node
     }
 
+    /// A key of the user's, beside the preset. Where it is a setting that is not given, it has no value.
+    func fill(_ entry: YAMLEntry) -> YAMLEntry {
+        var entry = entry
+        if let filled = fill(entry.value) {
+            entry.value = filled
+        } else {
+            entry.value.content = .scalar(YAMLScalar(text: "", style: .plain, line: entry.value.place.line, column: entry.value.place.column))
+        }
+        return entry
+    }
+
     /// nil: it is a setting that is not given.
     func fill(_ node: YAMLNode) -> YAMLNode? {
         var node = node
@@ -101,18 +126,15 @@ struct PresetFilling {
             let pieces = Self.pieces(scalar.text)
             if pieces.count == 1, case .setting(let name) = pieces[0] { return setting(name, at: node.place) }
             var place: YAMLNode?
-            var isReported = false
             scalar.text = pieces.reduce(into: "") { text, piece in
                 switch piece {
                 case .text(let literal): text += literal
                 case .setting(let name):
                     guard let found = setting(name, at: node.place), let value = found.scalar else { return }
-                    isReported = isReported || value.isReported
                     if place == nil, given.contains(name) { place = found }
                     text += value.isSecret ? "{{ secret.\(value.text) }}" : value.text
                 }
             }
-            scalar.isReported = isReported
             if let place {
                 (node.place, node.file) = (place.place, place.file)
                 (scalar.line, scalar.column) = (place.place.line, place.place.column)
@@ -137,7 +159,8 @@ struct PresetFilling {
         guard let value = values[name] else {
             diagnostics.error(
                 at: place, "the preset has no setting \(quoted(name))",
-                hint: NearestName.find(name, among: preset.settings.map(\.name)).map { "did you mean \(quoted($0))?" } ?? "declare it below settings:")
+                hint: NearestName.find(name, among: preset.settings.map(\.name)).map { "did you mean \(quoted($0))?" }
+                    ?? "its settings are declared below settings: \(preset.settings.map(\.name).joined(separator: ", "))")
             return nil
         }
         return value

@@ -1,6 +1,14 @@
 import Delivery
 import Platform
 
+/// A file, and what would be written to its end.
+package struct FileForesight: Sendable, Equatable {
+    package var path: String
+    /// Without their line feeds; those of CSV begin with the header.
+    package var lines: [[UInt8]] = []
+    package var isCSV = false
+}
+
 // What can be said of a file destination without running it: for `penstock check`, `explain` and `test`.
 extension FileDestination {
     /// Throws what `init` would throw for these options; touches nothing.
@@ -8,25 +16,24 @@ extension FileDestination {
         _ = try BatchDivision(options)
     }
 
-    /// The path that a batch's first event goes to, and what is written for all of them.
-    package static func preview(
-        of batch: OutboundBatch, _ options: FileDestinationOptions
-    ) throws -> (path: String, lines: [[UInt8]]) {
+    /// The files that a batch goes to, as if all were new, in the order of their first events.
+    package static func preview(of batch: OutboundBatch, _ options: FileDestinationOptions) throws -> [FileForesight] {
         let division = try BatchDivision(options)
-        guard !batch.events.isEmpty else { return ("", []) }
-        let (shares, _) = try division.divide(batch, from: 0, room: { _, _ in .max }, admit: { path, _ in path })
-        let path = shares.first?.path ?? ""
-        guard case .csv(let columns) = options.format else {
-            return (path, batch.events.map { Array(batch.payload[$0.payload]) })
-        }
-        let rows = CSVRows(columns)
-        var lines = [Array(rows.header.dropLast())]
+        let header = division.header.isEmpty ? [] : [Array(division.header.dropLast())]
+        var files: [FileForesight] = []
+        // One by one: it is told what each event comes to.
         for event in batch.events {
-            var row: [UInt8] = []
-            rows.append(batch.payload.span.extracting(event.payload), to: &row)
-            lines.append(row.dropLast())
+            var single = OutboundBatch()
+            single.append(event, from: batch)
+            let (shares, _) = try division.divide(single, from: 0, room: { _, _ in .max }, admit: { path, _ in path })
+            for share in shares {
+                let bytes = share.slice.map { single.payload[$0] } ?? share.bytes[...]
+                let place = files.firstIndex { $0.path == share.path } ?? files.count
+                if place == files.count { files.append(FileForesight(path: share.path, lines: header, isCSV: !header.isEmpty)) }
+                files[place].lines.append(Array(bytes.dropLast()))
+            }
         }
-        return (path, lines)
+        return files
     }
 
     /// What keeps files from being made where they are to be, as far as whoever asks may know; nil: nothing.

@@ -11,8 +11,17 @@ import Platform
 /// back through the engine.
 package final class HTTPDestination: Destination {
     package var limits: DestinationLimits {
+        Self.limits(isSplit: isSplit, inFlight: concurrency.current)
+    }
+
+    private static func limits(isSplit: Bool, inFlight: Int) -> DestinationLimits {
         // Where a batch takes several requests it is those that are counted, here, not the batches.
-        isSplit ? DestinationLimits(eventsPerRequest: 1) : DestinationLimits(maximumInFlight: concurrency.current)
+        isSplit ? DestinationLimits(eventsPerRequest: 1) : DestinationLimits(maximumInFlight: inFlight)
+    }
+
+    /// The limits of one with these options, at most.
+    package static func limits(_ options: HTTPOptions) throws(HTTPOptionsError) -> DestinationLimits {
+        limits(isSplit: try HTTPRequest.all(options).contains(where: \.isSplit), inFlight: options.requests.upperBound)
     }
 
     private let options: HTTPOptions

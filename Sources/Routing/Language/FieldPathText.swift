@@ -1,7 +1,7 @@
 import Events
 
-/// How a path is written: segments of letters, digits, `_` and `-`, parted by dots; any other
-/// character stands behind a backslash.
+/// How a path is written: segments of letters and digits (of any script), `_` and `-`, parted by dots; any
+/// other character stands behind a backslash.
 extension FieldPath {
     /// Most segments that a written path may have: two of them, one behind the other, can be read.
     static let maximumWrittenSegments = maximumSegments / 2
@@ -14,9 +14,26 @@ extension FieldPath {
         guard position == bytes.count else { throw Self.unexpected(bytes, at: position) }
     }
 
-    static func isPlain(_ byte: UInt8) -> Bool {
+    private static func isPlain(_ byte: UInt8) -> Bool {
         byte.isDigit || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
             || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
+    }
+
+    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII { return isPlain(UInt8(truncatingIfNeeded: scalar.value)) }
+        switch scalar.properties.generalCategory {
+        // A mark belongs to the letter before it: an accent, a vowel's sign.
+        case .nonspacingMark, .spacingMark, .decimalNumber: return true
+        default: return scalar.properties.isAlphabetic
+        }
+    }
+
+    /// Bytes of the character at `position` if it may stand in a name as it is; else 0.
+    static func plainLength(_ text: [UInt8], at position: Int) -> Int {
+        guard text[position] >= 0x80 else { return isPlain(text[position]) ? 1 : 0 }
+        let length = length(text, at: position)
+        let character = String(decoding: text[position..<position + length], as: UTF8.self)
+        return character.unicodeScalars.allSatisfy(isPlain) ? length : 0
     }
 
     /// Reads a path and leaves `position` behind it.
@@ -48,11 +65,11 @@ extension FieldPath {
                 }
                 bytes.append(contentsOf: text[(position + 1)..<end])
                 position = end
-            } else if isPlain(text[position]) {
-                bytes.append(text[position])
-                position += 1
             } else {
-                break
+                let length = plainLength(text, at: position)
+                guard length > 0 else { break }
+                bytes.append(contentsOf: text[position..<position + length])
+                position += length
             }
         }
         guard !bytes.isEmpty else { throw unexpected(text, at: position) }
@@ -66,12 +83,13 @@ extension FieldPath {
         let end = position + length(text, at: position)
         let character = String(decoding: text[position..<end], as: UTF8.self)
         let shown = character == " " ? "a space" : character
-        if position > 0, text[position - 1] == UInt8(ascii: ".") || text[position] == UInt8(ascii: ".") {
-            return FilterError(position..<end, "a field name was expected here, found \(shown)",
-                hint: "a dot stands between two names; one that belongs to a name is written \\.")
+        let isBehindDot = position > 0 && text[position - 1] == UInt8(ascii: ".")
+        let message = isBehindDot ? "a field name was expected here, found \(shown)" : "\(shown) was not expected here"
+        // What is no part of a name ends it too early; whatever else stands there is meant as one.
+        guard character != ".", !(isBehindDot && character == " ") else {
+            return FilterError(position..<end, message, hint: "a dot stands between two names; one that belongs to a name is written \\.")
         }
-        return FilterError(position..<end, "\(shown) was not expected here",
-            hint: "in a field's name it is written \\\(character)")
+        return FilterError(position..<end, message, hint: "in a field's name it is written \\\(character)")
     }
 
     /// Bytes of the UTF-8 character that starts here.
@@ -88,7 +106,7 @@ extension FieldPath: CustomStringConvertible {
         segments.map { segment in
             var text = ""
             for scalar in segment.unicodeScalars {
-                if !(scalar.isASCII && Self.isPlain(UInt8(truncatingIfNeeded: scalar.value))) { text += "\\" }
+                if !Self.isPlain(scalar) { text += "\\" }
                 text.unicodeScalars.append(scalar)
             }
             return text

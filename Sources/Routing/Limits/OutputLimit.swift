@@ -167,7 +167,9 @@ private struct LimitCheck {
         case .nanoseconds: perUnit = 1
         }
         guard let number = Double(String(decoding: Array(copying: text), as: UTF8.self)) else { return nil }
-        return Int64(exactly: (number * Double(perUnit)).rounded())
+        let time = (number * Double(perUnit)).rounded()
+        // Further away than 64 bits reach, but a time.
+        return time.isNaN ? nil : Int64(exactly: time) ?? (time < 0 ? .min : .max)
     }
 
     /// nil: longer ago, or further ahead, than there are times.

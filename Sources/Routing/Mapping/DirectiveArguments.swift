@@ -45,6 +45,7 @@ struct DirectiveArguments {
             return false
         }
         var isValid = true
+        var meant: Set<String> = []
         for member in members {
             if let argument = declared.first(where: { $0.name == member.name }) {
                 isValid = read(member.value, argument, at: keys + [member.name], compiler) && isValid
@@ -54,9 +55,16 @@ struct DirectiveArguments {
                     "\(name) has no argument \(member.name)", at: keys + [member.name], isKey: true,
                     hint: nearest.map { "did you mean \($0)?" } ?? "its arguments are \(list)")
                 isValid = false
+                if let argument = declared.first(where: { $0.name == nearest }) {
+                    meant.insert(argument.name)
+                    _ = Self.read(member.value, argument, at: keys + [member.name], compiler)
+                } else {
+                    compiler.noteSecrets(in: member.value)
+                }
             }
         }
-        for argument in declared where argument.isRequired && !members.contains(where: { $0.name == argument.name }) {
+        for argument in declared
+        where argument.isRequired && !meant.contains(argument.name) && !members.contains(where: { $0.name == argument.name }) {
             compiler.fail(
                 "\(name) needs \(argument.name)", at: keys, isKey: true, hint: "add \(argument.name): \(argument.summary)")
             isValid = false

@@ -8,7 +8,8 @@
 //   used again for the next event.
 // - Everything that a mapping asks of an event is read in one pass, together with what the
 //   destination's filters ask.
-// - The output's size is bounded, and so is the nesting of what the configuration says.
+// - The output's size is bounded, and so are the steps that an event takes, and the nesting of what the
+//   configuration says.
 
 import Events
 
@@ -22,40 +23,43 @@ package struct Mapping: Sendable, Equatable {
     /// The paths that are read from the event, then those of each inner scope (an item of a list, what
     /// `$transform` made), by the scope's number.
     let scopes: [[FieldPath]]
+    /// How many parts are run for each scope, by its number: what it costs to enter it.
+    let scopeSizes: [Int]
+
+    /// What understanding one came to.
+    package struct Reading {
+        /// nil: something is wrong with it.
+        package var mapping: Mapping?
+        package var errors: [TransformError]
+        /// Also of one that is wrong, as far as they were seen.
+        package var secrets: [String]
+    }
+
+    /// As it is written in a text around events, in their place.
+    package static let events = EventsNode.name
 
     /// - Throws: all that is wrong with it, each with its place.
-    package init(_ source: MappingValue) throws(TransformErrors) {
-        let compiler = MappingCompiler()
-        let root = compiler.compile(source, at: [])
-        guard let root, compiler.errors.isEmpty else { throw TransformErrors(errors: compiler.errors) }
-        self.source = source
-        self.root = root
-        scopes = compiler.scopes.map(\.paths)
-        secrets = compiler.secrets
-    }
+    package init(_ source: MappingValue) throws(TransformErrors) { self = try Self.read(source).get() }
 
     /// A text around events, such as the body of a request: somewhere in it, once, `$events` stands for
     /// them, and gives one byte (`EventsNode.mark`) that no JSON text holds.
     /// - Throws: as `init(_:)`; also if the events have no place in it, or more than one.
-    package init(aroundEvents source: MappingValue) throws(TransformErrors) {
-        let compiler = MappingCompiler(aroundEvents: true)
+    package init(aroundEvents source: MappingValue) throws(TransformErrors) { self = try Self.read(source, aroundEvents: true).get() }
+
+    package static func read(_ source: MappingValue, aroundEvents: Bool = false) -> Reading {
+        let compiler = MappingCompiler(aroundEvents: aroundEvents)
         let root = compiler.compile(source, at: [])
-        guard let root, compiler.errors.isEmpty else { throw TransformErrors(errors: compiler.errors) }
-        let name = EventsNode.name
-        guard let first = compiler.eventPlaces.first else {
-            throw TransformErrors(
-                errors: [TransformError([], "nothing says where the events go", hint: "write \(name) as the value of a member: batch: \(name)")])
-        }
-        if let second = compiler.eventPlaces.dropFirst().first {
-            throw TransformErrors(errors: [TransformError(second, "\(name) stands here a second time", hint: "remove one of the two")])
-        }
-        guard EventsNode.isReachable(in: root) else {
-            throw TransformErrors(
-                errors: [TransformError(first, "\(name) cannot stand inside a directive", hint: "put it into a plain map or list")])
-        }
+        var errors = compiler.errors
+        if aroundEvents, let root, errors.isEmpty { errors = compiler.eventPlaceErrors(in: root) }
+        guard let root, errors.isEmpty else { return Reading(mapping: nil, errors: errors, secrets: compiler.secrets) }
+        return Reading(mapping: Mapping(source, root, compiler), errors: [], secrets: compiler.secrets)
+    }
+
+    private init(_ source: MappingValue, _ root: any MappingNode, _ compiler: MappingCompiler) {
         self.source = source
         self.root = root
         scopes = compiler.scopes.map(\.paths)
+        scopeSizes = compiler.scopeSizes
         secrets = compiler.secrets
     }
 
@@ -64,4 +68,28 @@ package struct Mapping: Sendable, Equatable {
 
     /// Two mappings are equal if they were written alike.
     package static func == (left: Mapping, right: Mapping) -> Bool { left.source == right.source }
+}
+
+extension Mapping.Reading {
+    fileprivate func get() throws(TransformErrors) -> Mapping {
+        guard let mapping else { throw TransformErrors(errors: errors) }
+        return mapping
+    }
+}
+
+extension MappingCompiler {
+    /// What is wrong with where the events stand in a text around them.
+    fileprivate func eventPlaceErrors(in root: any MappingNode) -> [TransformError] {
+        let name = EventsNode.name
+        guard let first = eventPlaces.first else {
+            return [TransformError([], "nothing says where the events go", hint: "write \(name) as the value of a member: batch: \(name)")]
+        }
+        if let second = eventPlaces.dropFirst().first {
+            return [TransformError(second, "\(name) stands here a second time", hint: "remove one of the two")]
+        }
+        guard EventsNode.isReachable(in: root) else {
+            return [TransformError(first, "\(name) cannot stand inside a directive", hint: "put it into a plain map or list")]
+        }
+        return []
+    }
 }

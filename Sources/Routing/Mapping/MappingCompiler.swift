@@ -8,6 +8,8 @@ final class MappingCompiler {
 
     /// The paths of each scope; number 0 is the event's.
     private(set) var scopes = [PathTable()]
+    /// How many values were compiled for each scope.
+    private(set) var scopeSizes = [0]
     private(set) var secrets: [String] = []
     private(set) var errors: [TransformError] = []
     private var scope = 0
@@ -19,6 +21,7 @@ final class MappingCompiler {
 
     /// - Returns: nil if something is wrong with it, which is in `errors` then.
     func compile(_ value: MappingValue, at keys: [String]) -> (any MappingNode)? {
+        scopeSizes[scope] += 1
         guard keys.count < Self.maximumDepth else {
             fail("a mapping is nested at most \(Self.maximumDepth) levels deep", at: keys)
             return nil
@@ -47,6 +50,7 @@ final class MappingCompiler {
         let outer = scope
         scope = scopes.count
         scopes.append(PathTable())
+        scopeSizes.append(0)
         let inner = scope
         defer { scope = outer }
         return compile(value, at: keys).map { ($0, inner) }
@@ -123,6 +127,17 @@ final class MappingCompiler {
         return .secret(secrets.count - 1)
     }
 
+    /// Of what cannot be understood.
+    func noteSecrets(in value: MappingValue) {
+        switch value {
+        case .null, .bool, .number: break
+        case .secret(let name): _ = secret(name)
+        case .string(let text): _ = (try? TemplateText.parse(text))?.map { if case .path(let path) = $0 { _ = templateField(path) } }
+        case .list(let items): items.forEach(noteSecrets)
+        case .object(let members): members.forEach { noteSecrets(in: $0.value) }
+        }
+    }
+
     private func field(_ path: FieldPath) -> MappingField {
         guard scope == 0, path.segments.count == 1 else { return .path(scopes[scope].index(of: path)) }
         switch path.segments[0] {
@@ -163,6 +178,13 @@ final class MappingCompiler {
             unknown(member.name, nearest, at: keys)
             isValid = false
         }
+        var names: Set<String> = []
+        for member in members where !names.insert(Self.name(member.name)).inserted {
+            fail(
+                "another member comes to the name \(Self.name(member.name)) as well", at: keys + [member.name], isKey: true,
+                hint: "$$ at the beginning of a name is one $; remove one of the two")
+            isValid = false
+        }
         var nodes: [ObjectNode.Member] = []
         for member in members {
             if let directive = Directive.named(member.name) {
@@ -190,7 +212,11 @@ final class MappingCompiler {
 
     private func directive(_ member: MappingValue.Member, at keys: [String]) -> (any MappingNode)? {
         guard let directive = Directive.named(member.name) else {
-            unknown(member.name, Directive.nearest(member.name), at: keys)
+            let nearest = Directive.nearest(member.name).flatMap(Directive.named)
+            unknown(member.name, nearest?.name, at: keys)
+            // What is wrong inside is said at once, as far as it can be known what it is meant for.
+            _ = nearest?.read(member.value, at: keys + [member.name], self)
+            if nearest == nil { noteSecrets(in: member.value) }
             return nil
         }
         return directive.read(member.value, at: keys + [member.name], self)

@@ -103,49 +103,47 @@ extension MappingScope {
             default: fill(.path(path), into: &text)
             }
         case .timestamp(let original, let sentAt):
-            if value(original).isString, !value(sentAt).isString {
+            let isCorrected = !value(original).isString || value(sentAt).isString
+            if !isCorrected || !appendMilliseconds(time(original: original, sentAt: sentAt), to: &text) {
                 fill(.path(original), into: &text)
-            } else {
-                appendMilliseconds(time(original: original, sentAt: sentAt), to: &text)
             }
-        case .receivedAt: appendMilliseconds(run.receivedAt, to: &text)
+        case .receivedAt: _ = appendMilliseconds(receivedAt, to: &text)
         case .secret(let number): text += run.secrets[number]
         }
     }
 
+    private var receivedAt: EventTime { EventTime(nanoseconds: run.receivedAt) }
+
     /// A time that this machine has measured or corrected, as exact as that makes sense.
-    private func appendMilliseconds(_ time: Int64, to text: inout [UInt8]) {
-        let (quotient, remainder) = time.quotientAndRemainder(dividingBy: 1_000_000)
-        Timestamp.append((remainder < 0 ? quotient - 1 : quotient) &* 1_000_000, to: &text)
+    private func appendMilliseconds(_ time: EventTime, to text: inout [UInt8]) -> Bool {
+        Timestamp.append(time.inMilliseconds, to: &text)
     }
 
-    /// `MappingField.timestamp`, in nanoseconds since 1970-01-01 UTC.
-    private func time(original: Int, sentAt: Int) -> Int64 {
-        guard let original = time(value(original)) else { return run.receivedAt }
+    /// `MappingField.timestamp`.
+    private func time(original: Int, sentAt: Int) -> EventTime {
+        guard let original = time(value(original)) else { return receivedAt }
         guard let sentAt = time(value(sentAt)) else { return original }
-        let (behind, overflow) = sentAt.subtractingReportingOverflow(original)
-        let (corrected, overflows) = run.receivedAt.subtractingReportingOverflow(behind)
-        return overflow || overflows ? original : corrected
+        return original.moved(from: sentAt, to: receivedAt)
     }
 
-    private func time(_ value: FieldValue) -> Int64? {
+    private func time(_ value: FieldValue) -> EventTime? {
         switch value.type {
-        case .string: return Timestamp.parse(view.bytes(value.slice))
-        case .escapedString: return JSONText.string(view.bytes(value.slice)).flatMap { Timestamp.parse($0) }
+        case .string: return Timestamp.time(view.bytes(value.slice))
+        case .escapedString: return JSONText.string(view.bytes(value.slice)).flatMap { Timestamp.time($0.utf8.span) }
         default: return nil
         }
     }
 
     /// The time that a node says; nil if it is none.
-    func time(_ node: any MappingNode) -> Int64? {
+    func time(_ node: any MappingNode) -> EventTime? {
         switch node.field {
         case .path(let path): return time(value(path))
         case .timestamp(let original, let sentAt): return time(original: original, sentAt: sentAt)
-        case .receivedAt: return run.receivedAt
+        case .receivedAt: return receivedAt
         case .whole, .messageID, .secret, nil:
             var text = run.takeBuffer()
             defer { run.giveBack(&text) }
-            return read(node, into: &text) == .string ? Timestamp.parse(text.span) : nil
+            return read(node, into: &text) == .string ? Timestamp.time(text.span) : nil
         }
     }
 }

@@ -23,7 +23,10 @@ final class MappingProgram {
         case written(messageID: Range<Int>)
         /// The mapping comes to nothing for this event.
         case nothing
+        /// The output has more bytes than it may have.
         case tooLarge
+        /// It takes more steps than an event may take: see `MappingRun.maximumSteps`.
+        case tooLong
     }
 
     private let root: any MappingNode
@@ -43,7 +46,7 @@ final class MappingProgram {
                 var table = PathTable()
                 for path in paths { _ = table.index(of: path) }
                 return (EventFields(table), Array(paths.indices))
-            },
+            }, sizes: mapping.scopeSizes,
             secrets: mapping.secrets.map(setting.secret), limit: setting.limit, journal: journal)
     }
 
@@ -55,7 +58,11 @@ final class MappingProgram {
         let isWritten = root.write(MappingScope(view: copy view, paths: paths, run: run), to: &output)
         guard isWritten, run.allows(output.count - start) else {
             output.removeLast(output.count - start)
-            return run.isTooLarge ? .tooLarge : .nothing
+            switch run.excess {
+            case nil: return .nothing
+            case .size: return .tooLarge
+            case .time: return .tooLong
+            }
         }
         return .written(messageID: run.messageID ?? start..<start)
     }
@@ -63,8 +70,20 @@ final class MappingProgram {
 
 /// What the nodes of a mapping share while they run. One thread.
 final class MappingRun {
+    /// What an event's mapping may take, in bytes that are looked at: a value that is looked at before it is
+    /// written counts as its bytes, a shape for an item as the item's bytes and `stepsOfPart` for each of its
+    /// parts. Without it, a few lists inside one another would take hours. It is some ten times what the largest
+    /// event that the journal takes needs for three lists inside one another, and less than a second.
+    static let maximumSteps = 64 << 20
+    private static let stepsOfPart = 32
+
+    /// Why nothing more is written for this event.
+    enum Excess { case size, time }
+
     /// Of each inner scope, by its number less one.
     let inner: [(fields: EventFields, paths: [Int])]
+    /// Steps for each time that the scope is entered, by its number.
+    private let entrySteps: [Int]
     /// Contents of JSON strings.
     let secrets: [[UInt8]]
     /// For `$hash`: without a key, and keyed with each of the secrets; made when first asked for.
@@ -75,8 +94,9 @@ final class MappingRun {
 
     private var moment = EventMoment()
     private var suffix = ""
-    /// Something grew past the limit; whatever is written after that is thrown away.
-    private(set) var isTooLarge = false
+    private var stepsLeft = maximumSteps
+    /// Set once a bound is passed; whatever is written after that is thrown away.
+    private(set) var excess: Excess?
     /// Where the contents of the message id were put, the first time.
     private(set) var messageID: Range<Int>?
     /// Memory for values that are looked at before they are written.
@@ -85,8 +105,9 @@ final class MappingRun {
     /// Buffers taken: what goes into one of them is not the output yet.
     private var taken = 0
 
-    init(inner: [(fields: EventFields, paths: [Int])], secrets: [String], limit: Int, journal: [UInt8]) {
+    init(inner: [(fields: EventFields, paths: [Int])], sizes: [Int], secrets: [String], limit: Int, journal: [UInt8]) {
         self.inner = inner
+        entrySteps = sizes.map { ($0 + 1) * Self.stepsOfPart }
         keys = secrets
         self.secrets = secrets.map { secret in
             var contents: [UInt8] = []
@@ -103,15 +124,28 @@ final class MappingRun {
     func startEvent(_ moment: EventMoment, suffix: String) {
         self.moment = moment
         self.suffix = suffix
-        isTooLarge = false
+        stepsLeft = Self.maximumSteps
+        excess = nil
         messageID = nil
     }
 
     /// Whether a value may have that many bytes; once one may not, nothing may.
     @inline(__always)
     func allows(_ count: Int) -> Bool {
-        if count > limit { isTooLarge = true }
-        return !isTooLarge
+        if count > limit, excess == nil { excess = .size }
+        return excess == nil
+    }
+
+    @inline(__always)
+    private func take(_ steps: Int) {
+        stepsLeft -= steps
+        if stepsLeft < 0, excess == nil { excess = .time }
+    }
+
+    /// Whether an inner scope may be entered for a value of so many bytes.
+    func enters(_ scope: Int, bytes: Int) -> Bool {
+        take(entrySteps[scope] + bytes)
+        return excess == nil
     }
 
     func appendDerivedID(to output: inout [UInt8]) {
@@ -141,6 +175,7 @@ final class MappingRun {
 
     func giveBack(_ buffer: inout [UInt8]) {
         taken -= 1
+        take(buffer.count + Self.stepsOfPart)
         var emptied: [UInt8] = []
         swap(&emptied, &buffer)
         // What one huge event needed is not kept for ever.
@@ -156,6 +191,7 @@ final class MappingRun {
 
     func giveBack(_ members: inout MemberList) {
         taken -= 1
+        take(members.bytes.count + Self.stepsOfPart)
         var emptied = MemberList()
         swap(&emptied, &members)
         guard emptied.bytes.capacity <= Self.largestSpare else { return }

@@ -22,9 +22,11 @@ struct MappingScope: ~Escapable {
     /// - Parameters:
     ///   - inner: the scope's number.
     ///   - json: the value; validated before.
+    /// - Returns: as the node's; false also if it takes too many steps.
     func write(
         _ node: any MappingNode, inner: Int, _ json: Span<UInt8>, to output: inout [UInt8]
     ) -> Bool {
+        guard run.enters(inner, bytes: json.count) else { return false }
         let (fields, paths) = run.inner[inner - 1]
         fields.startEvent()
         let view = EventView(json: json, index: EventIndex(kind: self.view.index.kind), fields: fields)

@@ -56,7 +56,8 @@ final class OutputProgram {
         guard let taken = outputs.firstIndex(where: { $0.filter?.matches(view) ?? true }) else { return .nothing }
         let start = output.count
         if let envelope = outputs[taken].envelope {
-            guard case .written = envelope.write(view, suffix: suffix, into: &output) else { return .tooLarge }
+            let outcome = envelope.write(view, suffix: suffix, into: &output)
+            guard case .written = outcome else { return outcome }
             output.append(Self.separator)
         }
         let outcome = outputs[taken].mapping.write(view, suffix: suffix, into: &output)

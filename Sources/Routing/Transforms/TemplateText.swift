@@ -34,7 +34,7 @@ package enum TemplateText {
             else {
                 throw FilterError(
                     opened..<min(position + 1, bytes.count), "}} was expected behind this path",
-                    hint: "between {{ and }} stands one path, as in {{ properties.plan }}")
+                    hint: "between {{ and }} stands one path, as in {{ properties.plan }}; what is no letter, digit, _ or - in a name has \\ before it")
             }
             position += 2
             literalStart = position

@@ -32,7 +32,7 @@ struct PathValueTests {
     }
 
     private func name(_ json: String, _ tail: [FileDestinationOptions.PathPiece]) throws -> String {
-        let path = try FileDestination.preview(of: makeBatch([json], at: 0), options(tail)).path
+        let path = try #require(try FileDestination.preview(of: makeBatch([json], at: 0), options(tail)).first).path
         return String(path.dropFirst(directory.path.count + 1))
     }
 

@@ -9,7 +9,7 @@ extension Directive {
                 Argument(
                     "format", .choice(DateNode.Format.allCases.map(\.rawValue)), default: "rfc3339",
                     "how it is to be written; epoch_… is a whole number"),
-            ], shorthand: "value"), "a time in another form; nothing if it is none"
+            ], shorthand: "value"), "a time in another form; nothing if it is none, or too far away for that form"
     ) { arguments throws(DirectiveFault) in
         DateNode(
             value: try arguments.required("value"),
@@ -28,14 +28,13 @@ private struct DateNode: MappingNode {
     func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool {
         guard let time = scope.time(value) else { return isNull(scope, &output) }
         switch format {
-        case .rfc3339: append(time, count: .max, to: &output)
-        case .date: append(time, count: 10, to: &output)
-        case .epoch_seconds: append(time, per: 1_000_000_000, to: &output)
-        case .epoch_milliseconds: append(time, per: 1_000_000, to: &output)
-        case .epoch_microseconds: append(time, per: 1_000, to: &output)
-        case .epoch_nanoseconds: append(time, per: 1, to: &output)
+        case .rfc3339: return append(time, length: .max, to: &output)
+        case .date: return append(time, length: 10, to: &output)
+        case .epoch_seconds: return append(time, perSecond: 1, to: &output)
+        case .epoch_milliseconds: return append(time, perSecond: 1_000, to: &output)
+        case .epoch_microseconds: return append(time, perSecond: 1_000_000, to: &output)
+        case .epoch_nanoseconds: return append(time, perSecond: 1_000_000_000, to: &output)
         }
-        return true
     }
 
     private func isNull(_ scope: borrowing MappingScope, _ output: inout [UInt8]) -> Bool {
@@ -46,18 +45,24 @@ private struct DateNode: MappingNode {
         return true
     }
 
-    private func append(_ time: Int64, count: Int, to output: inout [UInt8]) {
-        output.append(UInt8(ascii: "\""))
+    /// Nothing for a time that the format cannot hold: a year of five digits, too many nanoseconds.
+    private func append(_ time: EventTime, length: Int, to output: inout [UInt8]) -> Bool {
         let start = output.count
-        Timestamp.append(time, to: &output)
-        if output.count - start > count { output.removeLast(output.count - start - count) }
         output.append(UInt8(ascii: "\""))
+        guard Timestamp.append(time, to: &output) else {
+            output.removeLast(output.count - start)
+            return false
+        }
+        if output.count - start - 1 > length { output.removeLast(output.count - start - 1 - length) }
+        output.append(UInt8(ascii: "\""))
+        return true
     }
 
     /// Rounded down, so that times before 1970 are in order as well.
-    private func append(_ time: Int64, per unit: Int64, to output: inout [UInt8]) {
-        let (quotient, remainder) = time.quotientAndRemainder(dividingBy: unit)
-        output.appendDecimal(remainder < 0 ? quotient - 1 : quotient)
+    private func append(_ time: EventTime, perSecond: Int64, to output: inout [UInt8]) -> Bool {
+        guard let count = time.count(perSecond: perSecond) else { return false }
+        output.appendDecimal(count)
+        return true
     }
 }
 

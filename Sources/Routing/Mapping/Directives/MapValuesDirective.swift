@@ -20,12 +20,20 @@ private struct MapValuesNode: MappingNode {
 
     func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool {
         var json = scope.run.takeBuffer()
-        defer { scope.run.giveBack(&json) }
+        var members = scope.run.takeMembers()
+        defer {
+            scope.run.giveBack(&json)
+            scope.run.giveBack(&members)
+        }
         guard scope.readJSON(object, into: &json) == .object else { return false }
+        // Of two members of one name, the last counts, and for it alone the shape is run.
+        members.add(0..<json.count, of: json.span, owner: 0, replaces: true)
+        json.removeAll(keepingCapacity: true)
+        members.write(to: &json)
         let start = output.count
         output.append(UInt8(ascii: "{"))
-        var members = ObjectCursor(0..<json.count)
-        while let member = members.next(in: json.span), scope.run.allows(output.count - start) {
+        var cursor = ObjectCursor(0..<json.count)
+        while let member = cursor.next(in: json.span), scope.run.allows(output.count - start) {
             guard let value = member.value.json else { continue }
             let mark = output.count
             if mark > start + 1 { output.append(UInt8(ascii: ",")) }

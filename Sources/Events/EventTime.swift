@@ -1,0 +1,48 @@
+/// A moment to the nanosecond, in any year that a time's text can name: 64 bits of nanoseconds end in 2262, and
+/// services are sent times such as 9999-12-31.
+package struct EventTime: Sendable, Equatable {
+    /// Since 1970-01-01 UTC, rounded down.
+    package let seconds: Int64
+    /// Behind those: 0..<1,000,000,000.
+    package let nanoseconds: Int64
+
+    static let nanosecondsPerSecond: Int64 = 1_000_000_000
+
+    init(seconds: Int64, nanoseconds: Int64) {
+        self.seconds = seconds
+        self.nanoseconds = nanoseconds
+    }
+
+    /// - Parameter nanoseconds: since 1970-01-01 UTC.
+    package init(nanoseconds: Int64) {
+        let (quotient, remainder) = nanoseconds.quotientAndRemainder(dividingBy: Self.nanosecondsPerSecond)
+        seconds = remainder < 0 ? quotient - 1 : quotient
+        self.nanoseconds = remainder < 0 ? remainder + Self.nanosecondsPerSecond : remainder
+    }
+
+    /// Whole units since 1970-01-01 UTC, rounded down; nil: more than 64 bits of them.
+    /// - Parameter perSecond: how many of them a second has: 1 to 1,000,000,000.
+    package func count(perSecond: Int64) -> Int64? {
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: perSecond)
+        let (count, overflows) = whole.addingReportingOverflow(nanoseconds / (Self.nanosecondsPerSecond / perSecond))
+        return overflow || overflows ? nil : count
+    }
+
+    /// In whole milliseconds, rounded down.
+    package var inMilliseconds: EventTime { EventTime(seconds: seconds, nanoseconds: nanoseconds - nanoseconds % 1_000_000) }
+
+    /// As much later as `end` is behind `start`.
+    package func moved(from start: EventTime, to end: EventTime) -> EventTime {
+        // Times from texts: none is further from another than 64 bits of seconds.
+        var seconds = seconds &+ (end.seconds &- start.seconds)
+        var nanoseconds = nanoseconds &+ (end.nanoseconds &- start.nanoseconds)
+        if nanoseconds < 0 {
+            nanoseconds += Self.nanosecondsPerSecond
+            seconds &-= 1
+        } else if nanoseconds >= Self.nanosecondsPerSecond {
+            nanoseconds -= Self.nanosecondsPerSecond
+            seconds &+= 1
+        }
+        return EventTime(seconds: seconds, nanoseconds: nanoseconds)
+    }
+}
