@@ -75,7 +75,7 @@ import Testing
         ("file: /d/out\nsync: 2h", "\"sync\" has to be always, never, or from 1ms to 1h"),
         ("file: /d/out\ntransforms: [ !drop a ]", "unknown tag \"!drop\""),
         ("file: /d/out\nretry: !wait 5s", "unknown tag \"!wait\""),
-        ("http: http://h/\nlimits: [ { required: !really true } ]", "unknown tag \"!really\""),
+        ("http: http://h/\nlimits: [ { required: !really true, max_length: 5 } ]", "unknown tag \"!really\""),
         ("http: http://h/\nin_flight: \"5\"", "\"in_flight\" has to be a number, and in quotes it is text"),
         ("file: /d/out\nbatch: { events: -5 }", "\"events\" has to be from 1 to 100000"),
         ("file: /d/out\nbatch: { events: 0x20000 }", "\"events\" has to be from 1 to 100000"),
