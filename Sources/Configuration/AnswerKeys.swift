@@ -124,7 +124,7 @@ extension Kind where Value == [Configuration.Answer.Condition] {
                 return nil
             }
             return entries.compactMap { entry in
-                guard let scalar = entry.value.scalar, !scalar.isSecret, !scalar.isMistagged else {
+                guard let scalar = entry.value.scalar, !scalar.isSecret, !scalar.isReported else {
                     diagnostics.error(at: entry.place, "expected a text, a number, true, false or null, found \(entry.value.found)")
                     return nil
                 }

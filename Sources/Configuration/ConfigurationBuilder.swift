@@ -60,10 +60,10 @@ struct ConfigurationBuilder {
                 warnUnknown("group", group, source.place(of: "group"))
             }
             for user in source.draft.source.allow?.users ?? [] where !accounts.hasUser(user) {
-                warnUnknown("user", user, source.place(of: "allow"))
+                warnUnknown("user", user, source.place(of: user, in: "users"))
             }
             for group in source.draft.source.allow?.groups ?? [] where !accounts.hasGroup(group) {
-                warnUnknown("group", group, source.place(of: "allow"))
+                warnUnknown("group", group, source.place(of: group, in: "groups"))
             }
         }
     }
@@ -304,5 +304,13 @@ struct ConfigurationBuilder {
     private static func compression(_ path: String) -> Configuration.File.Compression {
         if path.hasSuffix(".gz") { return .gzip }
         return path.hasSuffix(".zst") ? .zstd : .none
+    }
+}
+
+extension Located where Draft == SourceDraft {
+    /// Where somebody is named in `allow`.
+    fileprivate func place(of name: String, in list: String) -> Place {
+        let names = found["allow"]?.value.entries?.first { $0.key == list }?.value.items
+        return names?.first { $0.scalar?.text == name }?.place ?? place(of: "allow")
     }
 }

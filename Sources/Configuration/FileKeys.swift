@@ -79,7 +79,7 @@ extension Kind where Value == Configuration.File.Path {
     static var destinationFile: Kind {
         Kind(.text("a path"), show: \.text) { node, key, diagnostics in
             guard let text = plainText(node, key, "a path", diagnostics) else { return nil }
-            guard !text.hasSuffix("/") else {
+            guard !text.hasSuffix("/"), ![".", ".."].contains(text.split(separator: "/").last) else {
                 diagnostics.error(at: node.place, "\(quoted(text)) is a directory", hint: "add the name of a file")
                 return nil
             }

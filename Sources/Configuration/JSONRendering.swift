@@ -32,7 +32,7 @@ enum JSONRendering {
                 valid = write(item, to: &output, secretsAllowed, diagnostics) && valid
             }
             output.append("]")
-        case .scalar(let scalar) where scalar.isMistagged: return false
+        case .scalar(let scalar) where scalar.isReported: return false
         case .scalar(let scalar) where scalar.isSecret:
             guard secretsAllowed else {
                 diagnostics.error(at: node.place, "a secret is not allowed here", hint: SecretParsing.whereAllowed)

@@ -2,7 +2,7 @@
 /// `Configuration.Journal`.
 extension Section where Target == ConfigurationDraft {
     static let journal = Section([
-        Field("directory", \.journal.directory, .path, "where events are kept; it cannot change while the daemon runs"),
+        Field("directory", \.journal.directory, .path, "where events are kept, and nothing else: no destination writes there; it cannot change while the daemon runs"),
         Field(
             "sync", \.journal.sync, .sync,
             "when events are made durable: before each acknowledgement, at intervals, or never"),
@@ -27,7 +27,7 @@ extension Kind where Value == Configuration.Journal.Sync {
     private static var syncIntervals: ClosedRange<Duration> { .milliseconds(1)...(.seconds(3_600)) }
 
     static var sync: Kind {
-        .text(
+        let words = Kind.text(
             "always, never or a duration", .either([.choice(["always", "never"]), .duration(syncIntervals)]), hint: Quantity.durationHint,
             show: { sync in
                 switch sync {
@@ -41,10 +41,17 @@ extension Kind where Value == Configuration.Journal.Sync {
                 case "always": return .always
                 case "never": return .never
                 default:
-                    guard let duration = Quantity.duration(text), syncIntervals.contains(duration)
-                    else { return nil }
-                    return .interval(duration)
+                    return Quantity.duration(text).map { .interval($0) }
                 }
             })
+        return Kind(words.type, show: words.show) { node, key, diagnostics in
+            guard let sync = words.read(node, key, diagnostics) else { return nil }
+            if case .interval(let interval) = sync, !syncIntervals.contains(interval) {
+                let (least, most) = (Quantity.text(syncIntervals.lowerBound), Quantity.text(syncIntervals.upperBound))
+                diagnostics.error(at: node.place, "\(quoted(key)) has to be always, never, or from \(least) to \(most)")
+                return nil
+            }
+            return sync
+        }
     }
 }

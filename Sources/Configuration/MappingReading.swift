@@ -51,7 +51,7 @@ private struct MappingSource {
         case .map(let entries): return .object(entries.map { .init($0.key, value(of: $0.value)) })
         case .list(let items): return .list(items.map { value(of: $0) })
         case .scalar(let scalar):
-            if scalar.isMistagged {
+            if scalar.isReported {
                 unreadable.append(node.place)
                 return .null
             }

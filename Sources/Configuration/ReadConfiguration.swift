@@ -9,7 +9,7 @@ package struct ReadConfiguration: Sendable {
     /// Keys whose values could not be read: `["destinations", "a", "settings"]`.
     let broken: Set<[String]>
 
-    /// Whether a key is given, and its value is what was meant.
+    /// Whether a key is given whose value could not be read.
     package func isBroken(_ keys: [String]) -> Bool { broken.contains(keys) }
 
     package func isGiven(_ keys: [String]) -> Bool { find(keys) != nil }

@@ -5,7 +5,7 @@ import Routing
 extension Kind where Value == Rules.Condition {
     static var filter: Kind {
         Kind(.text("a filter"), show: \.text) { node, key, diagnostics in
-            if node.scalar?.isMistagged == true { return nil }
+            if node.scalar?.isReported == true { return nil }
             guard let scalar = node.scalar, !scalar.isSecret else {
                 diagnostics.error(
                     at: node.place, "\(quoted(key)) has to be a filter, not \(node.found)", hint: FilterQuoting.hint)

@@ -28,7 +28,7 @@ enum SecretParsing {
     static func template(
         _ node: YAMLNode, in what: String, encoding: SecretTemplate.Encoding, takesValues: Bool, _ diagnostics: Diagnostics
     ) -> SecretTemplate? {
-        if node.scalar?.isMistagged == true { return nil }
+        if node.scalar?.isReported == true { return nil }
         guard let scalar = node.scalar, !scalar.isNull else {
             diagnostics.error(at: node.place, "expected text, found \(node.found)")
             return nil

@@ -21,7 +21,7 @@ struct SettingReader {
     /// - Parameter key: for messages.
     /// - Returns: nil if it was reported; maps and records without those entries that were.
     mutating func read(_ node: YAMLNode, _ shape: SettingShape, _ key: String) -> SettingValue? {
-        let value = value(node, shape, key)
+        let value = node.scalar?.isReported == true ? nil : value(node, shape, key)
         if value == nil { isValid = false }
         return value
     }
@@ -61,7 +61,7 @@ struct SettingReader {
     }
 
     private func script(_ node: YAMLNode, _ language: String, _ key: String) -> SettingValue? {
-        guard let scalar = node.scalar, !scalar.isSecret, !scalar.isMistagged, !scalar.isNull else {
+        guard let scalar = node.scalar, !scalar.isSecret, !scalar.isNull else {
             diagnostics.error(
                 at: node.place, "\(quoted(key)) has to be a text in \(language), not \(node.found)",
                 hint: "write \(key): | and the text below it, indented")

@@ -20,6 +20,7 @@ struct StepReader {
     func steps(_ nodes: [YAMLNode]) -> [Rules.Step] { nodes.compactMap(step) }
 
     private func step(_ node: YAMLNode) -> Rules.Step? {
+        if node.scalar?.isReported == true { return nil }
         guard case .map(let entries) = node.content else {
             diagnostics.error(
                 at: node.place, "a transform is a map, not \(node.found)",

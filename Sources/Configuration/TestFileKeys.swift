@@ -147,7 +147,7 @@ extension Kind where Value == String {
     /// An event of any kind: YAML becomes JSON, a text stays what it is.
     static var eventText: Kind {
         Kind(.anything) { node, key, diagnostics in
-            if let scalar = node.scalar, !scalar.isNull, !scalar.isSecret, !scalar.isMistagged { return scalar.text }
+            if let scalar = node.scalar, !scalar.isNull, !scalar.isSecret, !scalar.isReported { return scalar.text }
             return jsonText.read(node, key, diagnostics)
         }
     }

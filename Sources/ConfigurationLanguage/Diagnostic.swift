@@ -89,8 +89,8 @@ package final class Diagnostics {
         add(Diagnostic(.warning, at: place, message, hint: hint, note: note))
     }
 
-    /// Whether something was said of this very place: what follows from it need not be said.
-    package func isMentioned(_ place: Place) -> Bool { found.contains { $0.place == place } }
+    /// The places of which something was said.
+    package var places: Set<Place> { Set(found.map(\.place)) }
 
     private func add(_ diagnostic: Diagnostic) {
         // A node that several aliases name is read several times, and is wrong only once.

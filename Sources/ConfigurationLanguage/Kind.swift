@@ -38,7 +38,7 @@ package struct Kind<Value: Sendable>: Sendable {
 package func plainText(
     _ node: YAMLNode, _ key: String, _ what: String, hint: String? = nil, _ diagnostics: Diagnostics
 ) -> String? {
-    if node.scalar?.isMistagged == true { return nil }
+    if node.scalar?.isReported == true { return nil }
     guard let scalar = node.scalar, !scalar.isSecret else {
         let reason = node.scalar?.isSecret == true ? YAMLScalar.whereSecretsAre : hint
         diagnostics.error(at: node.place, "\(quoted(key)) has to be \(what), not \(node.found)", hint: reason)

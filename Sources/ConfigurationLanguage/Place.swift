@@ -12,7 +12,7 @@
 
 /// A stretch of one line of one file: what a diagnostic points at. It carries the line itself, so
 /// that an error can be shown long after the file was read (and perhaps changed).
-package struct Place: Sendable, Equatable {
+package struct Place: Sendable, Hashable {
     package var file: String
     /// From 1.
     package var line: Int

@@ -112,6 +112,7 @@ package struct Section<Target: Sendable>: Sendable {
         _ node: YAMLNode, named owner: String, into target: inout Target, _ diagnostics: Diagnostics,
         elsewhere: (String) -> String? = { _ in nil }
     ) -> [String: YAMLEntry] {
+        if node.scalar?.isReported == true { return [:] }
         guard let entries = node.entries else {
             diagnostics.error(
                 at: node.place, "\(owner) has to be a map, not \(node.found)",
@@ -122,9 +123,10 @@ package struct Section<Target: Sendable>: Sendable {
         for entry in entries {
             if let field = fields.first(where: { $0.name == entry.key }) {
                 let errors = diagnostics.errorCount
-                let inner = field.read(entry, &target, diagnostics)
+                let isReported = entry.value.scalar?.isReported == true
+                let inner = isReported ? [:] : field.read(entry, &target, diagnostics)
                 found[entry.key] = entry
-                found[entry.key]?.isBroken = diagnostics.errorCount > errors
+                found[entry.key]?.isBroken = isReported || diagnostics.errorCount > errors
                 found.merge(inner) { first, _ in first }
             } else if let reason = elsewhere(entry.key) {
                 diagnostics.error(at: entry.place, reason)

@@ -124,7 +124,7 @@ struct YAMLExpansion {
         var value = YAMLScalar(
             text: scalar.string, style: style, isSecret: tag == "!secret", line: mark.line, column: start + 1)
         if !value.isSecret, Self.isUnknown(tag) {
-            value.isMistagged = true
+            value.isReported = true
             let length = max(1, line.dropFirst(max(0, mark.column - 1)).prefix { $0 != " " && $0 != "\t" }.count)
             let place = file.place(line: mark.line, column: mark.column, length: length)
             check(tag: tag, at: place)

@@ -79,8 +79,8 @@ package struct YAMLScalar: Sendable {
     package var style: Style
     /// `!secret NAME`; the text is the name.
     package var isSecret = false
-    /// It has a tag that nobody knows; that was reported, so there is nothing more to say about it.
-    package var isMistagged = false
+    /// What is wrong with it was reported (it has a tag that nobody knows), so there is nothing more to say of it.
+    package var isReported = false
     /// Where it begins in its file, for finding a place inside.
     package var line: Int
     package var column: Int
@@ -96,7 +96,7 @@ package struct YAMLScalar: Sendable {
     package var isPlain: Bool { style == .plain && !isSecret }
 
     /// YAML 1.2 core schema.
-    package var isNull: Bool { isPlain && !isMistagged && (text.isEmpty || ["~", "null", "Null", "NULL"].contains(text)) }
+    package var isNull: Bool { isPlain && !isReported && (text.isEmpty || ["~", "null", "Null", "NULL"].contains(text)) }
 
     /// YAML 1.2 core schema: `yes` and `on` are text.
     package var boolean: Bool? {

@@ -7,7 +7,7 @@ package enum ConfigurationCheck {
     /// Everything that is wrong or doubtful, and a sentence on what the configuration holds if it
     /// is valid.
     package static func run(file: String, pluginDirectories: [String]) -> (diagnostics: [Diagnostic], summary: String?) {
-        var loader = loader(pluginDirectories: pluginDirectories, isRehearsal: true)
+        var loader = loader(pluginDirectories: pluginDirectories, for: .rehearsal)
         loader.missingSecretsAreWarnings = true
         let loaded = loader.load(file: file)
         let summary = loaded.configuration.map { configuration in
@@ -19,18 +19,21 @@ package enum ConfigurationCheck {
         return (loaded.diagnostics, summary)
     }
 
-    /// Reads a configuration for the daemon: beside the text, it looks at plugins and the disk.
-    /// - Parameters:
-    ///   - running: what the daemon does already; plugins that are at work are not looked at.
-    ///   - isRehearsal: somebody else looks, who may not be allowed what the daemon is.
-    static func loader(
-        pluginDirectories: [String], running: Configuration? = nil, isRehearsal: Bool = false
-    ) -> ConfigurationLoader {
+    /// Who asks, and what for.
+    enum Occasion: Sendable {
+        /// Somebody looks who may not be allowed what the daemon is.
+        case rehearsal
+        /// The daemon begins: a destination that only the disk keeps from its work keeps no other from it.
+        case start
+        /// What runs already is not looked at again.
+        case reload(from: Configuration)
+    }
+
+    /// Reads a configuration and looks, beside the text, at plugins and the disk.
+    static func loader(pluginDirectories: [String], for occasion: Occasion) -> ConfigurationLoader {
         var loader = ConfigurationLoader(pluginDirectories: pluginDirectories, accounts: .system)
         loader.check = { read, diagnostics in
-            let paths = DestinationCheck(
-                read: read, running: running?.destinations ?? [], isRehearsal: isRehearsal, diagnostics: diagnostics
-            ).run()
+            let paths = DestinationCheck(read: read, occasion: occasion, diagnostics: diagnostics).run()
             PathCheck(read: read, pluginPaths: paths, diagnostics: diagnostics).run()
         }
         return loader

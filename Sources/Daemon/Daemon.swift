@@ -75,7 +75,7 @@ package final class Daemon {
         let clock = SystemClock()
         let log = StandardErrorLog()
         let telemetry = Telemetry(sink: log, now: { clock.now().nanoseconds })
-        let loaded = ConfigurationCheck.loader(pluginDirectories: options.pluginDirectories).load(file: options.configurationFile)
+        let loaded = ConfigurationCheck.loader(pluginDirectories: options.pluginDirectories, for: .start).load(file: options.configurationFile)
         for diagnostic in loaded.diagnostics { log.write(diagnostic) }
         // What is the machine's fault alone may have gone at the next try.
         guard let configuration = loaded.configuration else { return loaded.errors.allSatisfy(\.isOfMachine) ? 1 : 78 }
@@ -207,7 +207,7 @@ package final class Daemon {
     private func reload() -> ReloadReport {
         service.reloading()
         defer { service.ready(status.sentence) }
-        let loaded = ConfigurationCheck.loader(pluginDirectories: options.pluginDirectories, running: self.configuration)
+        let loaded = ConfigurationCheck.loader(pluginDirectories: options.pluginDirectories, for: .reload(from: self.configuration))
             .load(file: options.configurationFile)
         for diagnostic in loaded.diagnostics { log.write(diagnostic) }
         let warnings = loaded.warnings.map(\.description)

@@ -7,9 +7,17 @@ import Spelling
 /// disk. One whose other keys are wrong is looked at all the same.
 struct DestinationCheck {
     let read: ReadConfiguration
-    let running: [Configuration.Destination]
-    let isRehearsal: Bool
+    let occasion: ConfigurationCheck.Occasion
     let diagnostics: Diagnostics
+    /// Of these something was said before: what follows from it is not said.
+    private let mentioned: Set<Place>
+
+    init(read: ReadConfiguration, occasion: ConfigurationCheck.Occasion, diagnostics: Diagnostics) {
+        self.read = read
+        self.occasion = occasion
+        self.diagnostics = diagnostics
+        mentioned = diagnostics.places
+    }
 
     /// A setting of a plugin's that is a path.
     struct PluginPath {
@@ -24,22 +32,32 @@ struct DestinationCheck {
         var paths: [PluginPath] = []
         for destination in read.configuration.destinations {
             switch destination.kind {
-            case .file(let file): check(file, of: destination.name)
-            case .http(let http): check(http, of: destination)
+            case .file(let file):
+                if isValid(file, of: destination.name), looksAtDisk(for: destination) { checkDisk(file, of: destination.name) }
+            case .http(let http):
+                check(http, of: destination)
+                if looksAtDisk(for: destination) { checkDisk(http.tls, of: destination.name) }
             case .plugin(let plugin):
                 // A library that runs is not looked at again: it may have been replaced on disk.
-                if !running.contains(destination) { paths += check(plugin, of: destination.name) }
+                if !isRunning(destination) { paths += check(plugin, of: destination.name) }
             }
         }
         return paths
     }
 
+    private func isRunning(_ destination: Configuration.Destination) -> Bool {
+        if case .reload(let old) = occasion { old.destinations.contains(destination) } else { false }
+    }
+
+    private func looksAtDisk(for destination: Configuration.Destination) -> Bool {
+        if case .start = occasion { false } else { !isRunning(destination) }
+    }
+
     private func keys(_ name: String, _ keys: String...) -> [String] { ["destinations", name] + keys }
 
-    /// What follows from what was said of the same place is not said.
     /// - Parameter message: "what is wrong; what to do" without a hint of its own.
     private func report(_ message: String, hint: String? = nil, at place: Place, isOfMachine: Bool = false) {
-        guard !diagnostics.isMentioned(place) else { return }
+        guard !mentioned.contains(place) else { return }
         var parts = hint == nil ? message.split(separator: "; ").map(String.init) : [message]
         let advice = parts.count > 1 ? parts.removeLast() : hint
         diagnostics.error(at: place, parts.joined(separator: "; "), hint: advice, isOfMachine: isOfMachine)
@@ -47,19 +65,15 @@ struct DestinationCheck {
 
     // MARK: Kinds
 
-    private func check(_ file: Configuration.File, of name: String) {
-        guard !file.path.text.isEmpty else { return }
-        let options = FileDestinationOptions(file)
-        let place = read.place(of: keys(name, "file"))
+    /// False if something was reported, here or before.
+    private func isValid(_ file: Configuration.File, of name: String) -> Bool {
+        guard !file.path.text.isEmpty else { return false }
         do {
-            try FileDestination.validate(options)
+            try FileDestination.validate(FileDestinationOptions(file))
+            return true
         } catch {
-            report("\(error)", at: place)
-        }
-        switch FileDestination.obstacle(options, SystemDisk()) {
-        case .inTheWay(let reason): report(reason, hint: DiskObstacle.hint, at: place, isOfMachine: true)
-        case .notForUs(let reason) where isRehearsal: diagnostics.warning(at: place, reason)
-        case .notForUs, nil: break
+            report("\(error)", at: read.place(of: keys(name, "file")))
+            return false
         }
     }
 
@@ -67,11 +81,54 @@ struct DestinationCheck {
         for (number, error) in HTTPDestination.problems(HTTPOptions(http, inFlight: destination.inFlight)) {
             let option = error.option.split(separator: ".", maxSplits: 1).map(String.init)
             let request = keys(destination.name, "requests")
-            guard !read.isBroken(request), !read.isBroken(keys(destination.name) + option.prefix(1)) else { continue }
-            let own = number.map { request + ["\($0)"] + option } ?? []
-            report(error.problem, at: read.place(of: read.isGiven(own) && !own.isEmpty ? own : keys(destination.name) + option))
+            // Of what could not be read nothing is known.
+            guard !http.url.isEmpty || option != ["http"], !read.isBroken(request),
+                !read.isBroken(keys(destination.name) + option.prefix(1))
+            else { continue }
+            // The request's own option, or the one that it shares with the others.
+            let places = [number.map { request + ["\($0)"] + option }, keys(destination.name) + option].compactMap(\.self)
+            report(error.problem, at: read.place(of: places.first(where: read.isGiven) ?? keys(destination.name) + option))
         }
     }
+
+    // MARK: The disk
+
+    private func checkDisk(_ file: Configuration.File, of name: String) {
+        let place = read.place(of: keys(name, "file"))
+        switch FileDestination.obstacle(FileDestinationOptions(file), SystemDisk()) {
+        case .inTheWay(let reason): report(reason, hint: DiskObstacle.hint, at: place, isOfMachine: true)
+        case .notForUs(let reason): warn(reason, at: place)
+        case nil: break
+        }
+    }
+
+    private func checkDisk(_ tls: Configuration.HTTP.TLS, of name: String) {
+        let disk = SystemDisk()
+        for (key, path) in [("ca_file", tls.caFile), ("certificate", tls.certificate), ("key", tls.key)] {
+            guard let path else { continue }
+            let place = read.place(of: keys(name, "tls", key))
+            let hint = "name a PEM file that the daemon's user may read"
+            do {
+                guard let status = try disk.status(path) else {
+                    report("there is no file \(path)", hint: hint, at: place, isOfMachine: true)
+                    continue
+                }
+                if status.isDirectory { report("\(path) is a directory", hint: hint, at: place, isOfMachine: true) }
+                if !disk.mayRead(path) {
+                    warn("\(path) cannot be read by the user who runs this check; the daemon's user has to be able to", at: place)
+                }
+            } catch {
+                warn("\(error): it cannot be read by the user who runs this check", at: place)
+            }
+        }
+    }
+
+    /// What may be otherwise for the daemon's user; the daemon itself finds it out.
+    private func warn(_ reason: String, at place: Place) {
+        if case .rehearsal = occasion { diagnostics.warning(at: place, reason) }
+    }
+
+    // MARK: Plugins
 
     private func check(_ plugin: Configuration.Plugin, of name: String) -> [PluginPath] {
         let directories = ["plugins", "directories"]

@@ -51,6 +51,9 @@ package struct SystemDisk: Disk {
     /// Whether this process may make files in a directory (access(2)).
     package func mayWrite(in directory: String) -> Bool { unsafe access(directory, W_OK | X_OK) == 0 }
 
+    /// Whether this process may read a file (access(2)).
+    package func mayRead(_ path: String) -> Bool { unsafe access(path, R_OK) == 0 }
+
     /// Absolute, without symbolic links, `.` and `..`; nil: there is nothing there (realpath(3)).
     package func realPath(_ path: String) -> String? {
         guard let text = unsafe realpath(path, nil) else { return nil }

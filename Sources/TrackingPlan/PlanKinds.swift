@@ -61,7 +61,7 @@ extension Kind where Value == String {
     /// For people: of any number of lines.
     static var prose: Kind {
         Kind(.text("a text"), show: { $0 }) { node, key, diagnostics in
-            if node.scalar?.isMistagged == true { return nil }
+            if node.scalar?.isReported == true { return nil }
             guard let scalar = node.scalar, !scalar.isSecret, !scalar.isNull else {
                 diagnostics.error(at: node.place, "\(quoted(key)) has to be a text, not \(node.found)")
                 return nil

@@ -129,7 +129,7 @@ extension ValueDraft {
         }
         var seen: [String: Place] = [:]
         for choice in choices {
-            if choice.scalar?.isMistagged == true { continue }
+            if choice.scalar?.isReported == true { continue }
             guard let scalar = choice.scalar, !scalar.isNull, !scalar.isSecret else {
                 diagnostics.error(at: choice.place, "a value of enum is a text or a number, not \(choice.found)")
                 continue

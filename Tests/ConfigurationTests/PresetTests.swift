@@ -156,7 +156,9 @@ struct PresetTests {
         ("preset: echo\nkey: !secret k\ntone: shrill", "p.yaml:7:11: error: \"tone\" has to be one of low, high"),
         ("preset: echo\nkey: !secret k\nroom: Attic", "p.yaml:7:11: error: \"room\" has to match [a-z]+"),
         ("preset: echo\nkey: !secret k\nhttp: http://h/", "p.yaml:7:5: error: \"http\" beside a preset, which says itself what kind of destination it is"),
-        ("preset: echo\nkey: !secret k\nurl: mailto", "p.yaml:7:10: error: \"mailto\" is not a URL"),
+        ("preset: echo\nkey: !secret k\nurl: mailto", "p.yaml:7:10: error: \"mailto\" is not a URL of http or https"),
+        ("preset: mixpanel\ntoken: !secret k\nurl: ftp://h", "p.yaml:7:10: error: \"ftp://h\" is not a URL of http or https"),
+        ("preset: segment\nwrite_key: k", "p.yaml:6:16: error: \"write_key\" has to be a secret, not a single value"),
         ("preset: echo\nkey: !secret k\nkeys: 5", "p.yaml:7:5: error: unknown key \"keys\" in destination \"out\""),
         ("preset: echo\nkey: !secret k\nbatch: { events: 0 }", "p.yaml:7:22: error: \"events\" has to be from 1 to 100000"),
         ("preset: mixpanel\ntoken: !secret k\nurl: http://h/path", "p.yaml:7:10: error: this preset sends to several paths, which one cannot replace"),
@@ -165,6 +167,18 @@ struct PresetTests {
         let result = try load(lines)
         let shown = result.0.errors.map { String($0.description.prefix { $0 != "\n" }).replacing(result.directory + "/", with: "") }
         #expect(shown == [expected])
+    }
+
+    @Test("A setting that is misspelt is suggested, and one that is missing is told once")
+    func misspelt() throws {
+        let result = try load("preset: webhook\nsecrt: !secret k")
+        #expect(
+            result.0.errors.map { "\($0.message) | \($0.hint ?? "")" } == [
+                "the preset \"webhook\" needs \"url\" | add url: … (where they go; may hold values of the event and secrets)",
+                "the preset \"webhook\" needs \"secret\" | add secret: !secret NAME (what the receiver knows as well, to check the signature)",
+                "unknown key \"secrt\" in destination \"out\" | did you mean \"secret\"?",
+            ])
+        #expect(result.0.warnings.isEmpty)
     }
 
     @Test("A key that a preset does not have is taken for the nearest that it has", arguments: [

@@ -117,8 +117,44 @@ import Testing
         let text = with("http: http://h/, tls: { key: k, server_name: h.example }, proxy: \"http://\", headers: { X: y }")
         #expect(
             try findings(text) == [
-                "6:37: a key without a certificate", "6:53: only https: has a certificate", "6:73: \"http://\" has no valid host and port",
+                "6:37: a key without a certificate", "6:37: there is no file DIR/k", "6:53: only https: has a certificate", "6:73: \"http://\" has no valid host and port",
             ])
+    }
+
+    @Test func `a name is no longer than the filesystem takes`() throws {
+        let name = String(repeating: "n", count: 229)
+        #expect(try findings(with("file: \(name)/\(name)")) == [])
+        #expect(
+            try findings(with("file: \(name), rotate: { size: 1MiB }"))
+                == ["6:14: a name of 229 bytes, where 228 are possible (a rotation adds some)"])
+        #expect(try findings(with("file: \(name)\(name)/%Y")) == ["6:14: a name of 458 bytes, where 255 are possible"])
+        #expect(try findings(with("file: x/..")) == ["6:14: \"x/..\" is a directory"])
+    }
+
+    @Test func `files that TLS needs are there`() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write("key.pem", "")
+        let found = try findings(with("http: \"https://h/\", tls: { ca_file: none.pem, certificate: ., key: key.pem }"), in: directory)
+        #expect(found == ["6:44: there is no file DIR/none.pem", "6:67: DIR is a directory"])
+    }
+
+    @Test func `a destination that only the disk keeps from its work keeps no other from it when the daemon starts`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("p.yaml", with("http: \"https://h/\", tls: { ca_file: none.pem }"))
+        func errors(_ occasion: ConfigurationCheck.Occasion) -> [Diagnostic] {
+            ConfigurationCheck.loader(pluginDirectories: [], for: occasion).load(file: file).errors
+        }
+        let running = try #require(ConfigurationCheck.loader(pluginDirectories: [], for: .start).load(file: file).configuration)
+        #expect(errors(.rehearsal).map(\.isOfMachine) == [true])
+        #expect(errors(.reload(from: running)).isEmpty, "it runs already")
+        var other = running
+        other.destinations = []
+        #expect(errors(.reload(from: other)).map(\.isOfMachine) == [true])
+    }
+
+    @Test func `somebody that the machine does not know is told at the name`() throws {
+        let text = with("file: out").replacingOccurrences(of: "a: { socket: s }", with: "a: { socket: s, allow: { users: [root, nobody-of-that-name] } }")
+        #expect(try findings(text) == ["2:51: this machine has no user \"nobody-of-that-name\""])
     }
 
     @Test func `a plugin that there is not is told at its name`() throws {

@@ -49,6 +49,8 @@ struct PresetAddress {
     /// nil: it is no address, which was reported.
     init?(_ node: YAMLNode, _ diagnostics: Diagnostics) {
         guard let text = plainText(node, "url", "a URL", hint: "write url: https://host.example", diagnostics) else { return nil }
+        // On its own first: with the preset's path in it, nobody would know it again.
+        guard Kind<SecretTemplate>.url.read(node, "url", diagnostics) != nil else { return nil }
         guard let parts = Parts(text) else {
             diagnostics.error(at: node.place, "\(quoted(text)) is not a URL", hint: "a URL is written https://host.example/path")
             return nil

@@ -35,6 +35,7 @@ final class BatchDivision {
 
     init(_ options: FileDestinationOptions) throws {
         self.options = options
+        try PathNames.checkLengths(in: options.path, rotates: options.rotateSize != nil || options.rotateEvery != nil)
         template = try PathTemplate(options.path, timezone: options.timezone)
         fields = PathReader(PathSet(template.fields))
         rows = if case .csv(let columns) = options.format { CSVRows(columns) } else { nil }

@@ -4,8 +4,11 @@ import Events
 /// template's own between two parts of a name that vary, which then never stands in a value; and room for
 /// the longest value in a name.
 enum PathNames {
-    /// NAME_MAX of Linux, less what a rotation adds: `.2026-01-31T12-00-00Z.9999`.
-    private static let maximumName = 255 - 27
+    /// NAME_MAX of Linux.
+    private static let longestName = 255
+    /// `.2026-01-31T12-00-00Z.9999`
+    private static let rotation = 27
+    private static let maximumName = longestName - rotation
     /// What a conversion of strftime(3) makes at most.
     private static let longestConversion = 24
 
@@ -18,6 +21,24 @@ enum PathNames {
         /// Something stands behind the last part that varies which cannot be in a value.
         var isParted = true
         var endsInValue = false
+    }
+
+    /// Throws where a name is too long for the filesystem whatever the time.
+    static func checkLengths(in pieces: [FileDestinationOptions.PathPiece], rotates: Bool) throws {
+        let bytes = pieces.flatMap { piece -> [UInt8] in
+            guard case .text(let text) = piece else { return [] }
+            return PathToken.tokens(of: text).compactMap { if case .literal(let byte) = $0 { byte } else { nil } }
+        }
+        let names = bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        for (number, name) in names.enumerated() {
+            let most = rotates && number == names.count - 1 ? maximumName : longestName
+            guard name.count > most else { continue }
+            throw FileDestinationError(
+                "a name of \(name.count) bytes, where \(most) are possible\(most == longestName ? "" : " (a rotation adds some)"); shorten it")
+        }
+        guard bytes.count <= FileRecord.maximumPath else {
+            throw FileDestinationError("a path of more than \(FileRecord.maximumPath) bytes; shorten it")
+        }
     }
 
     /// For each value of the template: the signs that stand in its name.

@@ -140,8 +140,8 @@ struct PathPattern: Sendable {
 
     /// Whether both can come to the same path, as far as the shorter of them goes.
     func meetsAsFarAs(_ other: PathPattern) -> Bool {
-        (0..<min(names.count, other.names.count)).allSatisfy { number in
-            // Nearly always the answer is told by names that are what they are.
+        // Nearly always the answer is told by the last names, or by those that are what they are.
+        (0..<min(names.count, other.names.count)).reversed().allSatisfy { number in
             if let a = literals[number], let b = other.literals[number] { return a == b }
             return Self.meet(names[number], other.names[number])
         }
@@ -162,6 +162,15 @@ struct PathPattern: Sendable {
 
     /// Whether some text is both of `a` and of `b`.
     private static func meet(_ a: [Token], _ b: [Token]) -> Bool {
+        var front = 0
+        while front < a.count, front < b.count, case .one(let mine) = a[front], case .one(let theirs) = b[front] {
+            guard mine.meets(theirs) else { return false }
+            front += 1
+        }
+        return meetAnywhere(Array(a[front...]), Array(b[front...]))
+    }
+
+    private static func meetAnywhere(_ a: [Token], _ b: [Token]) -> Bool {
         // reached[j]: the tokens of `a` so far, and the first j of `b`, can have come to the same text.
         var reached = [Bool](repeating: false, count: b.count + 1)
         reached[0] = true
