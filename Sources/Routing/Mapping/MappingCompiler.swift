@@ -178,6 +178,12 @@ final class MappingCompiler {
             unknown(member.name, nearest, at: keys)
             isValid = false
         }
+        for member in members where member.name.contains("{{") {
+            fail(
+                "nothing is filled in in a member's name", at: keys + [member.name], isKey: true,
+                hint: "a name stands for itself; for one that holds {{, write { $literal: … } around the object")
+            isValid = false
+        }
         var names: Set<String> = []
         for member in members where !names.insert(Self.name(member.name)).inserted {
             fail(
