@@ -99,7 +99,7 @@ let package = Package(
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
         room(
-            "Destinations", ["Delivery", "Events", "Platform", "Telemetry", "CCurl", "CCrypto", "CZlib", "CZstd", "CPenstockPlugin"],
+            "Destinations", ["Delivery", "Events", "Platform", "Spelling", "Telemetry", "CCurl", "CCrypto", "CZlib", "CZstd", "CPenstockPlugin"],
             exclude: ["Presets"]),
         // Data: compiled in, so that there is no file to lose.
         .target(
@@ -112,7 +112,7 @@ let package = Package(
         room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
         room("Daemon", [
             "Telemetry", "Events", "Platform", "Journal", "Ingest", "Routing", "Delivery", "Destinations",
-            "Configuration", "Control", "Seams", "TrackingPlan",
+            "Configuration", "Control", "Seams", "Spelling", "TrackingPlan",
         ]),
         // What a configuration does with an event, told instead of done: `penstock explain`, `penstock test`.
         room("Explanation", [
@@ -201,7 +201,7 @@ let package = Package(
         tests("ControlTests", ["Control", "Platform"] + nio),
         tests(
             "DaemonTests",
-            ["Configuration", "Daemon", "Delivery", "Destinations", "Events", "Journal", "Platform", "Seams", "Telemetry"]),
+            ["Configuration", "Daemon", "Delivery", "Destinations", "Events", "Journal", "Platform", "Seams", "Telemetry", "TestSupport"]),
         .executableTarget(
             name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),

@@ -25,6 +25,7 @@ static const char *item_end(matcher *m, const char *p) {
     if (p < m->pattern_end && *p == '^') p++;
     /* A bracket in the first place stands for itself. */
     do {
+        clua_step(m);
         if (p >= m->pattern_end) luaL_error(m->L, "malformed pattern (missing ']')");
         p += *p == '%' ? 2 : 1;
     } while (p >= m->pattern_end || *p != ']');
@@ -142,9 +143,9 @@ static const char *match_back(matcher *m, const char *s, int digit) {
     if (k < 0 || k >= m->level || m->captures[k].length == CLUA_OPEN) luaL_error(m->L, "invalid capture index %%%d", k + 1);
     ptrdiff_t length = m->captures[k].length == CLUA_POSITION ? 0 : m->captures[k].length;
     clua_step(m);
-    if (m->text_end - s < length || memcmp(m->captures[k].start, s, (size_t)length) != 0) return NULL;
-    clua_charge(m->L, (uint64_t)length / 64);
-    return s + length;
+    if (m->text_end - s < length) return NULL;
+    if (length > 64) clua_charge(m->L, (uint64_t)length / 64);
+    return memcmp(m->captures[k].start, s, (size_t)length) == 0 ? s + length : NULL;
 }
 
 /* Where the text that matches ends; NULL: it does not match here. */

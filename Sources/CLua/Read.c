@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* What a member or an item costs that comes or goes, beside its bytes. */
+#define MEMBER_WORK 2
+
 static void push_value(lua_State *L, clua_script *script, size_t *at, int depth, clua_entry *entry);
 
 static int broken(lua_State *L) { return luaL_error(L, "the event is not valid JSON"); }
@@ -52,6 +55,7 @@ static uint32_t hexadecimal(lua_State *L, const uint8_t *text, size_t length) {
 }
 
 size_t clua_decode(lua_State *L, clua_script *script, uint32_t start, uint32_t length) {
+    clua_charge(L, length / 16);
     script->scratch = clua_reserve(L, script->scratch, &script->scratch_capacity, length + 4u, 1);
     const uint8_t *text = script->json + start;
     char *out = script->scratch;
@@ -112,6 +116,7 @@ void clua_push_number(lua_State *L, clua_script *script, uint32_t start, uint32_
         digits[length] = 0;
         if (lua_stringtonumber(L, digits) == 0) broken(L);
     } else {
+        clua_charge(L, length / 16);
         const char *text = lua_pushlstring(L, (const char *)script->json + start, length);
         if (lua_stringtonumber(L, text) == 0) broken(L);
         lua_remove(L, -2);
@@ -130,25 +135,35 @@ static uint32_t add_entry(lua_State *L, clua_script *script, uint32_t shape, clu
     return number;
 }
 
-/* The table on the stack's top has a member of this name already: the last one counts. */
-static void mark_replaced(lua_State *L, clua_script *script, uint32_t shape, uint32_t entry) {
-    const char *name = lua_tostring(L, -1);
-    size_t length = lua_rawlen(L, -1);
-    for (uint32_t k = script->shapes[shape].first; k != 0 && k != entry; k = script->entries[k].next) {
-        clua_entry *other = &script->entries[k];
-        const char *text = (const char *)script->json + other->name;
-        size_t count = other->name_length;
-        if (other->is_name_escaped) {
-            count = clua_decode(L, script, other->name, other->name_length);
-            text = script->scratch;
+/* The name on the stack's top, of this entry, is among the object's. `names`: the stack's place for a
+ * table from names to entries, which is there as soon as a name occurred twice: the last one counts. */
+static void note_name(lua_State *L, clua_script *script, uint32_t shape, uint32_t entry, int names, bool is_known) {
+    if (is_known && lua_isnil(L, names)) {
+        lua_newtable(L);
+        lua_replace(L, names);
+        for (uint32_t k = script->shapes[shape].first; k != entry; k = script->entries[k].next) {
+            clua_charge(L, MEMBER_WORK);
+            const clua_entry *other = &script->entries[k];
+            push_string(L, script, other->name, other->name_length, other->is_name_escaped);
+            lua_pushinteger(L, k);
+            lua_rawset(L, names);
         }
-        if (count == length && memcmp(text, name, length) == 0) other->is_replaced = true;
     }
+    if (lua_isnil(L, names)) return;
+    if (is_known) {
+        lua_pushvalue(L, -1);
+        lua_rawget(L, names);
+        script->entries[lua_tointeger(L, -1)].is_replaced = true;
+        lua_pop(L, 1);
+    }
+    lua_pushvalue(L, -1);
+    lua_pushinteger(L, entry);
+    lua_rawset(L, names);
 }
 
 static void push_container(lua_State *L, clua_script *script, size_t *at, int depth, bool is_list) {
     if (depth >= CLUA_MAXIMUM_DEPTH) luaL_error(L, "the event is nested deeper than %d levels", CLUA_MAXIMUM_DEPTH);
-    luaL_checkstack(L, 8, NULL);
+    luaL_checkstack(L, 12, NULL);
     script->shapes =
         clua_reserve(L, script->shapes, &script->shape_capacity, script->shape_count + 1, sizeof *script->shapes);
     uint32_t shape = (uint32_t)script->shape_count++;
@@ -160,36 +175,41 @@ static void push_container(lua_State *L, clua_script *script, size_t *at, int de
     lua_pushinteger(L, shape);
     lua_rawset(L, -3);
     lua_pop(L, 1);
+    clua_charge(L, MEMBER_WORK);
 
+    int table = lua_gettop(L);
+    int names = table + 1;
+    lua_pushnil(L);
     uint8_t end = is_list ? ']' : '}';
     (*at)++;
     lua_Integer items = 0;
     while (peek(L, script, at) != end) {
+        clua_charge(L, MEMBER_WORK);
         clua_entry entry = {0};
-        if (!is_list) {
+        if (is_list) {
+            push_value(L, script, at, depth + 1, &entry);
+            add_entry(L, script, shape, entry);
+            lua_rawseti(L, table, ++items);
+        } else {
             if (peek(L, script, at) != '"') broken(L);
             skip_string(L, script, at, &entry.name, &entry.name_length, &entry.is_name_escaped);
             if (peek(L, script, at) != ':') broken(L);
             (*at)++;
             push_string(L, script, entry.name, entry.name_length, entry.is_name_escaped);
-        }
-        push_value(L, script, at, depth + 1, &entry);
-        uint32_t number = add_entry(L, script, shape, entry);
-        if (is_list) {
-            lua_rawseti(L, -2, ++items);
-        } else {
-            lua_pushvalue(L, -2);
-            if (lua_rawget(L, -4) != LUA_TNIL) {
-                lua_pushvalue(L, -3);
-                mark_replaced(L, script, shape, number);
-                lua_pop(L, 1);
-            }
+            lua_pushvalue(L, -1);
+            bool is_known = lua_rawget(L, table) != LUA_TNIL;
             lua_pop(L, 1);
-            lua_rawset(L, -3);
+            push_value(L, script, at, depth + 1, &entry);
+            uint32_t number = add_entry(L, script, shape, entry);
+            lua_pushvalue(L, -2);
+            note_name(L, script, shape, number, names, is_known);
+            lua_pop(L, 1);
+            lua_rawset(L, table);
         }
         if (peek(L, script, at) == ',') (*at)++;
     }
     (*at)++;
+    lua_settop(L, table);
 }
 
 static void push_value(lua_State *L, clua_script *script, size_t *at, int depth, clua_entry *entry) {
@@ -230,6 +250,7 @@ static void push_value(lua_State *L, clua_script *script, size_t *at, int depth,
 void clua_push_event(lua_State *L, clua_script *script) {
     clua_entry entry = {0};
     size_t at = 0;
+    clua_charge(L, script->length / 64);
     if (script->length > UINT32_MAX || peek(L, script, &at) != '{') broken(L);
     push_value(L, script, &at, 0, &entry);
 }

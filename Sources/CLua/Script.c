@@ -9,69 +9,13 @@ const char clua_shapes_key = 0;
 static const char function_key = 0;
 static const char globals_key = 0;
 
-/* How many instructions pass between two looks at the account. */
-#define HOOK_INTERVAL 100
-
-clua_script *clua_script_of(lua_State *L) { return *(clua_script **)lua_getextraspace(L); }
-
-void clua_charge(lua_State *L, uint64_t work) {
-    clua_script *script = clua_script_of(L);
-    script->spent += work;
-    if (script->spent > script->limits.instructions)
-        luaL_error(L, "stopped after %I instructions", (LUAI_UACINT)script->limits.instructions);
-}
-
-static void hook(lua_State *L, lua_Debug *activation) {
-    (void)activation;
-    clua_charge(L, HOOK_INTERVAL);
-}
-
-/* No single block has more than a sixteenth of the memory: whatever Lua does to one of them in a
- * single instruction then takes a short time. */
-static void *allocate(void *context, void *block, size_t old, size_t size) {
-    clua_script *script = context;
-    if (block == NULL) old = 0;
-    if (size == 0) {
-        free(block);
-        script->used -= old;
-        return NULL;
-    }
-    if (size > old) {
-        if (size > script->limits.memory / 16 || script->used - old + size > script->limits.memory) return NULL;
-        script->spent += (size - old) / 64;
-    }
-    void *moved = realloc(block, size);
-    /* Lua relies on it that a block can be made smaller. */
-    if (moved == NULL) return size <= old ? block : NULL;
-    script->used = script->used - old + size;
-    return moved;
-}
-
-void *clua_reserve(lua_State *L, void *items, size_t *capacity, size_t count, size_t size) {
-    if (count <= *capacity) return items;
-    size_t wanted = *capacity < 64 ? 64 : *capacity * 2;
-    if (wanted < count) wanted = count;
-    void *moved = realloc(items, wanted * size);
-    if (moved == NULL) luaL_error(L, "not enough memory");
-    *capacity = wanted;
-    return moved;
-}
-
 const char *clua_type_name(lua_State *L, int index) {
     return lua_islightuserdata(L, index) ? "null" : luaL_typename(L, index);
 }
 
 /* Notes where an error happened, while the stack is still there. */
 static int note_place(lua_State *L) {
-    clua_script *script = clua_script_of(L);
-    lua_Debug activation;
-    for (int level = 0; lua_getstack(L, level, &activation); level++) {
-        lua_getinfo(L, "l", &activation);
-        if (activation.currentline > 0) {
-            script->failed_line = activation.currentline;
-            break;
-        }
-    }
+    clua_script_of(L)->failed_line = clua_current_line(L);
     return 1;
 }
 
@@ -102,8 +46,9 @@ static void fail(clua_script *script, int status, clua_failure *failure) {
     lua_State *L = script->state;
     char text[128];
     if (status == LUA_ERRMEM) {
-        int length = snprintf(text, sizeof text, "needs more than %zu bytes of memory, or more than %zu in one piece",
-                              script->limits.memory, script->limits.memory / 16);
+        int length = snprintf(text, sizeof text,
+                              "needs more than %zu bytes of memory, %zu for one table, or %zu for one text",
+                              script->limits.memory, clua_table_limit(&script->limits), clua_text_limit(&script->limits));
         describe(script, text, (size_t)length, failure);
     } else if (lua_type(L, -1) == LUA_TSTRING) {
         size_t length;
@@ -150,6 +95,14 @@ static int load(lua_State *L) {
     return 0;
 }
 
+/* Whether nothing is in the table on the stack's top. */
+static bool is_empty(lua_State *L) {
+    lua_pushnil(L);
+    if (lua_next(L, -2) == 0) return true;
+    lua_pop(L, 2);
+    return false;
+}
+
 static int run(lua_State *L) {
     clua_script *script = clua_script_of(L);
     lua_newtable(L);
@@ -158,13 +111,19 @@ static int run(lua_State *L) {
     lua_pushinteger(L, (lua_Integer)script->seed);
     lua_call(L, 1, 0);
 
+    clua_push_event(L, script);
+    lua_pushliteral(L, "messageId");
+    lua_rawget(L, -2);
+    /* The text stays where it is: the stack holds it. */
+    script->id = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &script->id_length) : NULL;
+
     /* Globals of this call's own: what it sets is gone with it. */
     lua_rawgetp(L, LUA_REGISTRYINDEX, &function_key);
     lua_newtable(L);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &globals_key);
     lua_setmetatable(L, -2);
     if (lua_setupvalue(L, -2, 1) == NULL) lua_pop(L, 1);
-    clua_push_event(L, script);
+    lua_pushvalue(L, -3);
     lua_call(L, 1, 1);
 
     if (lua_isnil(L, -1)) return 0;
@@ -172,7 +131,8 @@ static int run(lua_State *L) {
     uint32_t shape = clua_shape_of(L, -1);
     bool is_list = shape == CLUA_NEW_LIST || (shape != 0 && script->shapes[shape].is_list);
     if (!is_list && lua_rawlen(L, -1) == 0) {
-        clua_write_event(L, script, 0);
+        /* Nothing collected, or nothing left: no event. */
+        if (!is_empty(L)) clua_write_event(L, script, 0);
         return 0;
     }
     lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
@@ -182,6 +142,7 @@ static int run(lua_State *L) {
         lua_rawgeti(L, -1, i);
         if (!lua_istable(L, -1))
             return luaL_error(L, "item %d of what the script returned is a %s, not an event", (int)i, clua_type_name(L, -1));
+        if (is_empty(L)) return luaL_error(L, "item %d of what the script returned is empty, not an event", (int)i);
         clua_write_event(L, script, (int)i - 1);
         lua_pop(L, 1);
     }
@@ -192,15 +153,14 @@ static int run(lua_State *L) {
 static int protect(clua_script *script, lua_CFunction function, void *argument) {
     lua_State *L = script->state;
     lua_settop(L, 0);
-    script->spent = 0;
     script->failed_line = 0;
     /* None of these three allocates anything. */
     lua_pushcfunction(L, note_place);
     lua_pushcfunction(L, function);
     lua_pushlightuserdata(L, argument);
-    lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_INTERVAL);
+    clua_begin(script);
     int status = lua_pcall(L, 1, 0, 1);
-    lua_sethook(L, NULL, 0, 0);
+    clua_end(script);
     return status;
 }
 
@@ -210,7 +170,7 @@ clua_script *clua_create(const char *source, size_t length, const clua_limits *l
     if (script != NULL) {
         script->limits = *limits;
         script->entry_count = script->shape_count = 1;
-        script->state = lua_newstate(allocate, script);
+        script->state = lua_newstate(clua_allocate, script);
     }
     if (script == NULL || script->state == NULL) {
         describe(NULL, no_memory, sizeof no_memory - 1, failure);
@@ -222,6 +182,8 @@ clua_script *clua_create(const char *source, size_t length, const clua_limits *l
     int status = protect(script, load, &text);
     if (status == LUA_OK) {
         lua_settop(script->state, 0);
+        /* Long texts of the script's own are there in every call. */
+        script->first_interval = script->interval;
         return script;
     }
     fail(script, status, failure);

@@ -36,10 +36,19 @@ struct clua_script {
     clua_limits limits;
     size_t used;
     uint64_t spent;
+    /* Work between two looks at the time, in all and as a call begins, and since the last one. */
+    int interval, first_interval;
+    uint64_t unlooked;
+    /* When the next look can find the time spent; 0: there was none. What the thread had used then. */
+    uint64_t next_look, time_before;
+    bool is_running;
 
     const uint8_t *json;
     size_t length;
     uint64_t seed;
+    /* The event's messageId, decoded, while a call runs; NULL: it has none. */
+    const char *id;
+    size_t id_length;
     /* Number 0 of either means none. */
     clua_entry *entries;
     size_t entry_count, entry_capacity;
@@ -56,12 +65,25 @@ struct clua_script {
     int failed_line;
 };
 
-/* Everything below may raise one of Lua's errors: only within a protected call. */
-
 /* The script that a state belongs to. */
 clua_script *clua_script_of(lua_State *L);
+/* Around everything that may raise an error: bounds hold between these. */
+void clua_begin(clua_script *script);
+void clua_end(clua_script *script);
+/* Where the script is, from 1; 0: not in it. */
+int clua_current_line(lua_State *L);
+/* Bytes of one text, and of any other block. */
+size_t clua_text_limit(const clua_limits *limits);
+size_t clua_table_limit(const clua_limits *limits);
+/* Lua's memory. */
+void *clua_allocate(void *script, void *block, size_t old, size_t size);
+
+/* Everything below may raise one of Lua's errors: only within a protected call. */
+
 /* Counts work that Lua does not count itself, in instructions. */
 void clua_charge(lua_State *L, uint64_t work);
+/* Counts what it takes to read the texts among a function's arguments, from one on. */
+void clua_charge_texts(lua_State *L, int first);
 /* Makes room for `count` items of `size` bytes; what C holds is bounded by the event and the output. */
 void *clua_reserve(lua_State *L, void *items, size_t *capacity, size_t count, size_t size);
 

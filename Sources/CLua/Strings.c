@@ -52,12 +52,20 @@ static const char *search_plain(lua_State *L, const char *s, size_t length, cons
     return memmem(s, length, part, part_length);
 }
 
+/* Where to begin, by the third argument: from 1, or counted from the end. */
+static size_t start_of(lua_State *L, size_t length) {
+    lua_Integer from = luaL_optinteger(L, 3, 1);
+    if (from > 0) return (size_t)from - 1;
+    if (from == 0 || (size_t)(-(from + 1)) >= length) return 0;
+    return length - (size_t)(-(from + 1)) - 1;
+}
+
 static int find_or_match(lua_State *L, bool is_find) {
     size_t length, pattern_length;
     const char *text = luaL_checklstring(L, 1, &length);
     const char *pattern = luaL_checklstring(L, 2, &pattern_length);
-    lua_Integer from = luaL_optinteger(L, 3, 1);
-    size_t start = from > 0 ? (size_t)from - 1 : from == 0 || (size_t)(-(from + 1)) >= length ? 0 : length - (size_t)(-(from + 1)) - 1;
+    clua_charge_texts(L, 3);
+    size_t start = start_of(L, length);
     if (start > length) {
         lua_pushnil(L);
         return 1;
@@ -111,10 +119,14 @@ static int next_match(lua_State *L) {
 }
 
 static int match_all(lua_State *L) {
-    luaL_checkstring(L, 1);
+    size_t length;
+    luaL_checklstring(L, 1, &length);
     luaL_checkstring(L, 2);
+    clua_charge_texts(L, 3);
+    size_t start = start_of(L, length);
     lua_settop(L, 2);
-    lua_pushinteger(L, 0);
+    /* Behind the end, there is not even an empty match. */
+    lua_pushinteger(L, (lua_Integer)(start > length ? length + 1 : start));
     lua_pushinteger(L, -1);
     lua_pushcclosure(L, next_match, 4);
     return 1;
@@ -170,6 +182,7 @@ static int replace_all(lua_State *L) {
     int type = lua_type(L, 3);
     luaL_argexpected(L, type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TTABLE || type == LUA_TFUNCTION, 3,
                      "string/function/table");
+    clua_charge_texts(L, 4);
     lua_Integer most = luaL_optinteger(L, 4, (lua_Integer)length + 1);
     bool is_anchored = pattern_length > 0 && *pattern == '^';
     matcher m;

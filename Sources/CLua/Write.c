@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Beside what its bytes cost. */
+#define MEMBER_WORK 2
+#define FLOAT_WORK 16
+
 typedef struct {
     const char *text;
     size_t length;
@@ -61,12 +65,13 @@ static void append_string(lua_State *L, clua_script *script, const char *bytes, 
             continue;
         }
         append(L, script, text + written, at - written);
-        char escape[8];
-        static const char plain[] = "\"\\\b\f\n\r\t", meant[] = "\"\\bfnrt";
+        static const char plain[] = "\"\\\b\f\n\r\t", meant[] = "\"\\bfnrt", digits[] = "0123456789abcdef";
         const char *known = text[at] == 0 ? NULL : strchr(plain, text[at]);
-        int count = known != NULL ? snprintf(escape, sizeof escape, "\\%c", meant[known - plain])
-                                  : snprintf(escape, sizeof escape, "\\u%04x", text[at]);
-        append(L, script, escape, (size_t)count);
+        if (known != NULL) {
+            append(L, script, (char[]){'\\', meant[known - plain]}, 2);
+        } else {
+            append(L, script, (char[]){'\\', 'u', '0', '0', digits[text[at] >> 4], digits[text[at] & 15]}, 6);
+        }
         written = ++at;
     }
     append(L, script, text + written, length - written);
@@ -80,6 +85,7 @@ static void append_number(lua_State *L, clua_script *script) {
     if (lua_isinteger(L, -1)) {
         length = snprintf(digits, sizeof digits, "%lld", (long long)lua_tointeger(L, -1));
     } else {
+        clua_charge(L, FLOAT_WORK);
         double number = lua_tonumber(L, -1);
         if (!isfinite(number)) luaL_error(L, "JSON has no number %s", isnan(number) ? "nan" : "inf");
         for (int precision = 15; precision <= 17; precision++) {
@@ -158,6 +164,41 @@ static void write_list(lua_State *L, clua_script *script, int depth, uint32_t sh
     append_byte(L, script, ']');
 }
 
+/* Whether the value on the stack's top is the event's messageId, whichever table it is in. */
+static bool is_own_id(lua_State *L, clua_script *script) {
+    if (script->id == NULL || lua_type(L, -1) != LUA_TSTRING) return false;
+    size_t length;
+    const char *text = lua_tolstring(L, -1, &length);
+    return length == script->id_length && memcmp(text, script->id, length) == 0;
+}
+
+/* The event's messageId for one more event that was made of it. What would be too long is cut, and a
+ * hash (FNV-1a) of the whole keeps it apart from others that begin in the same way. */
+static void write_own_id(lua_State *L, clua_script *script, int number, const clua_entry *original) {
+    char suffix[40];
+    int count = snprintf(suffix, sizeof suffix, ":%d\"", number);
+    size_t characters = 0;
+    uint64_t hash = 0xcbf29ce484222325;
+    clua_charge(L, script->id_length / 8);
+    for (size_t k = 0; k < script->id_length; k++) {
+        characters += ((unsigned char)script->id[k] & 0xC0) != 0x80;
+        hash = (hash ^ (unsigned char)script->id[k]) * 0x100000001b3;
+    }
+    if (characters + (size_t)count - 1 <= CLUA_MAXIMUM_ID) {
+        write_value(L, script, 1, original);
+    } else {
+        count = snprintf(suffix, sizeof suffix, "~%016llx:%d\"", (unsigned long long)hash, number);
+        size_t length = 0;
+        for (size_t left = CLUA_MAXIMUM_ID - (size_t)count + 1; length < script->id_length; length++) {
+            if (((unsigned char)script->id[length] & 0xC0) != 0x80 && left-- == 0) break;
+        }
+        append_string(L, script, script->id, length);
+    }
+    /* In place of the closing quote. */
+    script->output_count--;
+    append(L, script, suffix, (size_t)count);
+}
+
 /* One member: its value is on the stack's top. `number` is above 0 for the second and later events
  * that a call gives. */
 static void write_member(lua_State *L, clua_script *script, int depth, int number, const clua_entry *original,
@@ -172,18 +213,17 @@ static void write_member(lua_State *L, clua_script *script, int depth, int numbe
         append_string(L, script, text, length);
     }
     append_byte(L, script, ':');
-    write_value(L, script, depth + 1, original);
-    bool is_own_id = depth == 0 && number > 0 && length == 9 && memcmp(text, "messageId", 9) == 0 && original != NULL
-        && original->type == CLUA_STRING && is_untouched(L, script, original);
-    if (!is_own_id) return;
-    char suffix[16];
-    int count = snprintf(suffix, sizeof suffix, ":%d\"", number);
-    script->output_count--;
-    append(L, script, suffix, (size_t)count);
+    bool is_id = depth == 0 && number > 0 && length == 9 && memcmp(text, "messageId", 9) == 0;
+    if (is_id && is_own_id(L, script)) {
+        write_own_id(L, script, number, original);
+    } else {
+        write_value(L, script, depth + 1, original);
+    }
 }
 
 /* Members that the event did not have, by name. `seen`, below the table's copy: those written. */
-static void write_new_members(lua_State *L, clua_script *script, int depth, int table, int seen, size_t count, bool *is_first) {
+static void write_new_members(lua_State *L, clua_script *script, int depth, int number, int table, int seen,
+                              size_t count, bool *is_first) {
     /* The names are the table's own, so they stay where they are. */
     name *names = lua_newuserdatauv(L, count * sizeof *names, 0);
     size_t found = 0;
@@ -201,7 +241,7 @@ static void write_new_members(lua_State *L, clua_script *script, int depth, int 
     for (size_t k = 0; k < found; k++) {
         lua_pushlstring(L, names[k].text, names[k].length);
         lua_rawget(L, table);
-        write_member(L, script, depth, 0, NULL, names[k].text, names[k].length, is_first);
+        write_member(L, script, depth, number, NULL, names[k].text, names[k].length, is_first);
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
@@ -215,6 +255,7 @@ static void write_object(lua_State *L, clua_script *script, int depth, int numbe
     lua_newtable(L);
     int seen = table + 1;
     for (uint32_t k = shape == 0 ? 0 : script->shapes[shape].first; k != 0; k = script->entries[k].next) {
+        clua_charge(L, MEMBER_WORK);
         clua_entry original = script->entries[k];
         if (original.is_replaced) continue;
         const char *text = (const char *)script->json + original.name;
@@ -235,7 +276,7 @@ static void write_object(lua_State *L, clua_script *script, int depth, int numbe
         }
         lua_pop(L, 2);
     }
-    if (written < count) write_new_members(L, script, depth, table, seen, count - written, &is_first);
+    if (written < count) write_new_members(L, script, depth, number, table, seen, count - written, &is_first);
     lua_settop(L, table);
     append_byte(L, script, '}');
 }
@@ -260,7 +301,7 @@ static void write_table(lua_State *L, clua_script *script, int depth, int number
             luaL_error(L, "a table with a key that is a %s cannot be part of an event", luaL_typename(L, -1));
         }
     }
-    clua_charge(L, (names + items) / 8 + 1);
+    clua_charge(L, (names + items + 1) * MEMBER_WORK);
     bool is_list = shape == CLUA_NEW_LIST || (shape != 0 && script->shapes[shape].is_list);
     if (shape == 0) is_list = items > 0;
     if (is_list ? names > 0 : items > 0) luaL_error(L, "a table with both names and numbers cannot be part of an event");
@@ -312,4 +353,5 @@ void clua_write_event(lua_State *L, clua_script *script, int number) {
     script->events[script->event_count].offset = start;
     script->events[script->event_count].length = script->output_count - start;
     script->event_count++;
+    clua_charge(L, (script->output_count - start) / 32);
 }

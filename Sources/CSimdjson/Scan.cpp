@@ -136,6 +136,8 @@ psj_verdict Line::judge() noexcept {
         }
         if (!has_text(PSJ_FIELD_EVENT)) return refuse(PSJ_EVENT_NOT_DEFINED, PSJ_FIELD_EVENT);
         publish(PSJ_FIELD_EVENT, event.event, PSJ_EVENT_ESCAPED);
+    } else if (is_present(PSJ_FIELD_EVENT)) {
+        event.flags |= PSJ_HAS_OTHER_VALUES;
     }
     const psj_verdict ids = judge_ids();
     if (ids != PSJ_OK) return ids;

@@ -15,6 +15,7 @@ struct ConfigurationBuilder {
     /// Complete only if no errors were found.
     func build(at place: Place) -> Configuration {
         checkSources(place)
+        checkJournal()
         let routes = checkedRoutes()
         checkReach()
         return Configuration(
@@ -64,6 +65,23 @@ struct ConfigurationBuilder {
             for group in source.draft.source.allow?.groups ?? [] where !accounts.hasGroup(group) {
                 warnUnknown("group", group, source.place(of: "allow"))
             }
+        }
+    }
+
+    private func checkJournal() {
+        let journal = draft.journal
+        func place(_ keys: String...) -> Place? { keys.lazy.compactMap { draft.found["journal." + $0]?.value.place }.first }
+        if !journal.segmentSize.isMultiple(of: 4 << 10), let place = place("segment_size") {
+            diagnostics.error(
+                at: place, "journal.segment_size (\(journal.segmentSize)) is no multiple of 4KiB", hint: "write it in MiB: segment_size: 64MiB")
+        }
+        let (least, overflow) = journal.segmentSize.multipliedReportingOverflow(by: 3)
+        let isKnown = draft.found["journal.segment_size"]?.isBroken != true
+        if isKnown, overflow || journal.retainSize < least, let place = place("retain.size", "segment_size") {
+            diagnostics.error(
+                at: place,
+                "journal.retain.size (\(Quantity.text(journal.retainSize))) is below three segments of \(Quantity.text(journal.segmentSize))",
+                hint: "make retain.size larger, or segment_size smaller")
         }
     }
 

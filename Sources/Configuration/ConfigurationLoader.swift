@@ -28,6 +28,9 @@ package struct ConfigurationLoader: Sendable {
     package var accounts: KnownAccounts
     /// Given a secret's name, says what stands in its place; no secret is read then. nil: they are.
     package var secretStandIn: (@Sendable (String) -> String)?
+    /// What else there is to be found out, by somebody who may look at more than text; not asked where a
+    /// whole file could not be read.
+    package var check: (@Sendable (ReadConfiguration, Diagnostics) -> Void)?
 
     package init(
         pluginDirectories: [String] = installedPlugins,
@@ -70,8 +73,8 @@ package struct ConfigurationLoader: Sendable {
         let merge = ConfigurationMerge(diagnostics: diagnostics)
         let first = files.first.map { $0.place(line: 1, column: 1) } ?? Place(file: "penstock.yaml")
         var draft = ConfigurationDraft(plugins: .init(directories: pluginDirectories))
-        if let root = merge.merge(roots) {
-            let root = PresetExpansion(catalogue: presets, diagnostics: diagnostics).expand(root)
+        let root = merge.merge(roots).map { PresetExpansion(catalogue: presets, diagnostics: diagnostics).expand($0) }
+        if let root {
             draft.found = Section.configuration.read(root, named: "the configuration", into: &draft, diagnostics)
         }
         let builder = ConfigurationBuilder(
@@ -81,9 +84,13 @@ package struct ConfigurationLoader: Sendable {
                 missingIsWarning: missingSecretsAreWarnings, standIn: secretStandIn, diagnostics),
             accounts: accounts, presets: presets, diagnostics: diagnostics)
         let configuration = builder.build(at: first)
+        let paths = files.map(\.path) + (draft.plan.map { [$0.draft.file] } ?? [])
+        if isComplete, let root, let check {
+            check(ReadConfiguration(configuration: configuration, files: paths, root: root, broken: draft.broken), diagnostics)
+        }
         return LoadResult(
             configuration: diagnostics.hasErrors ? nil : configuration,
-            diagnostics: diagnostics.ordered(by: files.map(\.path) + (draft.plan.map { [$0.draft.file] } ?? [])))
+            diagnostics: diagnostics.ordered(by: paths))
     }
 
     private func fragments(of file: String, _ diagnostics: Diagnostics) -> [String] {

@@ -81,6 +81,8 @@ extension Configuration {
     package struct Output: Sendable, Equatable {
         package var condition: Rules.Condition
         package var mapping: FilledMapping
+        /// The mapping is none of the user's: it leaves the event as it is.
+        package var isWhole = false
         /// Which request, the values for its URL and headers, and what goes around the events.
         package var envelope: FilledMapping
     }

@@ -8,7 +8,7 @@ extension Section where Target == DestinationDraft {
             "mapping", \.mapping, .mapping, "what the destination gets in place of the event: values, paths, directives"),
         Field(
             "max_event_size", \.maximumEventSize, .size((1 << 10)...(64 << 20)),
-            "bytes that an event may have after its mapping"),
+            "bytes that an event may have after its mapping, and that transforms may add to it"),
         Field(
             "batch",
             keys: Section([

@@ -75,7 +75,7 @@ extension Kind where Value == ClosedRange<Int> {
             Field("minimum", \.minimum, number, "as many as there are always"),
             Field("maximum", \.maximum, number, "as many as there are at most"),
         ]
-        return Kind(.either([number.type, .section(Section(fields).describe(Bounds()))])) { node, key, diagnostics in
+        return Kind(.either([number.type, .filled(.section(Section(fields).describe(Bounds())))])) { node, key, diagnostics in
             guard case .map = node.content else { return number.read(node, key, diagnostics).map { $0...$0 } }
             var range = Bounds()
             Section(fields).read(node, named: quoted(key), into: &range, diagnostics)
@@ -127,7 +127,7 @@ extension Kind where Value == [HeaderDraft] {
 
 extension Kind where Value == SecretTemplate {
     static var settings: Kind {
-        Kind(.anything) { node, key, diagnostics in
+        Kind(.map(of: .anything)) { node, key, diagnostics in
             guard case .map = node.content else {
                 guard node.isNull else {
                     diagnostics.error(at: node.place, "\(quoted(key)) has to be a map, not \(node.found)")

@@ -56,7 +56,7 @@ struct ColumnsDraft: Sendable {
 
 extension Kind where Value == ColumnsDraft {
     static var columns: Kind {
-        Kind(.map(of: .mapping)) { node, key, diagnostics in
+        Kind(.filled(.map(of: .mapping))) { node, key, diagnostics in
             guard let entries = node.entries, !entries.isEmpty else {
                 diagnostics.error(
                     at: node.place, "\(quoted(key)) has to be a map of names and values, not \(node.found)",

@@ -38,7 +38,7 @@ struct HTTPRequests {
                 let mapping: MappingDraft
                 if let given = draft.mapping { mapping = given } else { mapping = MappingDraft(mapping: try Mapping(Self.wholeEvent), secrets: []) }
                 return Configuration.Output(
-                    condition: draft.rules.condition, mapping: fill(mapping),
+                    condition: draft.rules.condition, mapping: fill(mapping), isWhole: draft.mapping == nil,
                     envelope: fill(MappingDraft(mapping: envelope, secrets: draft.http.body?.secrets ?? [])))
             } catch {
                 for error in error.errors { diagnostics.error(at: located.place(of: "body"), error.fault.message, hint: error.fault.hint) }
@@ -91,7 +91,7 @@ extension Section where Target == DestinationDraft {
 extension Kind where Value == [YAMLNode] {
     /// The items of a list of requests, read when everything that they share is known.
     static var requests: Kind {
-        Kind(.list(of: .section(Section<DestinationDraft>.request.describe(nil)))) { node, key, diagnostics in
+        Kind(.filled(.list(of: .section(Section<DestinationDraft>.request.describe(nil))))) { node, key, diagnostics in
             guard let items = node.items, !items.isEmpty else {
                 diagnostics.error(
                     at: node.place, "\(quoted(key)) has to be a list of requests, not \(node.found)",

@@ -91,8 +91,7 @@ enum JSONRendering {
             if scalar.isNull { return .null }
             if let boolean = scalar.boolean { return .bool(boolean) }
             guard scalar.isPlain, let number = number(scalar.text) else { return .string(scalar.text) }
-            if let integer = Int64(number) { return .integer(integer) }
-            return Double(number).flatMap { $0.isFinite ? .double($0) : nil }
+            return .number(number)
         }
     }
 

@@ -14,7 +14,7 @@ extension Section where Target == ConfigurationDraft {
             ]), "what is kept after it was delivered"),
         Field("when_full", \.journal.whenFull, .choice, "what happens when the journal has no more room"),
         Field("segment_size", \.journal.segmentSize, .size((1 << 20)...(1 << 30)), "bytes of one journal file"),
-        Field("queue", \.journal.queue, .size((64 << 10)...(1 << 30)), "bytes that may wait for the next write"),
+        Field("queue", \.journal.queue, .size((256 << 10)...(1 << 30)), "bytes that may wait for the next write"),
         Field(
             "cursor_interval", \.journal.cursorInterval, .duration(.milliseconds(10)...days(1)),
             "how often the destinations' positions are made durable"),
@@ -24,9 +24,11 @@ extension Section where Target == ConfigurationDraft {
 func days(_ count: Int) -> Duration { .seconds(count * 86_400) }
 
 extension Kind where Value == Configuration.Journal.Sync {
+    private static var syncIntervals: ClosedRange<Duration> { .milliseconds(1)...(.seconds(3_600)) }
+
     static var sync: Kind {
         .text(
-            "always, never or a duration", .text("always, never or a duration"), hint: Quantity.durationHint,
+            "always, never or a duration", .either([.choice(["always", "never"]), .duration(syncIntervals)]), hint: Quantity.durationHint,
             show: { sync in
                 switch sync {
                 case .always: "always"
@@ -39,8 +41,7 @@ extension Kind where Value == Configuration.Journal.Sync {
                 case "always": return .always
                 case "never": return .never
                 default:
-                    guard let duration = Quantity.duration(text), duration >= .milliseconds(1),
-                        duration <= .seconds(3_600)
+                    guard let duration = Quantity.duration(text), syncIntervals.contains(duration)
                     else { return nil }
                     return .interval(duration)
                 }

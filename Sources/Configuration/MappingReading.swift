@@ -15,7 +15,7 @@ extension Kind where Value == MappingDraft {
 
     /// Whatever is wrong with it, its secrets are looked for: a draft that stands for it has them.
     private static func mapping(aroundEvents: Bool) -> Kind {
-        Kind(.mapping) { node, key, diagnostics in
+        Kind(.filled(.mapping)) { node, key, diagnostics in
             guard !node.isNull else {
                 diagnostics.error(
                     at: node.place, "\(quoted(key)) has no value", hint: "write \(key): { name: $.event }, or remove the key")

@@ -19,10 +19,11 @@ extension FieldShape {
         case .filter: self = .text("a filter")
         case .template: self = .anything
         case .secret: self = .text("!secret NAME")
-        case .list(let item): self = .list(of: FieldShape(item))
-        case .map(_, let value): self = .map(of: FieldShape(value))
+        case .list(let item): self = .filled(.list(of: FieldShape(item)))
+        case .map(_, let value): self = .filled(.map(of: FieldShape(value)))
         case .record(let settings, let shorthand):
-            let section = FieldShape.section(settings.map(FieldDescription.init))
+            let keys = FieldShape.section(settings.map(FieldDescription.init))
+            let section = settings.contains(where: \.isRequired) ? .filled(keys) : keys
             let short = settings.first { $0.name == shorthand }.map { FieldShape($0.shape) }
             self = short.map { .either([$0, section]) } ?? section
         }

@@ -1,6 +1,5 @@
 import Events
 import Routing
-import Spelling
 
 /// Tests of a configuration, as an operator wrote them: events in, and what is to come of them. Found
 /// to mean something; whether it holds is for whoever runs them to say.
@@ -72,8 +71,8 @@ package struct ExpectedDelivery: Sendable {
     package var match = Match.subset
     /// Exactly these requests.
     package var requests: [Request]?
-    /// The file that they are appended to.
-    package var file: String?
+    /// Exactly these files get them, in the order of the first event of each.
+    package var files: [String]?
 
     init(_ destination: ConfigurationTest.Named) { self.destination = destination }
 }
@@ -81,8 +80,18 @@ package struct ExpectedDelivery: Sendable {
 /// What reading a test file gave.
 package struct TestFileResult: Sendable {
     /// Nil if there is an error.
-    package var file: TestFile?
+    package var file: TestFile? { diagnostics.contains { $0.severity == .error } ? nil : draft }
     package var diagnostics: [Diagnostic]
+    /// What could be made sense of.
+    private var draft: TestFile
+
+    /// What stands in place of secrets, by name.
+    package var secrets: [String: String] { draft.secrets }
+
+    /// The same and what it names that is not in the configuration, by place.
+    package func diagnostics(in configuration: Configuration) -> [Diagnostic] {
+        (diagnostics + draft.problems(in: configuration)).ordered(by: [draft.path])
+    }
 
     package static func load(_ path: String) -> TestFileResult {
         let diagnostics = Diagnostics()
@@ -104,7 +113,7 @@ package struct TestFileResult: Sendable {
             case .broken: break
             }
         }
-        return TestFileResult(file: diagnostics.hasErrors ? nil : tests, diagnostics: diagnostics.ordered(by: [path]))
+        return TestFileResult(diagnostics: diagnostics.ordered(by: [path]), draft: tests)
     }
 }
 
@@ -112,17 +121,14 @@ extension TestFile {
     /// What is named here and does not exist in the configuration.
     package func problems(in configuration: Configuration) -> [Diagnostic] {
         let diagnostics = Diagnostics()
-        func look(_ what: String, _ named: ConfigurationTest.Named?, _ names: [String]) {
-            guard let named, !names.contains(named.name) else { return }
-            let nearest = NearestName.find(named.name, among: names).map { "did you mean \(quoted($0))?" }
-            diagnostics.error(
-                at: named.place, "there is no \(what) \(quoted(named.name)) in the configuration",
-                hint: nearest ?? "there are: \(names.prefix(20).joined(separator: ", "))")
+        func look(_ kind: Configuration.NamedKind, _ named: ConfigurationTest.Named?) {
+            guard let named, let absence = configuration.absence(of: kind, named.name) else { return }
+            diagnostics.error(at: named.place, absence.message, hint: absence.hint)
         }
         for test in tests {
-            look("source", test.source, configuration.sources.map(\.name))
+            look(.source, test.source)
             for expectation in test.expectations {
-                look("destination", expectation.destination, configuration.destinations.map(\.name))
+                look(.destination, expectation.destination)
                 guard let destination = configuration.destinations.first(where: { $0.name == expectation.destination.name }) else {
                     continue
                 }
@@ -135,7 +141,7 @@ extension TestFile {
                         at: expectation.destination.place, "\(quoted(destination.name)) sends no requests",
                         hint: "only an HTTP destination does; expect event: or events:")
                 }
-                if expectation.file != nil, !isFile {
+                if expectation.files != nil, !isFile {
                     diagnostics.error(
                         at: expectation.destination.place, "\(quoted(destination.name)) writes no file", hint: "remove file:")
                 }

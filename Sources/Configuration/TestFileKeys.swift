@@ -37,11 +37,14 @@ extension Section where Target == ExpectationDraft {
         Field("match", \.match, .choice, "whether what is not named may be there, too"),
         Field("request", \.request, .request, "the one request that it is sent"),
         Field("requests", \.requests, .list(.request, "requests"), "the requests that it is sent, in their order"),
-        Field("file", \.file, .word("a path"), "the file that the events are appended to"),
+        Field("file", \.file, .word("a path"), "the one file that the events are appended to"),
+        Field("files", \.files, .list(.word("a path"), "paths"), "the files that they are appended to, in the order of the first event of each"),
         Field(
             "dropped_by", \.droppedBy, .word(of: reasons + TransformCatalogue.all.map(\.name)),
             "it gets nothing, for this reason: \(reasons.joined(separator: ", ")) or the name of a transform"),
-        Field("rejected", \.rejected, .word("text"), "the event becomes a dead letter, with a reason that holds this text"),
+        Field(
+            "rejected", \.rejected, .word("text"),
+            "the event becomes a dead letter, with a reason that holds this text; beside what it gets: some of the events do"),
     ])
 }
 
@@ -75,6 +78,7 @@ struct ExpectationDraft: Sendable {
     var request: ExpectedDelivery.Request?
     var requests: [ExpectedDelivery.Request]?
     var file: String?
+    var files: [String]?
     var droppedBy: String?
     var rejected: String?
 }
@@ -215,15 +219,14 @@ extension Kind where Value == [ExpectedDelivery] {
                 }
                 var draft = ExpectationDraft()
                 let found = section.read(entry.value, named: "what \(quoted(entry.key)) gets", into: &draft, diagnostics)
-                for (one, several) in [("event", "events"), ("request", "requests")] {
+                for (one, several) in [("event", "events"), ("request", "requests"), ("file", "files")] {
                     if found[one] != nil, let both = found[several] {
                         diagnostics.error(at: both.place, "\(one) and \(several) at once", hint: "write all of them below \(several)")
                     }
                 }
-                let gets = ["event", "events", "request", "requests", "file", "absent"].first { found[$0] != nil }
-                let not = ["dropped_by", "rejected"].first { found[$0] != nil }
-                if let gets, let not, let place = found[not]?.place {
-                    diagnostics.error(at: place, "\(gets) and \(not) at once", hint: "it either gets something or it does not")
+                let other = ["event", "events", "request", "requests", "file", "files", "absent", "rejected"].first { found[$0] != nil }
+                if let other, let place = found["dropped_by"]?.place {
+                    diagnostics.error(at: place, "\(other) and dropped_by at once", hint: "it either gets something or it does not")
                 }
                 expected.droppedBy = draft.droppedBy
                 expected.rejected = draft.rejected
@@ -231,7 +234,7 @@ extension Kind where Value == [ExpectedDelivery] {
                 expected.requests = draft.requests ?? draft.request.map { [$0] }
                 expected.absent = draft.absent
                 expected.match = draft.match
-                expected.file = draft.file
+                expected.files = draft.files ?? draft.file.map { [$0] }
                 return expected
             }
         }
@@ -247,20 +250,25 @@ extension Kind where Value == [ConfigurationTest] {
                     at: node.place, "\(quoted(key)) has to be a list, not \(node.found)", hint: "put \"- \" before each test")
                 return nil
             }
+            if items.isEmpty {
+                diagnostics.error(at: node.place, "there is no test in \(quoted(key))", hint: "add - { event: { type: track, … }, expect: … }")
+            }
             return items.enumerated().map { number, item in
                 var draft = TestDraft()
                 let name = (item.entries ?? []).first { $0.key == "name" }?.value.scalar?.text ?? "test \(number + 1)"
                 let owner = "test \(quoted(name))"
                 let found = section.read(item, named: owner, into: &draft, diagnostics)
-                if found["event"] == nil, found["events"] == nil {
-                    diagnostics.error(at: item.place, "\(owner) has no event", hint: "add event: { type: track, … }")
+                func isEmpty(_ key: String) -> Bool { found[key].map { $0.value.items?.isEmpty ?? $0.value.entries?.isEmpty ?? false } ?? true }
+                // What is tested with nothing holds, whatever the configuration says.
+                if found["event"] == nil, isEmpty("events") {
+                    diagnostics.error(at: found["events"]?.value.place ?? item.place, "\(owner) has no event", hint: "add event: { type: track, … }")
                 }
                 if let events = found["events"], found["event"] != nil {
                     diagnostics.error(at: events.place, "event and events at once", hint: "write all of them below events")
                 }
-                if found["expect"] == nil, found["refused"] == nil, found["others"] == nil {
+                if isEmpty("expect"), found["refused"] == nil, draft.others == nil || draft.others == "anything" {
                     diagnostics.error(
-                        at: item.place, "\(owner) expects nothing", hint: "add expect: { DESTINATION: … }, or refused: REASON")
+                        at: found["expect"]?.value.place ?? item.place, "\(owner) expects nothing", hint: "add expect: { DESTINATION: … }, or refused: REASON")
                 }
                 if let refused = found["refused"], found["expect"] != nil {
                     diagnostics.error(

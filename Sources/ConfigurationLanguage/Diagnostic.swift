@@ -24,6 +24,9 @@ package struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
     package var message: String
     package var hint: String?
     package var note: Note?
+    /// It is the machine's, not the text's: a file that is missing or in the way. It may be gone without a
+    /// change of the configuration.
+    package var isOfMachine = false
 
     package init(_ severity: Severity, at place: Place, _ message: String, hint: String? = nil, note: Note? = nil) {
         self.severity = severity
@@ -56,39 +59,72 @@ package struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
 /// Where everything that reads a configuration puts what it finds, so that one error never hides
 /// another. One thread.
 package final class Diagnostics {
-    /// More than anybody reads; a file of garbage must not become a gigabyte of complaints.
+    /// Of each severity: more than anybody reads; a file of garbage must not become a gigabyte of complaints.
     package static let limit = 500
 
-    package private(set) var list: [Diagnostic] = []
-    package private(set) var hasErrors = false
+    /// Errors that were reported, those that are not shown and those said before too.
+    package private(set) var errorCount = 0
+    private var found: [Diagnostic] = []
+    private var counts: [Diagnostic.Severity: Int] = [:]
+    /// Of each severity that went past the limit: where the first stands that is not shown.
+    private var hidden: [Diagnostic.Severity: Place] = [:]
 
     package init() {}
 
-    package func error(at place: Place, _ message: String, hint: String? = nil, note: Diagnostic.Note? = nil) {
-        hasErrors = true
-        add(Diagnostic(.error, at: place, message, hint: hint, note: note))
+    package var hasErrors: Bool { errorCount > 0 }
+
+    /// In the order of their finding; at the end what says that there are more.
+    package var list: [Diagnostic] { found + more }
+
+    package func error(
+        at place: Place, _ message: String, hint: String? = nil, note: Diagnostic.Note? = nil, isOfMachine: Bool = false
+    ) {
+        errorCount += 1
+        var error = Diagnostic(.error, at: place, message, hint: hint, note: note)
+        error.isOfMachine = isOfMachine
+        add(error)
     }
 
     package func warning(at place: Place, _ message: String, hint: String? = nil, note: Diagnostic.Note? = nil) {
         add(Diagnostic(.warning, at: place, message, hint: hint, note: note))
     }
 
+    /// Whether something was said of this very place: what follows from it need not be said.
+    package func isMentioned(_ place: Place) -> Bool { found.contains { $0.place == place } }
+
     private func add(_ diagnostic: Diagnostic) {
         // A node that several aliases name is read several times, and is wrong only once.
-        guard list.count < Self.limit, !list.contains(diagnostic) else { return }
-        list.append(diagnostic)
-        guard list.count == Self.limit - 1 else { return }
-        list.append(Diagnostic(.error, at: diagnostic.place, "too many errors; those after this one are not shown"))
-        hasErrors = true
+        guard hidden[diagnostic.severity] == nil, !found.contains(diagnostic) else { return }
+        if counts[diagnostic.severity, default: 0] < Self.limit {
+            counts[diagnostic.severity, default: 0] += 1
+            found.append(diagnostic)
+        } else {
+            hidden[diagnostic.severity] = diagnostic.place
+        }
     }
 
+    private var more: [Diagnostic] {
+        [.error, .warning].compactMap { severity in
+            hidden[severity].map {
+                Diagnostic(
+                    severity, at: $0, "there are more \(severity.rawValue)s than the \(Self.limit) that are shown",
+                    hint: "mend some of them, and look again")
+            }
+        }
+    }
+
+    /// By file in the order of `paths`, then by line.
+    package func ordered(by paths: [String]) -> [Diagnostic] { found.ordered(by: paths) + more }
+}
+
+extension [Diagnostic] {
     /// By file in the order of `paths`, then by line: readers of errors work from the top of a file to
     /// its end.
     package func ordered(by paths: [String]) -> [Diagnostic] {
         func key(_ diagnostic: Diagnostic) -> (Int, Int, Int) {
             (paths.firstIndex(of: diagnostic.place.file) ?? -1, diagnostic.place.line, diagnostic.place.column)
         }
-        return list.enumerated()
+        return enumerated()
             .sorted { a, b in key(a.element) == key(b.element) ? a.offset < b.offset : key(a.element) < key(b.element) }
             .map(\.element)
     }

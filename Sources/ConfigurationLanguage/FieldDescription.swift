@@ -58,6 +58,8 @@ package indirect enum FieldShape: Sendable {
     /// Names of the user's, each with a value of this type.
     case map(of: FieldShape)
     case list(of: FieldShape)
+    /// A value has to be there; in a list or a map, one at least.
+    case filled(FieldShape)
     /// One of several.
     case either([FieldShape])
     /// A map with one of these keys, and perhaps `where`.

@@ -61,7 +61,10 @@ package func plainText(
 
 extension Kind where Value == Int {
     package static func integer(_ bounds: ClosedRange<Int>) -> Kind {
-        bounded("a whole number", .integer(bounds), bounds, hint: nil, show: { "\($0)" }, convert: Quantity.integer)
+        bounded(
+            "a whole number", .integer(bounds), bounds, hint: nil, show: { "\($0)" },
+            convert: { YAMLNumber.json($0).flatMap { Int($0) } }
+        ).unquoted
     }
 
     /// In bytes.
@@ -81,6 +84,18 @@ extension Kind where Value == Duration {
 }
 
 extension Kind where Value: Comparable {
+    /// A number in quotes is text to YAML, and so to every editor that has the schema.
+    fileprivate var unquoted: Kind {
+        Kind(type, show: show) { node, key, diagnostics in
+            if let scalar = node.scalar, !scalar.isPlain, !scalar.isSecret, YAMLNumber.json(scalar.text) != nil {
+                diagnostics.error(
+                    at: node.place, "\(quoted(key)) has to be a number, and in quotes it is text", hint: "write \(key): \(scalar.text)")
+                return nil
+            }
+            return read(node, key, diagnostics)
+        }
+    }
+
     fileprivate static func bounded(
         _ what: String, _ type: FieldShape, _ bounds: ClosedRange<Value>, hint: String?,
         show: @escaping @Sendable (Value) -> String, convert: @escaping @Sendable (String) -> Value?
@@ -109,7 +124,8 @@ extension Kind where Value == Double {
                 guard let number = YAMLNumber.json(isShare ? String(text.dropLast()) : text).flatMap(Double.init)
                 else { return nil }
                 return isShare ? number / 100 : number
-            })
+            }
+        ).unquoted
     }
 }
 

@@ -121,8 +121,11 @@ package struct Section<Target: Sendable>: Sendable {
         var found: [String: YAMLEntry] = [:]
         for entry in entries {
             if let field = fields.first(where: { $0.name == entry.key }) {
+                let errors = diagnostics.errorCount
+                let inner = field.read(entry, &target, diagnostics)
                 found[entry.key] = entry
-                found.merge(field.read(entry, &target, diagnostics)) { first, _ in first }
+                found[entry.key]?.isBroken = diagnostics.errorCount > errors
+                found.merge(inner) { first, _ in first }
             } else if let reason = elsewhere(entry.key) {
                 diagnostics.error(at: entry.place, reason)
             } else {

@@ -23,8 +23,8 @@ package struct YAMLNode: Sendable {
     package var found: String {
         switch content {
         case .scalar(let scalar): scalar.isNull ? "nothing" : scalar.isSecret ? "a secret" : "a single value"
-        case .map: "a map"
-        case .list: "a list"
+        case .map(let entries): entries.isEmpty ? "an empty map" : "a map"
+        case .list(let items): items.isEmpty ? "an empty list" : "a list"
         }
     }
 
@@ -59,6 +59,8 @@ package struct YAMLEntry: Sendable {
     package var key: String
     package var place: Place
     package var value: YAMLNode
+    /// Something in the value was reported: what was made of it is not what was meant.
+    package var isBroken = false
 
     package init(key: String, place: Place, value: YAMLNode) {
         self.key = key

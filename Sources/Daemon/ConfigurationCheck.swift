@@ -1,61 +1,39 @@
 import Configuration
-import Destinations
-import Journal
 import Platform
-import Telemetry
 
 /// Finds out whether a configuration could be applied, and changes nothing: no live socket is
 /// touched, no file made, no destination contacted.
 package enum ConfigurationCheck {
-    package struct Finding: Sendable {
-        package var isError: Bool
-        /// As a person reads it, several lines.
-        package var text: String
-    }
-
     /// Everything that is wrong or doubtful, and a sentence on what the configuration holds if it
     /// is valid.
-    package static func run(file: String, pluginDirectories: [String]) -> (findings: [Finding], summary: String?) {
-        let loaded = ConfigurationLoader(
-            pluginDirectories: pluginDirectories, missingSecretsAreWarnings: true, accounts: .system
-        ).load(file: file)
-        var findings = loaded.diagnostics.map { Finding(isError: $0.severity == .error, text: $0.description) }
-        guard let configuration = loaded.configuration else { return (findings, nil) }
-        do {
-            try JournalOptions(configuration.journal).validate()
-        } catch {
-            findings.append(Finding(isError: true, text: "\(file): error: \(error)"))
+    package static func run(file: String, pluginDirectories: [String]) -> (diagnostics: [Diagnostic], summary: String?) {
+        var loader = loader(pluginDirectories: pluginDirectories, isRehearsal: true)
+        loader.missingSecretsAreWarnings = true
+        let loaded = loader.load(file: file)
+        let summary = loaded.configuration.map { configuration in
+            [
+                count(configuration.sources.count, "source"), count(configuration.routes.count, "route"),
+                count(configuration.destinations.count, "destination"),
+            ].joined(separator: ", ")
         }
-        for destination in configuration.destinations {
-            do {
-                try check(destination, configuration)
-                if case .file(let options) = destination.kind,
-                    let warning = FileDestination.unwritable(FileDestinationOptions(options), SystemDisk())
-                {
-                    findings.append(
-                        Finding(isError: false, text: "\(file): warning: destination \"\(destination.name)\": \(warning)"))
-                }
-            } catch {
-                findings.append(Finding(isError: true, text: "\(file): error: destination \"\(destination.name)\": \(error)"))
-            }
-        }
-        findings += configuration.meetingFiles.map { Finding(isError: true, text: "\(file): error: \($0)") }
-        let summary = [
-            count(configuration.sources.count, "source"), count(configuration.routes.count, "route"),
-            count(configuration.destinations.count, "destination"),
-        ].joined(separator: ", ")
-        return (findings, findings.contains(where: \.isError) ? nil : summary)
+        return (loaded.diagnostics, summary)
     }
 
-    private static func check(_ destination: Configuration.Destination, _ configuration: Configuration) throws {
-        switch destination.kind {
-        case .file(let file): try FileDestination.validate(FileDestinationOptions(file))
-        case .http(let http): try HTTPDestination.validate(HTTPOptions(http, inFlight: destination.inFlight))
-        case .plugin(let plugin):
-            let library = try PluginLibrary.load(PluginFile(named: plugin.plugin, in: configuration.plugins.directories))
-            let violations = try library.violations(inSettings: plugin.settings)
-            if !violations.isEmpty { throw DaemonError(violations.joined(separator: "; ")) }
+    /// Reads a configuration for the daemon: beside the text, it looks at plugins and the disk.
+    /// - Parameters:
+    ///   - running: what the daemon does already; plugins that are at work are not looked at.
+    ///   - isRehearsal: somebody else looks, who may not be allowed what the daemon is.
+    static func loader(
+        pluginDirectories: [String], running: Configuration? = nil, isRehearsal: Bool = false
+    ) -> ConfigurationLoader {
+        var loader = ConfigurationLoader(pluginDirectories: pluginDirectories, accounts: .system)
+        loader.check = { read, diagnostics in
+            let paths = DestinationCheck(
+                read: read, running: running?.destinations ?? [], isRehearsal: isRehearsal, diagnostics: diagnostics
+            ).run()
+            PathCheck(read: read, pluginPaths: paths, diagnostics: diagnostics).run()
         }
+        return loader
     }
 
     private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }

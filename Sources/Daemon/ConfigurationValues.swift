@@ -43,7 +43,7 @@ extension SourceLimits {
 }
 
 extension DeliveryPolicy {
-    init(_ destination: Configuration.Destination, cursorInterval: Duration) {
+    package init(_ destination: Configuration.Destination, cursorInterval: Duration) {
         self.init(
             batchEvents: destination.batch.events, batchBytes: destination.batch.bytes,
             batchWait: destination.batch.wait, inFlight: destination.inFlight.upperBound,
@@ -95,7 +95,7 @@ extension DestinationRouter {
                 }
                 return OutputSetting(setting(output.mapping), envelope: setting(output.envelope), where: output.condition.filter)
             },
-            host: host, journal: journal)
+            host: host, maximumEventSize: destination.maximumEventSize, journal: journal)
     }
 }
 
@@ -132,18 +132,6 @@ extension Configuration.Destination {
     /// How often its position is made durable.
     func cursorInterval(in configuration: Configuration) -> Duration {
         if case .file(let file) = kind, case .interval(let interval) = file.sync { interval } else { configuration.journal.cursorInterval }
-    }
-}
-
-extension Configuration {
-    /// Destinations whose paths can come to the same file, in words.
-    var meetingFiles: [String] {
-        let files = destinations.compactMap { destination in
-            if case .file(let file) = destination.kind { (destination.name, FileDestinationOptions(file)) } else { nil }
-        }
-        return FileDestination.meetings(among: files).map { a, b in
-            "destination \"\(b)\": its path can come to the same file as that of \"\(a)\"; give one of the two a directory of its own"
-        }
     }
 }
 

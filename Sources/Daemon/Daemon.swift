@@ -75,9 +75,10 @@ package final class Daemon {
         let clock = SystemClock()
         let log = StandardErrorLog()
         let telemetry = Telemetry(sink: log, now: { clock.now().nanoseconds })
-        let loaded = ConfigurationLoader(pluginDirectories: options.pluginDirectories, accounts: .system).load(file: options.configurationFile)
+        let loaded = ConfigurationCheck.loader(pluginDirectories: options.pluginDirectories).load(file: options.configurationFile)
         for diagnostic in loaded.diagnostics { log.write(diagnostic) }
-        guard let configuration = loaded.configuration else { return 78 }
+        // What is the machine's fault alone may have gone at the next try.
+        guard let configuration = loaded.configuration else { return loaded.errors.allSatisfy(\.isOfMachine) ? 1 : 78 }
         do {
             let daemon = try Daemon(options, configuration, signals: signals, log: log, telemetry: telemetry)
             try daemon.start()
@@ -85,7 +86,7 @@ package final class Daemon {
             daemon.stop()
             return 0
         } catch {
-            log.write(.error, "\(error)")
+            for line in "\(error)".split(separator: "\n") { log.write(.error, String(line)) }
             return 1
         }
     }
@@ -206,7 +207,8 @@ package final class Daemon {
     private func reload() -> ReloadReport {
         service.reloading()
         defer { service.ready(status.sentence) }
-        let loaded = ConfigurationLoader(pluginDirectories: options.pluginDirectories, accounts: .system).load(file: options.configurationFile)
+        let loaded = ConfigurationCheck.loader(pluginDirectories: options.pluginDirectories, running: self.configuration)
+            .load(file: options.configurationFile)
         for diagnostic in loaded.diagnostics { log.write(diagnostic) }
         let warnings = loaded.warnings.map(\.description)
         guard let configuration = loaded.configuration else {

@@ -75,7 +75,6 @@ struct Preparation {
                 errors.append(DaemonError("destination \"\(destination.name)\": \(error)"))
             }
         }
-        errors += configuration.meetingFiles.map { DaemonError($0) }
         // Last, since it shows at once.
         if errors.isEmpty {
             do { try sockets.setAccess(sources.map(\.socket)) } catch { errors.append(DaemonError("\(error)")) }

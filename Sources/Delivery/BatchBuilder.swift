@@ -24,6 +24,14 @@ struct BatchBuilder {
         maximumSpare = spare
     }
 
+    /// Of live events.
+    init(_ policy: DeliveryPolicy, _ limits: DestinationLimits) {
+        let paced = policy.rateLimit?.maximumBatch(eventsPerRequest: limits.eventsPerRequest) ?? .max
+        self.init(
+            maximumEvents: min(policy.batchEvents, limits.maximumBatchEvents, paced),
+            maximumBytes: min(policy.batchBytes, limits.maximumBatchBytes), spare: min(policy.inFlight, 64))
+    }
+
     var isEmpty: Bool { sealed == nil && events == 0 }
     /// The oldest event in here.
     var first: OutboundEvent? { sealed?.events.first ?? batch.events.first }

@@ -15,12 +15,9 @@ extension DeliveryWorker {
             let position = try destination.open(from: cursor) ?? cursor.position
             let (policy, limits) = (setting.policy, destination.limits)
             gate = policy.rateLimit.map { RateGate($0, eventsPerRequest: limits.eventsPerRequest, now: now) }
-            let paced = policy.rateLimit?.maximumBatch(eventsPerRequest: limits.eventsPerRequest) ?? .max
             intake = Intake(
                 log: setting.log, router: router, position: position, recollects ? recollection(before: position, router) : nil,
-                builder: BatchBuilder(
-                    maximumEvents: min(policy.batchEvents, limits.maximumBatchEvents, paced),
-                    maximumBytes: min(policy.batchBytes, limits.maximumBatchBytes), spare: min(policy.inFlight, 64)))
+                builder: BatchBuilder(policy, limits))
             lanes = policy.order == .user ? UserLanes(policy) : nil
             checkpointed = position
             unsavedSince = nil

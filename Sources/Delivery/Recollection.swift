@@ -17,7 +17,7 @@ package struct Recollection {
     ///   - end: the first position that the router will be asked about.
     ///   - start: where its destination began: what came before is none of its business.
     /// - Returns: nil: there is nothing that it has to be shown.
-    init?(before end: UInt64, from start: UInt64, _ log: any EventLog, _ router: any EventRouter) {
+    package init?(before end: UInt64, from start: UInt64, _ log: any EventLog, _ router: any EventRouter) {
         guard let lookback = router.lookback, start < end else { return nil }
         self.log = log
         self.router = router

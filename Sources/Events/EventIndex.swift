@@ -54,6 +54,9 @@
         @inlinable package static var anonymousIDEscaped: Flags { Flags(rawValue: 1 << 3) }
         /// The event has an `integrations` field, so somebody has to look into it.
         @inlinable package static var hasIntegrations: Flags { Flags(rawValue: 1 << 4) }
+        /// One of the four fields is there though the index does not have it: it is no string, which a transform
+        /// can bring about, or it is the `event` of something else than a track.
+        @inlinable package static var hasOtherValues: Flags { Flags(rawValue: 1 << 5) }
     }
 
     @usableFromInline package var kind: EventKind

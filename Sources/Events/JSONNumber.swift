@@ -1,10 +1,12 @@
-/// A number as an event spells it. Integers that fit 64 bits keep their exact value; anything else
-/// is the nearest Double, infinite where it is beyond Double's range (`1e400`).
+/// A number as an event spells it. Integers that fit 64 bits, with a sign or without, keep their exact value;
+/// anything else is the nearest Double, infinite where it is beyond Double's range (`1e400`).
 ///
 /// Two numbers compare by value, whichever way they are kept: 1 equals 1.0, and 9007199254740993
 /// does not equal 9007199254740992.0.
 package enum JSONNumber: BitwiseCopyable, Sendable {
     case integer(Int64)
+    /// Above the largest Int64.
+    case large(UInt64)
     case real(Double)
 
     /// Reads a number's text; nil if it is not one by JSON's grammar.
@@ -17,6 +19,10 @@ package enum JSONNumber: BitwiseCopyable, Sendable {
             }
             if parts.isNegative && magnitude == UInt64(1) << 63 {
                 self = .integer(.min)
+                return
+            }
+            if !parts.isNegative {
+                self = .large(magnitude)
                 return
             }
         }
@@ -34,6 +40,7 @@ package enum JSONNumber: BitwiseCopyable, Sendable {
     package var double: Double {
         switch self {
         case .integer(let value): Double(value)
+        case .large(let value): Double(value)
         case .real(let value): value
         }
     }
@@ -48,6 +55,11 @@ extension JSONNumber: Comparable {
         switch (a, b) {
         case (.integer(let a), .integer(let b)): sign(a, b)
         case (.real(let a), .real(let b)): sign(a, b)
+        case (.large(let a), .large(let b)): sign(a, b)
+        case (.integer, .large): -1
+        case (.large, .integer): 1
+        case (.large(let a), .real(let b)): order(a, b)
+        case (.real(let a), .large(let b)): -order(b, a)
         case (.integer(let a), .real(let b)): order(a, b)
         case (.real(let a), .integer(let b)): -order(b, a)
         }
@@ -62,6 +74,13 @@ extension JSONNumber: Comparable {
         if b >= 0x1p63 { return -1 }
         if b < -0x1p63 { return 1 }
         return sign(a, Int64(b.rounded(.down)))
+    }
+
+    private static func order(_ a: UInt64, _ b: Double) -> Int {
+        if let exact = Double(exactly: a) { return sign(exact, b) }
+        if b >= 0x1p64 { return -1 }
+        if b < 0x1p63 { return 1 }
+        return sign(a, UInt64(b))
     }
 }
 

@@ -56,18 +56,29 @@ package enum ConfigurationSchema {
         case .integer(let bounds): return SchemaShapes.integer(bounds)
         case .number(let bounds): return SchemaShapes.number(bounds)
         case .size(let bounds): return SchemaShapes.size(bounds)
-        case .duration: return SchemaShapes.duration
+        case .duration(let bounds): return SchemaShapes.duration(bounds)
         case .mode: return SchemaShapes.mode
         case .choice(let names): return SchemaShapes.choice(names)
         case .section(let fields): return section(fields)
         case .variants(let variants): return self.variants(variants)
         case .map(let value): return SchemaShapes.map(self.shape(value), orNothing: true)
         case .list(let item): return SchemaShapes.list(self.shape(item), orNothing: true)
+        case .filled(let inner): return filled(inner)
         case .either(let shapes): return .object([.init("anyOf", .list(shapes.map(self.shape)))])
         case .transform: return .object([.init("$ref", .string("#/$defs/transform"))])
         case .mapping: return .object([.init("$ref", .string("#/$defs/mapping"))])
         case .anything: return .object([])
         case .unsupported: return .bool(false)
+        }
+    }
+
+    private static func filled(_ inner: FieldShape) -> JSONTree {
+        switch inner {
+        case .map(let value): return SchemaShapes.map(shape(value))
+        case .list(let item): return SchemaShapes.list(shape(item))
+        default:
+            guard case .object(let members) = shape(inner) else { return shape(inner) }
+            return .object(members + [.init("not", SchemaShapes.typed("null"))])
         }
     }
 

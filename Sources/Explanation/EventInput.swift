@@ -4,19 +4,27 @@ package enum EventInput {
     package static func split(_ text: [UInt8]) -> [[UInt8]] {
         var events: [[UInt8]] = []
         var event: [UInt8] = []
+        /// Where the second and later lines of it begin.
+        var breaks: [Int] = []
         var depth = 0
         var isInString = false
         var isEscaped = false
         func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
         func finish() {
-            if !event.allSatisfy(isBlank) { events.append(event) }
+            for event in apart(event, at: breaks) where !event.allSatisfy(isBlank) { events.append(event) }
             event.removeAll()
+            breaks.removeAll()
             depth = 0
         }
         for byte in text {
             if byte == UInt8(ascii: "\n") {
                 // Inside a string it is an error, and the end of what can be made sense of.
-                if depth <= 0 || isInString { finish() } else { event.append(UInt8(ascii: " ")) }
+                if depth <= 0 || isInString {
+                    finish()
+                } else {
+                    event.append(UInt8(ascii: " "))
+                    breaks.append(event.count)
+                }
                 (isInString, isEscaped) = (false, false)
                 continue
             }
@@ -40,5 +48,17 @@ package enum EventInput {
         }
         finish()
         return events
+    }
+
+    /// Lines that belong together, unless a bracket was never closed: where that makes no JSON of them, and one of
+    /// them is an event for itself, as no line of an event is that is spread over several, each is on its own.
+    private static func apart(_ event: [UInt8], at breaks: [Int]) -> [[UInt8]] {
+        guard !breaks.isEmpty, JSONTree(event) == nil else { return [event] }
+        let lines = zip([0] + breaks, breaks.map { $0 - 1 } + [event.count]).map { Array(event[$0..<$1]) }
+        func isEvent(_ line: [UInt8]) -> Bool {
+            guard line.first == UInt8(ascii: "{"), case .object? = JSONTree(line) else { return false }
+            return true
+        }
+        return lines.contains(where: isEvent) ? lines : [event]
     }
 }

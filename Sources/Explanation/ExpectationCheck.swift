@@ -1,4 +1,5 @@
 import Configuration
+import Daemon
 import Delivery
 import Destinations
 import Events
@@ -19,11 +20,13 @@ struct ExpectationCheck {
 
     var failures: [TestFailure] {
         if expected.nothing || expected.droppedBy != nil { return nothingFailures }
-        if let text = expected.rejected { return rejectionFailures(text) }
+        let getsSomething = expected.events != nil || expected.requests != nil || expected.files != nil || !expected.absent.isEmpty
+        if let text = expected.rejected, !getsSomething { return rejectionFailures(text) }
         var failures: [TestFailure] = []
+        if let text = expected.rejected { failures += partialRejectionFailures(text) }
         if let events = expected.events { failures += eventFailures(events) }
         if let requests = expected.requests { failures += requestFailures(requests) }
-        if let file = expected.file { failures += fileFailures(file) }
+        if let files = expected.files { failures += fileFailures(files) }
         failures += absenceFailures
         if expected.events == nil, expected.requests == nil, got.isEmpty {
             failures.append(TestFailure("\(name): expected an event, but it gets none", explanation: notRouted))
@@ -32,7 +35,8 @@ struct ExpectationCheck {
     }
 
     private var got: [[UInt8]] { told.flatMap(\.events) }
-    private var notRouted: [DestinationExplanation] { told.filter { $0.verdict != .routed } }
+    /// Of which something does not arrive.
+    private var notRouted: [DestinationExplanation] { told.filter { $0.verdict != .routed || !$0.refused.isEmpty } }
 
     // MARK: Nothing
 
@@ -53,9 +57,22 @@ struct ExpectationCheck {
             switch told.verdict {
             case .rejected(let reason) where reason.contains(text): nil
             case .rejected(let reason): TestFailure("\(name): expected a dead letter with \"\(text)\", but its reason is: \(reason)")
+            case .routed where !told.refused.isEmpty:
+                TestFailure("\(name): expected a dead letter, but it gets a part of what the event became", explanation: [told])
             case .routed: TestFailure("\(name): expected a dead letter, but it gets the event", explanation: [told])
             case .filtered: TestFailure("\(name): expected a dead letter, but it gets nothing", explanation: [told])
             }
+        }
+    }
+
+    /// Some events become dead letters, beside those that arrive.
+    private func partialRejectionFailures(_ text: String) -> [TestFailure] {
+        let reasons = told.flatMap { told -> [String] in
+            if case .rejected(let reason) = told.verdict { [reason] } else { told.refused.map(\.reason) }
+        }
+        if reasons.isEmpty { return [TestFailure("\(name): expected a dead letter, but there is none")] }
+        return reasons.filter { !$0.contains(text) }.map {
+            TestFailure("\(name): expected a dead letter with \"\(text)\", but its reason is: \($0)")
         }
     }
 
@@ -94,25 +111,34 @@ struct ExpectationCheck {
         }
     }
 
-    private func fileFailures(_ file: String) -> [TestFailure] {
-        told.compactMap { told in
-            guard told.verdict == .routed, case .file(let path, _) = told.delivery, path != file else { return nil }
-            return TestFailure(
-                "\(name): the file differs", changes: [.init(path: "file", before: .string(file), after: .string(path))])
+    private func fileFailures(_ wanted: [String]) -> [TestFailure] {
+        var actual: [String] = []
+        for told in told where told.verdict == .routed {
+            guard case .files(let files) = told.delivery else { continue }
+            for file in files where !actual.contains(file.path) { actual.append(file.path) }
         }
+        // What does not arrive at all is told of as such.
+        guard wanted != actual, !actual.isEmpty else { return [] }
+        let changes = (0..<max(wanted.count, actual.count)).map { number in
+            JSONDifference.Change(
+                path: "file", before: wanted.indices.contains(number) ? .string(wanted[number]) : nil,
+                after: actual.indices.contains(number) ? .string(actual[number]) : nil)
+        }
+        return [TestFailure("\(name): the file differs", changes: changes.filter { $0.before != $0.after })]
     }
 
     // MARK: Requests
 
-    /// All of the test's events are one batch, as they are when they come close together.
+    /// Those of the test's events, in batches as when they come close together.
     private var requests: [HTTPRequestPreview] {
-        guard let destination = told.first?.destination else { return [] }
-        var batch = OutboundBatch()
-        for told in told {
-            for event in told.output.events { batch.append(event, from: told.output) }
+        guard let destination = told.first?.destination, case .http(let http) = destination.kind,
+            let limits = try? HTTPDestination.limits(HTTPOptions(http, inFlight: destination.inFlight))
+        else { return [] }
+        // Nothing is kept here, so how often does not matter.
+        let policy = DeliveryPolicy(destination, cursorInterval: .seconds(1))
+        return BatchForesight.batches(of: told.map(\.output), policy, limits).flatMap { batch -> [HTTPRequestPreview] in
+            if case .requests(let requests) = ExplainedDelivery(batch, to: destination) { requests } else { [] }
         }
-        if case .requests(let requests) = ExplainedDelivery(batch, to: destination) { return requests }
-        return []
     }
 
     private func requestFailures(_ wanted: [ExpectedDelivery.Request]) -> [TestFailure] {

@@ -6,8 +6,8 @@ import Events
 
 /// How a batch would leave the daemon.
 package enum ExplainedDelivery: Sendable {
-    /// Appended to the file at this path, as lines; those of CSV begin with the header.
-    case file(path: String, lines: [[UInt8]])
+    /// Appended to files, as lines; those of CSV begin with the header.
+    case files([FileForesight])
     case requests([HTTPRequestPreview])
     /// Handed to a plugin with these settings (JSON, secrets by their names).
     case plugin(name: String, settings: String, rows: [Row])
@@ -26,8 +26,7 @@ package enum ExplainedDelivery: Sendable {
         do {
             switch destination.kind {
             case .file(let file):
-                let (path, lines) = try FileDestination.preview(of: batch, FileDestinationOptions(file))
-                self = .file(path: path, lines: lines)
+                self = .files(try FileDestination.preview(of: batch, FileDestinationOptions(file)))
             case .http(let http):
                 self = .requests(
                     try HTTPRequestPreview.requests(

@@ -5,7 +5,7 @@
 //   nothing is imitated, so what is told here is what happens there. Only the telling is of its own.
 // - Secrets are never read: their names stand in their places, or what a test gives for them. What is
 //   printed can go into a ticket as it is.
-// - The same event, configuration and time give the same answer, down to the message id.
+// - The same event, earlier events, configuration and time give the same answer, down to the message id.
 //
 // It never opens a socket, never writes a file, never loads a plugin and never asks the network.
 
@@ -13,10 +13,10 @@ import Configuration
 import Daemon
 import Delivery
 import Events
+import Journal
 import Routing
 
-/// What becomes of events, one after the other, under one configuration. What transforms remember
-/// (`throttle`, `dedupe`) begins empty. One thread.
+/// What becomes of events, one after the other, under one configuration. One thread.
 package final class EventExplainer {
     /// A journal without an identity: message ids that are derived from it are the same every time, and
     /// are no daemon's.
@@ -25,21 +25,30 @@ package final class EventExplainer {
     package let configuration: Configuration
     private let destinations: [DestinationExplainer]
     private let door: ExplainedDoor
+    private let earlier: EarlierEvents
 
     /// - Parameters:
     ///   - configuration: with stand-ins for its secrets.
     ///   - source: the source that the events come through; nil: the first.
     ///   - only: names of destinations to be told of; empty: all.
     ///   - host: what the machine is called.
-    ///   - journal: the 16 bytes that identify the journal.
+    ///   - earlier: the events that came before; those that it has told of count besides.
     package init(
         _ configuration: Configuration, source: String? = nil, only: [String] = [], host: String = "localhost",
-        journal: [UInt8] = EventExplainer.noJournal
+        earlier: EarlierEvents = .none
     ) {
         self.configuration = configuration
+        self.earlier = earlier
+        var journal = Self.noJournal
+        var isAlone = false
+        switch earlier {
+        case .none: break
+        case .unknown: isAlone = true
+        case .stored(let stored): journal = stored.journal
+        }
         door = ExplainedDoor(configuration.sources.first { source == nil || $0.name == source }, in: configuration)
         destinations = configuration.destinations.filter { only.isEmpty || only.contains($0.name) }
-            .map { DestinationExplainer($0, in: configuration, host: host, journal: journal) }
+            .map { DestinationExplainer($0, in: configuration, host: host, journal: journal, isAlone: isAlone) }
     }
 
     /// - Parameters:
@@ -62,8 +71,16 @@ package final class EventExplainer {
         return explanation
     }
 
-    /// - Parameter event: one that was accepted before, such as one of a journal's.
-    package func explain(_ event: EventRecord, of batch: borrowing EventBatch) -> EventExplanation {
+    /// An event of the journal, behind all that came before it there.
+    /// - Throws: when the journal cannot be read.
+    package func explain(stored event: EventRecord, of batch: borrowing EventBatch) throws -> EventExplanation {
+        if case .stored(let stored) = earlier {
+            for destination in destinations { try destination.recall(before: event.position, stored) }
+        }
+        return explain(event, of: batch)
+    }
+
+    private func explain(_ event: EventRecord, of batch: borrowing EventBatch) -> EventExplanation {
         var verdicts: [DestinationExplanation] = []
         for destination in destinations { verdicts.append(destination.explain(event, of: batch)) }
         let origin = Int(event.origin)

@@ -44,7 +44,17 @@ extension DestinationExplanation {
                 "routes",
                 .list(
                     trace.events.flatMap(\.routes).map { .object([.init("name", .string($0.name)), .init("filter", $0.filter.json)]) })))
-        members.append(.init("steps", .list(trace.pipeline.map { $0.json(of: "pipeline") } + trace.events.flatMap(\.steps).map { $0.json(of: "route") })))
+        if let key = trace.events.lazy.compactMap(\.forbiddenBy).first { members.append(.init("integration", .string(key))) }
+        members.append(.init("steps", .list((trace.pipeline + trace.events.flatMap(\.steps)).map { $0.json(isAlone) })))
+        if !refused.isEmpty {
+            members.append(
+                .init(
+                    "dead_letters",
+                    .list(
+                        refused.map {
+                            .object([.init("event", EventExplanation.event(event(at: $0.place))), .init("reason", .string($0.reason))])
+                        })))
+        }
         guard verdict == .routed else { return .object(members) }
         members.append(.init("output", .list(events.map(EventExplanation.event))))
         members.append(.init("delivery", delivery.json))
@@ -52,7 +62,8 @@ extension DestinationExplanation {
             .init(
                 "limits",
                 .object([
-                    .init("bytes", .number(output.payload.count)), .init("batch_bytes", .number(destination.batch.bytes)),
+                    .init("bytes", .number(output.payload.count)), .init("events", .number(output.events.count)),
+                    .init("batch_bytes", .number(destination.batch.bytes)),
                     .init("batch_events", .number(destination.batch.events)),
                     .init("max_event_size", .number(destination.maximumEventSize)),
                 ])))
@@ -83,9 +94,11 @@ extension FilterTrace {
 }
 
 extension StepTrace {
-    fileprivate func json(of origin: String) -> JSONTree {
-        var members: [JSONTree.Member] = [.init("step", .string(name)), .init("of", .string(origin))]
+    /// - Parameter isAlone: what came before the event is not known.
+    fileprivate func json(_ isAlone: Bool) -> JSONTree {
+        var members: [JSONTree.Member] = [.init("step", .string(name)), .init("of", .string(owner.rawValue))]
         if let filter { members.append(.init("where", filter.json)) }
+        if looksBack, isAlone { members.append(.init("earlier_events", .string("unknown"))) }
         switch outcome {
         case .passedOver: members.append(.init("outcome", .string("passed_over")))
         case .made(let events) where events == [before]: members.append(.init("outcome", .string("unchanged")))
@@ -105,8 +118,24 @@ extension StepTrace {
 extension ExplainedDelivery {
     fileprivate var json: JSONTree {
         switch self {
-        case .file(let path, let lines):
-            .object([.init("file", .string(path)), .init("lines", .list(lines.map(EventExplanation.event)))])
+        case .files(let files):
+            .object([
+                .init(
+                    "files",
+                    .list(
+                        files.map { file in
+                            .object([
+                                .init("file", .string(file.path)),
+                                .init(
+                                    "lines",
+                                    .list(
+                                        file.lines.map {
+                                            // A row of CSV may look like JSON by chance.
+                                            file.isCSV ? .string(String(decoding: $0, as: UTF8.self)) : EventExplanation.event($0)
+                                        })),
+                            ])
+                        }))
+            ])
         case .requests(let requests): .object([.init("requests", .list(requests.map(\.json)))])
         case .plugin(let name, let settings, let rows):
             .object([
@@ -130,7 +159,7 @@ extension HTTPRequestPreview {
     fileprivate var json: JSONTree {
         .object([
             .init("method", .string(method)), .init("url", .string(url)),
-            .init("headers", .object(headers.map { .init($0.name, .string($0.value)) })),
+            .init("headers", .object(shownHeaders.map { .init($0.name, .string($0.value)) })),
             .init("body", EventExplanation.event(body)),
         ])
     }

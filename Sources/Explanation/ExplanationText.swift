@@ -54,15 +54,18 @@ package struct ExplanationText {
         case .routed:
             let routes = explanation.trace.events.compactMap(\.taker)
             let route = routes.first.map { " · " + Self.label($0) } ?? ""
-            lines.append(paint("✓ ", .green) + paint(explanation.name, .bold) + paint(route, .dim))
+            let refused = explanation.refused.isEmpty
+                ? "" : " · \(explanation.refused.count) of \(explanation.output.events.count) events to the dead letters"
+            lines.append(paint("✓ ", .green) + paint(explanation.name, .bold) + paint(route, .dim) + paint(refused, .yellow))
         case .filtered(let reason):
             lines.append(paint("✗ ", .red) + paint(explanation.name, .bold) + " · " + paint(sentence(reason), .red))
         case .rejected(let reason):
             lines.append(paint("! ", .yellow) + paint(explanation.name, .bold) + " · " + paint("to the dead letters: \(reason)", .yellow))
         }
-        lines += indented(explanation.trace.pipeline.flatMap { render($0, " in the pipeline") })
-        for event in explanation.trace.events { lines += indented(render(event)) }
+        lines += indented(explanation.trace.pipeline.flatMap { render($0, explanation.isAlone) })
+        for event in explanation.trace.events { lines += indented(render(event, explanation.isAlone)) }
         if explanation.verdict == .routed { lines += indented(renderOutput(explanation)) }
+        if explanation.output.events.count > 1 { lines += indented(renderRefused(explanation)) }
         return lines
     }
 
@@ -76,7 +79,7 @@ package struct ExplanationText {
         }
     }
 
-    private func render(_ event: EventTrace) -> [String] {
+    private func render(_ event: EventTrace, _ isAlone: Bool) -> [String] {
         var lines: [String] = []
         if let taker = event.taker {
             if taker.filter.text != "true" { lines.append(paint("where \(taker.filter.text)", .dim)) }
@@ -87,10 +90,8 @@ package struct ExplanationText {
                 lines += indented(Self.decisions(route.filter, paint))
             }
         }
-        if event.isForbidden, let integrations = JSONTree(event.event)?["integrations"] {
-            lines.append(paint("integrations is \(Self.excerpt(integrations.text))"))
-        }
-        return lines + event.steps.flatMap { render($0) }
+        if let key = event.forbiddenBy { lines.append(paint("\(FieldPath(["integrations", key])) is false")) }
+        return lines + event.steps.flatMap { render($0, isAlone) }
     }
 
     /// One without a name is called by its number: `route 2`.
@@ -120,8 +121,9 @@ package struct ExplanationText {
 
     // MARK: Steps
 
-    private func render(_ step: StepTrace, _ place: String = "") -> [String] {
-        let title = paint(step.name, .bold) + paint(place, .dim)
+    /// - Parameter isAlone: what came before the event is not known.
+    private func render(_ step: StepTrace, _ isAlone: Bool) -> [String] {
+        let title = paint(step.name, .bold) + paint(step.owner == .pipeline ? " in the pipeline" : "", .dim)
         switch step.outcome {
         case .passedOver:
             guard let filter = step.filter else { return [] }
@@ -131,6 +133,8 @@ package struct ExplanationText {
             guard step.name == "where", let filter = step.filter else { return [title + paint(" drops it", .red)] }
             return [paint("where \(filter.text)", .dim)] + indented(Self.decisions(filter, paint))
         case .rejected(let reason): return [title + paint(" cannot be done: \(reason)", .yellow)]
+        case .made where step.looksBack && isAlone:
+            return [title + paint(" lets it pass; events from before this input count as well, and are not known", .yellow)]
         case .made(let events): return step.name == "where" ? [] : effect(title, step.before, events)
         }
     }
@@ -166,17 +170,23 @@ package struct ExplanationText {
     private func renderOutput(_ explanation: DestinationExplanation) -> [String] {
         var lines: [String] = []
         let last = explanation.trace.events.flatMap(\.results)
-        if explanation.destination.mapping != nil || !explanation.destination.outputs.isEmpty {
-            lines.append(paint("mapping", .bold))
-            for event in explanation.events { lines += indented(JSONTree(event)?.lines.map { paint($0, .green) } ?? []) }
-        } else {
-            // What the router adds by itself: a message id.
-            for (before, after) in zip(last, explanation.events) {
-                lines += Self.changes(Array(before.utf8), after, paint)
-            }
+        let output = explanation.output.events.indices
+        let mapped = output.filter(explanation.isMapped)
+        if !mapped.isEmpty { lines.append(paint("mapping", .bold)) }
+        for place in mapped { lines += indented(JSONTree(explanation.event(at: place))?.lines.map { paint($0, .green) } ?? []) }
+        // What the router adds by itself: a message id.
+        for (place, before) in zip(output, last) where !mapped.contains(place) {
+            lines += Self.changes(Array(before.utf8), explanation.event(at: place), paint)
         }
         lines += DeliveryText(paint).render(explanation.delivery, of: explanation)
         return lines
+    }
+
+    private func renderRefused(_ explanation: DestinationExplanation) -> [String] {
+        explanation.refused.flatMap { refused in
+            let event = String(decoding: explanation.event(at: refused.place), as: UTF8.self)
+            return [paint("! to the dead letters: \(refused.reason)", .yellow), "  " + paint(event)]
+        }
     }
 
     private func indented(_ lines: [String]) -> [String] { lines.map { $0.isEmpty ? "" : "    " + $0 } }

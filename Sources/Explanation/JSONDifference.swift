@@ -32,19 +32,16 @@ package struct JSONDifference: Sendable, Equatable {
     private mutating func compare(_ before: JSONTree, _ after: JSONTree, _ path: [String], _ match: Match) {
         switch (before, after) {
         case (.object(let old), .object(let new)):
-            let values = Dictionary(new.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+            var values = MembersByName(new)
             for member in old {
-                if let value = values[member.name] {
+                if let value = values.take(member.name) {
                     compare(member.value, value, path + [member.name], match)
                 } else {
                     add(path + [member.name], member.value, nil)
                 }
             }
             guard match == .whole else { return }
-            let names = Set(old.map(\.name))
-            for member in new where !names.contains(member.name) {
-                add(path + [member.name], nil, member.value)
-            }
+            for member in values.rest(of: new) { add(path + [member.name], nil, member.value) }
         case (.list(let old), .list(let new)):
             for (number, (before, after)) in zip(old, new).enumerated() {
                 compare(before, after, path + ["\(number)"], match)

@@ -98,7 +98,7 @@ package indirect enum JSONTree: Sendable {
 }
 
 extension JSONTree: Equatable {
-    /// Numbers by value; members in any order.
+    /// Numbers by value; members in any order, but for those of one name.
     package static func == (a: JSONTree, b: JSONTree) -> Bool {
         switch (a, b) {
         case (.literal(let a), .literal(let b)):
@@ -109,9 +109,35 @@ extension JSONTree: Equatable {
         case (.list(let a), .list(let b)): return a == b
         case (.object(let a), .object(let b)):
             guard a.count == b.count else { return false }
-            let values = Dictionary(b.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
-            return a.allSatisfy { values[$0.name] == $0.value }
+            var values = MembersByName(b)
+            return a.allSatisfy { values.take($0.name) == $0.value }
         default: return false
+        }
+    }
+}
+
+/// An object's members, to be found by another's. Of those that share a name, the first goes with the first.
+struct MembersByName {
+    private var values: [String: [JSONTree]] = [:]
+    private var taken: [String: Int] = [:]
+
+    init(_ members: [JSONTree.Member]) {
+        for member in members { values[member.name, default: []].append(member.value) }
+    }
+
+    /// The next of this name; nil: there is none (any more).
+    mutating func take(_ name: String) -> JSONTree? {
+        guard let values = values[name], taken[name, default: 0] < values.count else { return nil }
+        defer { taken[name, default: 0] += 1 }
+        return values[taken[name, default: 0]]
+    }
+
+    /// Those that were not taken.
+    func rest(of members: [JSONTree.Member]) -> [JSONTree.Member] {
+        var passed: [String: Int] = [:]
+        return members.filter { member in
+            passed[member.name, default: 0] += 1
+            return passed[member.name, default: 0] > taken[member.name, default: 0]
         }
     }
 }

@@ -35,7 +35,7 @@ enum MappingSchema {
         case .arguments(let arguments, let shorthand):
             let object = object(arguments)
             guard let short = arguments.first(where: { $0.name == shorthand }) else { return object }
-            return .object([.init("anyOf", .list([object, shape(short.shape)]))])
+            return .object([.init("anyOf", .list([object, .object([.init("allOf", .list([shape(short.shape), shortForm]))])]))])
         case .list(let arguments):
             return .object([
                 .init("type", .string("array")),
@@ -43,6 +43,19 @@ enum MappingSchema {
                 .init("minItems", .number(arguments.count(where: \.isRequired))), .init("maxItems", .number(arguments.count)),
             ])
         }
+    }
+
+    /// What stands for one argument: anything but an object, or a directive.
+    private static var shortForm: JSONTree {
+        .object([
+            .init("if", SchemaShapes.typed("object")),
+            .init(
+                "then",
+                .object([
+                    .init("minProperties", .number(1)), .init("maxProperties", .number(1)),
+                    .init("propertyNames", .object([.init("pattern", .string("^\\$"))])),
+                ])),
+        ])
     }
 
     private static func object(_ arguments: [Directive.Argument]) -> JSONTree {

@@ -8,9 +8,11 @@ enum SchemaShapes {
     static let mode = JSONTree.object([
         .init("type", .list([.string("string"), .string("integer")])), .init("pattern", .string("^(0o)?[0-7]{3,4}$")),
     ])
-    static let duration = JSONTree.object([
-        .init("anyOf", .list([pattern("^([0-9]+(ms|s|m|h|d)|0)$"), .object([.init("const", .number(0))])]))
-    ])
+    /// Zero needs no unit, where it may stand.
+    static func duration(_ bounds: ClosedRange<Duration>) -> JSONTree {
+        guard bounds.contains(.zero) else { return pattern("^0*[1-9][0-9]*(ms|s|m|h|d)$") }
+        return .object([.init("anyOf", .list([pattern("^([0-9]+(ms|s|m|h|d)|0)$"), .object([.init("const", .number(0))])]))])
+    }
 
     static func integer(_ bounds: ClosedRange<Int>) -> JSONTree {
         .object([

@@ -4,12 +4,13 @@ import Platform
 /// The events of a journal's files, for looking at. It takes no lock and writes nothing, so that it can
 /// be used beside the daemon that writes them; damaged batches are passed over. Slow: what delivers
 /// events is `JournalReader`.
-package struct StoredEvents {
+package struct StoredEvents: Sendable {
     /// The 16 bytes that message ids derive from.
     package let journal: [UInt8]
     private let directory: String
     private let disk: any Disk
     private let uuid: JournalUUID
+    private let starts: [String: UInt64]
 
     /// - Throws: there is no journal that can be read in `directory`.
     package init(directory: String, disk: any Disk) throws(JournalError) {
@@ -19,32 +20,71 @@ package struct StoredEvents {
         self.directory = directory
         self.disk = disk
         uuid = manifest.uuid
+        starts = manifest.starts
         journal = manifest.uuid.bytes
     }
 
+    /// The position at which a destination began; 0 for one that the journal does not know.
+    package func start(of destination: String) -> UInt64 { starts[destination] ?? 0 }
+
     /// A batch of the one event at a position; nil: it is not there (any more, or yet), or is damaged.
     package func event(at position: UInt64) throws(JournalError) -> EventBatch? {
-        guard let segment = try segments().last(where: { $0 <= position }) else { return nil }
-        var found: EventBatch?
-        try walk(segment) { batch in
-            guard let event = batch.events.first(where: { $0.position == position }) else { return batch.next <= position }
-            found = Self.batch(of: event, in: batch)
-            return false
-        }
-        return found
+        guard let batch = try makeReader(from: position).next(),
+            let event = batch.events.first(where: { $0.position == position })
+        else { return nil }
+        return Self.batch(of: event, in: batch)
     }
 
     /// A batch of the newest event that `matches` takes; nil: there is none.
     package func last(where matches: (EventRecord, borrowing EventBatch) -> Bool) throws(JournalError) -> EventBatch? {
         for segment in try segments().reversed() {
             var found: EventBatch?
-            try walk(segment) { batch in
+            var batches = try batches(of: segment)
+            while let batch = try batches?.next() {
                 if let event = batch.events.last(where: { matches($0, batch) }) { found = Self.batch(of: event, in: batch) }
-                return true
             }
             if let found { return found }
         }
         return nil
+    }
+
+    /// - Parameter position: of the first event wanted.
+    package func makeReader(from position: UInt64) throws(JournalError) -> Reader {
+        let segments = try segments()
+        let first = segments.lastIndex { $0 <= position } ?? 0
+        return Reader(self, segments[min(first, segments.count)...], from: position)
+    }
+
+    /// Gives whole batches in order. One thread.
+    package final class Reader {
+        private let stored: StoredEvents
+        private var segments: ArraySlice<UInt64>
+        private var batches: Batches?
+        private var position: UInt64
+
+        fileprivate init(_ stored: StoredEvents, _ segments: ArraySlice<UInt64>, from position: UInt64) {
+            self.stored = stored
+            self.segments = segments
+            self.position = position
+        }
+
+        /// The next batch that has an event of those wanted, without those before; nil: there is none (yet).
+        package func next() throws(JournalError) -> EventBatch? {
+            while true {
+                if batches == nil {
+                    guard let segment = segments.popFirst() else { return nil }
+                    batches = try stored.batches(of: segment)
+                }
+                guard var batch = try batches?.next() else {
+                    batches = nil
+                    continue
+                }
+                batch.events.removeAll { $0.position < position }
+                if batch.events.isEmpty { continue }
+                position = batch.next
+                return batch
+            }
+        }
     }
 
     private static func batch(of event: EventRecord, in batch: borrowing EventBatch) -> EventBatch {
@@ -68,26 +108,37 @@ package struct StoredEvents {
         }
     }
 
-    /// Gives a segment's whole batches to `body`, in order, until it says false.
-    private func walk(_ segment: UInt64, _ body: (borrowing EventBatch) -> Bool) throws(JournalError) {
+    /// Nil: retention was faster.
+    private func batches(of segment: UInt64) throws(JournalError) -> Batches? {
         do throws(SystemError) {
             let path = directory + "/" + Segment.name(segment)
-            // Retention may have been faster.
-            guard try disk.status(path) != nil else { return }
+            guard try disk.status(path) != nil else { return nil }
             let file = try disk.open(path, .readOnly)
             let seed = ChecksumSeed(uuid: uuid, firstPosition: segment)
-            var walker = SegmentWalker(file, seed: seed, limit: try file.size(), verifying: true)
-            while true {
-                switch try walker.next() {
-                case .end: return
-                case .hole, .batch(_, offset: _, intact: false): continue
-                case .batch(let header, let offset, intact: true):
-                    guard header.kind == BatchHeader.Kind.events else { continue }
-                    if !body(Self.decode(header, walker.payload(of: header, at: offset))) { return }
-                }
-            }
+            return Batches(walker: SegmentWalker(file, seed: seed, limit: try file.size(), verifying: true))
         } catch {
             throw JournalError("read the journal", error)
+        }
+    }
+
+    /// A segment's whole batches, in order.
+    private struct Batches {
+        var walker: SegmentWalker
+
+        mutating func next() throws(JournalError) -> EventBatch? {
+            do throws(SystemError) {
+                while true {
+                    switch try walker.next() {
+                    case .end: return nil
+                    case .hole, .batch(_, offset: _, intact: false): continue
+                    case .batch(let header, let offset, intact: true):
+                        guard header.kind == BatchHeader.Kind.events else { continue }
+                        return StoredEvents.decode(header, walker.payload(of: header, at: offset))
+                    }
+                }
+            } catch {
+                throw JournalError("read the journal", error)
+            }
         }
     }
 

@@ -51,6 +51,13 @@ package struct SystemDisk: Disk {
     /// Whether this process may make files in a directory (access(2)).
     package func mayWrite(in directory: String) -> Bool { unsafe access(directory, W_OK | X_OK) == 0 }
 
+    /// Absolute, without symbolic links, `.` and `..`; nil: there is nothing there (realpath(3)).
+    package func realPath(_ path: String) -> String? {
+        guard let text = unsafe realpath(path, nil) else { return nil }
+        defer { unsafe free(text) }
+        return unsafe String(cString: text)
+    }
+
     package func makeDirectory(_ path: String, permissions: UInt32) throws(SystemError) {
         if unsafe mkdir(path, permissions) == 0 || errno == EEXIST { return }
         guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {

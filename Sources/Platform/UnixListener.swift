@@ -95,7 +95,7 @@ package enum UnixListener {
     }
 
     /// nil: there is nothing of that name.
-    private static func isSocket(_ path: String) -> Bool? {
+    package static func isSocket(_ path: String) -> Bool? {
         status(path).map { $0.st_mode & S_IFMT == S_IFSOCK }
     }
 

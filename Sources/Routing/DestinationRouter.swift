@@ -91,25 +91,27 @@ package final class DestinationRouter {
     ///   - mapping: what it gets in place of the event; nil: the event.
     ///   - outputs: instead of a mapping, several, of which the first that takes the event counts.
     ///   - host: the name of this machine, for `enrich`.
+    ///   - maximumEventSize: bytes that transforms may add to an event.
     ///   - journal: the 16 bytes that identify the journal the events come from; message ids derive from
     ///     them.
     package init(
         name: String, displayName: String? = nil, pipeline: [Transform] = [], routes: [Route],
         filter: Filter = .always, transforms: [Transform] = [], mapping: MappingSetting? = nil, outputs: [OutputSetting] = [], host: String = "",
-        journal: [UInt8]
+        maximumEventSize: Int = .max, journal: [UInt8]
     ) {
         let outputs = outputs.isEmpty ? mapping.map { [OutputSetting($0)] } ?? [] : outputs
         let all = pipeline + routes.flatMap(\.transforms) + transforms
         lookback = all.compactMap { ($0.definition as? any EditingTransform)?.lookback }.max()
             .map { Lookback(positions: VerdictHistory.limit, time: $0.nanoseconds) }
+        let surroundings = StageSurroundings(host: host, limit: maximumEventSize)
         var table = PathTable()
         filters = FilterCompiler.compile(all: routes.map(\.filter.expression), &table)
         index = RouteIndex(routes.map(\.filter.expression))
         chains = routes.map {
             RouteChain(
-                RouteChain.steps($0.transforms, filter, transforms), endsInEdits: outputs.isEmpty, host: host, &table)
+                RouteChain.steps($0.transforms, filter, transforms), endsInEdits: outputs.isEmpty, surroundings, &table)
         }
-        self.pipeline = RouteChain(pipeline.map(RouteChain.Step.init), endsInEdits: false, host: host, &table)
+        self.pipeline = RouteChain(pipeline.map(RouteChain.Step.init), endsInEdits: false, surroundings, &table)
             .stages
         integrations = Integrations(name: name, displayName: displayName, &table)
         self.outputs = outputs.isEmpty ? nil : OutputProgram(outputs, journal: journal, &table)

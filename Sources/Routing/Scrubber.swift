@@ -16,7 +16,7 @@ package final class Scrubber {
 
     package init(_ transforms: [Transform]) {
         var table = PathTable()
-        stages = RouteChain(transforms.map(RouteChain.Step.init), endsInEdits: false, host: "", &table).stages
+        stages = RouteChain(transforms.map(RouteChain.Step.init), endsInEdits: false, StageSurroundings(), &table).stages
         let indexer = EventIndexer(&table)
         fields = EventFields(table)
         runner = StageRunner(fields, indexer)

@@ -81,6 +81,7 @@ struct ConfigurationPage {
                 roff.subsection("Keys of one that has \(variant.key): \(value)")
                 for field in variant.own where field.isSupported { key(field, below: name) }
             }
+        case .filled(let shape): keys(shape, below: name)
         case .either(let shapes): for shape in shapes { keys(shape, below: name) }
         default: break
         }
@@ -108,6 +109,7 @@ struct ConfigurationPage {
         case .section, .variants, .unsupported: ""
         case .map: "a map"
         case .list(let item): "a list" + (kind(item).isEmpty ? "" : " of: \(kind(item))")
+        case .filled(let shape): kind(shape)
         case .either(let shapes): shapes.map(kind).filter { !$0.isEmpty }.joined(separator: ", or ")
         case .transform: "transforms"
         case .mapping: "a mapping"

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConfigurationLanguage
 import Daemon
 import Explanation
 
@@ -28,10 +29,10 @@ struct Check: ParsableCommand {
             print(ConfigurationSchema.text, terminator: "")
             return
         }
-        let (findings, summary) = ConfigurationCheck.run(file: file, pluginDirectories: Installation.pluginDirectories)
-        for finding in findings { printError(finding.text) }
+        let (diagnostics, summary) = ConfigurationCheck.run(file: file, pluginDirectories: Installation.pluginDirectories)
+        for diagnostic in diagnostics { printError(diagnostic.description) }
         guard let summary else {
-            let errors = findings.count(where: \.isError)
+            let errors = diagnostics.count { $0.severity == .error }
             printError("\(file) is not valid: \(errors) error\(errors == 1 ? "" : "s")")
             throw Self.endings[1]
         }

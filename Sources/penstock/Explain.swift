@@ -15,7 +15,8 @@ struct Explain: ParsableCommand {
         discussion: """
             Works on the configuration alone: no daemon is asked, nothing is sent, and no secret is \
             read: their names stand in their places, so what is printed can be passed on. (A hash \
-            with a key therefore differs from the real one.)
+            with a key therefore differs from the real one.) What dedupe and throttle remember is, for \
+            an event of the journal, what came before it there; for a given one, the input alone.
 
             \(endings)
             """)
@@ -38,10 +39,13 @@ struct Explain: ParsableCommand {
     @Flag(help: "Print a line of JSON for each event.")
     var json = false
 
-    @Argument(help: "A file of events, or - for stdin: one a line, or spread over several.")
-    var events = "-"
+    @Argument(help: "A file of events, or - for stdin, which it is if none is given: one a line, or spread over several.")
+    var events: String?
 
     func validate() throws {
+        if let events, position != nil || filter != nil {
+            throw ValidationError("the event comes from the journal: leave out \(events), or \(position != nil ? "--from-journal" : "--where")")
+        }
         if position != nil, filter != nil { throw ValidationError("--from-journal names one event, --where looks for one: give one of the two") }
     }
 
@@ -68,7 +72,7 @@ struct Explain: ParsableCommand {
             guard let batch, let event = batch.events.first else {
                 throw failure(position.map { "there is no event at position \($0) in" } ?? "no event matches in", configuration.journal.directory)
             }
-            show(makeExplainer(configuration, journal: stored.journal).explain(event, of: batch))
+            show(try makeExplainer(configuration, .stored(stored)).explain(stored: event, of: batch))
         } catch let error as JournalError {
             throw failure("\(error)")
         }
@@ -83,11 +87,11 @@ struct Explain: ParsableCommand {
     }
 
     private func explainInput(_ configuration: Configuration) throws {
-        let explainer = makeExplainer(configuration)
+        let explainer = makeExplainer(configuration, .unknown)
         var isRefused = false
         let now = SystemClock().wallClock()
         let texts = EventInput.split(try input())
-        if texts.isEmpty { throw failure("there is no event in \(events == "-" ? "the input" : events)") }
+        if texts.isEmpty { throw failure("there is no event in \(path == "-" ? "the input" : path)") }
         for (number, text) in texts.enumerated() {
             let explanation = explainer.explain(text, position: UInt64(number), receivedAt: now)
             if case .refused = explanation.verdict { isRefused = true }
@@ -105,26 +109,25 @@ struct Explain: ParsableCommand {
         }
     }
 
-    private func makeExplainer(_ configuration: Configuration, journal: [UInt8] = EventExplainer.noJournal) -> EventExplainer {
-        EventExplainer(configuration, source: source, only: destinations, host: HostName.current, journal: journal)
+    private func makeExplainer(_ configuration: Configuration, _ earlier: EarlierEvents) -> EventExplainer {
+        EventExplainer(configuration, source: source, only: destinations, host: HostName.current, earlier: earlier)
     }
 
     private func loadConfiguration() throws -> Configuration {
         let loaded = ConfigurationLoader.withStandIns().load(file: file)
         for error in loaded.errors { printError(error.description) }
         guard let configuration = loaded.configuration else { throw Self.endings[2] }
-        for name in destinations where !configuration.destinations.contains(where: { $0.name == name }) {
-            throw failure("there is no destination \"\(name)\" in \(file)")
-        }
-        if let source, !configuration.sources.contains(where: { $0.name == source }) {
-            throw failure("there is no source \"\(source)\" in \(file)")
-        }
+        let names = destinations.map { (Configuration.NamedKind.destination, $0) } + (source.map { [(.source, $0)] } ?? [])
+        for case let absence? in names.map({ configuration.absence(of: $0, $1) }) { throw failure("\(absence.message)\nhint: \(absence.hint)") }
         return configuration
     }
 
+    /// Of the events.
+    private var path: String { events ?? "-" }
+
     private func input() throws -> [UInt8] {
         do {
-            let file = events == "-" ? try FileDescriptor.duplicate(of: STDIN_FILENO) : try FileDescriptor.open(events, O_RDONLY)
+            let file = path == "-" ? try FileDescriptor.duplicate(of: STDIN_FILENO) : try FileDescriptor.open(path, O_RDONLY)
             var text: [UInt8] = []
             while text.count < Self.maximumInput {
                 let bytes = try file.read(upTo: 64 << 10)

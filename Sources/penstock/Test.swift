@@ -27,7 +27,6 @@ struct Test: ParsableCommand {
 
     func run() throws {
         let paths = try tests.isEmpty ? Self.testsBeside(file) : tests
-        let read = paths.map(TestFileResult.load)
         var isValid = true
         func report(_ diagnostics: [Diagnostic]) {
             for diagnostic in diagnostics {
@@ -35,21 +34,20 @@ struct Test: ParsableCommand {
                 if diagnostic.severity == .error { isValid = false }
             }
         }
-        report(read.flatMap(\.diagnostics))
         var reports: [TestReport] = []
-        // Even where no test can be read, the configuration's errors are worth knowing.
-        if read.allSatisfy({ $0.file == nil }) { report(ConfigurationLoader.withStandIns().load(file: file).errors) }
-        for tests in read.compactMap(\.file) {
+        var configurationErrors: [Diagnostic] = []
+        for read in paths.map(TestFileResult.load) {
             // Each file has secrets of its own.
-            let loaded = ConfigurationLoader.withStandIns(tests.secrets).load(file: file)
-            guard let configuration = loaded.configuration else {
-                report(loaded.errors)
-                break
-            }
-            let problems = tests.problems(in: configuration)
+            let loaded = ConfigurationLoader.withStandIns(read.secrets).load(file: file)
+            if configurationErrors.isEmpty { configurationErrors = loaded.errors }
+            // What is wrong in one place is no reason not to tell of another.
+            let problems = loaded.configuration.map(read.diagnostics(in:)) ?? read.diagnostics
             report(problems)
-            if problems.isEmpty { reports.append(TestReport(tests, under: configuration)) }
+            if let configuration = loaded.configuration, let tests = read.file, isValid {
+                reports.append(TestReport(tests, under: configuration))
+            }
         }
+        report(configurationErrors)
         guard isValid else { throw Self.endings[2] }
         for report in reports { print(TestText(Paint(isOn: stdoutTakesColour)).render(report)) }
         print(TestReport.summary(reports))
@@ -71,7 +69,9 @@ struct Test: ParsableCommand {
         do {
             try Data(text.utf8).write(to: URL(fileURLWithPath: file))
         } catch {
-            printError("\(file) cannot be written: \(error.localizedDescription)")
+            let directory = URL(fileURLWithPath: file).deletingLastPathComponent().path
+            let isThere = FileManager.default.fileExists(atPath: directory)
+            printError("\(file) cannot be written: \(isThere ? error.localizedDescription : "there is no directory \(directory)")")
             throw Self.endings[2]
         }
     }

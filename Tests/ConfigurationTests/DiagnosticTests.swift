@@ -230,7 +230,28 @@ import Testing
     @Test func `garbage does not become endless complaints`() {
         let text = (0..<2_000).map { "key\($0): 1" }.joined(separator: "\n")
         let list = load(text).diagnostics
+        #expect(list.count(where: { $0.severity == .error }) == Diagnostics.limit + 1)
+        #expect(list.last?.severity == .error && list.last?.message == "there are more errors than the 500 that are shown")
+    }
+
+    @Test func `any number of warnings leaves a configuration valid`() {
+        let names = (0...Diagnostics.limit).map { "d\($0)" }
+        let text = """
+            sources: { apps: { socket: /run/s } }
+            destinations:
+            \(names.map { "  \($0): { file: /d/\($0) }\n" }.joined())
+            """
+        let result = load(text)
+        #expect(result.configuration?.destinations.count == names.count)
+        #expect(result.warnings.count == Diagnostics.limit + 1)
+        #expect(result.warnings.last?.message == "there are more warnings than the 500 that are shown")
+        let wrong = load(text + "\njournal: { queue: x }")
+        #expect(wrong.errors.map(\.message) == ["\"x\" is not a size"])
+    }
+
+    @Test func `as many errors as are shown are not called more`() {
+        let list = load((0..<Diagnostics.limit).map { "key\($0): 1" }.joined(separator: "\n")).errors
         #expect(list.count == Diagnostics.limit)
-        #expect(list.contains { $0.message.hasPrefix("too many errors") })
+        #expect(list.allSatisfy { $0.message.hasPrefix("unknown key") })
     }
 }

@@ -72,6 +72,13 @@ import Testing
         ("http: http://h/\nmax_answer: 1GiB", "\"max_answer\" has to be from 1KiB to 16MiB"),
         ("http: http://h/\nin_flight: { minimum: 4, maximum: 2 }", "the minimum is above the maximum"),
         ("http: http://h/\nin_flight: { minimum: 0 }", "\"minimum\" has to be from 1 to 1024"),
+        ("http: http://h/\nin_flight: \"5\"", "\"in_flight\" has to be a number, and in quotes it is text"),
+        ("file: /d/out\nbatch: { events: -5 }", "\"events\" has to be from 1 to 100000"),
+        ("file: /d/out\nbatch: { events: 0x20000 }", "\"events\" has to be from 1 to 100000"),
+        ("file: /d/out\ntransforms: [ sample: { share: \"0.5\" } ]", "\"share\" has to be a number, and in quotes it is text"),
+        ("file: /d/out\nformat: csv\ncolumns: {}", "\"columns\" has to be a map of names and values, not an empty map"),
+        ("http: http://h/\nrequests: []", "\"requests\" has to be a list of requests, not an empty list"),
+        ("file: /d/out\ntransforms: [ drop: [] ]", "\"drop\" has to be a list with something in it, not an empty list"),
         ("http: http://h/\nin_flight: [1, 2]", "\"in_flight\" has to be a whole number, not a list"),
         ("file: /d/out\nin_flight: { maximum: 2 }", "only an HTTP destination finds out how many batches it bears"),
         (
@@ -196,11 +203,22 @@ import Testing
             messages(withDestination("http: http://h/\nheaders: { A: \"\(value)\" }")) == ["a header of more than 8KiB"])
     }
 
+    @Test(arguments: [
+        ("{ segment_size: 1048577 }", ["1:26: journal.segment_size (1048577) is no multiple of 4KiB"]),
+        ("{ segment_size: 1GiB, retain: { size: 2GiB } }", ["1:48: journal.retain.size (2GiB) is below three segments of 1GiB"]),
+        ("{ segment_size: 7GB, retain: { size: 16MiB } }", ["1:26: \"7GB\" is not a size"]),
+        ("{ queue: 255KiB }", ["1:19: \"queue\" has to be from 256KiB to 1GiB"]),
+    ])
+    func `what the journal cannot do is told where it is written`(_ journal: String, _ expected: [String]) {
+        let found = load("journal: \(journal)\n" + withSource("mode: \"0600\"")).diagnostics
+        #expect(found.map { "\($0.place.line):\($0.place.column): \($0.message)" } == expected)
+    }
+
     @Test func `an event has to fit into the journal`() {
-        let text = "journal: { queue: 64KiB, segment_size: 1MiB }\n" + withSource("max_event_size: 2MiB")
+        let text = "journal: { queue: 256KiB, segment_size: 1MiB }\n" + withSource("max_event_size: 2MiB")
         #expect(
             messages(text) == [
-                "an event of 2MiB does not fit into journal.queue, which is 64KiB",
+                "an event of 2MiB does not fit into journal.queue, which is 256KiB",
                 "an event of 2MiB does not fit into journal.segment_size, which is 1MiB",
             ])
     }

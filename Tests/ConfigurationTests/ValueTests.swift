@@ -30,7 +30,7 @@ import Testing
               retain: { time: 24h, size: 1GiB }
               when_full: drop_oldest
               segment_size: 1MiB
-              queue: 64KiB
+              queue: 256KiB
               cursor_interval: 5s
             routes:
               - name: all
@@ -78,7 +78,7 @@ import Testing
             configuration.journal
                 == .init(
                     directory: "/etc/penstock/state", sync: .interval(.milliseconds(200)), retainTime: .seconds(86_400),
-                    retainSize: 1 << 30, whenFull: .drop_oldest, segmentSize: 1 << 20, queue: 64 << 10,
+                    retainSize: 1 << 30, whenFull: .drop_oldest, segmentSize: 1 << 20, queue: 256 << 10,
                     cursorInterval: .seconds(5)))
         let route = try #require(configuration.routes.first)
         #expect(route.name == "all" && route.to == ["f", "h", "p"] && route.transforms.count == 1)

@@ -75,14 +75,59 @@ import Testing
                 routes: [ { to: [rows, missing] } ]
                 destinations:
                   rows: { plugin: sqlite, settings: { path: 12, tabel: events } }
-                  missing: { plugin: nowhere }
+                  missing: { plugin: sqlit, where: x = = 1 }
                 """)
         let result = try Program.penstock(["check", "--config", daemon.configurationFile])
         #expect(result.status == 1)
-        #expect(result.errors.contains("destination \"rows\": "), "\(result.errors)")
-        #expect(result.errors.contains("path") && result.errors.contains("tabel"), "\(result.errors)")
-        #expect(result.errors.contains("destination \"missing\": "), "\(result.errors)")
-        #expect(result.errors.hasSuffix("is not valid: 2 errors\n"), "\(result.errors)")
+        let file = daemon.configurationFile
+        #expect(
+            result.errors == """
+                \(file):7:45: error: settings.path: must be of type string, but is of type integer
+                  rows: { plugin: sqlite, settings: { path: 12, tabel: events } }
+                                                            ^~
+                \(file):7:49: error: settings.tabel: is not a setting of this plugin
+                  rows: { plugin: sqlite, settings: { path: 12, tabel: events } }
+                                                                ^~~~~
+                hint: did you mean "table"?
+                \(file):8:22: error: there is no plugin "sqlit"
+                  missing: { plugin: sqlit, where: x = = 1 }
+                                     ^~~~~
+                hint: did you mean "sqlite"?
+                \(file):8:40: error: a field, a value or ( was expected here, found =
+                  missing: { plugin: sqlit, where: x = = 1 }
+                                                       ^
+                \(file) is not valid: 4 errors
+
+                """)
+    }
+
+    @Test func aPluginKeepsOutOfTheJournal() throws {
+        let daemon = try TestDaemon(
+            configuration: """
+                routes: [ { to: [rows, more, other] } ]
+                destinations:
+                  rows: { plugin: sqlite, settings: { path: journal/rows.db } }
+                  more: { plugin: sqlite, settings: { path: events.sock } }
+                  other: { plugin: sqlite, settings: { path: events.sock, table: other } }
+                """)
+        let result = try Program.penstock(["check", "--config", daemon.configurationFile])
+        #expect(result.errors.contains(":7:45: error: this lies in the journal's directory"), "\(result.errors)")
+        #expect(result.errors.contains(":8:45: error: this is the socket of source \"apps\" as well"), "\(result.errors)")
+        #expect(result.errors.hasSuffix("is not valid: 3 errors\n"), "\(result.errors)")
+    }
+
+    @Test func theDaemonRefusesWhatCheckRefusesAndTellsMachineFromText() throws {
+        let daemon = try TestDaemon(
+            configuration: "routes: [ { to: [d] } ]\ndestinations: { d: { file: journal/manifest } }")
+        let refused = try Program.run(TestDaemon.binaries + "/penstockd", ["--config", daemon.configurationFile])
+        #expect(refused.status == 78)
+        #expect(refused.errors.contains("error: this lies in the journal's directory"), "\(refused.errors)")
+        #expect(!FileManager.default.fileExists(atPath: daemon.path("journal")))
+        // A plugin that is not there yet may be so at the next try: no reason for systemd to give up.
+        try daemon.write(configuration: "routes: [ { to: [d] } ]\ndestinations: { d: { plugin: nowhere } }")
+        let failed = try Program.run(TestDaemon.binaries + "/penstockd", ["--config", daemon.configurationFile])
+        #expect(failed.status == 1)
+        #expect(failed.errors.contains("there is no plugin \"nowhere\""), "\(failed.errors)")
     }
 
     @Test func statusIsForPeopleAndForScripts() throws {

@@ -33,6 +33,7 @@ import Testing
         (["--config", "/nonexistent/p.yaml"], "/nonexistent/p.yaml:1:1: error: cannot be read"),
         (["--config", quickstart, "/nonexistent"], "/nonexistent"),
         (["--config", quickstart, "--destination", "nobody"], "there is no destination \"nobody\""),
+        (["--config", quickstart, "--destination", "arhcive"], "hint: did you mean \"archive\"?"),
         (["--config", quickstart, "--source", "nobody"], "there is no source \"nobody\""),
         (["--config", quickstart, "-"], "there is no event"),
     ])
@@ -41,6 +42,12 @@ import Testing
         #expect(result.status == 2)
         #expect(result.output == "")
         #expect(result.errors.contains(message), "\(result.errors)")
+    }
+
+    @Test func explainTakesAnEventFromOnePlace() throws {
+        let result = try Program.penstock(["explain", "--config", Self.quickstart, "--from-journal", "1", "x.json"])
+        #expect(result.status != 0 && result.output == "")
+        #expect(result.errors.contains("the event comes from the journal: leave out x.json, or --from-journal"), "\(result.errors)")
     }
 
     @Test func testRunsTheFilesBesideTheConfiguration() throws {
@@ -62,6 +69,9 @@ import Testing
         #expect(result.output.contains("- userId  \"eve\"  expected\n"), "\(result.output)")
         #expect(result.output.hasSuffix("1 test, 1 failed\n"))
         #expect(try String(contentsOfFile: directory + "/junit.xml", encoding: .utf8).contains("failures=\"1\""))
+        let nowhere = try Program.penstock(["test", "--config", Self.quickstart, "--junit", directory + "/none/j.xml", tests])
+        #expect(nowhere.status == 2)
+        #expect(nowhere.errors.contains("/none/j.xml cannot be written: there is no directory \(directory)/none"), "\(nowhere.errors)")
         // A test file that is not valid, and a configuration without tests.
         try "tests: [ { evnt: 1 } ]".write(toFile: tests, atomically: true, encoding: .utf8)
         let invalid = try Program.penstock(["test", "--config", Self.quickstart, tests])

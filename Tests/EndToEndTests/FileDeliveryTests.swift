@@ -175,7 +175,7 @@ import Testing
                 """)
         let meeting = try Program.penstock(["check", "--config", daemon.configurationFile])
         #expect(meeting.status == 1)
-        #expect(meeting.errors.contains("destination \"b\": its path can come to the same file as that of \"a\""), "\(meeting.errors)")
+        #expect(meeting.errors.contains("this can come to be the file of destination \"a\""), "\(meeting.errors)")
     }
 
     private static let toFile = """

@@ -126,7 +126,7 @@ extension PresetDeliveryTests {
         let daemon = try daemon(
             "cloudkit", "http://127.0.0.1:1", "container: iCloud.com.example.shop, key_id: 0123456789abcdef, private_key: !secret key")
         let checked = try Program.penstock(["check", "--config", daemon.configurationFile])
-        #expect(checked.status == 1 && checked.errors.contains("sign.key: the private key is not PEM"), "\(checked.errors)")
+        #expect(checked.status == 1 && checked.errors.contains("error: the private key is not PEM"), "\(checked.errors)")
         #expect(!checked.errors.contains("s3/cret"))
     }
 }

@@ -92,6 +92,45 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
+    @Test func explainOfAStoredEventKnowsWhatCameBeforeIt() throws {
+        let once = "once: { file: once.ndjson, transforms: [ { dedupe: messageId } ] }"
+        let late = "late: { file: late.ndjson, transforms: [ { dedupe: messageId } ] }"
+        let daemon = try TestDaemon(
+            configuration: """
+                routes: [ { to: [once], transforms: [ { throttle: { events: 3, every: 365d } } ] } ]
+                destinations: { \(once) }
+                """)
+        try daemon.start()
+        func send(_ numbers: Range<Int>) throws {
+            try #require(daemon.penstock("send", "--acks", input: events(numbers)).status == 0)
+            try daemon.settle()
+        }
+        try send(0..<2)
+        try daemon.write(
+            configuration: """
+                routes:
+                  - { to: [once], transforms: [ { throttle: { events: 3, every: 365d } } ] }
+                  - { to: [late] }
+                destinations: { \(once), \(late) }
+                """)
+        #expect(try daemon.reload().applied)
+        try send(0..<3)
+        #expect(daemon.lines("once.ndjson").compactMap(number) == [0, 1])
+        #expect(daemon.lines("late.ndjson").compactMap(number) == [0, 1, 2])
+        for (position, reason) in [(0, nil), (1, nil), (2, "dedupe"), (3, "throttle"), (4, "throttle")] as [(Int, String?)] {
+            let result = try Self.explain(daemon, "--from-journal", "\(position)", "--json")
+            let told = try #require(jsonObject(result.output)?["destinations"] as? [String: [String: Any]])
+            #expect(told["once"]?["reason"] as? String == reason, "\(position): \(result.output)")
+            #expect(told["late"]?["verdict"] as? String == "routed", "\(position): \(result.output)")
+            let steps = try #require(told["once"]?["steps"] as? [[String: Any]])
+            #expect(steps.first { $0["outcome"] as? String == "dropped" }?["step"] as? String == reason)
+            #expect(!result.output.contains("earlier_events"))
+        }
+        // Of one that is not stored it is not known.
+        let given = try Program.penstock(["explain", "--config", daemon.configurationFile, "--json"], input: event(0))
+        #expect(given.output.contains(#""step":"dedupe","of":"destination","earlier_events":"unknown","outcome":"unchanged""#), "\(given.output)")
+    }
+
     @Test func explainReadsTheJournalOfARunningDaemon() throws {
         let daemon = try TestDaemon(configuration: Self.configuration)
         try daemon.start()

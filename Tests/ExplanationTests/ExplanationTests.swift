@@ -100,7 +100,21 @@ struct ExplanationTests {
     func integrations() throws {
         let event = #"{"type":"track","event":"x","userId":"u","integrations":{"archive":false}}"#
         let text = told(event, try configuration(Self.shop), only: ["archive"])
-        #expect(text.contains("✗ archive · kept away by the event itself (integrations)\n    integrations is { \"archive\": false }\n"), "\(text)")
+        #expect(text.contains("✗ archive · kept away by the event itself (integrations)\n    integrations.archive is false\n"), "\(text)")
+    }
+
+    @Test("An event can call a destination by its preset's name", arguments: [("Mixpanel", "integrations.Mixpanel"), ("All", "integrations.All")])
+    func displayName(_ key: String, _ path: String) throws {
+        let configuration = try configuration(
+            """
+            routes: [ { to: [product], transforms: [ set: { x: 1 } ] } ]
+            destinations: { product: { preset: mixpanel, token: !secret t } }
+            """)
+        let event = #"{"type":"track","event":"x","userId":"u","integrations":{"Another One":true,"And a Third":false,"\#(key)":false}}"#
+        let text = told(event, configuration)
+        #expect(text.hasSuffix("✗ product · kept away by the event itself (integrations)\n    \(path) is false\n"), "\(text)")
+        let json = EventExplainer(configuration).explain(Array(event.utf8), position: 0, receivedAt: morning).json.text
+        #expect(json.contains(#""integration":"\#(key)","steps":[]"#), "\(json)")
     }
 
     @Test("What ingest would refuse is told by its reason")
@@ -153,6 +167,29 @@ struct ExplanationTests {
         #expect(!plain.contains("\u{1B}"))
     }
 
+    @Test("What looks at earlier events says so where these are not known")
+    func earlier() throws {
+        let configuration = try configuration(
+            """
+            pipeline: [ { throttle: { events: 1, every: 1h } } ]
+            routes: [ { to: [a] } ]
+            destinations: { a: { file: /d/a, transforms: [ { dedupe: messageId }, { dedupe: { by: userId, within: 1m }, where: type = "page" } ] } }
+            """)
+        let event = Array(#"{"type":"track","event":"x","userId":"u","messageId":"m"}"#.utf8)
+        func told(_ earlier: EarlierEvents) -> String {
+            ExplanationText(Paint(isOn: false)).render(EventExplainer(configuration, earlier: earlier).explain(event, position: 0, receivedAt: morning))
+        }
+        #expect(
+            told(.unknown).contains(
+                """
+                    throttle in the pipeline lets it pass; events from before this input count as well, and are not known
+                    dedupe lets it pass; events from before this input count as well, and are not known
+                    dedupe passes it by: where type = "page"
+
+                """), "\(told(.unknown))")
+        #expect(!told(.none).contains("not known"))
+    }
+
     @Test("As JSON, an event stands in it as it is, and the same story is told")
     func json() throws {
         let explainer = EventExplainer(try configuration(Self.shop))
@@ -164,6 +201,63 @@ struct ExplanationTests {
         #expect(json.text.contains(#""seen":{"properties.products":{"missing":true},"length(properties.products)":0}"#))
         #expect(json.text.contains(#""requests":[{"method":"POST","url":"https://collector.example/v1/events""#))
         #expect(JSONTree(json.text) == json)
+    }
+
+    @Test("Where values of the event are a part of the request, a mapping is shown only where there is one")
+    func wholeEvents() throws {
+        let configuration = try configuration(
+            """
+            routes: [ { to: [plain, several] } ]
+            destinations:
+              plain: { http: "https://a.example/{{ event }}", format: single }
+              several:
+                http: https://a.example/
+                format: single
+                requests: [ { where: type = "track" }, { mapping: { t: $.type } } ]
+            """)
+        let text = told(#"{"type":"track","event":"x","userId":"u"}"#, configuration)
+        let added = "    + messageId  \"00000000-0000-8000-8000-000000000007\"\n    → POST https://a.example/"
+        #expect(text.contains("✓ plain · route 1\n\(added)x\n") && text.contains("✓ several · route 1\n\(added)\n"), "\(text)")
+        let page = told(#"{"type":"page","userId":"u","messageId":"m"}"#, configuration, only: ["several"])
+        #expect(page.contains("✓ several · route 1\n    mapping\n        { \"t\": \"page\" }\n"), "\(page)")
+    }
+
+    @Test("Rows of CSV are text in JSON, and a step says whose it is")
+    func rows() throws {
+        let configuration = try configuration(
+            """
+            pipeline: [ set: { a: 1 } ]
+            routes: [ { to: [a], transforms: [ set: { b: 1 } ] } ]
+            destinations:
+              a:
+                file: /d/a.csv
+                format: csv
+                columns: { total: $.properties.total }
+                where: type = "track"
+                transforms: [ set: { c: 1 } ]
+            """)
+        let event = Array(#"{"type":"track","event":"x","userId":"u","properties":{"total":20}}"#.utf8)
+        let json = EventExplainer(configuration).explain(event, position: 0, receivedAt: 0).json.text
+        #expect(json.contains(#""lines":["total","20"]"#), "\(json)")
+        #expect(
+            json.matches(of: /"step":"(\w+)","of":"(\w+)"/).map { "\($0.1) \($0.2)" }
+                == ["set pipeline", "set route", "where destination", "set destination"], "\(json)")
+    }
+
+    @Test("Who sends, where the URL says it, is told as it is sent: in a header")
+    func credentials() throws {
+        func sent(_ http: String, _ secrets: [String: String] = [:]) throws -> String {
+            let yaml = "{ routes: [ { to: [a] } ], destinations: { a: { \(http) } } }"
+            return told(#"{"type":"track","event":"x","userId":"u"}"#, try configuration(yaml, secrets: secrets))
+        }
+        let hidden = try sent("preset: segment, write_key: !secret key")
+        #expect(hidden.contains("→ POST https://api.segment.io/v1/batch\n      Authorization: Basic base64(<secret key>:)\n      User-Agent: "), "\(hidden)")
+        let known = try sent("preset: segment, write_key: !secret key", ["key": "k€y:/@"])
+        #expect(known.contains("      Authorization: Basic a+KCrHk6L0A6\n"), "\(known)")
+        let both = try sent("http: \"http://ada:p%20w@a.example/a@b?c=@\"")
+        #expect(both.contains("→ POST http://a.example/a@b?c=@\n      Authorization: Basic YWRhOnAgdw==\n"), "\(both)")
+        let configured = try sent("http: \"http://ada@a.example/\", headers: { authorization: Bearer x }")
+        #expect(configured.contains("authorization: Bearer x\n") && !configured.contains("Basic"), "\(configured)")
     }
 
     @Test("No value of a secret is read, whatever is printed")

@@ -24,6 +24,7 @@ struct JSONTests {
     @Test("Equal are numbers by value and members in any order", arguments: [
         ("1", "1.0", true), ("[1,2]", "[2,1]", false), (#"{"a":1,"b":2}"#, #"{"b":2,"a":1}"#, true), (#""1""#, "1", false),
         (#""\u0061""#, #""a""#, true), ("null", "{}", false), ("9007199254740993", "9007199254740992", false),
+        (#"{"a":1,"a":2}"#, #"{"a":1,"a":2}"#, true), (#"{"a":1,"a":2}"#, #"{"a":2,"a":1}"#, false), (#"{"a":1,"a":2}"#, #"{"a":1,"b":2}"#, false),
     ])
     func equality(_ a: String, _ b: String, _ isEqual: Bool) throws {
         let left = try #require(JSONTree(a))
@@ -37,6 +38,8 @@ struct JSONTests {
         (#"{"l":[1,2,3]}"#, #"{"l":[1,5]}"#, ["l.1: 2 5", "l.2: 3 -"]),
         (#"{"a b":1}"#, #"{"a b":2}"#, [#"a\ b: 1 2"#]),
         ("1", "2", [": 1 2"]),
+        (#"{"a":2,"a":3}"#, #"{"a":2,"a":3,"b":1}"#, ["b: - 1"]), (#"{"a":2}"#, #"{"a":2,"a":3}"#, ["a: - 3"]),
+        (#"{"a":2,"a":3}"#, #"{"a":2}"#, ["a: 3 -"]), (#"{"a":1,"a":2,"a":3}"#, #"{"a":1,"a":4,"a":3}"#, ["a: 2 4"]),
     ])
     func difference(_ a: String, _ b: String, _ expected: [String]) throws {
         let changes = JSONDifference(from: try #require(JSONTree(a)), to: try #require(JSONTree(b))).changes
@@ -56,6 +59,8 @@ struct JSONTests {
         ("{\n  \"a\": 1\n}\n\n{\"b\":2}", ["{   \"a\": 1 }", "{\"b\":2}"]),
         ("nonsense\n{\"a\":\"}\"}", ["nonsense", "{\"a\":\"}\"}"]),
         ("{\"a\":\"x\ny\"}", ["{\"a\":\"x", "y\"}"]),
+        ("{\"a\":1\n{\"b\":2}\n{\"c\":3}\n", ["{\"a\":1", "{\"b\":2}", "{\"c\":3}"]),
+        ("{\"a\":[\n  {}\n  {}\n]}\n{\"b\":2}", ["{\"a\":[   {}   {} ]}", "{\"b\":2}"]),
         (" \r\n\n", []), ("}}}\n{}", ["}}}", "{}"]),
     ])
     func input(_ text: String, _ events: [String]) {

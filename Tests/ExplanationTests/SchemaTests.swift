@@ -108,6 +108,15 @@ struct SchemaTests {
         """
         destinations:
           a:
+            http: http://a/
+            in_flight: {}
+            batch: { events: 0x10, wait: 0 }
+            mapping: { x: { $date: { $path: $.a } }, y: { $hash: $.a } }
+            limits:
+        """,
+        """
+        destinations:
+          a:
             file: "a/{{ b }}/%Y.csv.gz"
             format: csv
             columns: { b: $.properties.b, "odd, name": "{{ c }}", at: { $date: $.timestamp } }
@@ -137,6 +146,19 @@ struct SchemaTests {
         ("destinations: { a: { file: /a, transforms: [ { sett: { a: 1 } } ] } }", "destinations/a/transforms/0"),
         ("destinations: { a: { file: /a, mapping: { x: { $dat: 1 } } } }", "destinations/a/mapping/x"),
         ("destinations: { a: { file: /a, mapping: { $date: $.a, b: 1 } } }", "destinations/a/mapping"),
+        ("destinations: { a: { file: /a, mapping: } }", "destinations/a/mapping"),
+        ("destinations: { a: { file: /a, mapping: { x: { $date: { valuex: $.a } } } } }", "destinations/a/mapping/x/$date"),
+        ("destinations: { a: { file: /a, format: csv, columns: {} } }", "destinations/a/columns"),
+        ("destinations: { a: { http: \"http://a/\", requests: [] } }", "destinations/a/requests"),
+        ("destinations: { a: { http: \"http://a/\", in_flight: } }", "destinations/a/in_flight"),
+        ("destinations: { a: { http: \"http://a/\", in_flight: \"5\" } }", "destinations/a/in_flight"),
+        ("destinations: { a: { file: /a, batch: { events: \"5\" } } }", "destinations/a/batch/events"),
+        ("destinations: { a: { file: /a, retry: { initial: 0 } } }", "destinations/a/retry/initial"),
+        ("destinations: { a: { file: /a, retry: { initial: 0s } } }", "destinations/a/retry/initial"),
+        ("destinations: { a: { file: /a, transforms: [ { drop: [] } ] } }", "destinations/a/transforms/0/drop"),
+        ("destinations: { a: { file: /a, timed: } }", "destinations/a/timed"),
+        ("destinations: { a: { file: /a, sync: single } }", "destinations/a/sync"),
+        ("destinations: { a: { plugin: p, settings: [] } }", "destinations/a/settings"),
         ("destinations: { a: { file: /a, mapping: { $case: { operator: up, value: 1 } } } }", "destinations/a/mapping/$case/operator"),
     ]
 }

@@ -223,7 +223,7 @@ struct TestFileTests {
                     expect: { archive: nothin, b: { events: {}, evnets: 1, match: some } }
                                        ^~~~~~
                 hint: write nothing, or { event: { … } }
-                t.yaml:6:45: error: "events" has to be a list of events, not a map
+                t.yaml:6:45: error: "events" has to be a list of events, not an empty map
                     expect: { archive: nothin, b: { events: {}, evnets: 1, match: some } }
                                                             ^
                 t.yaml:6:49: error: unknown key "evnets" in what "b" gets
@@ -267,6 +267,27 @@ struct TestFileTests {
                 """)
     }
 
+    @Test("Requests are cut where delivery would cut them", arguments: [
+        ("batch: { events: 2 }", 3, [2, 1]), ("batch: { events: 500 }", 3, [3]), ("batch: { bytes: 1KiB }", 20, [16, 4]),
+        ("rate_limit: { events_per_second: 4, burst: 2 }", 5, [2, 2, 1]),
+        ("batch: { events: 3 }, limits: [ { path: event, not: [E10, E11] } ]", 6, [1, 3]),
+        ("batch: { events: 3 }, transforms: [ { lua: \"return { event, event }\" } ]", 3, [2, 2, 2]),
+    ])
+    func batches(_ keys: String, _ count: Int, _ requests: [Int]) throws {
+        let yaml = "{ routes: [ { to: [c] } ], destinations: { c: { http: https://c.example/v1, format: array, \(keys) } } }"
+        // 62 bytes each, with a line feed.
+        let events = (10..<10 + count).map { "{ type: track, event: E\($0), userId: u, messageId: m\($0) }" }
+        let bodies = requests.map { "{ body: [ \(Array(repeating: "{}", count: $0).joined(separator: ", ")) ] }" }
+        let text = """
+            tests:
+              - events: [ \(events.joined(separator: ", ")) ]
+                expect: { c: { requests: [ \(bodies.joined(separator: ", ")) ] } }
+            """
+        let file = try #require(TestFileResult.load(text: text, named: "t.yaml").file)
+        let outcome = try #require(TestReport(file, under: try configuration(yaml)).outcomes.first)
+        #expect(outcome.failures.map(\.summary) == [])
+    }
+
     @Test("Names that the configuration does not have are told at their places")
     func names() throws {
         let text = """
@@ -295,6 +316,36 @@ struct TestFileTests {
                                                                     ^~~~~~~
                 hint: only an HTTP destination does; expect event: or events:
                 """)
+    }
+
+    @Test("They are told together with what is wrong with the file itself, by place")
+    func namesBesideErrors() throws {
+        let text = """
+            tests:
+              - { event: {}, expect: { archiv: nothing }, sorce: web }
+              - { event: {}, expect: { lines: nothin }, source: webb }
+            """
+        let read = TestFileResult.load(text: text, named: "t.yaml")
+        #expect(read.file == nil)
+        #expect(
+            read.diagnostics(in: try configuration(Self.shop)).map { "\($0.place.line):\($0.place.column) \($0.message)" } == [
+                #"2:28 there is no destination "archiv" in the configuration"#, #"2:47 unknown key "sorce" in test "test 1""#,
+                #"3:35 "lines" has to be nothing, or a map"#, #"3:53 there is no source "webb" in the configuration"#,
+            ])
+    }
+
+    @Test("A test that checks nothing is an error, not one that holds", arguments: [
+        ("tests: []", "1:8", "there is no test in \"tests\""), ("tests:", "1:1", "there is no test in \"tests\""),
+        ("tests: [ { event: {}, expect: {} } ]", "1:31", "test \"test 1\" expects nothing"),
+        ("tests: [ { event: {}, expect: , others: anything } ]", "1:23", "test \"test 1\" expects nothing"),
+        ("tests: [ { event: {}, others: anything } ]", "1:10", "test \"test 1\" expects nothing"),
+        ("tests: [ { events: [], refused: too_large } ]", "1:20", "test \"test 1\" has no event"),
+        ("tests: [ { events: [], expect: { a: nothing } } ]", "1:20", "test \"test 1\" has no event"),
+    ])
+    func nothing(_ text: String, _ place: String, _ message: String) {
+        let read = TestFileResult.load(text: text, named: "t.yaml")
+        #expect(read.file == nil)
+        #expect(read.diagnostics.map { "\($0.place.line):\($0.place.column) \($0.message)" } == ["\(place) \(message)"])
     }
 
     @Test("As JUnit's XML, failures and all that XML would take for itself are text")

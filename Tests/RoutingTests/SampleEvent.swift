@@ -22,6 +22,7 @@ struct SampleEvent {
         (index.messageID, index.userID, index.anonymousID) = (slice(2), slice(3), slice(4))
         let flags: [EventIndex.Flags] = [.eventEscaped, .messageIDEscaped, .userIDEscaped, .anonymousIDEscaped]
         for (i, flag) in flags.enumerated() where values[i + 1].type == .escapedString { index.flags.insert(flag) }
+        if index.kind != .track, ![.missing, .null].contains(values[1].type) { index.flags.insert(.hasOtherValues) }
         if values[5].type != .missing { index.flags.insert(.hasIntegrations) }
 
         let before = Array("something else ".utf8)

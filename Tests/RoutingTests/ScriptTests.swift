@@ -72,7 +72,8 @@ struct ScriptValueTests {
             ("1", "1"), ("1.0", "1.0"), ("0.1", "0.1"), ("1/3", "0.3333333333333333"), ("2^53", "9007199254740992.0"),
             ("1e300", "1e+300"), ("math.mininteger", "-9223372036854775808"), ("'a\\n\"\\\\\\1é'", #""a\n\"\\\u0001é""#),
             ("true", "true"), ("null", "null"), ("{}", "{}"), ("list()", "[]"), ("list({1})", "[1]"), ("{1,null,'x'}", #"[1,null,"x"]"#),
-            ("{ b = 1, a = { 2 } }", #"{"a":[2],"b":1}"#), ("nil", "{}"), ("-0.0", "-0.0"), ("10 // 3", "3"),
+            ("{ b = 1, a = { 2 } }", #"{"a":[2],"b":1}"#), ("'2' + 1", "3"), ("-'1.5'", "-1.5"),
+            ("-0.0", "-0.0"), ("10 // 3", "3"),
         ])
     func values(_ expression: String, _ json: String) {
         #expect(value(expression) == json)
@@ -106,18 +107,20 @@ struct ScriptValueTests {
             ("{ v = '\\xff' }", "text that is not UTF-8 cannot be part of an event"),
             ("{ v = '\\u{D800}' }", "text that is not UTF-8 cannot be part of an event"),
             ("5", "the script returned a number, not an event"), ("null", "the script returned a null, not an event"),
-            ("{ { }, 1 }", "item 2 of what the script returned is a number, not an event"),
+            ("{ event, 1 }", "item 2 of what the script returned is a number, not an event"),
             ("{ { { } } }", "an event has to be an object, not a list"),
+            ("{ event, {} }", "item 2 of what the script returned is empty, not an event"),
         ])
     func refused(_ expression: String, _ message: String) {
-        #expect(run("return \(expression)", "{}") == .failed(line: nil, message))
+        #expect(run("return \(expression)", #"{"a":1}"#) == .failed(line: nil, message))
     }
 
     @Test("Nothing, one or several events")
     func several() {
         #expect(run("", "{}") == .events([]))
         #expect(run("return nil", "{}") == .events([]))
-        #expect(run("return {}", "{}") == .events(["{}"]))
+        #expect(run("return {}", #"{"a":1}"#) == .events([]))
+        #expect(run("event.a = nil return event", #"{"a":1}"#) == .events([]))
         #expect(run("return list()", "{}") == .events([]))
         #expect(run("local l = {} for i = 1, 3 do l[i] = { n = i } end return l", "{}")
             == .events([#"{"n":1}"#, #"{"n":2}"#, #"{"n":3}"#]))
@@ -133,6 +136,35 @@ struct ScriptValueTests {
                     #"{"messageId":"m\u00e9","a":1}"#, #"{"messageId":"m\u00e9:1","a":1}"#, #"{"messageId":"own"}"#,
                     #"{"messageId":"m\u00e9:3","a":1}"#,
                 ]))
+        // Copied, by its text and not by where it stands.
+        #expect(
+            run(
+                "local l = {} for i = 1, 3 do l[i] = { messageId = event.messageId, n = i } end l[4] = { messageId = event.other } return l",
+                #"{"messageId":"m\"1","other":"m\"2"}"#)
+                == .events([
+                    #"{"messageId":"m\"1","n":1}"#, #"{"messageId":"m\"1:1","n":2}"#, #"{"messageId":"m\"1:2","n":3}"#,
+                    #"{"messageId":"m\"2"}"#,
+                ]))
+        #expect(
+            run("return { event, { id = event.messageId, o = { messageId = event.messageId } } }", #"{"messageId":"m"}"#)
+                == .events([#"{"messageId":"m"}"#, #"{"id":"m","o":{"messageId":"m"}}"#]))
+    }
+
+    @Test("A messageId that would get too long is cut, and still is another one for another id", arguments: ["a", "é"])
+    func longIDs(_ character: String) {
+        func ids(_ id: String) -> [String] {
+            guard case .events(let events) = run("return { event, event, { messageId = event.messageId } }", #"{"messageId":"\#(id)"}"#)
+            else { return [] }
+            return events.map { String($0.dropFirst(14).dropLast(2)) }
+        }
+        let fits = String(repeating: character, count: 98)
+        #expect(ids(fits) == [fits, fits + ":1", fits + ":2"])
+        let first = ids(fits + "x")
+        let second = ids(fits + "y")
+        #expect(first == ids(fits + "x"))
+        #expect(first.count == 3 && first[0] == fits + "x")
+        #expect(Set(first + second).count == 6)
+        #expect(first.dropFirst().allSatisfy { $0.unicodeScalars.count == 100 && $0.hasPrefix(fits.prefix(81) + "~") })
     }
 }
 
@@ -147,9 +179,21 @@ struct ScriptBoundTests {
             "local t = {} for i = 1, 30000 do t[i] = i end for i = 1, 30000 do table.insert(t, 1, i) end",
             "local t = {} for i = 1, 30000 do t[i] = 'x' end while true do table.concat(t) end",
             "local t = {} for i = 1, 30000 do t[i] = -i end while true do table.sort(t) end",
-            "local s = ('x'):rep(400000) while true do local u = s:upper() end",
-            "local s = ('x'):rep(400000) while true do local u = utf8.len(s) end",
-            "local s = ('x'):rep(400000) while true do s:find('y', 1, true) end",
+            "local s = ('x'):rep(200000) while true do local u = s:upper() end",
+            "local s = ('x'):rep(200000) while true do local u = utf8.len(s) end",
+            "local s = ('x'):rep(200000) while true do s:find('y', 1, true) end",
+            "local s = (' '):rep(200000) .. 1.5 while true do local x = s * s end",
+            "local s = (' '):rep(200000) .. 1.5 while true do local x = -s end",
+            "local s = (' '):rep(200000) .. 1.5 while true do local x = math.floor(s) end",
+            "local s = (' '):rep(200000) .. 1 while true do local x = math.random(s) end",
+            "local s = (' '):rep(200000) .. 1 while true do local x = ('x'):sub(s) end",
+            "local s = ('x'):rep(200000) while true do local x = ('%.1s'):format(s) end",
+            "local s, t = ('\\0'):rep(200000), {} for i = 1, 200 do t[i] = s end table.sort(t)",
+            "local s, f = ('\\x80'):rep(200000), utf8.codes('x') while true do f(s, 1) end",
+            "local s = '[' .. ('a'):rep(200000) .. ']z' s:find(s)",
+            "local t = {} while true do table.unpack(t, 1, 10000) end",
+            "local s = ('x'):rep(10000) while true do s:byte(1, -1) end",
+            "local t = {} for i = 1, 10000 do t[i] = 5e-324 end return { v = { t, t, t, t } }",
             "table.sort({3,2,1}, function() while true do end end)",
         ])
     func time(_ script: String) {
@@ -161,10 +205,43 @@ struct ScriptBoundTests {
     }
 
     @Test(
+        "What cannot be counted is stopped by its time",
+        arguments: [
+            "local a, b = ('x'):rep(200000), ('x'):rep(100000) .. ('x'):rep(100000) while true do local x = a == b end",
+            "local a, b = ('\\0'):rep(200000), ('\\0'):rep(100000) .. ('\\0'):rep(100000) while true do local x = a <= b end",
+            "local t = {} for i = 1, 20000 do t[i] = i end for i = 1, 20000 do t[i] = nil end while true do pairs(t) end",
+            "local t = {} for i = 1, 20000 do t[i] = i end t.a = 1 while true do t.b = 1 t.b = nil t.c = 1 t.c = nil t.d = 1 t.d = nil end",
+        ])
+    func processorTime(_ script: String) {
+        var limits = Script.Limits()
+        limits.time = .milliseconds(5)
+        limits.instructions = 100_000_000
+        #expect(run(script, "{}", limits: limits) == .failed(line: 1, "stopped after 5 ms of processor time"))
+    }
+
+    @Test("What an event costs is bounded, whatever it is made of", arguments: [
+        (#"{"p":{"# + Array(repeating: #""":0"#, count: 200_000).joined(separator: ",") + "}}", "return event"),
+        (#"{"p":{"# + Array(repeating: #""\u0061":0"#, count: 200_000).joined(separator: ",") + "}}", "return event"),
+        (#"{"p":{"# + (0..<3000).map { "\"\($0)\":0" }.joined(separator: ",") + "}}",
+            "for k in pairs(event.p) do event.p[k] = nil end local t = {} for i = 1, 1000 do t[i] = event end return t"),
+        (#"{"p":""# + String(repeating: #"\u0041"#, count: 5000) + "\"}",
+            "event.p = 'x' local t = {} for i = 1, 1000 do t[i] = event end return t"),
+    ])
+    func hostileEvents(_ event: String, _ script: String) {
+        #expect(run(script, event) == .failed(line: nil, "stopped after 200000 instructions"))
+    }
+
+    @Test("An event with one name thousands of times costs no more than one with as many names")
+    func repeatedNames() {
+        let members = Array(repeating: #""":0"#, count: 6400) + [#""x":1"#, #""":2"#, #""\u0078":3"#]
+        #expect(run("return event", #"{"p":{"# + members.joined(separator: ",") + "}}") == .events([#"{"p":{"":2,"\u0078":3}}"#]))
+    }
+
+    @Test(
         "What takes too much memory is stopped",
         arguments: [
             "return { v = ('x'):rep(1e9) }", "return { v = ('x'):rep(1e6) }", "local t = {} for i = 1, 1e9 do t[i] = {} end",
-            "local s = 'x' while true do s = s .. s end", "local t = {} for i = 1, 60 do t[i] = ('x'):rep(400000 + i) end",
+            "local s = 'x' while true do s = s .. s end", "local t = {} for i = 1, 60 do t[i] = ('x'):rep(200000 + i) end",
             "return { v = ('x'):rep(100000):gsub('x', ('y'):rep(1000)) }", "return table.unpack({}, 1, 1e5)",
         ])
     func memory(_ script: String) {
@@ -181,6 +258,7 @@ struct ScriptBoundTests {
     func emptyRepetition() {
         #expect(value("(''):rep(1 << 62)") == "\"\"")
         #expect(value("(''):rep(1 << 62, '')") == "\"\"")
+        #expect(value("string.rep(7, 3) .. string.rep('a', 2, 0) .. string.rep('a', 0)") == "\"777a0a\"")
     }
 
     @Test("Depth and size of what comes back are bounded")
@@ -188,7 +266,7 @@ struct ScriptBoundTests {
         let deep = "what the script returned is nested deeper than 128 levels, or holds itself"
         #expect(run("event.self = event return event", "{}") == .failed(line: nil, deep))
         #expect(
-            run("local s = ('x'):rep(500000) return { a = s, b = s, c = s }", "{}")
+            run("local s = ('x'):rep(250000) return { a = s, b = s, c = s, d = s, e = s }", "{}")
                 == .failed(line: nil, "the script returned more than 1048576 bytes"))
         let doubling = "local t = {} for i = 1, 60 do t = { t, t } end return { v = t }"
         #expect(run(doubling, "{}") == .failed(line: nil, "stopped after 200000 instructions"))
@@ -256,6 +334,11 @@ struct ScriptBoundTests {
         #expect(call(again, "{}", seed: 5) == first)
         #expect(value("tostring({}) .. tostring(pairs) .. string.format('%s %5s', {}, null)") == "\"tablefunctiontable  null\"")
         #expect(run("return { v = string.format('%p', {}) }", "{}") == .failed(line: 1, "%p is not known here"))
+        #expect(run("return { v = string.format('\\0%s %p', {}, {}) }", "{}") == .failed(line: 1, "%p is not known here"))
+        #expect(value("string.format('\\0%s%%%5s%s', {}, print, null)") == "\"\\u0000table%  nilnull\"")
+        #expect(value("(function() local s = '' for k, v in pairs({ [true] = 1, [false] = 2, [null] = 3, a = 4, 5, [1.5] = 6, [-1] = 7 }) do s = s .. v end return s end)()")
+            == "\"7564213\"")
+        #expect(run("for k in pairs({ [pairs] = 1 }) do end", "{}") == .failed(line: 1, "pairs has no order for keys that are a function"))
     }
 
     @Test("Errors name the line and say what happened")
@@ -310,6 +393,13 @@ struct ScriptPatternTests {
         #expect(matches("k=v, a=b", "(%w)=(%w)") == #"["kv","ab"]"#)
         #expect(matches("abc", "%d*") == #"["","","",""]"#)
         #expect(matches("", ".") == "[]")
+        func rest(_ start: String) -> String? {
+            value("(function() local l = list() for a in ('abc'):gmatch('%a*', \(start)) do l[#l + 1] = a end return l end)()")
+        }
+        #expect(rest("2") == #"["bc"]"#)
+        #expect(rest("-1") == #"["c"]"#)
+        #expect(rest("4") == #"[""]"#)
+        #expect(rest("5") == "[]")
     }
 
     @Test(

@@ -169,6 +169,86 @@ struct TransformTests {
                 == track(#""properties":{"a":{"b.c":1,"d":[{"x":1}]},"e":{},"f\"":{"g":null}}"#))
     }
 
+    @Test("flatten brings back nothing that a later value of the same name has hidden")
+    func flattenDuplicates() throws {
+        let hidden = track(#""properties":{"d":{"secret":1,"a":1},"d":{"a":2},"b":"x","\u0062":{"c":3}}"#)
+        #expect(try transformed(hidden, "- flatten: {}") == track(#""properties":{"d_a":2,"\u0062_c":3}"#))
+        let names = (0..<40).map { #""k\#($0)":\#($0)"# }.joined(separator: ",")
+        #expect(
+            try transformed(track(#""properties":{\#(names),"k1":{"x":1}}"#), "- flatten: {}")
+                == track(#""properties":{\#(names.replacing(#""k1":1,"#, with: "")),"k1_x":1}"#))
+    }
+
+    @Test("Transforms add no more to an event than its destination takes")
+    func growth() throws {
+        let name = String(repeating: "n", count: 500)
+        let members = (0..<100).map { #""m\#($0)":0"# }.joined(separator: ",")
+        let nested = track(#""properties":{"\#(name)":{\#(members)}}"#)
+        func outcome(_ json: String, _ yaml: String, limit: Int) throws -> String {
+            RoutingTests.outcome(
+                of: DestinationRouter(
+                    name: "out", routes: [.init(filter: .always, transforms: try transforms(yaml))], maximumEventSize: limit,
+                    journal: [UInt8](repeating: 1, count: 16)), json)
+        }
+        let flat = try outcome(nested, "- flatten: {}", limit: 100_000)
+        #expect(flat.utf8.count > 50_000)
+        let refused = "rejected: flatten: transforms add more than 40000 bytes to it (max_event_size)"
+        #expect(try outcome(nested, "- flatten: {}", limit: 40_000) == refused)
+        #expect(try outcome(nested, "[ { flatten: {} }, { flatten: {} } ]", limit: 40_000) == refused)
+        let copies = "- copy: { properties: context.a }\n- copy: { context: properties.b }"
+        #expect(
+            try outcome(nested, copies, limit: 1_000) == "rejected: transforms add more than 1000 bytes to it (max_event_size)")
+        #expect(try outcome(nested, "- set: { a: 1 }", limit: 100) == nested.dropLast() + #","a":1}"#, "it came so")
+    }
+
+    @Test("JSON that is spelled with escapes means the same")
+    func escapes() throws {
+        let timed = track(#""context":{"timing":{"phase":"st\u006fp","duration":3}}"#)
+        #expect(try transformed(timed, "- timed: ignore") == "dropped by timed")
+        #expect(try transformed(track(#""properties":{"n":"\u0031"}"#), "- to_number: [properties.n]") == track(#""properties":{"n":1}"#))
+        let session = track(#""context":{"session":{"id":"s"}},"properties":{"session\u005fid":"own"}"#)
+        #expect(try transformed(session, "- session: properties") == session)
+    }
+
+    @Test("A field that the index knows has a value of any type behind a transform")
+    func otherValues() throws {
+        let number = #"{"type":"track","event":"A","messageId":"m","userId":"42"}"#
+        let yaml = "- to_number: [userId]\n- { set: { hit: 1 }, where: userId = 42 }\n- { set: { none: 1 }, where: userId = null }"
+        #expect(try transformed(number, yaml) == #"{"type":"track","event":"A","messageId":"m","userId":42,"hit":1}"#)
+        let page = #"{"type":"page","event":"X","messageId":"m","userId":"u"}"#
+        #expect(try transformed(page, "- { set: { hit: 1 }, where: event = 'X' and typeof(event) = 'string' }") == page.dropLast() + #","hit":1}"#)
+        let unique = try router("- to_number: [userId]\n- dedupe: { by: userId }")
+        #expect(outcome(of: unique, number, position: 1).hasPrefix("{"))
+        #expect(outcome(of: unique, number, position: 2) == "dropped by dedupe")
+        #expect(outcome(of: unique, number.replacing("42", with: "43"), position: 3).hasPrefix("{"))
+    }
+
+    @Test("dedupe takes a number and its digits for two values")
+    func dedupeTypes() throws {
+        let unique = try router("- dedupe: { by: properties.k }")
+        let kept = ["1", #""1""#, "1", "true", #""true""#, #""1""#].enumerated().map { position, value in
+            outcome(of: unique, track(#""properties":{"k":\#(value)}"#), position: UInt64(position)).hasPrefix("{")
+        }
+        #expect(kept == [true, true, false, true, true, false])
+    }
+
+    @Test("keep leaves lists alone, unless it names items of them")
+    func keepLists() throws {
+        let before = track(#""properties":{"items":[{"sku":"a","x":1},{"sku":"b"}],"other":1}"#)
+        #expect(
+            try transformed(before, "- keep: [properties.items.sku]")
+                == track(#""properties":{"items":[{"sku":"a","x":1},{"sku":"b"}]}"#))
+        #expect(
+            try transformed(before, "- keep: [properties.items.1]") == track(#""properties":{"items":[{"sku":"b"}]}"#))
+    }
+
+    @Test("Literals keep their digits")
+    func digits() throws {
+        #expect(
+            try transformed(track(""), "- set: { properties.t: 12345678901234567890, properties.f: 1.10, properties.g: 1e3 }")
+                == track(#""properties":{"t":12345678901234567890,"f":1.10,"g":1e3}"#))
+    }
+
     @Test("enrich fills in what is missing, and nothing else")
     func enrich() throws {
         let yaml = #"- enrich: { host: context.host.name, values: { context.site: berlin, properties.who: "{{ userId }}" } }"#

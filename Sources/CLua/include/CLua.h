@@ -3,7 +3,7 @@
  *
  * A script is the body of a function with one parameter, `event`. What it can reach is what is said
  * in Sandbox.c: no files, no processes, no clock, nothing that differs from run to run. Each call is
- * bounded in instructions, memory and output, and starts with the same globals: nothing that a call
+ * bounded in instructions, time, memory and output, and starts with the same globals: nothing that a call
  * does is seen by the next one.
  *
  * A script belongs to one thread at a time. */
@@ -18,6 +18,8 @@ typedef struct clua_script clua_script;
 typedef struct {
     /* Of one call. What library functions do is counted as well, about as long as it takes. */
     uint64_t instructions;
+    /* Of the calling thread, in nanoseconds: for what cannot be counted. */
+    uint64_t time;
     /* Bytes of the script's state, what Lua itself needs included. */
     size_t memory;
     /* Bytes of the events that one call may give. */
@@ -39,6 +41,8 @@ typedef struct {
 
 /* Events that one call may give. */
 #define CLUA_MAXIMUM_EVENTS 1000
+/* Characters of a messageId. */
+#define CLUA_MAXIMUM_ID 100
 
 /* Compiles a script. NULL: it has no meaning, or there is no memory; `failure` says. */
 clua_script *clua_create(const char *source, size_t length, const clua_limits *limits, clua_failure *failure);
@@ -48,8 +52,8 @@ void clua_destroy(clua_script *script);
  * starts from.
  *
  * Returns how many events it gave, or -1; `failure` says why. They are read with clua_events, and
- * valid until the next call. Of several, all but the first that still have the event's own messageId
- * get it with ":1", ":2" … at its end. */
+ * valid until the next call. Of several, all but the first that have the event's own messageId get it
+ * with ":1", ":2" … at its end, and shortened if it had more than CLUA_MAXIMUM_ID characters then. */
 int clua_call(clua_script *script, const uint8_t *json, size_t length, uint64_t seed, clua_failure *failure);
 const clua_event *clua_events(const clua_script *script);
 const uint8_t *clua_output(const clua_script *script);

@@ -43,7 +43,8 @@ enum psj_flag {
     PSJ_MESSAGE_ID_ESCAPED = 1 << 1,
     PSJ_USER_ID_ESCAPED = 1 << 2,
     PSJ_ANONYMOUS_ID_ESCAPED = 1 << 3,
-    PSJ_HAS_INTEGRATIONS = 1 << 4
+    PSJ_HAS_INTEGRATIONS = 1 << 4,
+    PSJ_HAS_OTHER_VALUES = 1 << 5
 };
 
 /* The fields that the door looks at. */

@@ -52,9 +52,9 @@ package struct PresetCatalogue {
             return nil
         }
         var draft = PresetDraft()
-        let errors = diagnostics.list.count
+        let errors = diagnostics.errorCount
         Section.preset.read(root, named: "the preset \(quoted(name))", into: &draft, diagnostics)
-        guard diagnostics.list.count == errors else { return nil }
+        guard diagnostics.errorCount == errors else { return nil }
         let settings = draft.settings.map { located in
             let setting = located.draft
             return Preset.Setting(

@@ -47,7 +47,7 @@ struct PresetFilling {
         var node = node
         let text = setting.draft.values.first?.meaning ?? setting.draft.defaultText
         if text == nil || setting.draft.isSecret { unknown.insert(setting.name) }
-        node.content = .scalar(YAMLScalar(text: text ?? "setting", style: .doubleQuoted, line: node.place.line, column: node.place.column))
+        node.content = .scalar(YAMLScalar(text: text ?? "setting", style: .plain, line: node.place.line, column: node.place.column))
         return node
     }
 

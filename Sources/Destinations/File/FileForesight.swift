@@ -1,6 +1,14 @@
 import Delivery
 import Platform
 
+/// A file, and what would be written to its end.
+package struct FileForesight: Sendable, Equatable {
+    package var path: String
+    /// Without their line feeds; those of CSV begin with the header.
+    package var lines: [[UInt8]] = []
+    package var isCSV = false
+}
+
 // What can be said of a file destination without running it: for `penstock check`, `explain` and `test`.
 extension FileDestination {
     /// Throws what `init` would throw for these options; touches nothing.
@@ -8,50 +16,67 @@ extension FileDestination {
         _ = try BatchDivision(options)
     }
 
-    /// The path that a batch's first event goes to, and what is written for all of them.
-    package static func preview(
-        of batch: OutboundBatch, _ options: FileDestinationOptions
-    ) throws -> (path: String, lines: [[UInt8]]) {
+    /// The files that a batch goes to, as if all were new, in the order of their first events.
+    package static func preview(of batch: OutboundBatch, _ options: FileDestinationOptions) throws -> [FileForesight] {
         let division = try BatchDivision(options)
-        guard !batch.events.isEmpty else { return ("", []) }
-        let (shares, _) = try division.divide(batch, from: 0, room: { _, _ in .max }, admit: { path, _ in path })
-        let path = shares.first?.path ?? ""
-        guard case .csv(let columns) = options.format else {
-            return (path, batch.events.map { Array(batch.payload[$0.payload]) })
-        }
-        let rows = CSVRows(columns)
-        var lines = [Array(rows.header.dropLast())]
+        let header = division.header.isEmpty ? [] : [Array(division.header.dropLast())]
+        var files: [FileForesight] = []
+        // One by one: it is told what each event comes to.
         for event in batch.events {
-            var row: [UInt8] = []
-            rows.append(batch.payload.span.extracting(event.payload), to: &row)
-            lines.append(row.dropLast())
+            var single = OutboundBatch()
+            single.append(event, from: batch)
+            let (shares, _) = try division.divide(single, from: 0, room: { _, _ in .max }, admit: { path, _ in path })
+            for share in shares {
+                let bytes = share.slice.map { single.payload[$0] } ?? share.bytes[...]
+                let place = files.firstIndex { $0.path == share.path } ?? files.count
+                if place == files.count { files.append(FileForesight(path: share.path, lines: header, isCSV: !header.isEmpty)) }
+                files[place].lines.append(Array(bytes.dropLast()))
+            }
         }
-        return (path, lines)
+        return files
     }
 
-    /// Pairs of destinations whose templates can come to one path. Where it cannot be told, they can.
-    package static func meetings(among files: [(name: String, options: FileDestinationOptions)]) -> [(String, String)] {
-        let patterns = files.map { (name: $0.name, pattern: PathPattern($0.options.path)) }
-        return patterns.indices.flatMap { second in
-            patterns[..<second].filter { $0.pattern.meets(patterns[second].pattern) }.map { ($0.name, patterns[second].name) }
+    /// What keeps files from being made where they are to be, as far as whoever asks may know; nil: nothing.
+    package static func obstacle(_ options: FileDestinationOptions, _ disk: SystemDisk) -> DiskObstacle? {
+        let pattern = PathPattern(options.path)
+        if let path = pattern.path, (try? disk.status(path))??.isDirectory == true {
+            return .inTheWay("\(path) is a directory")
         }
+        return DiskObstacle(makingFilesIn: "/" + pattern.fixed.joined(separator: "/"), disk)
     }
+}
 
-    /// Why files cannot be made where they are to be, as far as whoever asks may know; nil: they can.
-    package static func unwritable(_ options: FileDestinationOptions, _ disk: SystemDisk) -> String? {
-        var place = "/" + PathPattern(options.path).fixed.joined(separator: "/")
+/// What keeps files from being made.
+package enum DiskObstacle: Sendable, Equatable {
+    /// Nobody can make them.
+    case inTheWay(String)
+    /// The user who asks cannot; the daemon's may be another.
+    case notForUs(String)
+
+    /// What is to be done about what is in the way.
+    package static let hint = "choose another path, or move away what is there"
+
+    /// - Parameter directory: it need not be there.
+    package init?(makingFilesIn directory: String, _ disk: SystemDisk) {
+        var place = directory
         do {
             while true {
                 if let status = try disk.status(place) {
-                    guard status.isDirectory else { return "\(place) is no directory: choose another path" }
-                    return disk.mayWrite(in: place)
-                        ? nil : "no file can be made in \(place) by the user who runs this check; the daemon's user has to be able to"
+                    if !status.isDirectory {
+                        self = .inTheWay("\(place) is no directory")
+                    } else if !disk.mayWrite(in: place) {
+                        self = .notForUs(
+                            "no file can be made in \(place) by the user who runs this check; the daemon's user has to be able to")
+                    } else {
+                        return nil
+                    }
+                    return
                 }
                 guard place != "/" else { return nil }
-                place = directory(of: place)
+                place = Destinations.directory(of: place)
             }
         } catch {
-            return "\(error): no file can be made there by the user who runs this check"
+            self = .notForUs("\(error): no file can be made there by the user who runs this check")
         }
     }
 }

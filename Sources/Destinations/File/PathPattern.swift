@@ -1,8 +1,8 @@
 /// All the paths that a template can come to: whether one of them is this one, and whether two templates
 /// can meet. What it takes for possible may be more than what is, never less.
-struct PathPattern {
+struct PathPattern: Sendable {
     /// Bytes that may stand in one place.
-    struct ByteSet: Equatable {
+    struct ByteSet: Equatable, Sendable {
         private var bits = SIMD4<UInt64>()
 
         init(_ bytes: some Sequence<UInt8>) {
@@ -20,7 +20,7 @@ struct PathPattern {
         static let values = ByteSet(alphanumerics + Array("-_.~%".utf8))
     }
 
-    enum Token {
+    enum Token: Sendable {
         case one(ByteSet)
         /// Any number of them.
         case many(ByteSet)
@@ -66,6 +66,44 @@ struct PathPattern {
         literals.removeFirst()
     }
 
+    /// A path that stands for itself.
+    init(literal path: String) {
+        (names, literals) = ([], [])
+        for name in path.split(separator: "/") { append(String(name)) }
+    }
+
+    private mutating func append(_ name: String) {
+        names.append(name.utf8.map { .one(ByteSet([$0])) })
+        literals.append(name)
+    }
+
+    /// nil: there are several.
+    var path: String? { literals.contains(nil) ? nil : "/" + literals.compactMap(\.self).joined(separator: "/") }
+
+    /// Without `..`, and without symbolic links in what is the same always.
+    /// - Parameter realPath: nil for what does not exist.
+    func resolved(_ realPath: (String) -> String?) -> PathPattern {
+        let front = literals.prefix { $0 != nil }.compactMap(\.self)
+        var result = PathPattern(literal: "/")
+        var count = front.count
+        while count > 0 {
+            if let real = realPath("/" + front[..<count].joined(separator: "/")) {
+                result = PathPattern(literal: real)
+                break
+            }
+            count -= 1
+        }
+        for number in count..<names.count {
+            if literals[number] == ".." {
+                _ = (result.names.popLast(), result.literals.popLast())
+            } else {
+                result.names.append(names[number])
+                result.literals.append(literals[number])
+            }
+        }
+        return result
+    }
+
     private static func conversion(_ letter: UInt8, _ isPlain: Bool) -> [Token] {
         switch letter {
         case UInt8(ascii: "a"), UInt8(ascii: "A"), UInt8(ascii: "b"), UInt8(ascii: "B"), UInt8(ascii: "p"), UInt8(ascii: "Z"),
@@ -100,14 +138,13 @@ struct PathPattern {
         return Self.meet(stem + sign(".") + date + time + tail, name.map { .one(ByteSet([$0])) })
     }
 
-    /// Whether both can come to the same path.
-    func meets(_ other: PathPattern) -> Bool {
-        names.count == other.names.count
-            && names.indices.allSatisfy { number in
-                // Nearly always the answer is told by names that are what they are.
-                if let a = literals[number], let b = other.literals[number] { return a == b }
-                return Self.meet(names[number], other.names[number])
-            }
+    /// Whether both can come to the same path, as far as the shorter of them goes.
+    func meetsAsFarAs(_ other: PathPattern) -> Bool {
+        (0..<min(names.count, other.names.count)).allSatisfy { number in
+            // Nearly always the answer is told by names that are what they are.
+            if let a = literals[number], let b = other.literals[number] { return a == b }
+            return Self.meet(names[number], other.names[number])
+        }
     }
 
     private static func isDot(_ token: Token) -> Bool {

@@ -34,6 +34,27 @@ import CCurl
     var path: String { part(CURLUPART_PATH) ?? "/" }
     var hasUser: Bool { part(CURLUPART_USER) != nil }
 
+    /// User and password, decoded, as Basic authentication writes them; nil: the URL has none.
+    var credentials: [UInt8]? {
+        let (user, password) = (part(CURLUPART_USER), part(CURLUPART_PASSWORD))
+        guard user != nil || password != nil else { return nil }
+        return Self.decoded(user ?? "") + [UInt8(ascii: ":")] + Self.decoded(password ?? "")
+    }
+
+    private static func decoded(_ text: String) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16), rest.count >= 2 {
+                bytes.append(code)
+                rest.removeFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+
     /// What is likely to be secret: user, password, and the query's values, as in the URL.
     var secrets: [String] {
         let values = (part(CURLUPART_QUERY) ?? "").split(separator: "&").map { parameter in

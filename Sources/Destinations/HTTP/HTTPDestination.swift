@@ -11,8 +11,17 @@ import Platform
 /// back through the engine.
 package final class HTTPDestination: Destination {
     package var limits: DestinationLimits {
+        Self.limits(isSplit: isSplit, inFlight: concurrency.current)
+    }
+
+    private static func limits(isSplit: Bool, inFlight: Int) -> DestinationLimits {
         // Where a batch takes several requests it is those that are counted, here, not the batches.
-        isSplit ? DestinationLimits(eventsPerRequest: 1) : DestinationLimits(maximumInFlight: concurrency.current)
+        isSplit ? DestinationLimits(eventsPerRequest: 1) : DestinationLimits(maximumInFlight: inFlight)
+    }
+
+    /// The limits of one with these options, at most.
+    package static func limits(_ options: HTTPOptions) throws(HTTPOptionsError) -> DestinationLimits {
+        limits(isSplit: try HTTPRequest.all(options).contains(where: \.isSplit), inFlight: options.requests.upperBound)
     }
 
     private let options: HTTPOptions
@@ -44,19 +53,18 @@ package final class HTTPDestination: Destination {
         concurrency = ConcurrencyLimit(options.requests)
     }
 
-    /// Throws what `init` would throw for these options; touches nothing.
-    package static func validate(_ options: HTTPOptions) throws(HTTPOptionsError) {
-        _ = try checkedRequests(options)
+    /// Everything that `init` would throw for these options, of the destination or of one of its
+    /// alternatives; touches nothing.
+    package static func problems(_ options: HTTPOptions) -> [(request: Int?, error: HTTPOptionsError)] {
+        guard !options.alternatives.isEmpty else { return HTTPRequest.problems(options).map { (nil, $0) } }
+        return options.alternatives.enumerated().flatMap { number, options in
+            HTTPRequest.problems(options).map { (number, $0) }
+        }
     }
 
     private static func checkedRequests(_ options: HTTPOptions) throws(HTTPOptionsError) -> [HTTPRequest] {
-        let requests = try HTTPRequest.all(options)
-        do {
-            for options in [options] + options.alternatives { try options.signer?.check() }
-        } catch {
-            throw HTTPOptionsError(option: "sign.key", problem: "\(error)")
-        }
-        return requests
+        if let first = problems(options).first { throw first.error }
+        return try HTTPRequest.all(options)
     }
 
     package func open(from cursor: Cursor) throws -> UInt64? {

@@ -61,6 +61,24 @@ struct HTTPRequest {
             .flatMap(Self.secrets)
     }
 
+    /// Everything that is wrong with the options of one kind of request.
+    static func problems(_ options: HTTPOptions) -> [HTTPOptionsError] {
+        var problems: [HTTPOptionsError] = []
+        func look(_ check: () throws(HTTPOptionsError) -> Void) {
+            do throws(HTTPOptionsError) { try check() } catch { problems.append(error) }
+        }
+        look { () throws(HTTPOptionsError) in _ = try HTTPTarget(options.url, serverName: options.tls.serverName) }
+        look { () throws(HTTPOptionsError) in _ = try options.proxy.map(HTTPProxy.init) }
+        look { () throws(HTTPOptionsError) in try check(options.tls) }
+        for header in options.headers { look { () throws(HTTPOptionsError) in try check(header) } }
+        look { () throws(HTTPOptionsError) in
+            do { try options.signer?.check() } catch { throw HTTPOptionsError(option: "sign.key", problem: "\(error)") }
+        }
+        // What shows only when the parts are put together.
+        if problems.isEmpty { look { () throws(HTTPOptionsError) in _ = try HTTPRequest(options) } }
+        return problems
+    }
+
     /// All that a destination may send.
     static func all(_ options: HTTPOptions) throws(HTTPOptionsError) -> [HTTPRequest] {
         if options.alternatives.isEmpty { return [try HTTPRequest(options)] }

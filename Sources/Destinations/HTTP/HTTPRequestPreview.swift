@@ -4,10 +4,12 @@ import Delivery
 /// the real one; what libcurl adds by itself (Host, Content-Length) is not in it.
 package struct HTTPRequestPreview: Sendable, Equatable {
     package var method: String
-    /// As configured; may hold what is secret.
+    /// As configured, without user and password, which go into a header; may hold what is secret.
     package var url: String
     /// In the order in which they are sent; may hold what is secret.
     package var headers: [HTTPOptions.Header]
+    /// `user:password`, of which the header Authorization is made; nil: not of these.
+    package var credentials: String?
     /// Before compression.
     package var body: [UInt8]
 
@@ -26,11 +28,30 @@ package struct HTTPRequestPreview: Sendable, Equatable {
             let body = plan.body(of: number)
             // A key that is not at hand signs nothing.
             let signature = (try? kind.signature(of: body, url: planned.url, at: time)) ?? []
-            let headers = [HTTPOptions.Header(name: "User-Agent", value: kind.userAgent)]
+            var headers = [HTTPOptions.Header(name: "User-Agent", value: kind.userAgent)]
                 + (planned.headers + signature).compactMap(header)
-            return HTTPRequestPreview(method: kind.method.rawValue, url: kind.shownURL(planned.url), headers: headers, body: body)
+            // As libcurl does it, for which a configured header counts more.
+            var credentials = CurlURL(planned.url)?.credentials
+            if headers.contains(where: { $0.name.lowercased() == "authorization" }) { credentials = nil }
+            if let credentials { headers.insert(.init(name: "Authorization", value: "Basic \(Base64.encode(credentials))"), at: 0) }
+            return HTTPRequestPreview(
+                method: kind.method.rawValue, url: withoutCredentials(kind.shownURL(planned.url)), headers: headers,
+                credentials: credentials.map { String(decoding: $0, as: UTF8.self) }, body: body)
         }
         return (requests, plan.refused)
+    }
+
+    /// Which of the destination's requests an event of a batch asks for.
+    package static func number(of event: OutboundEvent, in batch: OutboundBatch) -> Int {
+        guard event.envelope > 0 else { return 0 }
+        return RequestEnvelope(batch.payload, event.payload.lowerBound - event.envelope..<event.payload.lowerBound)?.number ?? 0
+    }
+
+    private static func withoutCredentials(_ url: String) -> String {
+        guard !url.hasPrefix("unix:"), let start = url.firstRange(of: "://")?.upperBound else { return url }
+        let authority = url[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        guard let at = authority.lastIndex(of: "@") else { return url }
+        return String(url[..<start] + url[url.index(after: at)...])
     }
 
     /// Reads libcurl's spelling: `Name: value`, `Name;` without a value, `Name:` for one that is not sent.

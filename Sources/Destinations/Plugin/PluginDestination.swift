@@ -76,7 +76,7 @@ package final class PluginDestination: Destination {
         library = try PluginLibrary.load(PluginFile(named: options.plugin, in: options.directories))
         let violations = try library.violations(inSettings: options.settings)
         guard violations.isEmpty else {
-            throw PluginError(.settings, violations.joined(separator: "; "))
+            throw PluginError(.settings, violations.map(\.description).joined(separator: "; "))
         }
         var resolved = options
         resolved.settings = try library.resolvingPaths(inSettings: options.settings, from: options.directory)

@@ -54,6 +54,13 @@ package struct PluginFile: ~Copyable {
         )
     }
 
+    /// The names that files in these directories can be found by.
+    package static func names(in directories: [String]) -> [String] {
+        let files = directories.flatMap { (try? SystemDisk().list($0)) ?? [] }
+        let names = files.filter { $0.hasSuffix(".so") }.map { String($0.dropLast(3)) }
+        return names.map { $0.hasPrefix("lib") ? String($0.dropFirst(3)) : $0 }.sorted()
+    }
+
     /// Opens one file, wherever it is; with `directory`, only if it really lies below that.
     package init(at path: String, below directory: String? = nil) throws(PluginError) {
         guard let resolved = Self.resolve(path) else {

@@ -118,11 +118,17 @@ package final class PluginLibrary: Sendable {
         plugin = unsafe LoadedPlugin(table: table)
     }
 
-    /// What is wrong with these settings; empty: nothing. Each entry names the setting.
+    /// What is wrong with these settings; empty: nothing.
     /// - Throws: if the plugin's schema itself cannot be read.
-    package func violations(inSettings settings: String) throws(PluginError) -> [String] {
+    package func violations(inSettings settings: String) throws(PluginError) -> [SettingsViolation] {
         guard let schema else { return [] }
         return try SettingsSchema(schema, of: "\(name) (\(path))").violations(in: settings)
+    }
+
+    /// The settings that are paths, as written.
+    package func paths(inSettings settings: String) throws(PluginError) -> [(name: String, path: String)] {
+        guard let schema else { return [] }
+        return try SettingsSchema(schema, of: "\(name) (\(path))").paths(in: settings)
     }
 
     /// The settings with relative paths made absolute, where the schema says that a setting is a path.

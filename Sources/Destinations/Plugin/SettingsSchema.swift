@@ -1,3 +1,5 @@
+import Spelling
+
 /// The part of JSON Schema that settings of plugins need; `penstock_plugin.h` lists the keywords.
 /// A keyword that is not understood is an error of the plugin's, not something to look past: what
 /// it demands would go unchecked.
@@ -30,26 +32,34 @@ struct SettingsSchema {
         self.root = root
     }
 
-    /// Everything that is wrong, each as one sentence that begins with where: `settings.table: …`.
-    func violations(in settings: String) -> [String] {
-        guard let value = try? SettingsValue(json: settings) else { return ["settings: is not valid JSON"] }
-        var found: [String] = []
-        Self.check(value, against: root, at: "settings", &found)
+    /// Everything that is wrong.
+    func violations(in settings: String) -> [SettingsViolation] {
+        guard let value = try? SettingsValue(json: settings) else { return [SettingsViolation([], "is not valid JSON")] }
+        var found: [SettingsViolation] = []
+        Self.check(value, against: root, at: [], &found)
         return found
+    }
+
+    /// The values of settings whose schema says `"format": "path"`, at the top level.
+    func paths(in settings: String) -> [(name: String, path: String)] {
+        guard case .object(let schema) = root, case .object(let properties)? = schema["properties"],
+            case .object(let object)? = try? SettingsValue(json: settings)
+        else { return [] }
+        return object.sorted { $0.key < $1.key }.compactMap { name, value in
+            guard case .string(let path) = value, !path.isEmpty, case .object(let property)? = properties[name],
+                property["format"] == .string("path")
+            else { return nil }
+            return (name, path)
+        }
     }
 
     /// The settings with relative paths made absolute: those of a string whose schema says `"format":
     /// "path"`, at the top level.
     /// - Parameter directory: absolute; where the settings were written.
     func resolvingPaths(in settings: String, from directory: String) -> String {
-        guard case .object(let schema) = root, case .object(let properties)? = schema["properties"],
-            case .object(var object)? = try? SettingsValue(json: settings)
-        else { return settings }
+        guard case .object(var object)? = try? SettingsValue(json: settings) else { return settings }
         var isChanged = false
-        for (name, value) in object {
-            guard case .string(let path) = value, !path.isEmpty, !path.hasPrefix("/"),
-                case .object(let property)? = properties[name], property["format"] == .string("path")
-            else { continue }
+        for (name, path) in paths(in: settings) where !path.hasPrefix("/") {
             object[name] = .string(directory + "/" + path)
             isChanged = true
         }
@@ -68,15 +78,15 @@ struct SettingsSchema {
     }
 
     private static func check(
-        _ value: SettingsValue, against schema: SettingsValue, at path: String, _ found: inout [String]
+        _ value: SettingsValue, against schema: SettingsValue, at path: [String], _ found: inout [SettingsViolation]
     ) {
         guard case .object(let schema) = schema else { return }
         if let types = words(schema["type"]), !types.contains(where: { fits(value, $0) }) {
-            found.append("\(path): must be of type \(types.joined(separator: " or ")), but is of type \(value.type)")
+            found.append(SettingsViolation(path, "must be of type \(types.joined(separator: " or ")), but is of type \(value.type)"))
             return
         }
         if case .array(let choices)? = schema["enum"], !choices.contains(value) {
-            found.append("\(path): must be one of \(choices.map(\.text).joined(separator: ", "))")
+            found.append(SettingsViolation(path, "must be one of \(choices.map(\.text).joined(separator: ", "))"))
         }
         switch value {
         case .number(let number): checkNumber(number, schema, path, &found)
@@ -84,51 +94,57 @@ struct SettingsSchema {
         case .object(let object): checkObject(object, schema, path, &found)
         case .array(let items):
             guard let item = schema["items"] else { return }
-            for (index, value) in items.enumerated() { check(value, against: item, at: "\(path)[\(index)]", &found) }
+            for (index, value) in items.enumerated() { check(value, against: item, at: path + ["[\(index)]"], &found) }
         case .null, .boolean: break
         }
     }
 
     private static func checkNumber(
-        _ number: Double, _ schema: [String: SettingsValue], _ path: String, _ found: inout [String]
+        _ number: Double, _ schema: [String: SettingsValue], _ path: [String], _ found: inout [SettingsViolation]
     ) {
         if case .number(let least)? = schema["minimum"], number < least {
-            found.append("\(path): must be at least \(SettingsValue.number(least).text)")
+            found.append(SettingsViolation(path, "must be at least \(SettingsValue.number(least).text)"))
         }
         if case .number(let most)? = schema["maximum"], number > most {
-            found.append("\(path): must be at most \(SettingsValue.number(most).text)")
+            found.append(SettingsViolation(path, "must be at most \(SettingsValue.number(most).text)"))
         }
     }
 
     private static func checkString(
-        _ string: String, _ schema: [String: SettingsValue], _ path: String, _ found: inout [String]
+        _ string: String, _ schema: [String: SettingsValue], _ path: [String], _ found: inout [SettingsViolation]
     ) {
         let length = Double(string.unicodeScalars.count)
         if case .number(let least)? = schema["minLength"], length < least {
             found.append(
-                least == 1
-                    ? "\(path): must not be empty"
-                    : "\(path): must have at least \(SettingsValue.number(least).text) characters")
+                SettingsViolation(
+                    path, least == 1 ? "must not be empty" : "must have at least \(SettingsValue.number(least).text) characters"))
         }
         if case .number(let most)? = schema["maxLength"], length > most {
-            found.append("\(path): must have at most \(SettingsValue.number(most).text) characters")
+            found.append(SettingsViolation(path, "must have at most \(SettingsValue.number(most).text) characters"))
         }
     }
 
     private static func checkObject(
-        _ object: [String: SettingsValue], _ schema: [String: SettingsValue], _ path: String, _ found: inout [String]
+        _ object: [String: SettingsValue], _ schema: [String: SettingsValue], _ path: [String], _ found: inout [SettingsViolation]
     ) {
         var known: [String: SettingsValue] = [:]
         if case .object(let properties)? = schema["properties"] { known = properties }
         for name in words(schema["required"]) ?? [] where object[name] == nil {
-            found.append("\(path).\(name): is required")
+            let summary = known[name].flatMap { schema -> String? in
+                if case .object(let object) = schema, case .string(let text)? = object["description"] { text } else { nil }
+            }
+            found.append(SettingsViolation(path + [name], "is required", hint: summary.map { "add \(name): \($0)" }))
         }
         for (name, value) in object.sorted(by: { $0.key < $1.key }) {
             if let property = known[name] {
-                check(value, against: property, at: "\(path).\(name)", &found)
+                check(value, against: property, at: path + [name], &found)
             } else if case .boolean(false)? = schema["additionalProperties"] {
-                let names = known.isEmpty ? "it takes none" : "it takes \(known.keys.sorted().joined(separator: ", "))"
-                found.append("\(path).\(name): is not a setting of this plugin; \(names)")
+                let names = known.keys.sorted()
+                found.append(
+                    SettingsViolation(
+                        path + [name], "is not a setting of this plugin", isOfKey: true,
+                        hint: NearestName.find(name, among: names).map { "did you mean \"\($0)\"?" }
+                            ?? (names.isEmpty ? "it takes none" : "it takes \(names.joined(separator: ", "))")))
             }
         }
     }

@@ -82,7 +82,10 @@ extension SettingType where Value == Double {
 
 extension SettingType where Value == Duration {
     static func duration(_ bounds: ClosedRange<Duration>) -> SettingType {
-        SettingType(.duration(bounds), show: { "\($0.components.seconds)s" }) {
+        SettingType(
+            .duration(bounds),
+            show: { $0 < .seconds(1) ? "\(Int($0 / .milliseconds(1)))ms" : "\($0.components.seconds)s" }
+        ) {
             if case .duration(let value) = $0 { value } else { nil }
         }
     }

@@ -20,6 +20,14 @@ struct EventView: ~Escapable {
     @inline(__always)
     func value(_ path: Int) -> FieldValue { fields.value(path, in: json) }
 
+    /// The value of a field that the index mostly knows. What it does not know is looked for in the event.
+    @inline(__always)
+    func value(_ field: IndexedField) -> FieldValue {
+        let (slice, isEscaped) = field.slice(in: index)
+        if slice.isPresent { return FieldValue(slice: slice, type: isEscaped ? .escapedString : .string) }
+        return index.flags.contains(.hasOtherValues) ? field.find(in: json) : .missing
+    }
+
     /// - Precondition: the slice lies within the event, as those of its index and fields do.
     @_lifetime(copy self)
     @inline(__always)
@@ -63,18 +71,33 @@ enum IndexedField: UInt8, BitwiseCopyable, Sendable, CaseIterable {
         }
     }
 
-    /// Enters its place into an index. `event` belongs to tracks only.
-    func set(_ slice: Slice, escaped: Bool, in index: inout EventIndex) {
+    /// Enters a field's value into an index.
+    func set(_ value: FieldValue, in index: inout EventIndex) {
+        if value.type == .missing || value.type == .null { return }
+        guard value.isString, self != .event || index.kind == .track else {
+            index.flags.insert(.hasOtherValues)
+            return
+        }
         let flag: EventIndex.Flags
         switch self {
-        case .event:
-            guard index.kind == .track else { return }
-            (index.event, flag) = (slice, .eventEscaped)
-        case .messageID: (index.messageID, flag) = (slice, .messageIDEscaped)
-        case .userID: (index.userID, flag) = (slice, .userIDEscaped)
-        case .anonymousID: (index.anonymousID, flag) = (slice, .anonymousIDEscaped)
+        case .event: (index.event, flag) = (value.slice, .eventEscaped)
+        case .messageID: (index.messageID, flag) = (value.slice, .messageIDEscaped)
+        case .userID: (index.userID, flag) = (value.slice, .userIDEscaped)
+        case .anonymousID: (index.anonymousID, flag) = (value.slice, .anonymousIDEscaped)
         }
-        if escaped { index.flags.insert(flag) }
+        if value.type == .escapedString { index.flags.insert(flag) }
+    }
+
+    /// Its value by a walk through the event's members, of which the last one of a name counts.
+    fileprivate func find(in json: Span<UInt8>) -> FieldValue {
+        let name = path.segments[0].utf8.span
+        var found = FieldValue.missing
+        var members = ObjectCursor(0..<json.count)
+        while let member = members.next(in: json) {
+            let key = json.extracting(member.key.range)
+            if member.isKeyEscaped ? JSONText.contents(key, equal: name) : key.hasBytes(of: name) { found = member.value }
+        }
+        return found
     }
 }
 

@@ -13,26 +13,23 @@ struct FieldKey {
         source = IndexedField(path).map(Source.indexed) ?? .field(binding.value(path))
     }
 
-    /// Hands out the value: a string's decoded text, anything else as it is spelled.
+    /// Hands out the value, a string's decoded text, anything else as it is spelled, and whether it is text.
     /// - Returns: false if the field is missing or null.
-    func read(_ view: borrowing EventView, _ body: (Span<UInt8>) -> Void) -> Bool {
-        let slice: Slice
-        let isEscaped: Bool
-        switch source {
-        case .indexed(let field): (slice, isEscaped) = field.slice(in: view.index)
-        case .field(let path):
-            let value = view.value(path)
-            if value.type == .null { return false }
-            (slice, isEscaped) = (value.slice, value.type == .escapedString)
-        }
-        guard slice.isPresent else { return false }
-        guard isEscaped else {
-            body(view.bytes(slice))
+    func read(_ view: borrowing EventView, _ body: (_ value: Span<UInt8>, _ isText: Bool) -> Void) -> Bool {
+        let value =
+            switch source {
+            case .indexed(let field): view.value(field)
+            case .field(let path): view.value(path)
+            }
+        let slice = value.slice
+        guard slice.isPresent, value.type != .null else { return false }
+        guard value.type == .escapedString else {
+            body(view.bytes(slice), value.type == .string)
             return true
         }
         var decoded: [UInt8] = []
         guard JSONText.unescape(view.bytes(slice), into: &decoded) else { return false }
-        body(decoded.span)
+        body(decoded.span, true)
         return true
     }
 }

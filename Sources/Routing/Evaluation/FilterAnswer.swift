@@ -17,17 +17,17 @@ extension FilterProgram {
         case .kind(let mask): return mask & 1 << view.index.kind.rawValue != 0
         case .isIndexedText(let field, let text):
             let (slice, escaped) = field.slice(in: view.index)
-            guard !escaped else { return nil }
-            return slice.isPresent && constants.hold(view.bytes(slice), at: text)
+            guard slice.isPresent else { return view.index.flags.contains(.hasOtherValues) ? nil : false }
+            return escaped ? nil : constants.hold(view.bytes(slice), at: text)
         case .isFieldText(let path, let text):
             let value = view.value(Int(path))
             guard value.type == .string else { return value.type == .escapedString ? nil : false }
             return constants.hold(view.bytes(value.slice), at: text)
         case .isIndexedIn(let field, let list):
             let (slice, escaped) = field.slice(in: view.index)
-            guard !escaped else { return nil }
             let list = lists[Int(list)]
-            return slice.isPresent ? strings.number(of: view.bytes(slice), in: list.strings) != nil : list.hasNull
+            guard slice.isPresent else { return view.index.flags.contains(.hasOtherValues) ? nil : list.hasNull }
+            return escaped ? nil : strings.number(of: view.bytes(slice), in: list.strings) != nil
         case .isFieldIn(let path, let list):
             return isMember(view.value(Int(path)), of: lists[Int(list)], view)
         case .compareNumber(let comparison, let path, let number):

@@ -31,6 +31,10 @@ struct FilterCompiler {
 
     /// For folding: the value of an expression without fields.
     fileprivate static func value(_ expression: Expression) -> Expression {
+        switch expression {
+        case .null, .bool, .number, .string, .list: return expression
+        default: break
+        }
         var compiler = FilterCompiler()
         var table = PathTable()
         let root = compiler.value(expression, &table)
@@ -191,8 +195,7 @@ extension Expression {
     var jsonValue: JSONValue {
         switch self {
         case .bool(let value): .bool(value)
-        case .number(.integer(let value)): .integer(value)
-        case .number(.real(let value)): .double(value)
+        case .number(let value): .number(value.json)
         case .string(let text): .string(text)
         default: .null
         }
@@ -224,9 +227,14 @@ extension Expression {
 
     /// The same with its constant parts computed.
     var folded: Expression {
+        let folded = withFoldedParts
+        // Parts may have lost their fields: `properties.debug and false`.
+        return folded.hasPath ? folded : FilterCompiler.value(folded)
+    }
+
+    private var withFoldedParts: Expression {
         switch self {
         case .null, .bool, .number, .string, .list, .path: return self
-        case _ where !hasPath: return FilterCompiler.value(self)
         case .not(let operand): return .not(operand.folded)
         case .all(let operands): return Self.join(operands, neutral: true, Expression.all)
         case .any(let operands): return Self.join(operands, neutral: false, Expression.any)

@@ -116,9 +116,7 @@ struct FilterEvaluation: ~Escapable {
     }
 
     private mutating func value(of field: IndexedField) -> Value {
-        let (slice, escaped) = field.slice(in: view.index)
-        guard slice.isPresent else { return .null }
-        return escaped ? decoded(slice) : .string(.event, slice)
+        load(view.value(field))
     }
 
     private mutating func call(_ function: FilterFunction, _ operand: Value) -> Value {
@@ -184,7 +182,9 @@ struct FilterEvaluation: ~Escapable {
         case .number: return value.number != .integer(0)
         case .string: return value.length > 0 && !bytes(value).hasBytes(of: Array("false".utf8).span)
         case .list: return length(of: value) > 0
-        case .object: return value.length > 2
+        case .object:
+            let bytes = bytes(value)
+            return !JSONMembers.isEmpty(0..<bytes.count, bytes)
         }
     }
 

@@ -12,8 +12,10 @@ struct RecentKeys<Value: BitwiseCopyable> {
     init(limit: Int) { self.limit = max(1, limit) }
 
     /// A key as a number. Seeded in each process: clients cannot choose keys that collide.
-    static func number(_ key: Span<UInt8>) -> Int {
+    /// - Parameter isText: 1 is not "1".
+    static func number(_ key: Span<UInt8>, isText: Bool) -> Int {
         var hasher = Hasher()
+        hasher.combine(isText)
         for i in key.indices { hasher.combine(key[i]) }
         return hasher.finalize()
     }

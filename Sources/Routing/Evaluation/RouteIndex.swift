@@ -54,8 +54,8 @@ struct RouteIndex {
 
     /// The first route whose filter the event passes.
     func first(_ view: borrowing EventView, _ program: FilterProgram) -> Int? {
-        // An escaped name may be any of them.
-        if view.index.flags.contains(.eventEscaped) {
+        // An escaped name may be any of them, and so may what the index does not have.
+        if view.index.flags.contains(.eventEscaped) || view.index.flags.contains(.hasOtherValues) {
             for route in 0..<count where program.matches(view, filter: route) { return route }
             return nil
         }

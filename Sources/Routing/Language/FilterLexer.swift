@@ -64,7 +64,7 @@ struct FilterLexer {
     }
 
     /// JSON's numbers. nil where none stands here, or where it is only the start of a word, as
-    /// in `2nd_visit`.
+    /// in `1_000`.
     private mutating func number() -> Token? {
         var end = position
         func digits() -> Bool {
@@ -95,6 +95,10 @@ struct FilterLexer {
         let start = position
         let path = try FieldPath.parse(text, from: &position)
         let range = start..<position
+        if text[start].isDigit || text[start] == UInt8(ascii: "-") {
+            let word = String(decoding: text[range], as: UTF8.self)
+            throw FilterError(range, "\(word) is not a number", hint: "a field of that name is written \\\(word)")
+        }
         let escaped = text[range].contains(UInt8(ascii: "\\"))
         guard !escaped, path.segments.count == 1 else { return Token(kind: .word(path, escaped: escaped), range: range) }
         let kind: Token.Kind =

@@ -46,8 +46,8 @@ extension Directive {
         case .list(let declared):
             .object([
                 .init("type", .string("array")), .init("prefixItems", .list(declared.map(\.schema))),
-                .init("minItems", .integer(Int64(declared.count(where: \.isRequired)))),
-                .init("maxItems", .integer(Int64(declared.count))),
+                .init("minItems", .integer(declared.count(where: \.isRequired))),
+                .init("maxItems", .integer(declared.count)),
             ])
         }
     }
@@ -71,7 +71,7 @@ extension Directive.Argument {
             case .text, .secret: [.init("type", .string("string"))]
             case .flag: [.init("type", .string("boolean"))]
             case .integer(let bounds):
-                [.init("type", .string("integer")), .init("minimum", .integer(Int64(bounds.lowerBound))), .init("maximum", .integer(Int64(bounds.upperBound)))]
+                [.init("type", .string("integer")), .init("minimum", .integer(bounds.lowerBound)), .init("maximum", .integer(bounds.upperBound))]
             case .choice(let choices): [.init("enum", .list(choices.map(JSONValue.string)))]
             }
         members.append(.init("description", .string(defaultText.map { "\(summary) (\($0))" } ?? summary)))

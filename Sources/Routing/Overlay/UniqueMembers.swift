@@ -12,6 +12,25 @@ struct UniqueMembers {
         return copy.output
     }
 
+    /// Whether an object, and every one that is a member of one in it, surely has no name twice. Of small
+    /// objects of plain names it knows; of others it does not, and says no.
+    static func areCertain(_ object: Range<Int>, of json: Span<UInt8>) -> Bool {
+        var names = InlineArray<32, Slice>(repeating: .absent)
+        var count = 0
+        var cursor = ObjectCursor(object)
+        while let member = cursor.next(in: json) {
+            guard count < names.count, !member.isKeyEscaped else { return false }
+            let name = json.extracting(member.key.range)
+            for i in 0..<count where names[i].length == member.key.length {
+                if json.extracting(names[i].range).hasBytes(of: name) { return false }
+            }
+            names[count] = member.key
+            count += 1
+            if member.value.type == .object, let range = member.value.json, !areCertain(range, of: json) { return false }
+        }
+        return true
+    }
+
     private mutating func append(_ value: FieldValue, of json: Span<UInt8>) {
         guard let range = value.json else { return }
         switch value.type {

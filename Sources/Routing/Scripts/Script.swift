@@ -6,6 +6,8 @@ import Events
     struct Limits: Sendable, Equatable {
         /// Of one call.
         var instructions = 200_000
+        /// Of the thread, in one call: for what cannot be counted, such as the comparison of long texts.
+        var time = Duration.milliseconds(100)
         /// Bytes of the script's state.
         var memory = 8 << 20
         /// Bytes of the events that one call gives.
@@ -23,7 +25,9 @@ import Events
     /// - Throws: what is wrong with the text, or that there is no memory.
     init(_ text: String, limits: Limits) throws(Failure) {
         var bounds = clua_limits(
-            instructions: UInt64(clamping: limits.instructions), memory: limits.memory, output: limits.output)
+            instructions: UInt64(clamping: limits.instructions),
+            time: UInt64(clamping: limits.time.attoseconds / 1_000_000_000),
+            memory: limits.memory, output: limits.output)
         var failure = clua_failure()
         let bytes = Array(text.utf8)
         let created = unsafe bytes.withUnsafeBytes { bytes in

@@ -17,8 +17,11 @@ struct ScriptTransform: RewritingTransform {
                 "instructions", \.limits.instructions, .integer(1_000...100_000_000),
                 "how many of Lua's instructions one call may take"),
             Setting(
+                "time", \.limits.time, .duration(.milliseconds(1)...(.seconds(10))),
+                "how much processor time one call may take: for what is not counted as it should be"),
+            Setting(
                 "memory", \.limits.memory, .size((1 << 20)...(1 << 30), show: "8MiB"),
-                "how much memory the script may have; no single value gets more than a sixteenth of it"),
+                "how much memory the script may have; no table gets more than a sixteenth of it, no text more than half of that"),
             Setting(
                 "output", \.limits.output, .size((1 << 10)...(64 << 20), show: "1MiB"),
                 "how many bytes the events have that one call gives"),

@@ -28,13 +28,15 @@ final class EditStage {
     }
 
     private let steps: [Step]
+    private let limit: Int
     private var overlay: Overlay
     /// Nothing but constants at the event's top level, always: what to put in place of the closing
     /// brace of an event that has none of these fields.
     private let constantEnd: (text: [UInt8], members: [ConstantMember])?
 
-    init(_ steps: [RouteChain.Step], host: String, _ table: inout PathTable) {
-        var binding = StageBinding(table, host: host)
+    init(_ steps: [RouteChain.Step], _ surroundings: StageSurroundings, _ table: inout PathTable) {
+        var binding = StageBinding(table, surroundings)
+        limit = surroundings.limit
         var compiled: [Step] = []
         var constants: [ConstantMember]? = []
         for step in steps {
@@ -81,8 +83,17 @@ final class EditStage {
             return applyToUnique(view, messageID: messageID(), into: &output)
         }
         let id = view.index.messageID.isPresent ? nil : messageID()
-        return .written(messageID: overlay.render(view, messageID: id, into: &output))
+        let start = output.count
+        let place = overlay.render(view, messageID: id, into: &output)
+        guard output.count - start - view.json.count <= limit else {
+            output.removeLast(output.count - start)
+            return .rejected(reason: Self.tooLarge(limit))
+        }
+        return .written(messageID: place)
     }
+
+    /// Of an event that transforms would make too large.
+    static func tooLarge(_ limit: Int) -> String { "transforms add more than \(limit) bytes to it (max_event_size)" }
 
     /// Takes the event through the steps.
     /// - Returns: nil: it is to be written.

@@ -20,9 +20,7 @@ struct EventIndexer {
     func index(of json: Span<UInt8>, _ fields: EventFields, kind: EventKind) -> EventIndex {
         var index = EventIndex(kind: Self.kind(fields.value(type, in: json), json) ?? kind)
         for (field, path) in zip(IndexedField.allCases, paths) {
-            let value = fields.value(path, in: json)
-            guard value.isString else { continue }
-            field.set(value.slice, escaped: value.type == .escapedString, in: &index)
+            field.set(fields.value(path, in: json), in: &index)
         }
         if fields.value(integrations, in: json).type != .missing { index.flags.insert(.hasIntegrations) }
         return index

@@ -54,13 +54,12 @@ struct RouteChain {
     /// - Parameters:
     ///   - endsInEdits: adds a stage that edits nothing where there would be none at the end.
     ///   - separate: a stage for each step, for whoever wants to see the event between them.
-    ///   - host: the name of this machine.
-    init(_ steps: [Step], endsInEdits: Bool, separate: Bool = false, host: String, _ table: inout PathTable) {
+    init(_ steps: [Step], endsInEdits: Bool, separate: Bool = false, _ surroundings: StageSurroundings, _ table: inout PathTable) {
         var stages: [Stage] = []
         var group: [Step] = []
         var written: [FieldPath] = []
         func endGroup() {
-            if !group.isEmpty { stages.append(.edits(EditStage(group, host: host, &table))) }
+            if !group.isEmpty { stages.append(.edits(EditStage(group, surroundings, &table))) }
             group = []
             written = []
         }
@@ -77,7 +76,7 @@ struct RouteChain {
             written += step.writes.filter(\.endsInNumber).map { FieldPath($0.segments.dropLast()) }
         }
         endGroup()
-        if case .edits? = stages.last {} else if endsInEdits { stages.append(.edits(EditStage([], host: host, &table))) }
+        if case .edits? = stages.last {} else if endsInEdits { stages.append(.edits(EditStage([], surroundings, &table))) }
         self.stages = stages
     }
 

@@ -6,12 +6,11 @@ struct StageBinding {
     var table: PathTable
     var tree = EditTree()
 
-    /// The name of this machine.
-    let host: String
+    let surroundings: StageSurroundings
 
-    init(_ table: PathTable, host: String) {
+    init(_ table: PathTable, _ surroundings: StageSurroundings) {
         self.table = table
-        self.host = host
+        self.surroundings = surroundings
     }
 
     /// The number of a path's value in an `EventView`.
@@ -25,4 +24,12 @@ struct StageBinding {
         let node = tree.nodes[number]
         return ConstantMember(path: node.path, key: Array(tree.keys[node.key.range]), json: json)
     }
+}
+
+/// What stages know beside the event.
+struct StageSurroundings {
+    /// The name of this machine.
+    var host = ""
+    /// Bytes that transforms may add to an event.
+    var limit = Int.max
 }

@@ -17,8 +17,9 @@ package struct EventTrace: Sendable {
     /// The routes that were asked, in order; the last one took the event, if any did.
     package var routes: [RouteAnswer] = []
     package var taker: RouteAnswer? { routes.last.flatMap { $0.filter.isTrue ? $0 : nil } }
-    /// The event's own `integrations` forbid the destination.
-    package var isForbidden = false
+    /// The key of the event's own `integrations` that forbids the destination.
+    package var forbiddenBy: String?
+    package var isForbidden: Bool { forbiddenBy != nil }
     /// The route's transforms, the destination's filter and its transforms.
     package var steps: [StepTrace] = []
     /// What the destination gets, without the message id that is added where there is none.
@@ -41,13 +42,19 @@ package struct StepTrace: Sendable {
         case rejected(reason: String)
     }
 
+    /// Whose it is.
+    package enum Owner: String, Sendable { case pipeline, route, destination }
+
     /// The transform's name, or `where`.
     package var name: String
+    package var owner: Owner
     /// The event's JSON.
     package var before: String
     package var outcome: Outcome
     /// Of the transform, if it has one, or the destination's.
     package var filter: FilterTrace?
+    /// Events that came before may have decided.
+    package var looksBack = false
 }
 
 /// A filter, or a part of one, and what it says about one event.

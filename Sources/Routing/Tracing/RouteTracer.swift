@@ -7,30 +7,40 @@ package final class RouteTracer {
     private let filter: Filter
     private let pipeline: Steps
     private let chains: [Steps]
+    private let filters: FilterProgram
+    private let routeIndex: RouteIndex
     private let integrations: Integrations
     private let fields: EventFields
     private let indexer: EventIndexer
 
     private struct Steps {
-        var steps: [RouteChain.Step]
+        var steps: [(step: RouteChain.Step, owner: StepTrace.Owner, stage: RouteChain.Stage)]
         var stages: [RouteChain.Stage]
 
-        init(_ steps: [RouteChain.Step], host: String, _ table: inout PathTable) {
-            self.steps = steps
-            stages = RouteChain(steps, endsInEdits: false, separate: true, host: host, &table).stages
+        init(_ steps: [RouteChain.Step], _ surroundings: StageSurroundings, _ table: inout PathTable, owner: (Int) -> StepTrace.Owner) {
+            let stages = RouteChain(steps, endsInEdits: false, separate: true, surroundings, &table).stages
+            self.stages = stages
+            self.steps = zip(steps, stages).enumerated().map { ($1.0, owner($0), $1.1) }
         }
     }
 
     /// - Parameters: as a `DestinationRouter`'s.
     package init(
         name: String, displayName: String? = nil, pipeline: [Transform] = [], routes: [DestinationRouter.Route],
-        filter: Filter = .always, transforms: [Transform] = [], host: String = ""
+        filter: Filter = .always, transforms: [Transform] = [], host: String = "", maximumEventSize: Int = .max
     ) {
         var table = PathTable()
+        let surroundings = StageSurroundings(host: host, limit: maximumEventSize)
         self.routes = routes
         self.filter = filter
-        chains = routes.map { Steps(RouteChain.steps($0.transforms, filter, transforms), host: host, &table) }
-        self.pipeline = Steps(pipeline.map(RouteChain.Step.init), host: host, &table)
+        filters = FilterCompiler.compile(all: routes.map(\.filter.expression), &table)
+        routeIndex = RouteIndex(routes.map(\.filter.expression))
+        chains = routes.map { route in
+            Steps(RouteChain.steps(route.transforms, filter, transforms), surroundings, &table) {
+                $0 < route.transforms.count ? .route : .destination
+            }
+        }
+        self.pipeline = Steps(pipeline.map(RouteChain.Step.init), surroundings, &table) { _ in .pipeline }
         integrations = Integrations(name: name, displayName: displayName, &table)
         indexer = EventIndexer(&table)
         fields = EventFields(table)
@@ -49,6 +59,27 @@ package final class RouteTracer {
         return trace
     }
 
+    /// Takes note of an event that comes before those that it will be asked about: what transforms remember is then
+    /// what a router's do that was given it.
+    package func recall(_ event: EventRecord, of batch: borrowing EventBatch) {
+        guard event.length >= 2 else { return }
+        fields.startEvent()
+        let view = EventView(
+            json: batch.json(of: event), index: event.index, fields: fields,
+            moment: EventMoment(position: event.position, receivedAt: event.receivedAt))
+        var before = StageRunner(fields, indexer)
+        var behind = StageRunner(fields, indexer)
+        guard before.run(pipeline.stages[...], view) == .done else { return }
+        for k in 0..<before.texts.count {
+            fields.startEvent()
+            let view = before.view(before.texts.bytes.span.extracting(before.texts.range(of: k)), view)
+            guard let taken = routeIndex.first(view, filters), !fields.isUnreadable,
+                !view.index.flags.contains(.hasIntegrations) || integrations.allow(view)
+            else { continue }
+            _ = behind.run(chains[taken].stages[...], view)
+        }
+    }
+
     private func explain(_ json: [UInt8], _ kind: EventKind, _ moment: EventMoment) -> EventTrace {
         var trace = EventTrace(event: String(decoding: json, as: UTF8.self))
         var taken: Int?
@@ -60,7 +91,7 @@ package final class RouteTracer {
         guard let taken else { return trace }
         fields.startEvent()
         let view = EventView(json: json.span, index: index(json, kind), fields: fields, moment: moment)
-        trace.isForbidden = view.index.flags.contains(.hasIntegrations) && !integrations.allow(view)
+        if view.index.flags.contains(.hasIntegrations) { trace.forbiddenBy = integrations.keyForbidding(view) }
         guard !trace.isForbidden else { return trace }
         let (texts, _) = run(chains[taken], json, kind, moment, &trace.steps)
         trace.results = texts.map { String(decoding: $0, as: UTF8.self) }
@@ -79,10 +110,10 @@ package final class RouteTracer {
     ) -> (texts: [[UInt8]], verdict: DestinationRouter.Verdict?) {
         var texts = [json]
         var verdict: DestinationRouter.Verdict?
-        for (step, stage) in zip(chain.steps, chain.stages) {
+        for (step, owner, stage) in chain.steps {
             var next: [[UInt8]] = []
             for text in texts {
-                let (trace, made) = apply(step, stage, text, kind, moment)
+                let (trace, made) = apply(step, of: owner, stage, text, kind, moment)
                 traces.append(trace)
                 next += made
                 switch trace.outcome {
@@ -98,14 +129,14 @@ package final class RouteTracer {
     }
 
     private func apply(
-        _ step: RouteChain.Step, _ stage: RouteChain.Stage, _ text: [UInt8], _ kind: EventKind, _ moment: EventMoment
+        _ step: RouteChain.Step, of owner: StepTrace.Owner, _ stage: RouteChain.Stage, _ text: [UInt8], _ kind: EventKind, _ moment: EventMoment
     ) -> (StepTrace, made: [[UInt8]]) {
         let before = String(decoding: text, as: UTF8.self)
         let index = index(text, kind)
         let condition = FilterTracer.trace(step.condition.expression, text.span, index)
         var trace = StepTrace(
-            name: step.name, before: before, outcome: .passedOver,
-            filter: step.condition == .always ? nil : condition)
+            name: step.name, owner: owner, before: before, outcome: .passedOver,
+            filter: step.condition == .always ? nil : condition, looksBack: step.looksBack)
         if case .requirement = step {} else if !condition.isTrue { return (trace, [text]) }
         var runner = StageRunner(fields, indexer)
         fields.startEvent()
@@ -128,6 +159,10 @@ extension RouteChain.Step {
         case .requirement: "where"
         case .edit(let transform, _), .rewrite(let transform, _): transform.name
         }
+    }
+
+    fileprivate var looksBack: Bool {
+        if case .edit(_, let definition) = self { definition.lookback != nil } else { false }
     }
 
     fileprivate var condition: Filter {

@@ -46,17 +46,24 @@ struct ToNumberTransform: EditingTransform {
             case .true, .false:
                 output.append(value.type == .true ? UInt8(ascii: "1") : UInt8(ascii: "0"))
                 return true
-            // A number needs no escapes.
-            case .string:
-                var text = json.extracting(value.slice.range)
-                while text.count > 0, text[0] == 0x20 { text = text.extracting(droppingFirst: 1) }
-                while text.count > 0, text[text.count - 1] == 0x20 { text = text.extracting(droppingLast: 1) }
-                guard JSONNumber(text) != nil else { return false }
-                output.append(contentsOf: text)
-                return true
-            case .missing, .null, .escapedString, .number, .array, .object: return false
+            case .string: return Self.append(json.extracting(value.slice.range), to: &output)
+            case .escapedString:
+                var text: [UInt8] = []
+                return JSONText.unescape(json.extracting(value.slice.range), into: &text) && Self.append(text.span, to: &output)
+            case .missing, .null, .number, .array, .object: return false
             }
         }
+    }
+
+    /// Appends the number that a text spells, between spaces perhaps.
+    private static func append(_ text: Span<UInt8>, to output: inout [UInt8]) -> Bool {
+        var (start, end) = (0, text.count)
+        while start < end, text[start] == 0x20 { start += 1 }
+        while start < end, text[end - 1] == 0x20 { end -= 1 }
+        let number = text.extracting(start..<end)
+        guard JSONNumber(number) != nil else { return false }
+        output.append(contentsOf: number)
+        return true
     }
 }
 

@@ -10,7 +10,7 @@ struct CopyTransform: EditingTransform {
     var fields: [PathSetting<FieldPath>] = []
 
     func check() -> [TransformError] {
-        FieldTransfer.errors(fields) + PathRules.errors(writing: fields.map { ($0.key, $0.value) }, verb: "set")
+        FieldTransfer.errors(fields) + PathRules.errors(writing: fields.map { ($0.key, $0.value, true) }, verb: "set")
     }
 
     var reads: [FieldPath] { fields.map(\.path) }
@@ -35,7 +35,7 @@ struct MoveTransform: EditingTransform {
             TransformError([$0.key], isKey: true, "an event needs its messageId", hint: "use copy")
         }
         guard errors.isEmpty else { return errors }
-        return PathRules.errors(writing: fields.flatMap { [($0.key, $0.path), ($0.key, $0.value)] }, verb: "named")
+        return PathRules.errors(writing: fields.flatMap { [($0.key, $0.path, false), ($0.key, $0.value, true)] }, verb: "named")
     }
 
     var reads: [FieldPath] { fields.map(\.path) }

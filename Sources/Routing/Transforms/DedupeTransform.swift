@@ -21,6 +21,11 @@ struct DedupeTransform: EditingTransform {
     var within = Duration.seconds(3600)
     var keys = 100_000
 
+    func check() -> [TransformError] {
+        guard by.segments.count == 1, by.segments[0].utf8.first?.isDigit == true else { return [] }
+        return [TransformError(["by"], "\(by) is no field of an event", hint: "for a time, write within: \(by)")]
+    }
+
     var reads: [FieldPath] { [by] }
     var writes: [FieldPath] { [] }
     var lookback: Duration? { within }
@@ -48,7 +53,7 @@ struct DedupeTransform: EditingTransform {
             let (position, receivedAt) = (view.moment.position, view.moment.receivedAt)
             if let wasDropped = history.wasDropped(position) { return wasDropped ? .drop : .keep }
             var number: Int?
-            _ = key.read(view) { number = RecentKeys<First>.number($0) }
+            _ = key.read(view) { number = RecentKeys<First>.number($0, isText: $1) }
             guard let number else { return .keep }
             var isDropped = false
             if let first = seen[number], first.position < position {

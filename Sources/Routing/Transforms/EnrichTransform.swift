@@ -19,7 +19,7 @@ struct EnrichTransform: EditingTransform {
         guard host != nil || !values.isEmpty else {
             return [TransformError([], "this fills in nothing", hint: "write host: PATH, or values: { PATH: VALUE }")]
         }
-        var errors = PathRules.errors(writing: values.map { ($0.key, $0.path) }, verb: "set")
+        var errors = PathRules.errors(writing: values.map { ($0.key, $0.path, false) }, verb: "set")
         for i in errors.indices { errors[i].keys.insert("values", at: 0) }
         guard let host else { return errors }
         if let message = PathRules.problem(writing: host) { errors.append(TransformError(["host"], message)) }
@@ -38,7 +38,7 @@ struct EnrichTransform: EditingTransform {
         }
         if let host {
             var json: [UInt8] = []
-            JSONText.appendString(binding.host, to: &json)
+            JSONText.appendString(binding.surroundings.host, to: &json)
             fields.append((binding.value(host), binding.node(host), .constant(json)))
         }
         return Editor(fields)

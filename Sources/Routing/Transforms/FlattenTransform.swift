@@ -23,18 +23,50 @@ struct FlattenTransform: EditingTransform {
     var writes: [FieldPath] { paths }
     var rewrites: [FieldPath] { paths }
 
-    func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
-        var separator: [UInt8] = []
-        JSONText.appendContents(self.separator.utf8.span, to: &separator)
-        return ValueConversion(paths, &binding) { [separator] value, json, output in
-            guard value.type == .object, let range = value.json else { return false }
-            var flattening = Flattening(separator: separator, output: output)
+    func makeEditor(_ binding: inout StageBinding) -> any EventEditor { Editor(self, &binding) }
+
+    private final class Editor: EventEditor {
+        private let nodes: [Int]
+        private let separator: [UInt8]
+        private let limit: Int
+
+        init(_ flatten: FlattenTransform, _ binding: inout StageBinding) {
+            nodes = flatten.paths.map { binding.node($0) }
+            var separator: [UInt8] = []
+            JSONText.appendContents(flatten.separator.utf8.span, to: &separator)
+            self.separator = separator
+            limit = binding.surroundings.limit
+        }
+
+        func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
+            var isTooLarge = false
+            let limit = self.limit
+            for node in nodes {
+                overlay.rewrite(node, view) { value, json, output in
+                    guard value.type == .object, let range = value.json else { return false }
+                    // A value that another one of its name has hidden must not come back under a name of its own.
+                    if !UniqueMembers.areCertain(range, of: json) {
+                        let unique = UniqueMembers.copy(json.extracting(range))
+                        flatten(0..<unique.count, of: unique.span, limit, &output, &isTooLarge)
+                    } else {
+                        flatten(range, of: json, limit, &output, &isTooLarge)
+                    }
+                    return true
+                }
+            }
+            return isTooLarge ? .reject(EditStage.tooLarge(self.limit)) : .keep
+        }
+
+        private func flatten(
+            _ object: Range<Int>, of json: Span<UInt8>, _ limit: Int, _ output: inout [UInt8], _ isTooLarge: inout Bool
+        ) {
+            var flattening = Flattening(separator: separator, output: output, limit: limit, of: object.count)
             // The array is one place's only, so that it grows where it is.
             output = []
-            flattening.append(range, of: json)
+            flattening.append(object, of: json)
             flattening.output.append(UInt8(ascii: "}"))
             output = flattening.output
-            return true
+            if flattening.isTooLarge { isTooLarge = true }
         }
     }
 
@@ -44,16 +76,22 @@ struct FlattenTransform: EditingTransform {
         /// Names of the objects around, contents of JSON strings, each with a separator behind it.
         private var prefix: [UInt8] = []
         private var isFirst = true
+        private let end: Int
 
-        init(separator: [UInt8], output: [UInt8]) {
+        init(separator: [UInt8], output: [UInt8], limit: Int, of size: Int) {
             self.separator = separator
             self.output = output
+            let (end, overflow) = (output.count + size).addingReportingOverflow(limit)
+            self.end = overflow ? .max : end
         }
+
+        /// Names grow with each object around them: what goes beyond the limit is not even written.
+        var isTooLarge: Bool { output.count > end }
 
         mutating func append(_ object: Range<Int>, of json: Span<UInt8>) {
             if prefix.isEmpty, isFirst { output.append(UInt8(ascii: "{")) }
             var cursor = ObjectCursor(object)
-            while let member = cursor.next(in: json) {
+            while !isTooLarge, let member = cursor.next(in: json) {
                 guard let range = member.value.json else { continue }
                 let key = json.extracting(member.key.range)
                 if member.value.type == .object, !JSONMembers.isEmpty(range, json) {

@@ -4,8 +4,8 @@ import Events
 package indirect enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
-    case integer(Int64)
-    case double(Double)
+    /// By its JSON spelling.
+    case number(String)
     case string(String)
     case list([JSONValue])
     /// In the order written; names are unique.
@@ -21,14 +21,14 @@ package indirect enum JSONValue: Sendable, Equatable {
         }
     }
 
+    package static func integer(_ value: some BinaryInteger) -> JSONValue { .number("\(value)") }
+
     /// Appends it as compact JSON text.
-    /// - Precondition: numbers are finite; `SetTransform` refuses others.
     package func append(to json: inout [UInt8]) {
         switch self {
         case .null: json.append(contentsOf: "null".utf8)
         case .bool(let value): json.append(contentsOf: (value ? "true" : "false").utf8)
-        case .integer(let value): json.append(contentsOf: JSONNumber.integer(value).json.utf8)
-        case .double(let value): json.append(contentsOf: JSONNumber.real(value).json.utf8)
+        case .number(let text): json.append(contentsOf: text.utf8)
         case .string(let text): Self.append(text, to: &json)
         case .list(let items):
             json.append(UInt8(ascii: "["))
@@ -60,6 +60,7 @@ extension JSONNumber {
     var json: String {
         switch self {
         case .integer(let value): "\(value)"
+        case .large(let value): "\(value)"
         // Beyond a double's range: still a number in JSON.
         case .real(let value) where value.isInfinite: value > 0 ? "1e999" : "-1e999"
         case .real(let value): "\(value)"

@@ -38,11 +38,13 @@ struct KeepTransform: EditingTransform {
     /// What stays of an object, by name; what has nothing below it stays whole.
     private struct Kept {
         var members: [(name: [UInt8], kept: Kept)] = []
+        private var namesItems = false
 
         init(_ paths: [ArraySlice<String>]) {
             for name in Set(paths.compactMap(\.first)).sorted() {
                 let below = paths.filter { $0.first == name }.map { $0.dropFirst() }.filter { !$0.isEmpty }
                 members.append((Array(name.utf8), Kept(below)))
+                if name.utf8.allSatisfy(\.isDigit) { namesItems = true }
             }
         }
 
@@ -66,7 +68,8 @@ struct KeepTransform: EditingTransform {
                     kept.append(member.value, of: json, to: &output)
                 }
                 output.append(UInt8(ascii: "}"))
-            case .array where !members.isEmpty:
+            // Names mean nothing to a list: only numbers take items out of it.
+            case .array where namesItems:
                 output.append(UInt8(ascii: "["))
                 var isFirst = true
                 var cursor = ListCursor(range)

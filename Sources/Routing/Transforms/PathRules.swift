@@ -3,17 +3,17 @@ import Events
 /// What holds for the fields that transforms write.
 enum PathRules {
     /// - Parameters:
-    ///   - paths: as written below the transform's name, and parsed.
+    ///   - paths: as written below the transform's name, and parsed: a key there, or the value at that key.
     ///   - verb: the participle for "is … twice".
-    static func errors(writing paths: [(key: String, path: FieldPath)], verb: String) -> [TransformError] {
+    static func errors(writing paths: [(key: String, path: FieldPath, isValue: Bool)], verb: String) -> [TransformError] {
         var errors: [TransformError] = []
-        for (i, (key, path)) in paths.enumerated() {
+        for (i, (key, path, isValue)) in paths.enumerated() {
             if let message = problem(writing: path) {
-                errors.append(TransformError([key], isKey: true, message))
+                errors.append(TransformError([key], isKey: !isValue, message))
             } else if let other = paths[..<i].first(where: { $0.path.overlaps(path) })?.path {
                 errors.append(
                     TransformError(
-                        [key], isKey: true, other == path ? "\(path) is \(verb) twice" : "\(path) and \(other) overlap",
+                        [key], isKey: !isValue, other == path ? "\(path) is \(verb) twice" : "\(path) and \(other) overlap",
                         hint: "\(verb == "set" ? "set one of the two" : "put one of the two") in a transform of its own; transforms apply in order"))
             }
         }

@@ -111,7 +111,7 @@ struct RedactTransform: RewritingTransform {
         private static func isKept(_ key: Slice, in json: Span<UInt8>) -> Bool {
             guard key.isPresent else { return false }
             let key = json.extracting(key.range)
-            return kept.contains { $0.span.hasBytes(of: key) }
+            return kept.contains { JSONText.contents(key, equal: $0.span) }
         }
     }
 }

@@ -28,7 +28,7 @@ struct RenameTransform: EditingTransform {
         }
         guard errors.isEmpty else { return errors }
         return PathRules.errors(
-            writing: names.flatMap { [($0.key, $0.path), ($0.key, target($0))] }, verb: "named")
+            writing: names.flatMap { [($0.key, $0.path, false), ($0.key, target($0), true)] }, verb: "named")
     }
 
     private func target(_ setting: PathSetting<FieldPath>) -> FieldPath {

@@ -37,7 +37,7 @@ struct SampleTransform: EditingTransform {
         func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
             var hash = StableHash()
             var isFound = false
-            for key in keys where !isFound { isFound = key.read(view) { hash.add($0) } }
+            for key in keys where !isFound { isFound = key.read(view) { value, _ in hash.add(value) } }
             if !isFound { hash.add(view.moment.position) }
             return hash.value >> 11 < limit ? .keep : .drop
         }

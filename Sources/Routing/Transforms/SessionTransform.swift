@@ -93,10 +93,11 @@ struct SessionTransform: EditingTransform {
             } else {
                 output.append(UInt8(ascii: "{"))
             }
+            let names = names(of: old, json)
             var cursor = ObjectCursor(session)
             while let member = cursor.next(in: json) {
                 let name = prefix + Array(copying: json.extracting(member.key.range))
-                guard let value = member.value.json, !has(name, old, json) else { continue }
+                guard let value = member.value.json, !names.contains(Self.decoded(name.span)) else { continue }
                 if !isEmpty { output.append(UInt8(ascii: ",")) }
                 isEmpty = false
                 output.append(UInt8(ascii: "\""))
@@ -107,13 +108,18 @@ struct SessionTransform: EditingTransform {
             output.append(UInt8(ascii: "}"))
         }
 
-        private func has(_ name: [UInt8], _ object: FieldValue, _ json: Span<UInt8>) -> Bool {
-            guard object.type == .object, let range = object.json else { return false }
+        /// All of an object's names. A set, since both it and the session may have thousands.
+        private func names(of object: FieldValue, _ json: Span<UInt8>) -> Set<[UInt8]> {
+            guard object.type == .object, let range = object.json else { return [] }
+            var names = Set<[UInt8]>()
             var cursor = ObjectCursor(range)
-            while let member = cursor.next(in: json) {
-                if json.extracting(member.key.range).hasBytes(of: name.span) { return true }
-            }
-            return false
+            while let member = cursor.next(in: json) { names.insert(Self.decoded(json.extracting(member.key.range))) }
+            return names
+        }
+
+        private static func decoded(_ key: Span<UInt8>) -> [UInt8] {
+            var name: [UInt8] = []
+            return JSONText.unescape(key, into: &name) ? name : [UInt8](copying: key)
         }
 
         private static let key = Array("\"session\"".utf8)

@@ -12,7 +12,7 @@ struct SetTransform: EditingTransform {
 
     var assignments: [PathSetting<ValueTemplate>] = []
 
-    func check() -> [TransformError] { PathRules.errors(writing: assignments.map { ($0.key, $0.path) }, verb: "set") }
+    func check() -> [TransformError] { PathRules.errors(writing: assignments.map { ($0.key, $0.path, false) }, verb: "set") }
 
     var writes: [FieldPath] { assignments.map(\.path) }
     var reads: [FieldPath] { assignments.flatMap { $0.value.paths } }

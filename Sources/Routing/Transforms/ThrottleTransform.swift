@@ -54,7 +54,7 @@ struct ThrottleTransform: EditingTransform {
             let position = view.moment.position
             if let wasDropped = history.wasDropped(position) { return wasDropped ? .drop : .keep }
             var number = 0
-            _ = key?.read(view) { number = RecentKeys<Count>.number($0) }
+            _ = key?.read(view) { number = RecentKeys<Count>.number($0, isText: $1) }
             let time = view.moment.receivedAt / every
             var count = counts[number] ?? Count(time: time, events: 0)
             if count.time != time { count = Count(time: time, events: 0) }

@@ -71,9 +71,9 @@ struct TimedTransform: EditingTransform {
         func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
             guard view.index.kind == .track, JSONText.mayHaveKey(Self.key.span, in: view.json) else { return .keep }
             let value = view.value(phase)
-            guard value.type == .string else { return .keep }
-            let isStart = view.bytes(value.slice).hasBytes(of: Self.start.span)
-            guard isStart || view.bytes(value.slice).hasBytes(of: Self.stop.span) else { return .keep }
+            guard value.isString else { return .keep }
+            let isStart = JSONText.contents(view.bytes(value.slice), equal: Self.start.span)
+            guard isStart || JSONText.contents(view.bytes(value.slice), equal: Self.stop.span) else { return .keep }
             if mode == .ignore || mode == .native && isStart { return .drop }
             if let name, view.index.event.isPresent {
                 let suffix = isStart ? suffixes.start : suffixes.stop

@@ -58,7 +58,7 @@ package indirect enum ValueTemplate: Sendable, Equatable {
                 parts.append(Member(key: key, value: try ValueTemplate(member.value, keys: keys + [member.name])))
             }
             self = .object(parts)
-        case .null, .bool, .integer, .double:
+        case .null, .bool, .number:
             try Self.checkLiteral(value, keys: keys)
             self = Self.json(value)
         }
@@ -77,21 +77,18 @@ package indirect enum ValueTemplate: Sendable, Equatable {
         return .constant(json)
     }
 
-    /// Numbers that JSON cannot say, and too deep a nesting.
+    /// Too deep a nesting.
     private static func checkLiteral(_ value: JSONValue, keys: [String]) throws(TransformError) {
         guard keys.count <= maximumDepth + 1 else {
             let fault = FilterError(0..<0, "this value is nested deeper than \(maximumDepth) levels")
             throw TransformError(keys: keys, isKey: false, fault: fault)
         }
         switch value {
-        case .double(let number) where !number.isFinite:
-            let fault = FilterError(0..<0, "JSON has no number \(number)", hint: "write a finite number, or a string")
-            throw TransformError(keys: keys, isKey: false, fault: fault)
         case .list(let items):
             for (i, item) in items.enumerated() { try checkLiteral(item, keys: keys + ["\(i)"]) }
         case .object(let members):
             for member in members { try checkLiteral(member.value, keys: keys + [member.name]) }
-        case .null, .bool, .integer, .double, .string: break
+        case .null, .bool, .number, .string: break
         }
     }
 
@@ -120,7 +117,7 @@ extension JSONValue {
     /// With what `$literal` stands around put in its place.
     fileprivate var withoutDirectives: JSONValue {
         switch self {
-        case .null, .bool, .integer, .double, .string: self
+        case .null, .bool, .number, .string: self
         case .list(let items): .list(items.map(\.withoutDirectives))
         case .object(let members) where members.count == 1 && members[0].name == "$literal": members[0].value
         case .object(let members): .object(members.map { Member($0.name, $0.value.withoutDirectives) })

@@ -32,7 +32,7 @@ struct PathValueTests {
     }
 
     private func name(_ json: String, _ tail: [FileDestinationOptions.PathPiece]) throws -> String {
-        let path = try FileDestination.preview(of: makeBatch([json], at: 0), options(tail)).path
+        let path = try #require(try FileDestination.preview(of: makeBatch([json], at: 0), options(tail)).first).path
         return String(path.dropFirst(directory.path.count + 1))
     }
 
@@ -131,7 +131,11 @@ struct PathPatternTests {
     private static let value = Piece.value(FieldPath(["a"]))
 
     private func meet(_ a: [Piece], _ b: [Piece]) -> Bool {
-        !FileDestination.meetings(among: [("a", .init(path: a)), ("b", .init(path: b))]).isEmpty
+        meeting(a, b) == .same
+    }
+
+    private func meeting(_ a: [Piece], _ b: [Piece]) -> WrittenPath.Meeting? {
+        WrittenPath(.init(path: a), SystemDisk()).meeting(WrittenPath(.init(path: b), SystemDisk()))
     }
 
     @Test("two templates meet if one path is possible for both")
@@ -146,5 +150,30 @@ struct PathPatternTests {
         #expect(!meet([.text("/x/"), Self.value], [.text("/x/"), Self.value, .text("/y")]))
         #expect(!meet([.text("/x/a-"), Self.value], [.text("/x/b-"), Self.value]))
         #expect(!meet([.text("/x/"), Self.value], [.text("/x/a b")]), "a blank is encoded")
+    }
+
+    @Test("a file cannot be where another needs a directory")
+    func directories() {
+        #expect(meeting([.text("/x/"), Self.value], [.text("/x/"), Self.value, .text("/y")]) == .above)
+        #expect(meeting([.text("/x/a/b/c")], [.text("/x/a")]) == .below)
+        #expect(meeting([.text("/x/a/b")], [.text("/x/ab")]) == nil)
+    }
+
+    @Test("a path is compared as the system follows it")
+    func resolved() throws {
+        let directory = FileManager.default.temporaryDirectory.path + "/penstock-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory + "/real/inner", withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try FileManager.default.createSymbolicLink(atPath: directory + "/link", withDestinationPath: "real/inner")
+        func meeting(_ a: String, _ b: String) -> WrittenPath.Meeting? {
+            WrittenPath(directory + a, SystemDisk()).meeting(WrittenPath(directory + b, SystemDisk()))
+        }
+        #expect(meeting("/link/x", "/real/inner/x") == .same)
+        #expect(meeting("/link/../x", "/real/x") == .same, ".. follows the link")
+        #expect(meeting("/none/../x", "/x") == .same)
+        #expect(meeting("/none/..//none/./x", "/none") == .below)
+        #expect(meeting("/link/x", "/link2/x") == nil)
+        #expect(self.meeting([.text(directory + "/link/"), Self.value], [.text(directory + "/real/inner/a")]) == .same)
+        #expect(self.meeting([.text("/x/"), Self.value, .text("/../a")], [.text("/x/a")]) == .same)
     }
 }

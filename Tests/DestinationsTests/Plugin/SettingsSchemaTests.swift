@@ -5,7 +5,7 @@ import Testing
 @Suite struct SettingsSchemaTests {
     static let schema = """
         {"type": "object", "required": ["path"], "additionalProperties": false, "properties": {
-            "path": {"type": "string", "minLength": 1}, "mode": {"enum": ["fast", "safe", 3, null]},
+            "path": {"type": "string", "minLength": 1, "description": "where it lies"}, "mode": {"enum": ["fast", "safe", 3, null]},
             "size": {"type": "integer", "minimum": 1, "maximum": 10}, "rate": {"type": "number"},
             "on": {"type": "boolean"}, "either": {"type": ["string", "null"]},
             "tags": {"type": "array", "items": {"type": "string", "maxLength": 3}},
@@ -19,7 +19,7 @@ import Testing
             []
         ),
         (#"{"path":"/x","mode":3,"size":1.0,"rate":2}"#, []),
-        (#"{}"#, ["settings.path: is required"]),
+        (#"{}"#, ["settings.path: is required; add path: where it lies"]),
         (#"{"path":""}"#, ["settings.path: must not be empty"]),
         (#"{"path":1}"#, ["settings.path: must be of type string, but is of type integer"]),
         (#"{"path":"/x","on":1}"#, ["settings.on: must be of type boolean, but is of type integer"]),
@@ -34,8 +34,8 @@ import Testing
         (
             #"{"pth":"/x","size":0}"#,
             [
-                "settings.path: is required",
-                "settings.pth: is not a setting of this plugin; it takes either, inner, mode, on, path, rate, size, tags",
+                "settings.path: is required; add path: where it lies",
+                "settings.pth: is not a setting of this plugin; did you mean \"path\"?",
                 "settings.size: must be at least 1",
             ]
         ),
@@ -43,7 +43,7 @@ import Testing
         (#"{"path""#, ["settings: is not valid JSON"]),
     ])
     func everyViolationIsNamedWithItsPath(settings: String, expected: [String]) throws {
-        #expect(try SettingsSchema(Self.schema, of: "test").violations(in: settings) == expected)
+        #expect(try SettingsSchema(Self.schema, of: "test").violations(in: settings).map(\.description) == expected)
     }
 
     @Test(arguments: [

@@ -1,0 +1,14 @@
+import Spelling
+
+extension Configuration {
+    package enum NamedKind: String, Sendable { case source, destination }
+
+    /// What to say of a name that somebody gave for one of the configuration's; nil: it has one of that name.
+    package func absence(of kind: NamedKind, _ name: String) -> (message: String, hint: String)? {
+        let names = kind == .source ? sources.map(\.name) : destinations.map(\.name)
+        guard !names.contains(name) else { return nil }
+        let nearest = NearestName.find(name, among: names).map { "did you mean \(quoted($0))?" }
+        let list = names.isEmpty ? "there is none at all" : "there are: \(names.prefix(20).joined(separator: ", "))"
+        return ("there is no \(kind.rawValue) \(quoted(name)) in the configuration", nearest ?? list)
+    }
+}

@@ -1,0 +1,59 @@
+/// What was read of a configuration, valid or not, and where it stands: for checks that need more than its
+/// text (plugins, the disk). What could not be read is as if it were not given.
+package struct ReadConfiguration: Sendable {
+    package let configuration: Configuration
+    /// The files that it stands in.
+    package let files: [String]
+    /// The merged tree, presets written out.
+    let root: YAMLNode
+    /// Keys whose values could not be read: `["destinations", "a", "settings"]`.
+    let broken: Set<[String]>
+
+    /// Whether a key is given, and its value is what was meant.
+    package func isBroken(_ keys: [String]) -> Bool { broken.contains(keys) }
+
+    package func isGiven(_ keys: [String]) -> Bool { find(keys) != nil }
+
+    /// Where a value stands; of what is not given, the name of what lacks it.
+    package func place(of keys: [String]) -> Place {
+        find(keys)?.value.place ?? place(ofKey: Array(keys.dropLast()))
+    }
+
+    /// Where a key stands; of what is not given, the name of what lacks it.
+    package func place(ofKey keys: [String]) -> Place {
+        keys.isEmpty ? root.place : find(keys)?.key ?? place(ofKey: Array(keys.dropLast()))
+    }
+
+    private func find(_ keys: [String]) -> (key: Place, value: YAMLNode)? {
+        var node = root
+        var place = root.place
+        for key in keys {
+            switch node.content {
+            case .map(let entries):
+                guard let entry = entries.first(where: { $0.key == key }) else { return nil }
+                (node, place) = (entry.value, entry.place)
+            case .list(let items):
+                guard let number = Int(key), items.indices.contains(number) else { return nil }
+                (node, place) = (items[number], items[number].place)
+            case .scalar: return nil
+            }
+        }
+        return (place, node)
+    }
+}
+
+extension ConfigurationDraft {
+    /// The keys whose values could not be read.
+    var broken: Set<[String]> {
+        var keys: Set<[String]> = []
+        func add(_ found: [String: YAMLEntry], below section: [String]) {
+            for (key, entry) in found where entry.isBroken {
+                keys.insert(section + key.split(separator: ".").map(String.init))
+            }
+        }
+        add(found, below: [])
+        for source in sources { add(source.found, below: ["sources", source.name]) }
+        for destination in destinations { add(destination.found, below: ["destinations", destination.name]) }
+        return keys
+    }
+}

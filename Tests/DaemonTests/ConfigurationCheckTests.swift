@@ -1,0 +1,130 @@
+import Configuration
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Daemon
+
+/// What `penstock check` finds beyond the text: paths in each other's way, what the disk holds.
+@Suite struct ConfigurationCheckTests {
+    /// The findings for a configuration in a directory of its own, as lines without that directory.
+    private func findings(_ text: String, in directory: TemporaryDirectory? = nil) throws -> [String] {
+        let directory = try directory ?? TemporaryDirectory()
+        let file = try directory.write("p.yaml", text)
+        let before = try FileManager.default.subpathsOfDirectory(atPath: directory.path)
+        let (diagnostics, _) = ConfigurationCheck.run(file: file, pluginDirectories: [])
+        #expect(try FileManager.default.subpathsOfDirectory(atPath: directory.path) == before, "it changes nothing")
+        return diagnostics.map { diagnostic in
+            #expect(diagnostic.place.excerpt != nil, "\(diagnostic)")
+            return "\(diagnostic.place.line):\(diagnostic.place.column): \(diagnostic.message)"
+                .replacingOccurrences(of: directory.path, with: "DIR")
+        }
+    }
+
+    private func with(_ destinations: String, journal: String = "{ directory: j }") -> String {
+        """
+        journal: \(journal)
+        sources: { a: { socket: s } }
+        control: { socket: c }
+        routes: [ { where: true, to: [d] } ]
+        destinations:
+          d: { \(destinations) }
+        """
+    }
+
+    private static let inJournal = "in the journal's directory, where every file is the journal's"
+
+    @Test(arguments: [
+        ("file: j/manifest", "this lies \(inJournal)"),
+        ("file: x/..//j/./files/d", "this lies \(inJournal)"),
+        ("file: j", "this is the journal's directory as well"),
+        ("file: \"{{ userId }}/x\"", "this can come to lie \(inJournal)"),
+        ("file: \"%Y/../j/x\"", "this can come to lie \(inJournal)"),
+        ("file: s", "this is the socket of source \"a\" as well"),
+        ("file: c", "this is the control socket as well"),
+        ("file: c/x", "this lies below the control socket, which is no directory"),
+        ("file: p.yaml", "this is a file of the configuration as well"),
+    ])
+    func `a destination's file is nobody else's`(destination: String, message: String) throws {
+        #expect(try findings(with(destination)).contains("6:14: " + message))
+    }
+
+    @Test(arguments: ["file: jj/manifest", "file: \"j-{{ userId }}\"", "file: \"out/{{ userId }}/%Y.ndjson\"", "file: ../j/x"])
+    func `a file beside all that is nobody's business`(destination: String) throws {
+        #expect(try findings(with(destination)) == [])
+    }
+
+    @Test func `symbolic links are followed where there are any`() throws {
+        let directory = try TemporaryDirectory()
+        try FileManager.default.createDirectory(atPath: directory.path + "/j", withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(atPath: directory.path + "/link", withDestinationPath: "j")
+        #expect(try findings(with("file: link/x.ndjson"), in: directory) == ["6:14: this lies \(Self.inJournal)"])
+        #expect(try findings(with("file: j/x.ndjson", journal: "{ directory: link }"), in: directory) == ["6:14: this lies \(Self.inJournal)"])
+    }
+
+    @Test func `sockets are apart from each other and from the journal`() throws {
+        let text = """
+            journal: { directory: j }
+            sources:
+              a: { socket: s }
+              b: { socket: ./x/../s }
+              c: { socket: j/s }
+              d: { socket: x/../c }
+            control: { socket: c }
+            routes: [ { to: [d] } ]
+            destinations: { d: { file: out } }
+            """
+        #expect(
+            try findings(text) == [
+                "4:16: this is the socket of source \"a\" as well", "5:16: this lies \(Self.inJournal)",
+                "6:16: this is the control socket as well",
+            ])
+    }
+
+    @Test func `destinations that can come to the same file are told at their paths, beside other errors`() throws {
+        let text = """
+            sources: { a: { socket: s } }
+            routes: [ { to: [d, e, f], where: typ == 1 } ]
+            journal: { directory: j, retain: { size: 1 } }
+            destinations:
+              d: { file: "out/%Y" }
+              e: { file: "out/{{ userId }}" }
+              f: { file: "out/{{ userId }}/x", where: and }
+            """
+        #expect(
+            try findings(text) == [
+                "2:39: == is not an operator", "3:42: \"size\" has to be from 16MiB to 1PiB",
+                "6:14: this can come to be the file of destination \"d\"",
+                "7:14: this can come to lie below the file of destination \"d\", which is no directory",
+                "7:14: this can come to lie below the file of destination \"e\", which is no directory",
+                "7:43: a field, a value or ( was expected here, found and",
+            ])
+    }
+
+    @Test func `what is in the way on the disk is told where it is named`() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write("j", "")
+        try directory.write("s", "")
+        try FileManager.default.createDirectory(atPath: directory.path + "/out", withIntermediateDirectories: false)
+        #expect(
+            try findings(with("file: out"), in: directory) == [
+                "1:23: DIR/j is no directory", "2:25: DIR/s exists and is not a socket", "6:14: DIR/out is a directory",
+            ])
+        #expect(try findings(with("file: s/x", journal: "{ directory: j2 }"), in: directory).contains("6:14: DIR/s is no directory"))
+    }
+
+    @Test func `all that HTTP options lack is told at once, at each option`() throws {
+        let text = with("http: http://h/, tls: { key: k, server_name: h.example }, proxy: \"http://\", headers: { X: y }")
+        #expect(
+            try findings(text) == [
+                "6:37: a key without a certificate", "6:53: only https: has a certificate", "6:73: \"http://\" has no valid host and port",
+            ])
+    }
+
+    @Test func `a plugin that there is not is told at its name`() throws {
+        let found = try findings(with("plugin: nowhere, settings: { a: 1 }, where: and"))
+        #expect(found.count == 2)
+        #expect(found.first?.hasPrefix("6:16: there is no plugin \"nowhere\": looked for nowhere.so and libnowhere.so") == true, "\(found)")
+        #expect(found.last == "6:52: a field, a value or ( was expected here, found and")
+    }
+}

@@ -1,0 +1,157 @@
+import Configuration
+import Explanation
+import Testing
+
+/// What is told of events that transforms made several of.
+@Suite("Events that become several")
+struct SplitEventTests {
+    private static let products = """
+        transforms:
+              - lua: |
+                  local made = {}
+                  for number, product in ipairs(event.properties.products) do
+                    made[number] = { type = "track", event = "P", userId = event.userId, messageId = "m" .. number, properties = product }
+                  end
+                  return made
+        """
+    private static let shop = """
+        routes: [ { to: [limited, addressed, filed, rows] } ]
+        destinations:
+          limited:
+            http: https://a.example/limited
+            format: single
+            limits: [ { path: properties, max_members: 2 } ]
+            \(products)
+          addressed:
+            http: "https://a.example/{{ properties.sku }}"
+            format: ndjson
+            \(products)
+          filed:
+            file: "/d/{{ properties.sku }}.ndjson"
+            \(products)
+          rows:
+            file: "/d/{{ sku }}.csv"
+            format: csv
+            columns: { sku: $.properties.sku, name: $.properties.name }
+            \(products)
+        """
+
+    private func event(_ products: String) -> String {
+        #"{"type":"track","event":"O","userId":"u","messageId":"m","properties":{"products":[\#(products)]}}"#
+    }
+
+    @Test("Of which a part breaks a limit of the service: the others are sent, and it is told which is not")
+    func partlyRefused() throws {
+        let event = event(#"{"sku":"a","x":1,"y":2},{"sku":"b"}"#)
+        let text = told(event, try configuration(Self.shop), only: ["limited"])
+        #expect(
+            text.hasSuffix(
+                """
+
+                ✓ limited · route 1 · 1 of 2 events to the dead letters
+                    lua makes 2 events of it
+                        { "event": "P", "messageId": "m1", "properties": { "sku": "a", "x": 1, "y": 2 }, "type": "track", "userId": "u" }
+                        { "event": "P", "messageId": "m2", "properties": { "sku": "b" }, "type": "track", "userId": "u" }
+                    → POST https://a.example/limited
+                      User-Agent: penstock/0.1.0
+                      Content-Type: application/json
+
+                      {
+                        "event": "P",
+                        "messageId": "m2",
+                        "properties": { "sku": "b" },
+                        "type": "track",
+                        "userId": "u"
+                      }
+                    180 bytes of 1MiB, 2 of 500 events a batch, after 1s at the latest
+                    ! to the dead letters: not sent: properties has 3 members; at most 2 are taken
+                      {"event":"P","messageId":"m1","properties":{"sku":"a","x":1,"y":2},"type":"track","userId":"u"}
+
+                """), "\(text)")
+    }
+
+    @Test("Of which a part has no value for the URL: the others are sent")
+    func partlyAddressed() throws {
+        let text = told(event(#"{"n":1},{"sku":"b"}"#), try configuration(Self.shop), only: ["addressed"])
+        #expect(text.contains("✓ addressed · route 1 · 1 of 2 events to the dead letters\n"), "\(text)")
+        #expect(text.contains("→ POST https://a.example/b\n"))
+        #expect(text.contains("! to the dead letters: not sent: the event has no value for its place in the URL's path\n"))
+        let none = told(event(#"{"n":1},{"n":2}"#), try configuration(Self.shop), only: ["addressed"])
+        #expect(none.contains("! addressed · to the dead letters: not sent: the event has no value for its place"), "\(none)")
+        #expect(!none.contains("→ POST"))
+    }
+
+    @Test("As JSON: what is given and what is refused")
+    func json() throws {
+        let explainer = EventExplainer(try configuration(Self.shop), only: ["limited", "filed"])
+        let json = explainer.explain(Array(event(#"{"sku":"a","x":1,"y":2},{"sku":"b"}"#).utf8), position: 7, receivedAt: morning).json.text
+        #expect(json.contains(#""dead_letters":[{"event":{"event":"P","messageId":"m1","#), "\(json)")
+        #expect(json.contains(#""output":[{"event":"P","messageId":"m2""#))
+        #expect(json.contains(#"{"files":[{"file":"/d/a.ndjson","lines":[{"#) && json.contains(#"{"file":"/d/b.ndjson","lines":[{"#))
+        #expect(json.contains(#""events":2,"batch_bytes""#))
+    }
+
+    @Test("Each is told to go to the file that its values name")
+    func files() throws {
+        let products = #"{"sku":"a","name":"1\n2"},{"sku":"b"},{"sku":"a"}"#
+        let text = told(event(products), try configuration(Self.shop), only: ["filed", "rows"])
+        #expect(
+            text.contains(
+                """
+                    → /d/a.ndjson
+                      {"event":"P","messageId":"m1","properties":{"sku":"a","name":"1\\n2"},"type":"track","userId":"u"}
+                      {"event":"P","messageId":"m3","properties":{"sku":"a"},"type":"track","userId":"u"}
+                    → /d/b.ndjson
+                      {"event":"P","messageId":"m2","properties":{"sku":"b"},"type":"track","userId":"u"}
+
+                """), "\(text)")
+        #expect(
+            text.contains(
+                """
+                    → /d/a.csv
+                      sku,name
+                      a,"1\\n2"
+                      a,
+                    → /d/b.csv
+                      sku,name
+                      b,
+
+                """), "\(text)")
+    }
+
+    @Test("More of them than a batch has events are said to go alone")
+    func alone() throws {
+        let small = Self.shop.replacing("format: single", with: "format: single\n    batch: { events: 1 }")
+        let text = told(event(#"{"sku":"a"},{"sku":"b"}"#), try configuration(small), only: ["limited"])
+        #expect(text.contains("2 events are more than batch.events (1): what one became goes together, alone\n"), "\(text)")
+    }
+
+    @Test("A test can say what becomes of each part")
+    func tests() throws {
+        let event = event(#"{"sku":"a"},{"sku":"b","x":1,"y":2}"#)
+        let text = """
+            tests:
+              - name: holds
+                event: '\(event)'
+                expect:
+                  limited: { request: { body: { properties: { sku: a } } }, rejected: at most 2 are taken }
+                  filed: { files: [ /d/a.ndjson, /d/b.ndjson ] }
+              - name: does not
+                event: '\(event)'
+                expect:
+                  limited: { rejected: at most 2 are taken }
+                  filed: { file: /d/a.ndjson }
+                  addressed: { events: [ {}, {} ], rejected: x }
+            """
+        let file = try #require(TestFileResult.load(text: text, named: "t.yaml").file)
+        let outcomes = TestReport(file, under: try configuration(Self.shop)).outcomes
+        #expect(outcomes.map { $0.failures.map(\.summary) } == [
+            [],
+            [
+                "limited: expected a dead letter, but it gets a part of what the event became", "filed: the file differs",
+                "addressed: expected a dead letter, but there is none",
+            ],
+        ])
+        #expect(outcomes.last?.failures[1].changes.map { "\($0.path) \($0.before?.text ?? "-") \($0.after?.text ?? "-")" } == [#"file - "/d/b.ndjson""#])
+    }
+}
