@@ -141,6 +141,8 @@ struct PresetTests {
     func empty() throws {
         let (http, destination) = try http("preset: echo\nkey: !secret k\nheaders:\nbatch:\ntransforms:")
         #expect(http.headers.map(\.name) == ["X-Tone", "X-Kind"] && destination.batch.events == 7 && destination.transforms.map(\.name) == ["drop"])
+        guard case .http(let kinds)? = try load("preset: kinds\nheaders:", ["kinds": Self.kinds]).0.configuration?.destinations.first?.kind else { throw NotHTTP() }
+        #expect(kinds.alternatives.map(\.headers.count) == [1, 0])
         let errors = try load("preset: echo\nkey: !secret k\nlimits:\nmapping:").0.errors.map(\.message)
         #expect(errors == ["limits", "mapping"].map { "\"\($0)\" has no value, and would take the preset's away" })
     }

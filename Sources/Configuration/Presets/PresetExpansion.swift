@@ -128,7 +128,7 @@ struct PresetExpansion {
         var result = given
         if !own.contains(where: { $0.key == "requests" }), let index = result.firstIndex(where: { $0.key == "requests" }) {
             let keys = RequestKeys(diagnostics: diagnostics)
-            for entry in own {
+            for entry in own where !entry.value.isNull {
                 result[index].value = keys.giveWay(result[index].value, to: entry, of: preset, joining: Self.joined)
             }
         }
@@ -140,9 +140,10 @@ struct PresetExpansion {
             // What was below it is commented out: nothing is added, and nothing of the preset's is lost for it.
             guard !entry.value.isNull else {
                 if Self.joinedKeys.contains(entry.key) || Self.appended.contains(entry.key) { continue }
+                let isList = result[index].value.items != nil
                 diagnostics.error(
                     at: entry.place, "\(quoted(entry.key)) has no value, and would take the preset's away",
-                    hint: "remove the key, or write its value: \(entry.key): [] is none")
+                    hint: "remove the key, or write its value" + (isList ? "; \(entry.key): [] is none" : ""))
                 continue
             }
             switch (result[index].value.content, entry.value.content) {
