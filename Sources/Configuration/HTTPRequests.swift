@@ -66,6 +66,11 @@ struct HTTPRequests {
         return whole.requests.enumerated().map { number, node in
             var draft = whole
             let found = Section.request.read(node, named: "request \(number + 1) of \(quoted(located.name))", into: &draft, diagnostics)
+            var seen: Set<String> = []
+            for header in found["headers"] == nil ? [] : draft.http.headers where !seen.insert(header.name.lowercased()).inserted {
+                diagnostics.error(
+                    at: found["headers"]?.value.place ?? node.place, "the header \(header.name) is set twice", hint: "remove one of the two")
+            }
             if let all {
                 diagnostics.error(
                     at: node.place, "no event comes to request \(number + 1): request \(all + 1) takes every one",

@@ -132,7 +132,8 @@ final class MappingCompiler {
         switch value {
         case .null, .bool, .number: break
         case .secret(let name): _ = secret(name)
-        case .string(let text): _ = (try? TemplateText.parse(text))?.map { if case .path(let path) = $0 { _ = templateField(path) } }
+        case .string(let text):
+            for case .path(let path) in (try? TemplateText.parse(text)) ?? [] { _ = templateField(path) }
         case .list(let items): items.forEach(noteSecrets)
         case .object(let members): members.forEach { noteSecrets(in: $0.value) }
         }
