@@ -62,9 +62,22 @@ struct HTTPRequests {
         var whole = located.draft
         whole.rules.condition = .always
         guard !whole.requests.isEmpty else { return [whole] }
+        var all: Int?
         return whole.requests.enumerated().map { number, node in
             var draft = whole
-            Section.request.read(node, named: "request \(number + 1) of \(quoted(located.name))", into: &draft, diagnostics)
+            let found = Section.request.read(node, named: "request \(number + 1) of \(quoted(located.name))", into: &draft, diagnostics)
+            var seen: Set<String> = []
+            for header in found["headers"] == nil ? [] : draft.http.headers where !seen.insert(header.name.lowercased()).inserted {
+                diagnostics.error(
+                    at: found["headers"]?.value.place ?? node.place, "the header \(header.name) is set twice", hint: "remove one of the two")
+            }
+            if let all {
+                diagnostics.error(
+                    at: node.place, "no event comes to request \(number + 1): request \(all + 1) takes every one",
+                    hint: "the first whose where: takes an event is for it; put this one before it")
+            } else if found["where"].map({ $0.value.scalar?.boolean == true }) ?? true {
+                all = number
+            }
             return draft
         }
     }

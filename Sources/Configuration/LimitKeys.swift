@@ -32,9 +32,9 @@ extension Kind where Value == [OutputLimit] {
             }
             return items.enumerated().map { number, item in
                 var limit = OutputLimit()
-                let errors = diagnostics.list.count
+                let errors = diagnostics.errorCount
                 let found = section.read(item, named: "limit \(number + 1) of \(quoted(key))", into: &limit, diagnostics)
-                if diagnostics.list.count == errors { check(limit, found, at: item.place, diagnostics) }
+                if diagnostics.errorCount == errors { check(limit, found, at: item.place, diagnostics) }
                 return limit
             }
         }

@@ -103,6 +103,11 @@ import Testing
         ),
         ("http: http://h/\nanswers: [ { events: { list: a, code: b, outcomes: { ok: 409 } } } ]", "\"ok\" is no outcome"),
         ("http: http://h/\nanswers: [ { events: { list: a, outcomes: { retry: 409 } } } ]", "outcomes without \"code\""),
+        (
+            "http: http://h/\nrequests: [ { mapping: { a: 1 } }, { where: type = \"page\", mapping: { b: 1 } } ]",
+            "no event comes to request 2: request 1 takes every one"
+        ),
+        ("http: http://h/\nrequests: [ { where: type = \"page\", headers: { A: 1, a: 2 } } ]", "the header a is set twice"),
         ("http: http://h/\nlimits: [ {} ]", "this limits nothing"),
         ("http: http://h/\nlimits: [ { path: a, required: false } ]", "this limits nothing"),
         ("http: http://h/\nlimits: [ { min_length: 5, max_length: 2 } ]", "min_length (5) is above max_length (2): no text can have both"),

@@ -31,6 +31,7 @@ struct MappingErrorTests {
             ("{ $hash: { value: $.a, key: $.b } }", "42: key has to be a secret"),
             ("{ a: .inf }", "19: \".inf\" has no value in JSON"),
             ("{ a: !secret ../a }", "19: \"../a\" cannot be the name of a secret"),
+            ("{ a: { \"{{ event }}\": 1 } }", "21: nothing is filled in in a member's name"),
             ("{ $$x: 1, b: 2, $x: 2 }", "30: another member comes to the name $x as well"),
             ("{ $$$x: 1, $$x: 2, $x: 3 }", "33: another member comes to the name $x as well"),
             ("{ a: \"{{ properties.a€ }}\" }", "20: }} was expected behind this path"),

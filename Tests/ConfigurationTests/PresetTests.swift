@@ -126,7 +126,7 @@ struct PresetTests {
         let wrong = try load("preset: kinds\nmapping: { a: \"{{ setting.romo }}\" }", ["kinds": Self.kinds]).0.errors
         #expect(wrong.map(\.message).contains("the preset has no setting \"romo\"") && wrong.contains { $0.hint == "did you mean \"room\"?" })
         let empty = try load("preset: echo\nkey: !secret k\nmapping: \"{{ setting.room }}\"").0.errors
-        #expect(empty.map(\.message) == ["\"mapping\" has no value"], "and the preset's does not come in its place")
+        #expect(empty.map(\.message) == ["\"mapping\" has no value, and would take the preset's away"])
     }
 
     @Test("What is said for all requests, and is for none of them, is an error, beside a preset or not", arguments: ["http: https://h/", "preset: echo\nkey: !secret k"])
@@ -135,6 +135,16 @@ struct PresetTests {
         #expect(errors.map(\.message) == ["each of the requests has mapping of its own, so that this is for none"])
         let used = try load(first + "\nmapping: { a: 1 }\nrequests: [ { where: type = \"track\", mapping: { b: 1 } }, { format: single } ]").0.errors
         #expect(used.isEmpty)
+    }
+
+    @Test("A key whose value is commented out takes nothing of the preset's away")
+    func empty() throws {
+        let (http, destination) = try http("preset: echo\nkey: !secret k\nheaders:\nbatch:\ntransforms:")
+        #expect(http.headers.map(\.name) == ["X-Tone", "X-Kind"] && destination.batch.events == 7 && destination.transforms.map(\.name) == ["drop"])
+        guard case .http(let kinds)? = try load("preset: kinds\nheaders:", ["kinds": Self.kinds]).0.configuration?.destinations.first?.kind else { throw NotHTTP() }
+        #expect(kinds.alternatives.map(\.headers.count) == [1, 0])
+        let errors = try load("preset: echo\nkey: !secret k\nlimits:\nmapping:").0.errors.map(\.message)
+        #expect(errors == ["limits", "mapping"].map { "\"\($0)\" has no value, and would take the preset's away" })
     }
 
     @Test("url replaces what it names of the address, and nothing else", arguments: [
@@ -210,6 +220,9 @@ struct PresetTests {
         ("title: Echo\ndescription: d\ndestination: { http: https://h/, mapping: { a: { $dat: 1 } } }", ["echo.yaml:3:50: error: unknown directive $dat"]),
         ("title: Echo\ndescription: d\ndestination: { http: \"https://h/{{ setting.none }}\" }", ["echo.yaml:3:22: error: the preset has no setting \"none\""]),
         ("title: Echo\ndestination: { http: https://h/ }", ["echo.yaml:1:1: error: the preset \"echo\" needs \"description\""]),
+        ("title: Echo\ndescription: d\ndestination: { batch: { events: 5 } }", ["echo.yaml:3:14: error: the preset \"echo\" needs one of file, http, plugin below \"destination\""]),
+        ("title: Echo\ndescription: d\ndestination: { preset: mixpanel }", ["echo.yaml:3:16: error: a preset cannot stand on another"]),
+        ("title: Echo\ndescription: d\nsettings: { a: { description: d, values: [x, y], default: z } }\ndestination: { http: \"https://h/{{ setting.a }}\" }", ["echo.yaml:3:59: error: \"a\" has to be one of x, y"]),
         ("title: [", ["echo.yaml:1:1: error: not YAML: did not find expected node content"]),
     ])
     func presetsMistakes(_ text: String, _ expected: [String]) throws {

@@ -11,6 +11,12 @@ package struct PresetCatalogue {
     /// The user's own; nil: a configuration that is no file has none.
     private let directory: String?
     private let diagnostics: Diagnostics
+    /// Each is read once, however many destinations name it.
+    private let known = Known()
+
+    private final class Known {
+        var presets: [String: (preset: Preset, draft: PresetDraft)?] = [:]
+    }
 
     static let shippedNames = ShippedPresets.all.map(\.name)
 
@@ -29,6 +35,13 @@ package struct PresetCatalogue {
 
     /// nil: there is none of that name, which is not reported; or its file cannot be understood, which is.
     func read(_ name: String) -> (preset: Preset, draft: PresetDraft)? {
+        if let known = known.presets[name] { return known }
+        let read = readFile(name)
+        known.presets[name] = .some(read)
+        return read
+    }
+
+    private func readFile(_ name: String) -> (preset: Preset, draft: PresetDraft)? {
         guard let (file, isShipped) = file(of: name) else { return nil }
         let root: YAMLNode
         switch YAMLComposer.compose(file, diagnostics) {

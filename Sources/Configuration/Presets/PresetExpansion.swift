@@ -69,6 +69,7 @@ struct PresetExpansion {
         guard let given = filling.fill(draft.destination)?.entries else { return whole }
         RequestKeys(diagnostics: diagnostics).checkUse(of: given)
         let kind = given.lazy.compactMap { DestinationKind(rawValue: $0.key) }.first
+        guard isDestination(given, kind, draft.destination, name) else { return whole }
         let own = entries.filter { own in
             own.key != "preset" && own.key != "url" && DestinationKind(rawValue: own.key) == nil
                 && !preset.settings.contains { $0.name == own.key } && isKnown(own, beside: preset, kind, in: entry.key)
@@ -85,6 +86,20 @@ struct PresetExpansion {
         result = result.compactMap { unknown.contains($0.key) ? Self.unchecked($0) : $0 }
         whole.content = .map([key] + result)
         return whole
+    }
+
+    private func isDestination(_ given: [YAMLEntry], _ kind: DestinationKind?, _ node: YAMLNode, _ name: String) -> Bool {
+        if let other = given.first(where: { $0.key == "preset" }) {
+            diagnostics.error(
+                at: other.place, "a preset cannot stand on another", hint: "copy what it needs: penstock presets show \(other.value.scalar?.text ?? "NAME")")
+            return false
+        }
+        if kind == nil {
+            diagnostics.error(
+                at: node.place, "the preset \(quoted(name)) needs one of file, http, plugin below \"destination\"",
+                hint: "add http: URL, file: PATH or plugin: NAME")
+        }
+        return kind != nil
     }
 
     /// Whether a key of the user's is one that may stand beside this preset. What belongs to another kind of
@@ -113,13 +128,22 @@ struct PresetExpansion {
         var result = given
         if !own.contains(where: { $0.key == "requests" }), let index = result.firstIndex(where: { $0.key == "requests" }) {
             let keys = RequestKeys(diagnostics: diagnostics)
-            for entry in own {
+            for entry in own where !entry.value.isNull {
                 result[index].value = keys.giveWay(result[index].value, to: entry, of: preset, joining: Self.joined)
             }
         }
         for entry in own {
             guard let index = result.firstIndex(where: { $0.key == entry.key }) else {
                 result.append(entry)
+                continue
+            }
+            // What was below it is commented out: nothing is added, and nothing of the preset's is lost for it.
+            guard !entry.value.isNull else {
+                if Self.joinedKeys.contains(entry.key) || Self.appended.contains(entry.key) { continue }
+                let isList = result[index].value.items != nil
+                diagnostics.error(
+                    at: entry.place, "\(quoted(entry.key)) has no value, and would take the preset's away",
+                    hint: "remove the key, or write its value" + (isList ? "; \(entry.key): [] is none" : ""))
                 continue
             }
             switch (result[index].value.content, entry.value.content) {

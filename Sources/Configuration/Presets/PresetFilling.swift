@@ -27,8 +27,9 @@ struct PresetFilling {
             if let entry = entries.first(where: { $0.key == setting.name }) {
                 values[setting.name] = .some(value(entry, setting.draft) ?? substitute(setting, entry.value))
                 given.insert(setting.name)
-            } else if let text = setting.draft.defaultText, let place = setting.found["default"]?.value {
-                values[setting.name] = .some(meaning(text, setting.draft, place))
+            } else if setting.draft.defaultText != nil, let place = setting.found["default"]?.value {
+                let entry = YAMLEntry(key: setting.name, place: place.place, value: place)
+                values[setting.name] = .some(value(entry, setting.draft) ?? substitute(setting, place))
             } else {
                 values[setting.name] = .some(nil)
                 if setting.draft.isRequired {

@@ -35,7 +35,7 @@ struct JSONCompactor: ~Escapable {
 
     @_lifetime(self: copy self)
     private mutating func skipSpace() {
-        while position < text.count, [0x20, 0x09, 0x0A, 0x0D].contains(text[position]) { position += 1 }
+        while position < text.count, JSONMembers.isSpace(text[position]) { position += 1 }
     }
 
     @_lifetime(self: copy self)
@@ -106,13 +106,12 @@ struct JSONCompactor: ~Escapable {
         let start = position
         while position < text.count, !Self.endsWord(text[position]) { position += 1 }
         let word = text.extracting(start..<position)
-        let names: [StaticString] = ["true", "false", "null"]
-        guard names.contains(where: { Array("\($0)".utf8).span.hasBytes(of: word) }) || JSONNumber(word) != nil else {
-            return false
-        }
+        guard Self.names.contains(where: { $0.span.hasBytes(of: word) }) || JSONNumber(word) != nil else { return false }
         output.append(contentsOf: word)
         return true
     }
+
+    private static let names = ["true", "false", "null"].map { Array($0.utf8) }
 
     private static func endsWord(_ byte: UInt8) -> Bool {
         byte <= 0x20 || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "]") || byte == UInt8(ascii: "}")

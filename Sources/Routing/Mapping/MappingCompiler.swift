@@ -132,7 +132,8 @@ final class MappingCompiler {
         switch value {
         case .null, .bool, .number: break
         case .secret(let name): _ = secret(name)
-        case .string(let text): _ = (try? TemplateText.parse(text))?.map { if case .path(let path) = $0 { _ = templateField(path) } }
+        case .string(let text):
+            for case .path(let path) in (try? TemplateText.parse(text)) ?? [] { _ = templateField(path) }
         case .list(let items): items.forEach(noteSecrets)
         case .object(let members): members.forEach { noteSecrets(in: $0.value) }
         }
@@ -176,6 +177,12 @@ final class MappingCompiler {
         for member in marked where Directive.named(member.name) == nil {
             guard let nearest = Directive.nearest(member.name) else { continue }
             unknown(member.name, nearest, at: keys)
+            isValid = false
+        }
+        for member in members where member.name.contains("{{") {
+            fail(
+                "nothing is filled in in a member's name", at: keys + [member.name], isKey: true,
+                hint: "a name stands for itself; for one that holds {{, write { $literal: … } around the object")
             isValid = false
         }
         var names: Set<String> = []

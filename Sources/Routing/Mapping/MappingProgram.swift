@@ -71,11 +71,12 @@ final class MappingProgram {
 /// What the nodes of a mapping share while they run. One thread.
 final class MappingRun {
     /// What an event's mapping may take, in bytes that are looked at: a value that is looked at before it is
-    /// written counts as its bytes, a shape for an item as the item's bytes and `stepsOfPart` for each of its
-    /// parts. Without it, a few lists inside one another would take hours. It is some ten times what the largest
-    /// event that the journal takes needs for three lists inside one another, and less than a second.
+    /// written counts as its bytes and `stepsOfPart`, a shape for an item as the item's bytes and `stepsOfPart` for
+    /// each of its parts. Without it, a few lists inside one another would take hours. It is two thousand times an
+    /// event of 32 KiB, and less than a second.
     static let maximumSteps = 64 << 20
     private static let stepsOfPart = 32
+    private static let stepsOfUnicode = 16
 
     /// Why nothing more is written for this event.
     enum Excess { case size, time }
@@ -141,6 +142,9 @@ final class MappingRun {
         stepsLeft -= steps
         if stepsLeft < 0, excess == nil { excess = .time }
     }
+
+    /// Text whose characters were looked up in Unicode's tables, which takes longer than all else.
+    func noteUnicode(bytes: Int) { take(bytes * Self.stepsOfUnicode) }
 
     /// Whether an inner scope may be entered for a value of so many bytes.
     func enters(_ scope: Int, bytes: Int) -> Bool {

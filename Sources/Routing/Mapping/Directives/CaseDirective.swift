@@ -22,6 +22,7 @@ private struct CaseNode: MappingNode {
         switch scope.read(value, into: &text) {
         case .missing: return false
         case .string, .escapedString:
+            scope.run.noteUnicode(bytes: text.count)
             letters.apply(to: &text, from: 0)
             JSONText.appendString(text.span, to: &output)
         default: output.append(contentsOf: text.span)

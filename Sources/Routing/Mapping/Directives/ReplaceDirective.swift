@@ -106,6 +106,7 @@ private struct ReplaceNode: MappingNode {
     private func replaceFolded(
         _ replacement: Replacement, in text: [UInt8], into output: inout [UInt8], _ run: MappingRun
     ) {
+        run.noteUnicode(bytes: text.count)
         let scalars = Array(String(decoding: text, as: UTF8.self).unicodeScalars)
         let folded = scalars.map(\.folded)
         let pattern = replacement.folded
