@@ -27,7 +27,14 @@ INI
     exactly_once after 1
 }
 restarted() { # PID
-    [ "$(property NRestarts)" -ge 1 ] && [ "$(property ActiveState)" = active ] && [ "$(property MainPID)" != "$1" ]
+    [ "$(property NRestarts)" -ge 1 ] && other "$1"
+}
+# The process before the state: between two runs there is none (0), while the state may still be that of
+# the run before.
+other() { # PID
+    local pid
+    pid=$(property MainPID)
+    [ "$pid" != 0 ] && [ "$pid" != "$1" ] && [ "$(property ActiveState)" = active ]
 }
 
 short_watchdog_lets_it_live() {
@@ -82,7 +89,6 @@ killed_again_and_again_in_mid_stream() {
     [ -z "$(grep -v '^{.*}$' "$archive" | head -c 200)" ] || fail "the file holds a torn line"
 }
 some() { [ -n "$(ids "$1" | head -n 1)" ]; }
-other() { [ "$(property ActiveState)" = active ] && [ "$(property MainPID)" != "$1" ]; }
 
 invalid_configuration_is_not_tried_again() {
     configure <<<'routes: [ { to: [nowhere] } ]'
