@@ -24,8 +24,9 @@ struct DeadLetterOptions: ParsableArguments {
     /// What the whole request is given, at most: a daemon that reads much takes its time.
     private static let patience = Duration.seconds(120)
 
-    func selection(chosen: [String]? = nil) -> DeadLetterSelection {
-        DeadLetterSelection(
+    func selection(chosen: [String]? = nil) throws -> DeadLetterSelection {
+        if let filter { _ = try FilterArgument.parse(filter) }
+        return DeadLetterSelection(
             destination: destination, chosen: chosen ?? (letters.isEmpty ? nil : letters), condition: filter)
     }
 

@@ -61,10 +61,10 @@ struct Explain: ParsableCommand {
     /// An event that the journal holds: it was accepted and scrubbed when it came.
     private func explainStored(_ configuration: Configuration) throws {
         do {
+            let matcher = try filter.map { FilterMatcher(try FilterArgument.parse($0)) }
             let stored = try StoredEvents(directory: configuration.journal.directory, disk: SystemDisk())
             let batch: EventBatch?
-            if let filter {
-                let matcher = FilterMatcher(try parse(filter))
+            if let matcher {
                 batch = try stored.last { event, batch in matcher.matches(batch.json(of: event), event.index) }
             } else {
                 batch = try stored.event(at: position ?? 0)
@@ -75,14 +75,8 @@ struct Explain: ParsableCommand {
             show(try makeExplainer(configuration, .stored(stored)).explain(stored: event, of: batch))
         } catch let error as JournalError {
             throw failure("\(error)")
-        }
-    }
-
-    private func parse(_ filter: String) throws -> Filter {
-        do throws(FilterError) {
-            return try Filter(parsing: filter)
-        } catch {
-            throw failure("--where: \(error)")
+        } catch let fault as FilterArgument.Fault {
+            throw failure(fault.description)
         }
     }
 

@@ -85,6 +85,7 @@ struct Replay: ParsableCommand {
         guard let destination else { return }
         if cancel { return try end(destination) }
         guard let from else { return }
+        if let filter { _ = try FilterArgument.parse(filter) }
         let order = ReplayOrder(
             destination: destination, from: from.nanoseconds, until: until?.nanoseconds, condition: filter, eventsPerSecond: rate)
         if dryRun { return try count(order) }

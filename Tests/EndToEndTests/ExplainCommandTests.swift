@@ -69,6 +69,10 @@ import Testing
         #expect(result.output.contains("- userId  \"eve\"  expected\n"), "\(result.output)")
         #expect(result.output.hasSuffix("1 test, 1 failed\n"))
         #expect(try String(contentsOfFile: directory + "/junit.xml", encoding: .utf8).contains("failures=\"1\""))
+        let filter = try Program.penstock(["explain", "--config", Self.quickstart, "--where", "event = 'ü' and nope(x)"])
+        #expect(filter.status == 2)
+        #expect(
+            filter.errors.contains("--where:1:17: error: ") && filter.errors.contains("\n                ^~~~"), "\(filter.errors)")
         let nowhere = try Program.penstock(["test", "--config", Self.quickstart, "--junit", directory + "/none/j.xml", tests])
         #expect(nowhere.status == 2)
         #expect(nowhere.errors.contains("/none/j.xml cannot be written: there is no directory \(directory)/none"), "\(nowhere.errors)")
