@@ -4,7 +4,8 @@ import Events
 /// longer ago than that. One without the field passes.
 ///
 /// It remembers the `keys` seen last, and about a million positions of the journal. What it remembers comes from the
-/// journal again when the daemon starts or the configuration changes (`DestinationRouter.lookback`).
+/// journal again when the daemon starts or the configuration changes (`DestinationRouter.lookback`), from `within` before
+/// it goes on: of a value that comes again and again for longer than that, the next one may then pass at another time.
 struct DedupeTransform: EditingTransform {
     static let declaration = TransformDeclaration.keys(
         "dedupe", DedupeTransform(), shorthand: "by",
