@@ -1,7 +1,7 @@
 import Events
 
 /// Shows a router the events before the first one that it is asked about, as far back as its answer may depend on
-/// them: what it has to remember is in the journal, so that a restart and a reload make no difference to it.
+/// them: what it has to remember is in the journal, so that a restart and a reload forget nothing.
 package struct Recollection {
     private let log: any EventLog
     private let router: any EventRouter

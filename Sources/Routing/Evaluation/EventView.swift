@@ -94,8 +94,7 @@ enum IndexedField: UInt8, BitwiseCopyable, Sendable, CaseIterable {
         var found = FieldValue.missing
         var members = ObjectCursor(0..<json.count)
         while let member = members.next(in: json) {
-            let key = json.extracting(member.key.range)
-            if member.isKeyEscaped ? JSONText.contents(key, equal: name) : key.hasBytes(of: name) { found = member.value }
+            if JSONText.contents(json.extracting(member.key.range), equal: name) { found = member.value }
         }
         return found
     }

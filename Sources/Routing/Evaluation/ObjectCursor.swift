@@ -10,6 +10,14 @@ struct ObjectCursor {
 
         /// From the key's opening quote to the value's end.
         var range: Range<Int> { Int(key.offset) - 1..<(value.json?.upperBound ?? key.range.upperBound) }
+
+        /// The key without its escapes.
+        /// - Parameter bytes: those that the member was found in.
+        func name(in bytes: Span<UInt8>) -> [UInt8] {
+            let contents = bytes.extracting(key.range)
+            var name: [UInt8] = []
+            return isKeyEscaped && JSONText.unescape(contents, into: &name) ? name : [UInt8](copying: contents)
+        }
     }
 
     private var items: ListCursor

@@ -39,9 +39,7 @@ struct UniqueMembers {
             var members: [(name: [UInt8], member: ObjectCursor.Member)] = []
             var cursor = ObjectCursor(range)
             while let member = cursor.next(in: json) {
-                let key = json.extracting(member.key.range)
-                var name: [UInt8] = []
-                if !member.isKeyEscaped || !JSONText.unescape(key, into: &name) { name = [UInt8](copying: key) }
+                let name = member.name(in: json)
                 last[name] = members.count
                 members.append((name, member))
             }

@@ -41,7 +41,9 @@ struct SessionTransform: EditingTransform {
 
     private final class Editor: EventEditor {
         private let mode: Mode
+        /// As contents of a JSON string, and without escapes.
         private let prefix: [UInt8]
+        private let prefixName: [UInt8]
         private let session: (value: Int, node: Int?)
         private let traits: (value: Int, node: Int)?
         private let properties: (value: Int, node: Int)?
@@ -51,6 +53,7 @@ struct SessionTransform: EditingTransform {
             var prefix: [UInt8] = []
             JSONText.appendContents(transform.prefix.utf8.span, to: &prefix)
             self.prefix = prefix
+            prefixName = Array(transform.prefix.utf8)
             session = (binding.value(SessionTransform.session), mode == .ignore ? binding.node(SessionTransform.session) : nil)
             func target(_ path: FieldPath, _ binding: inout StageBinding) -> (value: Int, node: Int)? {
                 transform.targets.contains(path) ? (binding.value(path), binding.node(path)) : nil
@@ -97,7 +100,7 @@ struct SessionTransform: EditingTransform {
             var cursor = ObjectCursor(session)
             while let member = cursor.next(in: json) {
                 let name = prefix + Array(copying: json.extracting(member.key.range))
-                guard let value = member.value.json, !names.contains(Self.decoded(name.span)) else { continue }
+                guard let value = member.value.json, !names.contains(prefixName + member.name(in: json)) else { continue }
                 if !isEmpty { output.append(UInt8(ascii: ",")) }
                 isEmpty = false
                 output.append(UInt8(ascii: "\""))
@@ -113,13 +116,8 @@ struct SessionTransform: EditingTransform {
             guard object.type == .object, let range = object.json else { return [] }
             var names = Set<[UInt8]>()
             var cursor = ObjectCursor(range)
-            while let member = cursor.next(in: json) { names.insert(Self.decoded(json.extracting(member.key.range))) }
+            while let member = cursor.next(in: json) { names.insert(member.name(in: json)) }
             return names
-        }
-
-        private static func decoded(_ key: Span<UInt8>) -> [UInt8] {
-            var name: [UInt8] = []
-            return JSONText.unescape(key, into: &name) ? name : [UInt8](copying: key)
         }
 
         private static let key = Array("\"session\"".utf8)
