@@ -7,8 +7,9 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
-.PHONY: bench-isolation bench-sdk install install-files clean setup
+.PHONY: help run test check torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
+.PHONY: bench-attack bench-isolation bench-sdk install install-files clean checkout
+.PHONY: setup-build setup-run setup-install setup-test setup-torture
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
@@ -19,45 +20,68 @@ SEEDS ?= 20000
 FIRST ?= 1
 
 release := .build/release
+# One product of the release. Without the tests' targets: one of them uses the plan generator's plugin, which SwiftPM
+# would build first, whatever the product.
+product := PENSTOCK_TESTS=none swift build -c release --product
 # What `install-files` installs: the tests install a debug build into a throw-away system.
 binaries ?= $(release)
 plugins := libsqlite.so libconsole.so
 
-# To build: the compiler's own needs (libc6-dev, g++ for the C++ headers, binutils for the
-# linker, git for dependencies), then one library a line of Package.swift's system targets.
-packages := git ca-certificates binutils g++ libc6-dev pkg-config patchelf \
+# The products of Package.swift that a purpose needs. `make run` shows the daemon, the command and one plugin.
+run_products := penstock penstockd sqlite
+install_products := $(run_products) console manual
+
+# The Debian packages that a purpose needs; .ci/install-packages starts and enables none of their services.
+#
+# To build: the compiler's own needs (libc6-dev, g++ for the C++ headers, binutils for the linker, git for
+# dependencies), then one library for each of Package.swift's system targets.
+build_packages := git ca-certificates binutils g++ libc6-dev pkg-config \
 	libsystemd-dev libcurl4-openssl-dev libsimdjson-dev zlib1g-dev libzstd-dev libisal-dev libsqlite3-dev \
 	libssl-dev libre2-dev liblua5.4-dev
-# To test and to show: HTTP servers (nginx runs on free ports, its own service is not
-# needed) and clients, what the plugin wrote, a systemd of the tests' own.
-packages += python3 nginx-light curl openssl sqlite3 tzdata systemd dbus libnss-systemd util-linux mount bsdutils
-# A database that events are stored in.
-packages += clickhouse-server
-# To hold the configuration's JSON Schema against configurations.
-packages += python3-jsonschema python3-yaml
-# To look at the man pages as a reader does.
-packages += groff-base man-db
-# To crash it: filesystems whose power is cut, system calls that fail.
-packages += xfsprogs e2fsprogs strace
+# To show what arrives: the HTTP receiver, and a look into the database file that the plugin writes.
+run_packages := $(build_packages) python3 sqlite3 tzdata
+# To install: the programs' path of the Swift runtime is changed.
+install_packages := $(build_packages) patchelf
+# To crash: filesystems whose power is cut, system calls that fail.
+torture_packages := $(build_packages) python3 xfsprogs e2fsprogs strace util-linux mount
+# To test: HTTP servers and a database server, which the tests start themselves on free ports, and clients; a systemd of
+# the tests' own, into which Penstock is installed; the JSON Schema held against configurations; man pages as a reader sees them.
+test_packages := $(run_packages) $(install_packages) $(torture_packages) \
+	nginx-light clickhouse-server curl openssl zstd systemd dbus libnss-systemd bsdutils \
+	python3-jsonschema python3-yaml groff-base man-db
 
 help:
 	@echo 'make run      build, start, send real events, show what arrives where'
 	@echo 'make test     build and run all tests'
+	@echo 'make check    ROOM=Journal: the unit tests of one room alone'
 	@echo 'make torture  crash the release for an hour: kill -9, power cuts, failing system calls, flipped bits'
 	@echo 'make simulate SEEDS=$(SEEDS) FIRST=$(FIRST)'
 	@echo '              the journal in one thread, on a disk that tears, forgets and lies'
 	@echo 'make build    release binaries in $(release)'
+	@echo 'make setup-build, setup-run, setup-install, setup-test, setup-torture'
+	@echo '              install the Debian packages that it needs, and start none of their services'
 	@echo 'make fuzz     filters and transforms that nobody would write, ROUNDS=20000 of them'
-	@echo 'make bench    measure the release; make bench-journal, bench-routing, bench-isolation, bench-sdk: a part alone'
+	@echo 'make bench    measure the release; make bench-journal, bench-routing, bench-isolation, bench-attack, bench-sdk: a part alone'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make clean    remove what was built'
 
-run: build
+# It builds what it shows. SwiftPM takes seconds to find that there is nothing to do, so it is asked only if a file, the
+# compiler or the dependencies have changed since.
+run: setup-run
+	@stamp=.build/run-stamp; \
+	state() { stat -c '%n %y' "$$(readlink -f "$$(command -v swift)")"; cat Package.resolved 2>/dev/null; }; \
+	if [ "$$(cat "$$stamp" 2>/dev/null)" = "$$(state)" ] \
+		&& ls $(addprefix $(release)/,penstock penstockd libsqlite.so) >/dev/null 2>&1 \
+		&& [ -z "$$(find Sources Plugins Package.swift -newer "$$stamp" -print -quit)" ]; then exit 0; fi; \
+	rm -f "$$stamp"; touch "$$stamp.begun"; \
+	echo '==> building (release)'; \
+	for product in $(run_products); do $(product) "$$product"; done; \
+	state >"$$stamp.new"; touch -r "$$stamp.begun" "$$stamp.new"; mv "$$stamp.new" "$$stamp"
 	@echo '==> running the demonstration'
 	@Tests/Demo/run
 
 # The end-to-end tests start the programs and load the plugins that the first command builds.
-test: setup
+test: setup-test
 	@echo '==> building (debug)'
 	@swift build
 	@swift build --build-tests
@@ -65,14 +89,24 @@ test: setup
 	@swift test --skip-build --disable-xctest
 	@$(MAKE) --no-print-directory build-simulator
 	@echo '==> counting what an event costs in an application (release)'
-	@swift build -c release --product sdk-benchmark
+	@$(product) sdk-benchmark
 	@$(release)/sdk-benchmark allocations
-	@echo '==> simulating: 20,000 seeds, or as many as three minutes hold'
-	@$(release)/simulate --seeds 20000 --seconds 180
+	@echo '==> simulating: seeds 1 to 20,000, or as many as 90 seconds hold'
+	@$(release)/simulate --seeds 20000 --seconds 90
+	@first=$$(( $$(date +%s) * 100000 + RANDOM )); \
+	echo "==> simulating: seeds that no run had before, 5,000 of them, or as many as 30 seconds hold; again: make simulate FIRST=$$first"; \
+	$(release)/simulate --first $$first --seeds 5000 --seconds 30
 	@echo '==> taking out one protection at a time'
 	@$(release)/simulate --mutations --seeds 10000 --seconds 60
 	@echo '==> crashing it'
 	@Tests/CrashTests/run --short
+
+# One room's unit tests, in a debug build of what they need: make check ROOM=Journal
+check: setup-test
+	@test -n "$(ROOM)" || { echo 'say which room: make check ROOM=Journal' >&2; exit 2; }
+	@test -d 'Tests/$(ROOM)Tests' || { echo 'there is no Tests/$(ROOM)Tests' >&2; exit 2; }
+	@PENSTOCK_TESTS=$(ROOM)Tests swift build --product penstockPackageTests
+	@PENSTOCK_TESTS=$(ROOM)Tests swift test --skip-build --disable-xctest
 
 simulate: build-simulator
 	@$(release)/simulate --first $(FIRST) --seeds $(SEEDS)
@@ -81,56 +115,66 @@ simulate: build-simulator
 simulate-mutations: build-simulator
 	@$(release)/simulate --mutations --seeds 10000
 
-build-simulator: setup
+build-simulator: setup-build
 	@echo '==> building the simulator (release)'
-	@swift build -c release --product simulate
+	@$(product) simulate
 
-build: setup
+build: setup-build
 	@echo '==> building (release)'
-	@swift build -c release
+	@for product in $(install_products); do $(product) "$$product"; done
 	@echo '==> built: $(release)/penstockd, $(release)/penstock'
 
-torture: build
+torture: setup-torture build
+	@$(product) damage
 	@echo '==> crashing it, at length'
 	@PENSTOCK_BINARIES=$(release) Tests/CrashTests/run --long
 	@echo '==> damaging it: every byte cut at, every bit flipped'
 	@printf '%s\n' sealed unsealed current crashed | xargs -P "$$(nproc)" -I PLACE $(release)/damage 1 PLACE
 
 bench: build
+	@for product in journal-benchmark routing-benchmark sdk-benchmark; do $(product) "$$product"; done
 	@echo '==> measuring'
 	@Tests/Benchmarks/run
 	@Tests/Benchmarks/journal
 	@$(release)/routing-benchmark
 	@$(release)/sdk-benchmark
 
-bench-journal: build
+bench-journal: setup-build
+	@$(product) journal-benchmark
 	@echo '==> measuring the journal, beside the machine'"'"'s own limit'
 	@Tests/Benchmarks/journal
 
-bench-routing: setup
-	@swift build -c release --product routing-benchmark
+bench-routing: setup-build
+	@$(product) routing-benchmark
 	@$(release)/routing-benchmark
 
-# One sound destination beside three broken ones, against itself alone.
+# One sound destination beside three broken ones and beside slow scripts, against itself alone; an idle one beside 200
+# that catch up.
 bench-isolation: build
 	@Tests/Benchmarks/isolation --seconds $(or $(SECONDS_EACH),60)
+	@Tests/Benchmarks/isolation --seconds $(or $(SECONDS_EACH),60) scripts
+	@Tests/Benchmarks/isolation --seconds $(or $(SECONDS_EACH),60) many
+
+# What clients that mean no good cost one that does.
+bench-attack: build
+	@Tests/Benchmarks/attack --seconds $(or $(SECONDS_EACH),8) --rounds $(or $(ROUNDS),1)
 
 # What recording an event costs an application, and what becomes of a million while the daemon is there, and away.
-bench-sdk: setup
-	@swift build -c release --product sdk-benchmark
-	@swift build -c release --product sdk-daemon-benchmark
-	@swift build -c release --product penstockd
+bench-sdk: setup-build
+	@$(product) sdk-benchmark
+	@$(product) sdk-daemon-benchmark
+	@$(product) penstockd
 	@$(release)/sdk-benchmark
 	@$(release)/sdk-daemon-benchmark $(or $(EVENTS),1000000) $(or $(SECONDS_AWAY),60)
 
 # Longer than the tests do it: filters and transforms that nobody would write.
-fuzz: setup
+fuzz: setup-test
 	@swift build --build-tests
 	@FUZZ_ROUNDS=$(or $(ROUNDS),20000) swift test --skip-build --disable-xctest --filter RoutingTests
 
 # The installed programs find the Swift runtime beside them, whatever is on the machine: the
 # path of the toolchain that built them is replaced.
-install: build install-files
+install: setup-install build install-files
 
 install-files:
 	@echo '==> installing to $(DESTDIR)$(PREFIX)'
@@ -163,34 +207,43 @@ install-files:
 	done
 	@install -m 644 systemd/sysusers.d/penstock.conf '$(DESTDIR)$(PREFIX)/lib/sysusers.d/'
 	@install -m 644 systemd/tmpfiles.d/penstock.conf '$(DESTDIR)$(PREFIX)/lib/tmpfiles.d/'
+	@install -d -m 750 '$(DESTDIR)$(SYSCONFDIR)/penstock'
 	@cd etc && find penstock -type f | while read -r file; do \
 		if [ -e "$(DESTDIR)$(SYSCONFDIR)/$$file" ]; then \
 			echo "==> kept: $(DESTDIR)$(SYSCONFDIR)/$$file"; \
 		else \
-			install -D -m 644 "$$file" "$(DESTDIR)$(SYSCONFDIR)/$$file"; \
+			install -D -m 640 "$$file" "$(DESTDIR)$(SYSCONFDIR)/$$file"; \
 		fi; \
 	done
-	@echo '==> installed; next, on the machine that is to run it, as root:'
+	@echo '==> installed. Next, as root on the machine that is to run it:'
 	@echo '    systemd-sysusers && systemd-tmpfiles --create && systemctl daemon-reload'
-	@echo '    systemctl enable --now penstock'
+	@echo '    systemctl enable --now penstock.socket penstock'
+	@echo '    usermod -aG penstock-clients USER      # for each user whose processes send events'
+	@echo '    penstock track "Hello World" --user me && penstock status'
 
 clean:
 	@echo '==> removing what was built'
 	@rm -rf .build .penstock-run
 
 # Quick and silent when nothing is missing.
-setup:
+setup-build setup-run setup-install setup-test setup-torture: setup-%: checkout
 	@command -v swift >/dev/null || { \
 		echo 'Swift is not on the PATH: install Swift 6.2 or newer, see https://www.swift.org/install/linux/' >&2; exit 1; }
-	@command -v dpkg-query >/dev/null || { \
-		echo '==> this is not Debian: make sure that you have what these packages hold: $(packages)'; exit 0; }; \
-	missing=$$(comm -13 \
-		<(dpkg-query -W -f '$${db:Status-Status} $${Package}\n' $(packages) 2>/dev/null | sed -n 's/^installed //p' | sort -u) \
-		<(printf '%s\n' $(packages) | sort -u) | xargs); \
-	[ -n "$$missing" ] || exit 0; \
-	echo "==> installing Debian packages: $$missing"; \
-	as_root=; [ "$$(id -u)" = 0 ] || as_root='sudo -n'; \
-	apt="$$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300"; \
-	$$apt install --no-install-recommends $$missing </dev/null >/dev/null 2>&1 \
-		|| { $$apt update </dev/null && $$apt install --no-install-recommends $$missing </dev/null >/dev/null; } \
-		|| { echo "that did not work; as root: apt-get install $$missing" >&2; exit 1; }
+	@.ci/install-packages $($*_packages)
+
+# What is built holds absolute paths: after a move, SwiftPM would fail with "missing required module".
+checkout:
+	@here=$$(pwd -P); built=; \
+	if [ -e .build/checkout ]; then \
+		built=$$(cat .build/checkout); \
+	else \
+		for manifest in .build/release.yaml .build/debug.yaml; do \
+			[ ! -e "$$manifest" ] || [ -n "$$built" ] || built=$$(grep -om1 '"/[^"]*/\.build/' "$$manifest" | head -n 1 | sed 's#^"##; s#/\.build/$$##'); \
+		done; \
+	fi; \
+	if [ -n "$$built" ] && [ "$$built" != "$$here" ] && ! [ "$$built" -ef "$$here" ]; then \
+		echo "This checkout was built as $$built and lies at $$here now. What was built holds the old path." >&2; \
+		echo 'Remove it with: make clean' >&2; \
+		exit 1; \
+	fi; \
+	mkdir -p .build; printf '%s\n' "$$here" >.build/checkout

@@ -1,4 +1,4 @@
-/* What a call may cost: a count of work, memory, and the thread's time.
+/* What a call may cost: a count of work, memory, and the thread's time; and whether somebody asks it to end early.
  *
  * The count is what scripts meet: it is about the same for the same event each time. Some instructions
  * of Lua's cannot be counted by what they take, such as a comparison of two long texts; for them there
@@ -23,10 +23,17 @@ static uint64_t nanoseconds(clockid_t clock) {
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
+void clua_check_interruption(lua_State *L) {
+    const clua_interruption *interruption = &clua_script_of(L)->interruption;
+    if (interruption->is_raised != NULL && interruption->is_raised(interruption->context))
+        luaL_error(L, "interrupted: the destination stops");
+}
+
 /* The thread's own clock is a system call, so it is not asked before a coarse one, which it cannot
  * overtake, has come far enough; and not at all by calls that end before that one's next tick. */
 static void look_at_time(lua_State *L, clua_script *script) {
     script->unlooked = 0;
+    clua_check_interruption(L);
     uint64_t now = nanoseconds(CLOCK_MONOTONIC_COARSE);
     if (now < script->next_look) return;
     if (script->next_look == 0) {

@@ -108,6 +108,7 @@ static bool is_empty(lua_State *L) {
 
 static int run(lua_State *L) {
     clua_script *script = clua_script_of(L);
+    clua_check_interruption(L);
     lua_newtable(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &clua_shapes_key);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &clua_seed_key);
@@ -202,6 +203,10 @@ void clua_destroy(clua_script *script) {
     free(script->scratch);
     free(script->output);
     free(script);
+}
+
+void clua_set_interruption(clua_script *script, clua_interruption interruption) {
+    script->interruption = interruption;
 }
 
 /* Lets go of what the last call made. What it left must not be the next one's to pay for, which would

@@ -36,6 +36,7 @@ typedef struct {
 struct clua_script {
     lua_State *state;
     clua_limits limits;
+    clua_interruption interruption;
     size_t used;
     uint64_t spent;
     /* Work between two looks at the time, in all and as a call begins, and since the last one. */
@@ -82,6 +83,8 @@ void *clua_allocate(void *script, void *block, size_t old, size_t size);
 
 /* Everything below may raise one of Lua's errors: only within a protected call. */
 
+/* Ends the call if somebody asks for that. */
+void clua_check_interruption(lua_State *L);
 /* Counts work that Lua does not count itself, in instructions. */
 void clua_charge(lua_State *L, uint64_t work);
 /* What a member or an item of the event costs that is read or written, beside its bytes: for every

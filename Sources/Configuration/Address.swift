@@ -86,7 +86,7 @@ private struct AddressText {
         var authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         if let at = authority.lastIndex(of: "@") {
             if !authority[..<at].contains("{}") {
-                diagnostics.warning(at: node.place, "a password in a URL is shown in logs and status", hint: credentials)
+                diagnostics.warning(at: node.place.concealed(), "a password in a URL is shown in logs and status", hint: credentials)
             }
             authority = authority[authority.index(after: at)...]
         }

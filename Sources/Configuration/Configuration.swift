@@ -25,6 +25,7 @@ package struct Configuration: Sendable {
     /// For every event, before its routes are looked for.
     package var pipeline: [Rules.Step] = []
     package var routes: [Route]
+    package var routing = RoutingPool()
     package var destinations: [Destination]
     package var control: Control
     package var plugins: Plugins
@@ -45,6 +46,16 @@ package struct Configuration: Sendable {
         /// Acknowledgements and refusals that a client has not read yet, in bytes; above it, no
         /// more is read from that client.
         package var maximumUnreadAnswers: Int = 256 << 10
+        /// Connections that one user may have at once; no user is exempt.
+        package var maximumConnectionsPerUser: Int = 1_000
+        /// Refused lines in a row after which a client is let go.
+        package var maximumConsecutiveRefusals: Int = 1_000
+        /// Bytes held for all clients of the source: unfinished lines, unread answers, what waits for its turn.
+        package var maximumBuffered: Int = 64 << 20
+        /// How long a client may take to finish a line.
+        package var lineTimeout: Duration = .seconds(60)
+        /// How long a client may be silent; nil: for ever.
+        package var idleTimeout: Duration?
         /// For every event, before it is stored.
         package var scrub: [Rules.Step] = []
 
@@ -87,6 +98,11 @@ package struct Configuration: Sendable {
 
         package var filter: Filter { rules.filter }
         package var transforms: [Transform] { rules.transforms }
+    }
+
+    package struct RoutingPool: Sendable, Equatable {
+        /// Threads that route events for HTTP destinations and build their requests; nil: as many as the daemon finds right.
+        package var threads: Int?
     }
 
     package struct Control: Sendable, Equatable {

@@ -25,7 +25,7 @@ struct ConfigurationBuilder {
                 source.scrub = scrubbing(located.draft)
                 return source
             },
-            journal: draft.journal, plan: draft.plan?.plan(diagnostics), pipeline: steps.steps(draft.pipeline), routes: routes, destinations: destinations(), control: draft.control,
+            journal: draft.journal, plan: draft.plan?.plan(diagnostics), pipeline: steps.steps(draft.pipeline), routes: routes, routing: draft.routing, destinations: destinations(), control: draft.control,
             plugins: draft.plugins)
     }
 

@@ -25,6 +25,7 @@ package struct ConfigurationDifference: Sendable, Equatable {
     /// Anything else of the journal.
     package var journalChanged: Bool
     package var planChanged: Bool
+    package var routingChanged: Bool
     package var controlChanged: Bool
     package var pluginDirectoriesChanged: Bool
 
@@ -51,13 +52,14 @@ package struct ConfigurationDifference: Sendable, Equatable {
         journal.directory = new.journal.directory
         journalChanged = journal != new.journal
         planChanged = old.plan != new.plan
+        routingChanged = old.routing != new.routing
         controlChanged = old.control != new.control
         pluginDirectoriesChanged = old.plugins != new.plugins
     }
 
     package var isEmpty: Bool {
         sources.isEmpty && destinations.isEmpty && rerouted.isEmpty && !journalDirectoryChanged && !journalChanged
-            && !planChanged && !controlChanged && !pluginDirectoriesChanged
+            && !planChanged && !routingChanged && !controlChanged && !pluginDirectoriesChanged
     }
 
     /// The routes that lead to a destination, without what else they lead to.

@@ -5,6 +5,7 @@ struct ConfigurationDraft: Sendable {
     var plan: Located<PlanDraft>?
     var pipeline: [YAMLNode] = []
     var routes: [Located<RouteDraft>] = []
+    var routing = Configuration.RoutingPool()
     var destinations: [Located<DestinationDraft>] = []
     var control = Configuration.Control()
     var plugins: Configuration.Plugins
@@ -23,6 +24,13 @@ extension Section where Target == ConfigurationDraft {
             "a tracking plan, what events have to look like: its file, or a map with file and on_violation"),
         Field("pipeline", \.pipeline, .transforms, "what is changed in every event, before routes are looked for"),
         Field("routes", \.routes, .routes, "which events go where; the first that matches decides for a destination"),
+        Field(
+            "routing",
+            keys: Section([
+                Field(
+                    "threads", \.routing.threads, .integer(2...64), default: "one for each processor, from 2 to 8",
+                    "how many threads route events for HTTP destinations and build their requests; scripts that take long are kept off one of them")
+            ]), "how the work of routing is shared"),
         Field("destinations", \.destinations, .destinations, "where events go"),
         Field(
             "control",

@@ -6,6 +6,10 @@ package struct LoadResult: Sendable {
     package var configuration: Configuration?
     /// Errors and warnings, by file in the order read, then by line.
     package var diagnostics: [Diagnostic]
+    /// The files that were read, in that order: the configuration's, its plan, presets of the user's own.
+    package var files: [String] = []
+    /// Files of conf.d that were not read, and why.
+    package var unread: [(path: String, reason: String)] = []
 
     package var errors: [Diagnostic] { diagnostics.filter { $0.severity == .error } }
     package var warnings: [Diagnostic] { diagnostics.filter { $0.severity == .warning } }
@@ -15,9 +19,6 @@ package struct LoadResult: Sendable {
 /// names. Reads files only; any thread.
 package struct ConfigurationLoader: Sendable {
     package static let installedPlugins = ["/usr/lib/penstock/plugins"]
-    /// Files in conf.d.
-    static let maximumFiles = 1_000
-
     /// The default of `plugins.directories`: the daemon knows where it was installed.
     package var pluginDirectories: [String]
     /// systemd's credentials; nil: there are none.
@@ -46,9 +47,11 @@ package struct ConfigurationLoader: Sendable {
     /// - Parameter file: path of penstock.yaml, shown in errors as it is given.
     package func load(file: String) -> LoadResult {
         let diagnostics = Diagnostics()
-        let paths = [file] + fragments(of: file, diagnostics)
-        let files = paths.compactMap { ConfigurationFile.read($0, diagnostics) }
-        return load(files, diagnostics, presets: PresetCatalogue(besides: file, diagnostics))
+        let fragments = ConfigurationFragments(besides: file, diagnostics)
+        let files = ([file] + fragments.paths).compactMap { ConfigurationFile.read($0, diagnostics) }
+        var result = load(files, diagnostics, presets: PresetCatalogue(besides: file, diagnostics))
+        result.unread = fragments.unread.map { ($0.path, $0.reason) }
+        return result
     }
 
     /// The same from text, without conf.d and presets of one's own.
@@ -77,37 +80,27 @@ package struct ConfigurationLoader: Sendable {
         if let root {
             draft.found = Section.configuration.read(root, named: "the configuration", into: &draft, diagnostics)
         }
+        let secrets = SecretStore(
+            credentials: credentialsDirectory, directory: draft.secretsDirectory,
+            missingIsWarning: missingSecretsAreWarnings, standIn: secretStandIn, diagnostics)
         let builder = ConfigurationBuilder(
-            draft: draft, isComplete: isComplete,
-            secrets: SecretStore(
-                credentials: credentialsDirectory, directory: draft.secretsDirectory,
-                missingIsWarning: missingSecretsAreWarnings, standIn: secretStandIn, diagnostics),
-            accounts: accounts, presets: presets, diagnostics: diagnostics)
+            draft: draft, isComplete: isComplete, secrets: secrets, accounts: accounts, presets: presets, diagnostics: diagnostics)
         let configuration = builder.build(at: first)
-        let paths = files.map(\.path) + (draft.plan.map { [$0.draft.file] } ?? [])
+        let paths = files.map(\.path) + (draft.plan.map { [$0.draft.file] } ?? []) + presets.readFiles
+        if isComplete, let root {
+            var paths = EventPathAdvice(diagnostics)
+            paths.run(root)
+            EnvironmentAdvice(diagnostics: diagnostics).run(root)
+            SecretAdvice(diagnostics: diagnostics).run(root)
+        }
         if isComplete, let root, let check {
-            check(ReadConfiguration(configuration: configuration, files: paths, root: root, broken: draft.broken), diagnostics)
+            let read = ReadConfiguration(
+                configuration: configuration, files: paths, starts: files.map { $0.place(line: 1, column: 1) },
+                secretFiles: secrets.files, secretsDirectory: draft.secretsDirectory, root: root, broken: draft.broken)
+            check(read, diagnostics)
         }
         return LoadResult(
             configuration: diagnostics.hasErrors ? nil : configuration,
-            diagnostics: diagnostics.ordered(by: paths))
-    }
-
-    private func fragments(of file: String, _ diagnostics: Diagnostics) -> [String] {
-        let directory = ConfigurationFile.directory(of: file) + "/conf.d"
-        guard FileManager.default.fileExists(atPath: directory) else { return [] }
-        do {
-            let names = try FileManager.default.contentsOfDirectory(atPath: directory)
-                .filter { $0.hasSuffix(".yaml") && !$0.hasPrefix(".") }
-                .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-            guard names.count <= Self.maximumFiles else {
-                diagnostics.error(at: Place(file: directory), "holds more than \(Self.maximumFiles) files")
-                return []
-            }
-            return names.map { directory + "/" + $0 }
-        } catch {
-            diagnostics.error(at: Place(file: directory), "cannot be read: \(ConfigurationFile.reason(error))")
-            return []
-        }
+            diagnostics: diagnostics.ordered(by: paths), files: paths)
     }
 }

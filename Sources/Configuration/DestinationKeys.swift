@@ -51,7 +51,10 @@ extension Section where Target == DestinationDraft {
                     "after this long, events go to the dead letters"),
                 Field(
                     "attempts", \.retry.attempts, .integer(1...1_000_000), default: "unlimited",
-                    "after so many refusals, an event goes to the dead letters"),
+                    "requests that are tried for an event before it goes to the dead letters: those that got no answer or one that asks"
+                        + " for another try, whatever batch the event was in; a request that was too large, or refused for its"
+                        + " credential, does not count; a replay, a retry of dead letters, a reload that changes the destination and a"
+                        + " restart count anew"),
             ]), "when a delivery that failed is tried again"),
         Field(
             "dead_letters",

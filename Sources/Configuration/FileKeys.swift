@@ -84,6 +84,9 @@ extension Kind where Value == Configuration.File.Path {
                 return nil
             }
             guard checkConversions(text, node, diagnostics) else { return nil }
+            if let advice = CompressionAdvice.advice(on: text) {
+                diagnostics.warning(at: node.place, advice.message, hint: advice.hint)
+            }
             let path = absolutePath(text, in: node.file.directory)
             do throws(FilterError) {
                 _ = try TemplateText.parse(text)

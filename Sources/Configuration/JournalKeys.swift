@@ -12,12 +12,12 @@ extension Section where Target == ConfigurationDraft {
                 Field("time", \.journal.retainTime, .duration(.seconds(60)...days(3_650)), "how long events are kept"),
                 Field("size", \.journal.retainSize, .size((16 << 20)...(1 << 50)), "bytes that the journal may take"),
             ]), "what is kept after it was delivered"),
-        Field("when_full", \.journal.whenFull, .choice, "what happens when the journal has no more room"),
-        Field("segment_size", \.journal.segmentSize, .size((1 << 20)...(1 << 30)), "bytes of one journal file"),
+        Field("when_full", \.journal.whenFull, .choice, "what happens when the journal has no more room, below retain.size or on its filesystem: clients wait, the oldest events go, or new ones are refused"),
+        Field("segment_size", \.journal.segmentSize, .size((1 << 20)...(1 << 30)), "bytes of one journal file; the journal needs room for two, and a reserve of two more or 16MiB"),
         Field("queue", \.journal.queue, .size((256 << 10)...(1 << 30)), "bytes that may wait for the next write"),
         Field(
             "cursor_interval", \.journal.cursorInterval, .duration(.milliseconds(10)...days(1)),
-            "how often the destinations' positions are made durable"),
+            "how often the destinations' positions are made durable; after a kill, HTTP destinations get only what was in flight again"),
     ])
 }
 

@@ -39,7 +39,7 @@ extension Kind where Value == MappingDraft {
 }
 
 /// What stands in the file, as a mapping understands it.
-private struct MappingSource {
+struct MappingSource {
     private let diagnostics: Diagnostics
     /// Where something stands that means nothing, which is in `diagnostics`, and is taken for null.
     private(set) var unreadable: [Place] = []

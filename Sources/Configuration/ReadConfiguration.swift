@@ -4,6 +4,12 @@ package struct ReadConfiguration: Sendable {
     package let configuration: Configuration
     /// The files that it stands in.
     package let files: [String]
+    /// The first place of each file of its own: of the main file and those in conf.d.
+    package let starts: [Place]
+    /// The files that secrets were read from, and where each is named first.
+    package let secretFiles: [(name: String, path: String, place: Place)]
+    /// `secrets.directory`.
+    package let secretsDirectory: String?
     /// The merged tree, presets written out.
     let root: YAMLNode
     /// Keys whose values could not be read: `["destinations", "a", "settings"]`.

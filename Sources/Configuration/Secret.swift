@@ -1,16 +1,21 @@
-/// A secret's value under its name. Only the name is ever shown.
+import Platform
+
+/// A secret's value under its name. Only the name is ever shown, and the value is kept out of core dumps.
 package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package let name: String
-    /// Encoded for the place it is used in.
-    let value: String
-    /// As it is kept.
-    let plain: String
+    private let encoded: SecretMemory
+    private let unencoded: SecretMemory
+
+    /// Encoded for the place it is used in. A copy, to be used and let go.
+    var value: String { encoded.text }
+    /// As it is kept. A copy, to be used and let go.
+    var plain: String { unencoded.text }
 
     /// - Parameter plain: nil: the same.
     init(name: String, value: String, plain: String? = nil) {
         self.name = name
-        self.value = value
-        self.plain = plain ?? value
+        encoded = SecretMemory(value)
+        unencoded = plain.map(SecretMemory.init) ?? encoded
     }
 
     package var description: String { "<secret \(name)>" }

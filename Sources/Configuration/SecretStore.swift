@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// Reads secrets from the directories they are kept in: systemd's credentials, then
 /// `secrets.directory`. One thread.
@@ -12,7 +13,9 @@ final class SecretStore {
     private let diagnostics: Diagnostics
     /// Gives what stands for a secret, so that none is read; nil: they are.
     private let standIn: (@Sendable (String) -> String)?
-    private var known: [String: String] = [:]
+    private var known: [String: SecretMemory] = [:]
+    /// The files that secrets were read from, and where each is named first.
+    private(set) var files: [(name: String, path: String, place: Place)] = []
 
     init(
         credentials: String?, directory: String?, missingIsWarning: Bool, standIn: (@Sendable (String) -> String)? = nil,
@@ -64,7 +67,7 @@ final class SecretStore {
 
     private func read(_ name: String, at place: Place) -> String? {
         if let standIn { return standIn(name) }
-        if let value = known[name] { return value }
+        if let value = known[name] { return value.text }
         for directory in directories {
             let path = directory + "/" + name
             guard FileManager.default.fileExists(atPath: path) else { continue }
@@ -82,7 +85,11 @@ final class SecretStore {
                 }
                 // The line feed that an editor or echo(1) puts at the end is no part of a secret.
                 if value.hasSuffix("\r\n") || value.hasSuffix("\n") { value.removeLast() }
-                known[name] = value
+                known[name] = SecretMemory(value)
+                files.append((name, path, place))
+                if value.isEmpty {
+                    diagnostics.warning(at: place, "the secret \(name) is empty", hint: "write it to \(path)")
+                }
                 return value
             } catch {
                 diagnostics.error(
@@ -103,11 +110,13 @@ final class SecretStore {
         } else if directories.isEmpty {
             diagnostics.error(
                 at: place, "there is nowhere to read the secret \(name) from",
-                hint: "add LoadCredential=\(name):/path/of/the/file to the service, or set secrets: { directory: … }")
+                hint: "add LoadCredential=\(name):/path/of/the/file to the service (systemctl edit penstock) and restart it, since "
+                    + "systemd passes credentials at the start and not at a reload; or set secrets: { directory: … }")
         } else {
             diagnostics.error(
                 at: place, "there is no secret \(name) in \(directories.joined(separator: " or "))",
-                hint: "make the file, or add LoadCredential=\(name):/path/of/the/file to the service")
+                hint: "make the file; or add LoadCredential=\(name):/path/of/the/file to the service (systemctl edit penstock) and "
+                    + "restart it: systemd passes credentials at the start, so a reload does not bring a new one")
         }
     }
 }

@@ -178,10 +178,14 @@ struct SettingReader {
 
     /// Shows what Routing found in a value at the place it names.
     /// - Parameter shorthand: the key that a value stands for which is no map.
-    func report(_ error: TransformError, in node: YAMLNode, shorthand: String? = nil) {
+    func report(_ error: TransformError, as severity: Diagnostic.Severity = .error, in node: YAMLNode, shorthand: String? = nil) {
         var error = error
         if let shorthand, node.entries == nil, error.keys.first == shorthand { error.keys.removeFirst() }
-        diagnostics.error(at: Self.place(of: error, in: node), error.fault.message, hint: error.fault.hint)
+        let place = Self.place(of: error, in: node)
+        switch severity {
+        case .error: diagnostics.error(at: place, error.fault.message, hint: error.fault.hint)
+        case .warning: diagnostics.warning(at: place, error.fault.message, hint: error.fault.hint)
+        }
     }
 
     /// Follows the error's keys down the tree.

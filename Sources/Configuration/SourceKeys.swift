@@ -21,6 +21,21 @@ extension Section where Target == SourceDraft {
         Field(
             "max_unread_answers", \.source.maximumUnreadAnswers, .size((4 << 10)...(64 << 20)),
             "bytes of acknowledgements that a client may leave unread before no more is read from it"),
+        Field(
+            "max_connections_per_uid", \.source.maximumConnectionsPerUser, .integer(1...1_000_000),
+            "connections that one user may have at once, root included; at the limit the user's longest idle one is closed for a new one"),
+        Field(
+            "max_consecutive_refusals", \.source.maximumConsecutiveRefusals, .integer(1...1_000_000_000),
+            "refused lines in a row after which a client's connection is closed"),
+        Field(
+            "max_buffered", \.source.maximumBuffered, .size((1 << 20)...(64 << 30)),
+            "bytes held for all clients together (unfinished lines, unread answers); above it the user who holds most loses a connection"),
+        Field(
+            "line_timeout", \.source.lineTimeout, .duration(.milliseconds(100)...days(1)),
+            "how long a client may take to finish a line before its connection is closed"),
+        Field(
+            "idle_timeout", \.source.idleTimeout, .duration(.milliseconds(100)...days(366)), default: "off",
+            "how long a client may send nothing before its connection is closed"),
         .unsupported("datagram", "a datagram socket beside the stream"),
         .unsupported("http", "a TCP listener for HTTP"),
         .unsupported("write_keys", "keys that HTTP clients have to send"),

@@ -68,11 +68,13 @@ struct StepReader {
         _ declaration: TransformDeclaration, _ value: SettingValue, _ condition: Rules.Condition?, _ node: YAMLNode,
         _ reader: SettingReader
     ) -> Transform? {
+        var shorthand: String?
+        if case .record(_, let key) = declaration.shape { shorthand = key }
         do throws(TransformErrors) {
-            return try declaration.transform(value, where: condition?.filter ?? .always)
+            let transform = try declaration.transform(value, where: condition?.filter ?? .always)
+            for advice in declaration.advice(value) { reader.report(advice, as: .warning, in: node, shorthand: shorthand) }
+            return transform
         } catch {
-            var shorthand: String?
-            if case .record(_, let key) = declaration.shape { shorthand = key }
             for error in error.errors { reader.report(error, in: node, shorthand: shorthand) }
             return nil
         }

@@ -19,16 +19,20 @@ package struct Kind<Value: Sendable>: Sendable {
     }
 
     /// A kind of single value made of text.
-    /// - Parameter convert: nil is "not `what`", reported with `hint`.
+    /// - Parameters:
+    ///   - meant: what to write in place of a text that is not `what`; nil: `hint` says it.
+    ///   - convert: nil is "not `what`", reported with `hint`.
     package static func text(
         _ what: String, _ type: FieldShape, hint: String? = nil,
+        meant: @escaping @Sendable (String) -> String? = { _ in nil },
         show: @escaping @Sendable (Value) -> String? = { _ in nil },
         convert: @escaping @Sendable (String) -> Value?
     ) -> Kind {
         Kind(type, show: show) { node, key, diagnostics in
             guard let text = plainText(node, key, what, hint: hint, diagnostics) else { return nil }
             if let value = convert(text) { return value }
-            diagnostics.error(at: node.place, "\(quoted(text)) is not \(what)", hint: hint)
+            diagnostics.error(
+                at: node.place, "\(quoted(text)) is not \(what)", hint: meant(text).map { "write \(key): \($0)" } ?? hint)
             return nil
         }
     }
@@ -62,7 +66,8 @@ package func plainText(
 extension Kind where Value == Int {
     package static func integer(_ bounds: ClosedRange<Int>) -> Kind {
         bounded(
-            "a whole number", .integer(bounds), bounds, hint: nil, show: { "\($0)" },
+            "a whole number", .integer(bounds), bounds, hint: "a whole number is written 1000, without a unit", meant: NearestNumber.whole,
+            show: { "\($0)" },
             convert: { YAMLNumber.json($0).flatMap { Int($0) } }
         ).unquoted
     }
@@ -71,7 +76,7 @@ extension Kind where Value == Int {
     package static func size(_ bounds: ClosedRange<Int>) -> Kind {
         bounded(
             "a size", .size(bounds), bounds, hint: Quantity.sizeHint, show: { Quantity.text($0) },
-            convert: Quantity.size)
+            convert: { Quantity.size($0, saturating: true) })
     }
 }
 
@@ -79,7 +84,7 @@ extension Kind where Value == Duration {
     package static func duration(_ bounds: ClosedRange<Duration>) -> Kind {
         bounded(
             "a duration", .duration(bounds), bounds, hint: Quantity.durationHint, show: { Quantity.text($0) },
-            convert: Quantity.duration)
+            convert: { Quantity.duration($0, saturating: true) })
     }
 }
 
@@ -98,9 +103,10 @@ extension Kind where Value: Comparable {
 
     fileprivate static func bounded(
         _ what: String, _ type: FieldShape, _ bounds: ClosedRange<Value>, hint: String?,
+        meant: @escaping @Sendable (String) -> String? = { _ in nil },
         show: @escaping @Sendable (Value) -> String, convert: @escaping @Sendable (String) -> Value?
     ) -> Kind where Value: Sendable {
-        let unbounded = Kind.text(what, type, hint: hint, show: show, convert: convert)
+        let unbounded = Kind.text(what, type, hint: hint, meant: meant, show: show, convert: convert)
         return Kind(type, show: show) { node, key, diagnostics in
             guard let value = unbounded.read(node, key, diagnostics) else { return nil }
             guard bounds.contains(value) else {
@@ -118,7 +124,7 @@ extension Kind where Value == Double {
     /// A fraction, or a share in percent: `0.1`, `10%`.
     package static func number(_ bounds: ClosedRange<Double>) -> Kind {
         bounded(
-            "a number", .number(bounds), bounds, hint: "a number is written 0.5, or 50%", show: { "\($0)" },
+            "a number", .number(bounds), bounds, hint: "a number is written 0.5, or 50%", meant: NearestNumber.find, show: { "\($0)" },
             convert: { text in
                 let isShare = text.hasSuffix("%")
                 guard let number = YAMLNumber.json(isShare ? String(text.dropLast()) : text).flatMap(Double.init)

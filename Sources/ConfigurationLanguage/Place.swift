@@ -56,6 +56,19 @@ package struct Place: Sendable, Hashable {
         return before + String(line) + after + "\n" + (before.isEmpty ? "" : " ") + String(under)
     }
 
+    /// The same place with nothing of its line shown but the key, for a value that must not reach a log.
+    package func concealed(from key: Place? = nil) -> Place {
+        let line = Array(text.unicodeScalars)
+        let end = min(column - 1, line.count)
+        // What stands before the key may be another such value.
+        let start = key.flatMap { $0.line == self.line && $0.file == file ? $0.column - 1 : nil }.map { min($0, end) } ?? end
+        var shown = String.UnicodeScalarView()
+        shown.append(contentsOf: repeatElement(" ", count: start))
+        shown.append(contentsOf: line[start..<end])
+        shown.append(contentsOf: "***".unicodeScalars)
+        return Place(file: file, line: self.line, column: column, length: 3, text: String(shown))
+    }
+
     private static let widest = 160
 
     /// A control character in a file must not reach the terminal of whoever reads the error.

@@ -4,9 +4,10 @@ package enum Quantity {
     package static let durationHint = "a duration is a whole number and a unit: 200ms 5s 10m 24h 7d"
     package static let sizeHint = "a size is a number of bytes, or one with a unit: 4096 32KiB 1MiB 20GiB"
 
-    package static func duration(_ text: String) -> Duration? {
+    /// - Parameter saturating: what is too long for 64 bits is the longest that they hold; otherwise it is none.
+    package static func duration(_ text: String, saturating: Bool = false) -> Duration? {
         if text == "0" { return .zero }
-        guard let (number, unit) = split(text) else { return nil }
+        guard let (number, unit) = split(text, saturating) else { return nil }
         let nanoseconds: Int
         switch unit {
         case "ms": nanoseconds = 1_000_000
@@ -17,11 +18,12 @@ package enum Quantity {
         default: return nil
         }
         let (product, overflow) = number.multipliedReportingOverflow(by: nanoseconds)
-        return overflow ? nil : .nanoseconds(product)
+        return overflow ? (saturating ? .nanoseconds(Int64.max) : nil) : .nanoseconds(product)
     }
 
-    package static func size(_ text: String) -> Int? {
-        guard let (number, unit) = split(text) else { return nil }
+    /// - Parameter saturating: as in `duration`.
+    package static func size(_ text: String, saturating: Bool = false) -> Int? {
+        guard let (number, unit) = split(text, saturating) else { return nil }
         let shift: Int
         switch unit {
         case "", "B": shift = 0
@@ -33,7 +35,7 @@ package enum Quantity {
         default: return nil
         }
         let (product, overflow) = number.multipliedReportingOverflow(by: 1 << shift)
-        return overflow ? nil : product
+        return overflow ? (saturating ? .max : nil) : product
     }
 
     /// "0660": octal, with or without the leading zero; permission bits only.
@@ -75,9 +77,9 @@ package enum Quantity {
         return overflow ? .max : whole &+ attoseconds / 1_000_000_000_000_000
     }
 
-    private static func split(_ text: String) -> (Int, Substring)? {
+    private static func split(_ text: String, _ saturating: Bool = false) -> (Int, Substring)? {
         let digits = text.prefix { $0.utf8.count == 1 && ("0"..."9").contains($0) }
-        guard !digits.isEmpty, let number = Int(digits) else { return nil }
+        guard !digits.isEmpty, let number = Int(digits) ?? (saturating ? .max : nil) else { return nil }
         return (number, text[digits.endIndex...])
     }
 }

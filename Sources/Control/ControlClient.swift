@@ -148,7 +148,7 @@ package struct ControlClientError: Error, Sendable, Equatable, CustomStringConve
         case let error as IOError where error.errnoCode == ENOENT || error.errnoCode == ECONNREFUSED:
             self.init(.notRunning, socket)
         case let error as IOError where error.errnoCode == EACCES || error.errnoCode == EPERM:
-            self.init(.permissionDenied, socket)
+            self.init(.permissionDenied, socket, SocketPermission.clause(of: socket))
         case ChannelError.connectTimeout: self.init(.timedOut, socket)
         case SocketAddressError.unixDomainSocketPathTooLong:
             self.init(.unreachable, socket, "the path is longer than a socket's may be (\(UnixListener.longestPath) bytes)")
@@ -161,7 +161,7 @@ package struct ControlClientError: Error, Sendable, Equatable, CustomStringConve
         case .notRunning:
             "penstockd is not running: nobody listens at \(socket); start it with: systemctl start penstock"
         case .permissionDenied:
-            "\(socket): permission denied: run this command as root (sudo), or as the daemon's user"
+            "\(socket): permission denied: \(detail): run this command as root (sudo), or as the daemon's user"
         case .timedOut:
             "penstockd did not answer in time at \(socket): see: systemctl status penstock"
         case .broken:

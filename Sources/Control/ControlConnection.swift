@@ -8,6 +8,7 @@ final class ControlConnection: ChannelInboundHandler {
 
     private let handler: any ControlHandler
     private let limits: ControlServer.Limits
+    private let connections: ControlConnections
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
     private var tooLarge = false
@@ -16,13 +17,14 @@ final class ControlConnection: ChannelInboundHandler {
     /// Of the request that is being answered.
     private var slot: ControlReply.Slot?
 
-    init(handler: any ControlHandler, limits: ControlServer.Limits) {
+    init(handler: any ControlHandler, limits: ControlServer.Limits, connections: ControlConnections) {
         self.handler = handler
         self.limits = limits
+        self.connections = connections
     }
 
     // The channel is active already when its handlers are added.
-    func handlerAdded(context: ChannelHandlerContext) { awaitClient(context.channel) }
+    func handlerAdded(context: ChannelHandlerContext) { setDeadline(context.channel) }
 
     func channelInactive(context: ChannelHandlerContext) {
         patience?.cancel()
@@ -43,6 +45,7 @@ final class ControlConnection: ChannelInboundHandler {
             guard let head else { return }
             self.head = nil
             patience?.cancel()
+            connections.beginRequest(context.channel)
             take(head, on: context.channel)
         }
     }
@@ -60,7 +63,7 @@ final class ControlConnection: ChannelInboundHandler {
             loop.execute { connection.value.write(answer, keepAlive: keepAlive, to: channel) }
         }
         self.slot = slot
-        let reply = ControlReply(slot: slot) { ControlLines(channel: channel, maximumUnread: limits.unreadLines) }
+        let reply = ControlReply(slot: slot) { ControlLines(channel: channel, maximumUnread: limits.unreadLines, patience: limits.patience) }
         if tooLarge {
             return reply.fail(413, "the request's body has more than \(limits.body) bytes")
         }
@@ -91,14 +94,15 @@ final class ControlConnection: ChannelInboundHandler {
             channel.write(HTTPServerResponsePart.head(head), promise: nil)
             channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: bytes))), promise: nil)
             let taken = channel.writeAndFlush(HTTPServerResponsePart.end(nil))
-            awaitClient(channel)
+            setDeadline(channel)
+            connections.endRequest(channel)
             if !keepAlive { taken.whenComplete { _ in channel.close(promise: nil) } }
         }
     }
 
     /// Ends the connection unless the client has sent its next request whole, having taken the
     /// answer before it, in time.
-    private func awaitClient(_ channel: any Channel) {
+    private func setDeadline(_ channel: any Channel) {
         patience?.cancel()
         patience = channel.eventLoop.scheduleTask(in: .nanoseconds(limits.patience.inNanoseconds)) {
             channel.close(promise: nil)

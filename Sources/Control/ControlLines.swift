@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import Platform
 import Synchronization
 
 /// A stream of lines to one client. Any thread; never blocks. It ends when it is finished, or when
@@ -30,12 +31,16 @@ package final class ControlLines: Sendable {
 
     private let channel: any Channel
     private let maximumUnread: Int
+    private let patience: Duration
     private let shared = Shared()
 
-    /// - Parameter maximumUnread: bytes.
-    init(channel: any Channel, maximumUnread: Int) {
+    /// - Parameters:
+    ///   - maximumUnread: bytes.
+    ///   - patience: how long the client may take to read what is left when the answer has ended.
+    init(channel: any Channel, maximumUnread: Int, patience: Duration) {
         self.channel = channel
         self.maximumUnread = maximumUnread
+        self.patience = patience
         channel.closeFuture.whenComplete { [shared] _ in shared.close() }
     }
 
@@ -72,6 +77,8 @@ package final class ControlLines: Sendable {
             guard !state.closed else { return }
             state.closed = true
             enqueue(.end(nil)) { [channel] in channel.close(promise: nil) }
+            // It may have stopped reading.
+            channel.eventLoop.scheduleTask(in: .nanoseconds(patience.inNanoseconds)) { [channel] in channel.close(promise: nil) }
         }
     }
 

@@ -8,6 +8,9 @@ package struct ReplayOrder: Codable, Sendable, Equatable {
     package var condition: String?
     package var eventsPerSecond: Int?
 
+    /// What `eventsPerSecond` may be: as `replay.events_per_second` in the configuration.
+    package static let rates = 1...100_000_000
+
     package init(
         destination: String, from: Int64, until: Int64? = nil, condition: String? = nil, eventsPerSecond: Int? = nil
     ) {

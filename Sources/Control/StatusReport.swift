@@ -4,8 +4,8 @@ package struct StatusReport: Codable, Sendable, Equatable {
     package enum Health: String, Codable, Sendable { case healthy, degraded }
 
     package var health: Health
-    /// Why it is degraded: a sentence for each reason.
-    package var problems: [String]
+    /// Why it is degraded, most urgent first: a clause for each reason, fit to be shown. Empty: it is healthy.
+    package var reasons: [String]
     package var version: String
     package var uptimeSeconds: Double
     /// Accepted by all sources, averaged over the last seconds.
@@ -15,12 +15,16 @@ package struct StatusReport: Codable, Sendable, Equatable {
     package var destinations: [String: Destination]
     /// The latest last.
     package var recentRefusals: [Refusal]
+    /// The last reload that was refused, until one is applied or the files are again as they run.
+    package var refusedReload: RefusedReload?
 
-    /// `health` and `problems` follow from the rest.
+    /// `health` follows from `reasons`.
     package init(
-        version: String, uptimeSeconds: Double, eventsPerSecond: Double, sources: [String: Source], journal: Journal,
-        destinations: [String: Destination], recentRefusals: [Refusal]
+        reasons: [String], version: String, uptimeSeconds: Double, eventsPerSecond: Double, sources: [String: Source],
+        journal: Journal, destinations: [String: Destination], recentRefusals: [Refusal], refusedReload: RefusedReload? = nil
     ) {
+        self.reasons = reasons
+        health = reasons.isEmpty ? .healthy : .degraded
         self.version = version
         self.uptimeSeconds = uptimeSeconds
         self.eventsPerSecond = eventsPerSecond
@@ -28,8 +32,7 @@ package struct StatusReport: Codable, Sendable, Equatable {
         self.journal = journal
         self.destinations = destinations
         self.recentRefusals = recentRefusals
-        problems = StatusText.problems(journal: journal, destinations: destinations)
-        health = problems.isEmpty ? .healthy : .degraded
+        self.refusedReload = refusedReload
     }
 
     package struct Source: Codable, Sendable, Equatable {
@@ -41,13 +44,19 @@ package struct StatusReport: Codable, Sendable, Equatable {
         package var violationsByReason: [String: UInt64]
         /// Open now.
         package var connections: Int
+        /// How often each limit took effect on a client, by its key in the configuration; only those that did.
+        package var limits: [String: UInt64]
         /// Paths and addresses it listens on.
         package var listens: [String]
+        /// Under socket activation: who may connect, and where that is set.
+        package var socketUnit: String?
 
         package init(
             accepted: UInt64, refused: UInt64, refusedByReason: [String: UInt64], violationsByReason: [String: UInt64] = [:],
-            connections: Int, listens: [String]
+            connections: Int, limits: [String: UInt64] = [:], listens: [String], socketUnit: String? = nil
         ) {
+            self.limits = limits
+            self.socketUnit = socketUnit
             self.accepted = accepted
             self.refused = refused
             self.refusedByReason = refusedByReason
@@ -57,7 +66,8 @@ package struct StatusReport: Codable, Sendable, Equatable {
         }
 
         enum CodingKeys: String, CodingKey {
-            case accepted, refused, connections, listens
+            case accepted, refused, connections, limits, listens
+            case socketUnit = "socket_unit"
             case refusedByReason = "refused_by_reason"
             case violationsByReason = "violations_by_reason"
         }
@@ -203,6 +213,21 @@ package struct StatusReport: Codable, Sendable, Equatable {
         }
     }
 
+    package struct RefusedReload: Codable, Sendable, Equatable {
+        /// RFC 3339.
+        package var time: String
+        /// Each as a person reads it: place, line, caret, hint. At least one.
+        package var errors: [String]
+
+        package init(time: String, errors: [String]) {
+            self.time = time
+            self.errors = errors
+        }
+
+        /// `FILE:LINE:COLUMN: error: MESSAGE`, without the line and the hint.
+        package var firstError: String { String(errors.first?.split(separator: "\n").first ?? "") }
+    }
+
     package struct Refusal: Codable, Sendable, Equatable {
         /// RFC 3339.
         package var time: String
@@ -226,9 +251,10 @@ package struct StatusReport: Codable, Sendable, Equatable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case health, problems, version, sources, journal, destinations
+        case health, reasons, version, sources, journal, destinations
         case uptimeSeconds = "uptime_seconds"
         case eventsPerSecond = "events_per_second"
         case recentRefusals = "recent_refusals"
+        case refusedReload = "refused_reload"
     }
 }

@@ -4,26 +4,19 @@ import Platform
 package enum StatusText {
     /// One sentence: `12,300 events/s; 4 destinations up, mixpanel retrying: HTTP 503, 14 min behind`.
     package static func sentence(_ report: StatusReport) -> String {
-        let rate = "\(grouped(UInt64(report.eventsPerSecond.rounded().clamped))) events/s"
-        let up = report.destinations.values.count { $0.state == .up }
-        let counted = up == 1 ? "1 destination up" : "\(grouped(UInt64(up))) destinations up"
-        return ([rate + "; " + counted] + report.problems).joined(separator: ", ")
+        var clauses = [summary(report)] + report.reasons.prefix(sentenceReasons)
+        if report.reasons.count > sentenceReasons { clauses.append("and \(report.reasons.count - sentenceReasons) more") }
+        return clauses.joined(separator: ", ")
     }
 
-    /// What an operator should know, worst first; empty if all is well.
-    static func problems(journal: StatusReport.Journal, destinations: [String: StatusReport.Destination]) -> [String] {
-        var problems: [String] = []
-        switch journal.state {
-        case .ok: break
-        case .full: problems.append("journal full")
-        case .failed: problems.append("journal cannot be written" + because(journal.lastError))
-        }
-        for (name, destination) in destinations.sorted(by: { $0.key < $1.key }) where destination.state != .up {
-            var problem = "\(name.withControlCharactersEscaped) \(destination.state.rawValue)" + because(destination.lastError)
-            if destination.lagSeconds >= 1 { problem += ", \(duration(destination.lagSeconds)) behind" }
-            problems.append(problem)
-        }
-        return problems
+    /// Reasons that the sentence names; it counts the others.
+    private static let sentenceReasons = 3
+
+    private static func summary(_ report: StatusReport) -> String {
+        let rate = counted(UInt64(report.eventsPerSecond.rounded().clamped), "event") + "/s"
+        let up = report.destinations.values.count { $0.state == .up }
+        let counted = up == 1 ? "1 destination up" : "\(grouped(UInt64(up))) destinations up"
+        return rate + "; " + counted
     }
 
     /// The whole report.
@@ -31,7 +24,9 @@ package enum StatusText {
     package static func render(_ report: StatusReport, color: Bool = false) -> String {
         func painted(_ text: String, _ code: Int) -> String { color ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
         let health = painted(report.health.rawValue, report.health == .healthy ? 32 : 33)
-        var text = "\(health): \(sentence(report))\n"
+        var text = "\(health): \(summary(report))\n"
+        for reason in report.reasons { text += "  - \(reason.withControlCharactersEscaped)\n" }
+        if let reload = report.refusedReload { text += refusal(reload) }
         text += "penstock \(report.version.withControlCharactersEscaped), up \(duration(report.uptimeSeconds))\n\n"
 
         var sources = TextTable("SOURCE", ">CONNECTIONS", ">ACCEPTED", ">REFUSED", "REASONS")
@@ -41,17 +36,17 @@ package enum StatusText {
                 name, grouped(UInt64(clamping: source.connections)), grouped(source.accepted), grouped(source.refused),
                 reasons.map { "\($0.key) \(grouped($0.value))" }.joined(separator: ", "))
         }
-        text += sources.render() + violations(report.sources) + "\n"
+        text += sources.render() + socketUnits(report.sources) + limits(report.sources) + violations(report.sources) + "\n"
 
         let journal = report.journal
-        text += "journal: \(journal.state.rawValue), \(size(journal.bytes)) in \(journal.segments) segment\(journal.segments == 1 ? "" : "s"), "
+        text += "journal: \(journal.state.rawValue), \(size(journal.bytes)) in \(counted(UInt64(clamping: journal.segments), "segment")), "
         text += "positions \(journal.first) to \(journal.next)\(because(journal.lastError))\n"
         text += retention(journal)
-        if journal.damaged > 0 { text += "journal: \(grouped(journal.damaged)) positions lost to damage\n" }
+        if journal.damaged > 0 { text += "journal: \(counted(journal.damaged, "position")) lost to damage\n" }
         text += "\n"
 
         var destinations = TextTable(
-            "DESTINATION", "STATE", ">FOR", ">DELIVERED", ">PER SECOND", ">FILTERED", ">DEAD", ">RETRIES", ">LAG", ">BEHIND", "LAST ERROR")
+            "DESTINATION", "STATE", ">FOR", ">DELIVERED", ">PER SECOND", ">FILTERED", ">DEAD", ">RETRIES", ">LAG (EVENTS)", ">LAG (TIME)", "LAST ERROR")
         for (name, destination) in report.destinations.sorted(by: { $0.key < $1.key }) {
             var error = destination.lastError ?? ""
             if let answer = destination.lastAnswer { error += ", the service says: \(answer)" }
@@ -60,7 +55,7 @@ package enum StatusText {
                 name, destination.state.rawValue, destination.stateSeconds.map(duration) ?? "-", grouped(destination.delivered),
                 grouped(UInt64(destination.eventsPerSecond.rounded().clamped)), grouped(destination.filtered),
                 grouped(destination.deadLettered), grouped(destination.retries), grouped(destination.lagEvents),
-                destination.lagSeconds > 0 ? duration(destination.lagSeconds) : "-", error)
+                destination.lagEvents > 0 ? duration(destination.lagSeconds) : "-", error)
         }
         text += destinations.render { column, cell in
             guard column == 1 else { return cell }
@@ -79,6 +74,34 @@ package enum StatusText {
         return text
     }
 
+    /// Where the access to sockets is set that systemd makes.
+    private static func socketUnits(_ sources: [String: StatusReport.Source]) -> String {
+        sources.sorted { $0.key < $1.key }.compactMap { name, source in
+            source.socketUnit.map {
+                "\(name.withControlCharactersEscaped): \(source.listens.joined(separator: ", ").withControlCharactersEscaped), "
+                    + "\($0.withControlCharactersEscaped)\n"
+            }
+        }.joined()
+    }
+
+    /// The errors of the last refused reload, each whole.
+    private static func refusal(_ reload: StatusReport.RefusedReload) -> String {
+        var text = "the reload at \(reload.time.withControlCharactersEscaped) was refused, and what ran before runs on:\n"
+        for line in reload.errors.joined(separator: "\n").split(separator: "\n") {
+            text += "    \(String(line).withControlCharactersEscaped)\n"
+        }
+        return text
+    }
+
+    /// Limits that took effect on clients, since the start.
+    private static func limits(_ sources: [String: StatusReport.Source]) -> String {
+        sources.sorted { $0.key < $1.key }.filter { !$0.value.limits.isEmpty }.map { name, source in
+            let limits = source.limits.sorted { $0.key < $1.key }
+            return "\(name.withControlCharactersEscaped) closed or turned away clients: "
+                + limits.map { "\($0.key.withControlCharactersEscaped) \(grouped($0.value))" }.joined(separator: ", ") + "\n"
+        }.joined()
+    }
+
     /// Events that were taken although they are not as planned.
     private static func violations(_ sources: [String: StatusReport.Source]) -> String {
         sources.sorted { $0.key < $1.key }.filter { !$0.value.violationsByReason.isEmpty }.map { name, source in
@@ -94,7 +117,7 @@ package enum StatusText {
         text += " \(journal.whenFull.withControlCharactersEscaped)\n"
         let removed = journal.removedForSpace
         if removed > 0 {
-            text += "journal: \(grouped(removed)) delivered segment\(removed == 1 ? "" : "s") removed early: the filesystem was full\n"
+            text += "journal: \(counted(removed, "delivered segment")) removed early: the filesystem was full\n"
         }
         return text
     }
@@ -102,7 +125,7 @@ package enum StatusText {
     /// What `drop_oldest` has cost, where it has.
     private static func dropped(_ destinations: [String: StatusReport.Destination]) -> String {
         let lines = destinations.filter { $0.value.dropped > 0 }.sorted { $0.key < $1.key }.map { name, destination in
-            "\(name.withControlCharactersEscaped) lost its oldest \(grouped(destination.dropped)) events: the journal was full\n"
+            "\(name.withControlCharactersEscaped) lost its oldest \(counted(destination.dropped, "event")): the journal was full\n"
         }
         return lines.isEmpty ? "" : "\n" + lines.joined()
     }
@@ -116,7 +139,7 @@ package enum StatusText {
                 lines.append("\(name): replay \(replay.id) \(replay.state.rawValue), \(replay.percent) %, \(grouped(replay.delivered)) delivered\(because(replay.lastError))\n")
             }
             guard let letters = destination.deadLetters, letters.letters + letters.expired > 0 else { continue }
-            var line = "\(name): \(grouped(letters.letters)) dead letter\(letters.letters == 1 ? "" : "s")"
+            var line = "\(name): \(counted(letters.letters, "dead letter"))"
             if letters.isRetrying { line += ", being retried\(because(letters.lastError))" }
             if letters.expired > 0 { line += ", \(grouped(letters.expired)) gone unseen (dead_letters.time, .size)" }
             lines.append(line + "\n")
@@ -154,16 +177,31 @@ package enum StatusText {
         return groups.joined(separator: ",")
     }
 
-    /// In the largest unit of which there are two: `90 s`, `14 min`, `36 h`, `3 d`.
-    static func duration(_ seconds: Double) -> String {
-        if seconds < 10 { return "\((max(seconds, 0) * 10).rounded() / 10) s" }
-        switch UInt64(seconds.rounded().clamped) {
-        case let whole where whole < 120: return "\(whole) s"
-        case let whole where whole < 7200: return "\(whole / 60) min"
-        case let whole where whole < 172_800: return "\(whole / 3600) h"
-        case let whole: return "\(whole / 86_400) d"
+    /// At most two digits that matter, in the largest unit of which there is one: `0.25 s`, `90 s`, `14 min`, `1.5 h`, `3.2 d`;
+    /// days beyond 99 in full.
+    package static func duration(_ seconds: Double) -> String {
+        var amount = seconds.clamped
+        if amount < 0.0005 { return "0 s" }
+        if amount < 0.0995 { return digits(amount * 1000) + " ms" }
+        for (unit, next) in [("s", 60.0), ("min", 60), ("h", 24)] {
+            if amount < 99.5 { return digits(amount) + " " + unit }
+            amount /= next
         }
+        return digits(amount) + " d"
     }
+
+    /// `0.25`, `2.5`, `3`, `25`.
+    private static func digits(_ amount: Double) -> String {
+        if amount >= 9.95 { return grouped(UInt64(amount.rounded().clamped)) }
+        let (factor, places) = amount < 0.995 ? (100.0, 2) : (10.0, 1)
+        let whole = UInt64((amount * factor).rounded().clamped)
+        if whole % UInt64(factor) == 0 { return "\(whole / UInt64(factor))" }
+        let rest = String(whole % UInt64(factor))
+        return "\(whole / UInt64(factor))." + String(repeating: "0", count: places - rest.count) + rest
+    }
+
+    /// `1 event`, `1,200 events`.
+    package static func counted(_ count: UInt64, _ noun: String) -> String { "\(grouped(count)) \(noun)\(count == 1 ? "" : "s")" }
 
     /// `1.5 GiB`.
     package static func size(_ bytes: UInt64) -> String {

@@ -4,19 +4,11 @@ import Platform
 /// Finds out whether a configuration could be applied, and changes nothing: no live socket is
 /// touched, no file made, no destination contacted.
 package enum ConfigurationCheck {
-    /// Everything that is wrong or doubtful, and a sentence on what the configuration holds if it
-    /// is valid.
-    package static func run(file: String, pluginDirectories: [String]) -> (diagnostics: [Diagnostic], summary: String?) {
-        var loader = loader(pluginDirectories: pluginDirectories, for: .rehearsal)
+    package static func run(file: String, pluginDirectories: [String]) -> CheckReport {
+        let unit = ServiceUnit.loaded(for: file)
+        var loader = loader(pluginDirectories: pluginDirectories, for: .rehearsal, sockets: unit?.sockets ?? [:], sandbox: unit?.sandbox)
         loader.missingSecretsAreWarnings = true
-        let loaded = loader.load(file: file)
-        let summary = loaded.configuration.map { configuration in
-            [
-                count(configuration.sources.count, "source"), count(configuration.routes.count, "route"),
-                count(configuration.destinations.count, "destination"),
-            ].joined(separator: ", ")
-        }
-        return (loaded.diagnostics, summary)
+        return CheckReport(loader.load(file: file), of: file)
     }
 
     /// Who asks, and what for.
@@ -29,17 +21,23 @@ package enum ConfigurationCheck {
         case reload(from: Configuration)
     }
 
-    /// Reads a configuration and looks, beside the text, at plugins and the disk.
-    static func loader(pluginDirectories: [String], for occasion: Occasion) -> ConfigurationLoader {
+    /// Reads a configuration and looks, beside the text, at plugins, the disk and what systemd does for the daemon.
+    /// - Parameters:
+    ///   - sockets: those that systemd passes, by the name of the source.
+    ///   - sandbox: nil: whoever asks is in it, or there is none.
+    static func loader(
+        pluginDirectories: [String], for occasion: Occasion, sockets: [String: [PassedSocket]] = [:], sandbox: UnitSandbox? = nil
+    ) -> ConfigurationLoader {
         var loader = ConfigurationLoader(pluginDirectories: pluginDirectories, accounts: .system)
         loader.check = { read, diagnostics in
             let paths = DestinationCheck(read: read, occasion: occasion, diagnostics: diagnostics).run()
             PathCheck(read: read, pluginPaths: paths, diagnostics: diagnostics).run()
+            AccessCheck(read: read, diagnostics: diagnostics).run()
+            SocketUnitCheck(read: read, sockets: sockets, diagnostics: diagnostics).run()
+            if let sandbox { SandboxCheck(read: read, sandbox: sandbox, pluginPaths: paths, diagnostics: diagnostics).run() }
         }
         return loader
     }
-
-    private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 }
 
 extension KnownAccounts {

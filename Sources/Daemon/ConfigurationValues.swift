@@ -2,6 +2,7 @@ import Configuration
 import Control
 import Delivery
 import Destinations
+import Events
 import Ingest
 import Journal
 import Platform
@@ -38,7 +39,10 @@ extension SourceLimits {
     init(_ source: Configuration.Source) {
         self.init(
             maximumEventSize: source.maximumEventSize, maximumDepth: source.maximumDepth,
-            maximumConnections: source.maximumConnections, maximumUnreadAnswers: source.maximumUnreadAnswers)
+            maximumConnections: source.maximumConnections, maximumUnreadAnswers: source.maximumUnreadAnswers,
+            maximumConnectionsPerUser: source.maximumConnectionsPerUser,
+            maximumConsecutiveRefusals: source.maximumConsecutiveRefusals, maximumBuffered: source.maximumBuffered,
+            lineTimeout: source.lineTimeout, idleTimeout: source.idleTimeout)
     }
 }
 
@@ -79,7 +83,7 @@ extension DestinationRouter {
     ///   - marksReplay: set `context.penstock.replay` first of all.
     package convenience init(
         _ destination: Configuration.Destination, in configuration: Configuration, host: String, journal: [UInt8],
-        marksReplay: Bool = false
+        marksReplay: Bool = false, interruption: Interruption? = nil
     ) {
         self.init(
             name: destination.name, displayName: destination.preset?.title,
@@ -95,7 +99,8 @@ extension DestinationRouter {
                 }
                 return OutputSetting(setting(output.mapping), envelope: setting(output.envelope), where: output.condition.filter)
             },
-            host: host, maximumEventSize: destination.maximumEventSize, journal: journal)
+            host: host, maximumEventSize: destination.maximumEventSize, journal: journal,
+            interruption: interruption)
     }
 }
 
@@ -140,7 +145,7 @@ extension StatusReport.Journal {
         self.init(
             state: statistics.problem == nil ? .ok : statistics.isFull ? .full : .failed, first: statistics.first, next: statistics.next,
             bytes: UInt64(statistics.bytes), segments: statistics.segments,
-            damaged: statistics.gaps.reduce(0) { $0 + UInt64($1.positions.count) }, lastError: statistics.problem,
+            damaged: statistics.gaps.reduce(0) { $0.saturatingAdd($1.positions.length) }, lastError: statistics.problem,
             retainBytes: UInt64(clamping: statistics.retainSize),
             retainSeconds: Double(statistics.retainTime.inNanoseconds) / 1e9, whenFull: statistics.whenFull.name,
             removedForSpace: UInt64(clamping: statistics.removedForSpace))

@@ -1,4 +1,5 @@
 import Control
+import Delivery
 import Foundation
 
 /// What the control socket can be asked:
@@ -11,8 +12,13 @@ import Foundation
 /// | `POST /dead-letters/list`, `/retry`, `/drop` | the same of a `DeadLetterSelection`; tries them again; removes them |
 /// | `POST /replay`, `/replay/count` | accepts a `ReplayOrder`; counts what it would bring |
 /// | `POST /replay/cancel?destination=NAME` | ends a replay |
+/// | `POST /resume?destination=NAME` | tries a destination now that waits for its next attempt |
+///
+/// What needs the disk goes to its thread, and a reload to the main thread; the rest is answered at once.
 struct ControlRequests: ControlHandler {
     let work: MainThreadWork
+    let disk: DiskRequests
+    let replays: ReplayRequests
     let status: StatusCollector
     let pipeline: Pipeline
 
@@ -21,7 +27,7 @@ struct ControlRequests: ControlHandler {
         case (.get, "/status"):
             reply.respond(status.report())
         case (.post, "/reload"):
-            work.add(.reload(reply))
+            work.reload(reply)
         case (.get, "/dead-letters"):
             list(.init(destination: request.query["destination"] ?? ""), request, reply)
         case (.post, "/dead-letters/list"):
@@ -32,27 +38,59 @@ struct ControlRequests: ControlHandler {
             if let selection = body(DeadLetterSelection.self, request, reply) { add(.drop, selection, reply) }
         case (.post, "/replay"), (.post, "/replay/count"):
             guard let order = body(ReplayOrder.self, request, reply), destination(order.destination, reply) != nil else { return }
-            work.add(.replay(order, isDryRun: request.path != "/replay", reply))
+            let rates = ReplayOrder.rates
+            if let rate = order.eventsPerSecond, !rates.contains(rate) {
+                return reply.fail(400, "events_per_second (--rate) is \(rate); it has to be from \(rates.lowerBound) to \(rates.upperBound)")
+            }
+            let isDryRun = request.path != "/replay"
+            disk.add(reply) { [replays] in isDryRun ? replays.count(order, reply) : replays.begin(order, $0, reply) }
         case (.post, "/replay/cancel"):
             let name = request.query["destination"] ?? ""
-            if destination(name, reply) != nil { work.add(.cancelReplay(name, reply)) }
-        case (_, "/status"), (_, "/reload"), (_, "/dead-letters"), (_, "/replay"):
+            if destination(name, reply) != nil { disk.add(reply) { [replays] in replays.cancel(name, $0, reply) } }
+        case (.post, "/resume"):
+            if let destination = destination(request.query["destination"] ?? "", reply) { resume(destination, reply) }
+        case (_, "/status"), (_, "/reload"), (_, "/dead-letters"), (_, "/replay"), (_, "/resume"):
             reply.fail(405, "\(request.path) does not take \(request.method.rawValue)")
         default:
-            reply.fail(404, "there is nothing at \(request.path): see /status, /reload, /dead-letters, /replay")
+            reply.fail(404, "there is nothing at \(request.path): see /status, /reload, /dead-letters, /replay, /resume")
         }
     }
 
     private func list(_ selection: DeadLetterSelection, _ request: ControlRequest, _ reply: ControlReply) {
-        let from = request.query["from"].flatMap { UInt64($0) } ?? 0
-        let limit = request.query["limit"].flatMap { Int($0) } ?? .max
-        add(.list(from: from, limit: max(1, limit), withEvents: request.query["events"] == "true"), selection, reply)
+        guard let from = number("from", of: request, 0...UInt64.max, default: 0, reply),
+            let limit = number("limit", of: request, 1...Int.max, default: .max, reply)
+        else { return }
+        add(.list(from: from, limit: limit, withEvents: request.query["events"] == "true"), selection, reply)
+    }
+
+    /// - Returns: nil, and the request is answered: the query has no such number.
+    private func number<Number: FixedWidthInteger & Sendable>(
+        _ name: String, of request: ControlRequest, _ bounds: ClosedRange<Number>, default number: Number, _ reply: ControlReply
+    ) -> Number? {
+        guard let text = request.query[name] else { return number }
+        if let number = Number(text), bounds.contains(number) { return number }
+        reply.fail(400, "\(name)=\(text.prefix(80)) is not a whole number from \(bounds.lowerBound) to \(bounds.upperBound)")
+        return nil
+    }
+
+    private func resume(_ destination: RunningDestination, _ reply: ControlReply) {
+        let status = destination.worker.status
+        let waits =
+            switch status.state {
+            case .retrying, .held, .failing: true
+            case .up, .stopped: false
+            }
+        let backfills = [status.replay, status.retry].compactMap { $0?.state }
+        let resumed = waits || status.usersWait || backfills.contains { $0 == .retrying || $0 == .held }
+        if resumed { destination.worker.resume() }
+        reply.respond(ResumeReport(destination: status.name, state: .init(status.state), resumed: resumed))
     }
 
     private func add(_ action: DeadLetterRequest.Action, _ selection: DeadLetterSelection, _ reply: ControlReply) {
         guard let destination = destination(selection.destination, reply) else { return }
         do {
-            work.add(.deadLetters(try DeadLetterRequest(action, of: destination, selection), reply))
+            let request = try DeadLetterRequest(action, of: destination, in: pipeline, selection)
+            disk.add(reply) { request.perform($0, reply) }
         } catch {
             reply.fail(400, "--where: \(error)")
         }

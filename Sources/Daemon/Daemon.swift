@@ -6,8 +6,8 @@
 // - Order of starting: journal, destinations, sockets, READY. Order of ending: sockets, ingest,
 //   journal, destinations, cursors; so that what was accepted is durable, and what is durable is
 //   offered once more within the drain's bound.
-// - A configuration is applied whole or not at all: everything that can fail is done before
-//   anything that runs is touched.
+// - A configuration is applied whole or not at all (`DaemonReload.swift`).
+// - What may take long on the disk (dead letters, replays) has a thread of its own (`DiskRequests`).
 
 import Configuration
 import Control
@@ -38,61 +38,85 @@ package final class Daemon {
 
     /// How long the end may take: what is in flight settles, and what is durable is delivered,
     /// as far as that goes.
-    private static let drain = Duration.seconds(10)
+    static let drain = Duration.seconds(10)
     /// How often status and rates are looked at.
     private static let tick = Duration.seconds(1)
+    /// How often the files are compared with what runs, after a refused reload.
+    private static let comparison = Duration.seconds(5)
 
-    private let options: Options
-    private let clock = SystemClock()
+    let options: Options
+    let clock = SystemClock()
     private let signals: SignalWait
-    private let service: ServiceManager
-    private let telemetry: Telemetry
-    private let sockets: SourceSockets
-    private let group: MultiThreadedEventLoopGroup
-    private let journal: Journal
-    private let ingest: Ingest
+    let service: ServiceManager
+    let telemetry: Telemetry
+    let sockets: SourceSockets
+    let group: MultiThreadedEventLoopGroup
+    let journal: Journal
+    let ingest: Ingest
     private let engine: HTTPEngine
-    private let pipeline: Pipeline
-    private let assembly: DestinationAssembly
-    private let work: MainThreadWork
-    private let status: StatusCollector
-    private let replays: ReplayRequests
+    let pool: RoutingPool
+    let pipeline: Pipeline
+    let assembly: DestinationAssembly
+    let work: MainThreadWork
+    let status: StatusCollector
+    let replays: ReplayRequests
+    let disk: DiskRequests
     private let loops: LoopHeartbeats
-    private let plan: CurrentPlan
-    private let log: StandardErrorLog
-    private var control: ControlServer?
+    let plan: CurrentPlan
+    let log: StandardErrorLog
+    var control: ControlServer?
     private var lastSentence = ""
-    private var configuration: Configuration
+    var configuration: Configuration
     /// As the journal was opened.
-    private let startingJournal: Configuration.Journal
+    let startingJournal: Configuration.Journal
     private var watchdog: Watchdog
+    private var heartbeats = Heartbeats()
+    /// When the files were compared with what runs.
+    var comparedAt: Instant?
 
     /// Runs until a signal ends it.
     /// - Returns: the process's exit status: 0 after an orderly end, 78 (sysexits(3), EX_CONFIG) for
     ///   an invalid configuration, 1 for what else keeps it from starting.
     package static func run(_ options: Options) -> Int32 {
+        // Before the first secret is read.
+        CoreDumps.leaveMemoryOut()
         let signals = SignalWait()
         let clock = SystemClock()
         let log = StandardErrorLog()
         let telemetry = Telemetry(sink: log, now: { clock.now().nanoseconds })
-        let loaded = ConfigurationCheck.loader(pluginDirectories: options.pluginDirectories, for: .start).load(file: options.configurationFile)
-        for diagnostic in loaded.diagnostics { log.write(diagnostic) }
-        // What is the machine's fault alone may have gone at the next try.
-        guard let configuration = loaded.configuration else { return loaded.errors.allSatisfy(\.isOfMachine) ? 1 : 78 }
         do {
-            let daemon = try Daemon(options, configuration, signals: signals, log: log, telemetry: telemetry)
+            let activation = try SocketActivation()
+            let loaded = ConfigurationCheck.loader(
+                pluginDirectories: options.pluginDirectories, for: .start, sockets: activation.byName
+            ).load(file: options.configurationFile)
+            for diagnostic in loaded.diagnostics { log.write(diagnostic) }
+            guard let configuration = loaded.configuration else {
+                ServiceManager().failed(Self.sentence(loaded.errors))
+                // What is the machine's fault alone may have gone at the next try.
+                return loaded.errors.allSatisfy(\.isOfMachine) ? 1 : 78
+            }
+            let daemon = try Daemon(options, configuration, activation, signals: signals, log: log, telemetry: telemetry)
             try daemon.start()
             daemon.serve()
             daemon.stop()
             return 0
         } catch {
-            for line in "\(error)".split(separator: "\n") { log.write(.error, String(line)) }
+            let lines = "\(error)".split(separator: "\n").map(String.init)
+            for line in lines { log.write(.error, line) }
+            ServiceManager().failed(lines.first ?? "the start failed")
             return 1
         }
     }
 
+    /// What `systemctl status` shows of a configuration that is not valid: its log's lines are cut there, this is not.
+    private static func sentence(_ errors: [Diagnostic]) -> String {
+        guard let first = errors.first else { return "the configuration is not valid" }
+        let more = errors.count == 1 ? "" : ", and \(errors.count - 1) more error\(errors.count == 2 ? "" : "s"): see journalctl -u penstock"
+        return "\(first.place.name): error: \(first.message)\(more)"
+    }
+
     private init(
-        _ options: Options, _ configuration: Configuration, signals: SignalWait, log: StandardErrorLog,
+        _ options: Options, _ configuration: Configuration, _ activation: SocketActivation, signals: SignalWait, log: StandardErrorLog,
         telemetry: Telemetry
     ) throws {
         self.options = options
@@ -103,7 +127,7 @@ package final class Daemon {
         self.telemetry = telemetry
         self.log = log
         service = ServiceManager()
-        sockets = SourceSockets(activation: try SocketActivation())
+        sockets = SourceSockets(activation: activation)
         // More descriptors are better; with those there are, a source's max_connections may not be
         // reached.
         do {
@@ -116,12 +140,15 @@ package final class Daemon {
             disk: SystemDisk(), clock: clock, telemetry: telemetry)
         group = MultiThreadedEventLoopGroup(numberOfThreads: EventLoopThreads.count)
         loops = LoopHeartbeats(group)
-        ingest = Ingest(group: group, appender: JournalAppender(journal: journal), clock: clock)
+        ingest = try Ingest(
+            threads: EventLoopThreads.count, appender: JournalAppender(journal: journal), clock: clock, telemetry: telemetry)
         engine = try HTTPEngine(clock: clock)
+        pool = RoutingPool(threads: configuration.routing.threads ?? RoutingThreads.usual, clock: clock)
         pipeline = Pipeline(clock: clock)
-        assembly = DestinationAssembly(journal: journal, engine: engine, clock: clock, telemetry: telemetry)
+        assembly = DestinationAssembly(journal: journal, engine: engine, pool: pool, clock: clock, telemetry: telemetry)
         work = MainThreadWork(signals: signals)
-        status = StatusCollector(journal: journal, pipeline: pipeline, clock: clock)
+        status = StatusCollector(journal: journal, pipeline: pipeline, descriptors: ingest.descriptors, clock: clock)
+        disk = DiskRequests()
         replays = ReplayRequests(journal: journal, pipeline: pipeline, clock: clock, dryRun: ReplayDryRun())
         watchdog = Watchdog(service: service, clock: clock)
     }
@@ -129,7 +156,7 @@ package final class Daemon {
     // MARK: Start
 
     private func start() throws {
-        let next = try Preparation(of: configuration, replacing: nil, assembly: assembly, pipeline: pipeline, sockets: sockets)
+        let next = try Preparation(of: configuration, replacing: nil, assembly: assembly, sockets: sockets)
         journal.start(
             onDurable: { [ingest, pipeline] _ in
                 pipeline.ring()
@@ -137,6 +164,8 @@ package final class Daemon {
             },
             onSpace: { [ingest] in ingest.journalHasRoom() })
         engine.start()
+        pool.start()
+        disk.start()
         try apply(next)
         status.sample()
         service.ready(status.sentence)
@@ -152,155 +181,74 @@ package final class Daemon {
             switch signals.next(until: watchdog.next.map { min($0, tick) } ?? tick, clock: clock) {
             case .terminate: return
             case .reload: _ = reload()
-            case .wake: for request in work.take() { perform(request) }
+            case .wake: answer(work.take())
             case nil: break
             }
             look()
         }
     }
 
-    private func perform(_ request: MainThreadWork.Request) {
-        switch request {
-        case .reload(let reply): reply.respond(reload())
-        case .deadLetters(let request, let reply): request.perform(reply)
-        case .replay(let order, isDryRun: true, let reply): replays.count(order, reply)
-        case .replay(let order, isDryRun: false, let reply):
-            let destination = configuration.destinations.first { $0.name == order.destination }
-            replays.begin(order, eventsPerSecond: destination?.replay.eventsPerSecond, reply)
-        case .cancelReplay(let name, let reply): replays.cancel(name, reply)
-        }
+    /// One reload answers everybody who asked before it began.
+    private func answer(_ waiting: [ControlReply]) {
+        guard !waiting.isEmpty else { return }
+        let report = reload()
+        for reply in waiting { reply.respond(report) }
     }
 
     private func look() {
         pipeline.goOn()
-        expireDeadLetters()
+        keepHouse()
+        let stuck = heartbeats.stuck(beats, at: clock.now())
+        status.note(stuckThreads: stuck)
         status.sample()
         let sentence = status.sentence
         if sentence != lastSentence {
             service.status(sentence)
             lastSentence = sentence
         }
-        watchdog.look(at: clock.now(), heartbeats, telemetry: telemetry)
+        watchdog.look(at: clock.now(), stuck: Set(stuck.keys), telemetry: telemetry)
     }
 
-    private func expireDeadLetters() {
-        for destination in pipeline.destinations {
-            do {
-                try destination.deadLetters.store.expire()
-            } catch {
-                telemetry.emit(DeadLettersNotExpired(detail: "\(error)"))
+    /// What has to be done now and then and may wait for the disk.
+    private func keepHouse() {
+        let now = clock.now()
+        let refused = comparedAt.map { now - $0 >= Self.comparison } ?? true ? status.refusedReload : nil
+        if refused != nil { comparedAt = now }
+        disk.keepHouse { [status, pipeline, telemetry, options, configuration] interruption in
+            for destination in pipeline.destinations where !interruption.isRaised {
+                do {
+                    try destination.deadLetters.store.expire()
+                } catch {
+                    telemetry.emit(DeadLettersNotExpired(detail: "\(error)"))
+                }
             }
+            status.lookUp(status.unknownTimes(), while: { !interruption.isRaised })
+            if let refused, Self.runs(configuration, options) { status.forget(refused) }
         }
     }
 
-    private func heartbeats() -> [String: UInt64] {
+    /// Whether the files say what runs.
+    private static func runs(_ configuration: Configuration, _ options: Options) -> Bool {
+        let loader = ConfigurationLoader(pluginDirectories: options.pluginDirectories, accounts: .system)
+        guard let files = loader.load(file: options.configurationFile).configuration else { return false }
+        return ConfigurationDifference(from: configuration, to: files).isEmpty
+    }
+
+    private var beats: [String: UInt64] {
         // These grow all the time, unlike those of threads that sleep until there is work.
-        var beats = ["journal": journal.heartbeat << 1 | 1, "http": engine.heartbeat << 1 | 1]
-        for (number, beat) in loops.beats.enumerated() { beats["ingest \(number)"] = beat << 1 | 1 }
-        // A destination that hangs harms only itself: the status says so.
+        var beats = ["journal": journal.heartbeat << 1 | 1, "http": engine.heartbeat << 1 | 1, "routing": pool.heartbeat]
+        for (number, beat) in loops.beats.enumerated() { beats["control \(number)"] = beat << 1 | 1 }
+        for (thread, beat) in ingest.heartbeats { beats[thread] = beat }
+        // A destination that hangs harms only itself: its own line of the status shows it.
         return beats
-    }
-
-    // MARK: Change
-
-    /// Reads the configuration again and applies it, whole or not at all.
-    private func reload() -> ReloadReport {
-        service.reloading()
-        defer { service.ready(status.sentence) }
-        let loaded = ConfigurationCheck.loader(pluginDirectories: options.pluginDirectories, for: .reload(from: self.configuration))
-            .load(file: options.configurationFile)
-        for diagnostic in loaded.diagnostics { log.write(diagnostic) }
-        let warnings = loaded.warnings.map(\.description)
-        guard let configuration = loaded.configuration else {
-            telemetry.emit(ReloadRefused())
-            return ReloadReport(applied: false, errors: loaded.errors.map(\.description), warnings: warnings)
-        }
-        do {
-            try apply(Preparation(of: configuration, replacing: self.configuration, assembly: assembly, pipeline: pipeline, sockets: sockets))
-            telemetry.emit(Reloaded())
-            return ReloadReport(applied: true, warnings: warnings + needingRestart())
-        } catch {
-            let errors = (error as? DaemonErrors)?.errors.map(\.description) ?? ["\(error)"]
-            for error in errors { log.write(.error, error) }
-            telemetry.emit(ReloadRefused())
-            return ReloadReport(applied: false, errors: errors, warnings: warnings)
-        }
-    }
-
-    /// What the configuration says and the daemon takes at its next start only.
-    private func needingRestart() -> [String] {
-        let journal = configuration.journal
-        return journal.segmentSize == startingJournal.segmentSize && journal.queue == startingJournal.queue
-            ? [] : ["journal.segment_size and journal.queue change with the next start (systemctl restart penstock)"]
-    }
-
-    /// Goes over to a prepared configuration. What can still fail (the disk, descriptors) comes
-    /// before anything that runs is ended.
-    private func apply(_ next: Preparation) throws {
-        if next.controlChanged || control == nil {
-            let server = try startControl(next.configuration.control)
-            control?.stop()
-            control = server
-        }
-        // Those that go stay declared until they have ended.
-        try journal.declare(destinations: (next.configuration.destinations + configuration.destinations).map { start(of: $0) })
-        for prepared in next.sources {
-            let source = prepared.source
-            try ingest.listen(
-                source: source.name, descriptor: prepared.socket.duplicate(), limits: SourceLimits(source),
-                admission: prepared.admission,
-                statistics: status.statistics(of: source.name, listens: sockets.paths(source)),
-                inspector: { [plan, startingJournal] in PlanInspector(plan, for: source, startingJournal) },
-                scrubber: { SourceScrubber(source) })
-        }
-        plan.set(next.configuration.plan)
-        for name in next.removedSources {
-            ingest.stopListening(source: name)
-            status.forget(source: name)
-        }
-        sockets.hold(next.sources.map { ($0.source.name, $0.socket) }, without: next.removedSources)
-        for name in pipeline.stop(next.endingDestinations, by: clock.now() + Self.drain) {
-            telemetry.emit(DestinationLeftBehind(name: name))
-        }
-        configuration = next.configuration
-        for name in replays.end(without: configuration.destinations.map(\.name)) { telemetry.emit(ReplayEnded(destination: name)) }
-        // It was found valid when it was prepared.
-        if next.journalChanged { try journal.configure(JournalOptions(configuration.journal)) }
-        for prepared in next.destinations {
-            pipeline.start(prepared.destination.name) { [assembly, configuration] in
-                assembly.start(prepared.prepared, prepared.destination, in: configuration)
-            }
-        }
-        // Only now do the segments of those that went go free. If that cannot be written down, they are
-        // held until the next reload or start: no reason to call this one refused.
-        do {
-            try journal.declare(destinations: configuration.destinations.map { start(of: $0) })
-        } catch {
-            telemetry.emit(SegmentsHeld(detail: "\(error)"))
-        }
-    }
-
-    /// Where a destination begins if the journal has never seen it.
-    private func start(of destination: Configuration.Destination) -> (name: String, start: UInt64) {
-        switch destination.start {
-        // Not above what is on disk: a start that a crash leaves above the journal's end would look like loss.
-        case .now: (destination.name, journal.durableEnd)
-        case .earliest: (destination.name, journal.firstPosition)
-        // A journal that cannot be read for the time: from the beginning, since nothing may be lost.
-        case .time(let time): (destination.name, (try? journal.position(at: time)) ?? journal.firstPosition)
-        }
-    }
-
-    private func startControl(_ control: Configuration.Control) throws -> ControlServer {
-        try SystemDisk().makeDirectory(Path.directory(of: control.socket), permissions: 0o755)
-        return try ControlServer.start(
-            path: control.socket, handler: ControlRequests(work: work, status: status, pipeline: pipeline), group: group)
     }
 
     // MARK: End
 
     private func stop() {
         let deadline = clock.now() + Self.drain
+        disk.requestStop()
+        replays.dryRun.requestStop()
         service.stopping("draining")
         service.extendTimeout(by: Self.drain * 2)
         for source in sockets.hide() { ingest.stopListening(source: source) }
@@ -309,9 +257,14 @@ package final class Daemon {
         // What was accepted goes out as far as the deadline allows; the rest waits in the journal.
         pipeline.awaitDelivery(upTo: journal.statistics().next, by: deadline)
         pipeline.stopAll(by: deadline)
-        replays.dryRun.stop()
+        // They were interrupted when the stop began; one that hangs in a call to the disk is left behind.
+        disk.awaitEnd(by: clock.now() + .seconds(1))
+        replays.dryRun.awaitEnd(by: clock.now() + .seconds(1))
+        // A turn that does not return is left behind, as its destination was.
+        pool.stop(by: max(deadline, clock.now() + .seconds(1)))
         engine.stop()
         journal.stop()
+        ingest.stop()
         control?.stop()
         try? group.syncShutdownGracefully()
         telemetry.emit(Stopped())

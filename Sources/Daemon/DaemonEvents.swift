@@ -47,7 +47,7 @@ struct DestinationLeftBehind: NamedEvent {
     let name: String
     let level = Level.error
     var message: String {
-        "destination \(name) does not come back from a call (a disk, a plugin) and is left behind; what has its name now starts when that call returns"
+        "destination \(name) does not come back from a call (a disk, a plugin, a script) and is left behind; what has its name now starts when that call returns"
     }
 }
 

@@ -6,7 +6,7 @@ import Routing
 import Seams
 import Synchronization
 
-/// What the operator asks about one destination's dead letters. It reads from the disk: main thread.
+/// What the operator asks about one destination's dead letters. On the thread of `DiskRequests`.
 struct DeadLetterRequest: Sendable {
     enum Action: Sendable {
         /// One page, from the letter of this number on.
@@ -21,40 +21,60 @@ struct DeadLetterRequest: Sendable {
 
     private let action: Action
     private let destination: RunningDestination
+    private let pipeline: Pipeline
     private let name: String
+    private let chosen: [String]?
+    private let condition: String?
     private let matches: @Sendable (KeptDeadLetter) -> Bool
 
     /// - Throws: what is wrong with the selection's filter.
-    init(_ action: Action, of destination: RunningDestination, _ selection: DeadLetterSelection) throws(FilterError) {
+    init(
+        _ action: Action, of destination: RunningDestination, in pipeline: Pipeline, _ selection: DeadLetterSelection
+    ) throws(FilterError) {
         self.action = action
+        self.pipeline = pipeline
         self.destination = destination
         name = selection.destination
-        let chosen = selection.chosen.map(Set.init)
-        let matcher = try selection.condition.map { text throws(FilterError) in SharedMatcher(try Filter(parsing: text)) }
-        matches = { letter in
+        chosen = selection.chosen
+        condition = selection.condition
+        matches = try Self.matches(chosen: selection.chosen, condition: selection.condition)
+    }
+
+    /// What decides which letters are meant.
+    static func matches(chosen: [String]?, condition: String?) throws(FilterError) -> @Sendable (KeptDeadLetter) -> Bool {
+        let chosen = chosen.map(Set.init)
+        let matcher = try condition.map { text throws(FilterError) in SharedMatcher(try Filter(parsing: text)) }
+        return { letter in
             if let chosen, !chosen.contains("\(letter.position)"), !chosen.contains(letter.messageID) { return false }
             return matcher?.matches(letter) ?? true
         }
     }
 
-    func perform(_ reply: ControlReply) {
+    /// - Parameter interruption: when it is set nothing is changed any more, and what is answered does not count.
+    func perform(_ interruption: Interruption, _ reply: ControlReply) {
         do {
             switch action {
             case .list(let number, let limit, let withEvents):
-                reply.respond(try page(from: number, limit: limit, withEvents: withEvents))
+                let page = try page(from: number, limit: limit, withEvents: withEvents, interruption)
+                guard !interruption.isRaised else { return reply.fail(503, DiskRequests.stopping) }
+                reply.respond(page)
             case .retry:
-                let count = try numbers().count
+                let count = try numbers(interruption).count
+                guard !interruption.isRaised else { return reply.fail(503, DiskRequests.stopping) }
                 guard count > 0 else { return reply.fail(404, nothing) }
-                guard destination.deadLetters.beginRetry(matches) else {
+                guard try destination.deadLetters.beginRetry(chosen: chosen, condition: condition, matches) else {
                     return reply.fail(409, "dead letters of \(name) are being retried already: see penstock status")
                 }
-                destination.worker.backfill()
+                // A reload may have put another worker in its place, which shares the letters. One that starts later
+                // looks for the retry by itself.
+                pipeline[name]?.worker.backfill()
                 reply.respond(DeadLetterCount(letters: count), status: 202)
             case .drop:
                 guard !destination.deadLetters.isRetrying else {
                     return reply.fail(409, "dead letters of \(name) are being retried: drop what is left when that is over")
                 }
-                let numbers = try numbers()
+                let numbers = try numbers(interruption)
+                guard !interruption.isRaised else { return reply.fail(503, DiskRequests.stopping) }
                 guard !numbers.isEmpty else { return reply.fail(404, nothing) }
                 try destination.deadLetters.store.remove(numbers)
                 reply.respond(DeadLetterCount(letters: numbers.count))
@@ -66,19 +86,23 @@ struct DeadLetterRequest: Sendable {
 
     private var nothing: String { "\(name) has no such dead letters: penstock dead-letters list \(name)" }
 
-    private func numbers() throws(JournalError) -> [UInt64] {
+    private func numbers(_ interruption: Interruption) throws(JournalError) -> [UInt64] {
         var numbers: [UInt64] = []
-        try destination.deadLetters.store.forEach { number, letter in
+        try destination.deadLetters.store.forEach(while: { !interruption.isRaised }) { number, letter in
+            guard !interruption.isRaised else { return false }
             if matches(letter) { numbers.append(number) }
             return true
         }
         return numbers
     }
 
-    private func page(from first: UInt64, limit: Int, withEvents: Bool) throws(JournalError) -> DeadLetterPage {
+    private func page(
+        from first: UInt64, limit: Int, withEvents: Bool, _ interruption: Interruption
+    ) throws(JournalError) -> DeadLetterPage {
         var page = DeadLetterPage(letters: [], next: nil)
         var bytes = 0
-        try destination.deadLetters.store.forEach(from: first) { number, letter in
+        try destination.deadLetters.store.forEach(from: first, while: { !interruption.isRaised }) { number, letter in
+            guard !interruption.isRaised else { return false }
             guard page.letters.count < min(limit, Self.largestPage), bytes < Self.pageBytes else {
                 page.next = number
                 return false

@@ -1,6 +1,7 @@
 import Configuration
 import Delivery
 import Destinations
+import Events
 import Journal
 import Platform
 import Routing
@@ -14,37 +15,47 @@ struct DestinationAssembly {
     struct Prepared {
         var destination: any Destination
         var deadLetters: DeadLetterFile
-        /// On libcurl's thread; else on a thread of its own.
-        var runsOnEngine: Bool
+        /// In the routing pool, since it never waits; else on a thread of its own.
+        var runsInPool: Bool
     }
 
     let journal: Journal
     let engine: HTTPEngine
+    let pool: RoutingPool
     let clock: any Clock
     let telemetry: Telemetry
+    private let shelf = DeadLetterShelf()
+
+    init(journal: Journal, engine: HTTPEngine, pool: RoutingPool, clock: any Clock, telemetry: Telemetry) {
+        self.journal = journal
+        self.engine = engine
+        self.pool = pool
+        self.clock = clock
+        self.telemetry = telemetry
+    }
 
     /// Loads plugins, checks URLs and paths, opens the dead letters; touches nothing that runs.
-    /// - Parameter running: the destination of this name that runs now, whose dead letters go on.
-    func prepare(
-        _ destination: Configuration.Destination, in configuration: Configuration, running: RunningDestination?
-    ) throws -> Prepared {
-        let deadLetters =
-            try running?.deadLetters
-            ?? DeadLetterFile(
+    func prepare(_ destination: Configuration.Destination, in configuration: Configuration) throws -> Prepared {
+        let deadLetters = try shelf.file(of: destination.name) {
+            let file = DeadLetterFile(
                 try journal.deadLetters(of: destination.name, limit: destination.deadLetters.size),
                 journal: journal.uuid.bytes)
+            // A retry that a kill or a stop has interrupted goes on by itself. One that somebody has already knows its own.
+            try file.resumeRetry { try DeadLetterRequest.matches(chosen: $0.chosen, condition: $0.condition) }
+            return file
+        }
         return switch destination.kind {
         case .file(let file):
-            Prepared(destination: try make(file, destination, in: configuration), deadLetters: deadLetters, runsOnEngine: false)
+            Prepared(destination: try make(file, destination, in: configuration), deadLetters: deadLetters, runsInPool: false)
         case .http(let http):
             Prepared(
                 destination: try HTTPDestination(
                     HTTPOptions(http, inFlight: destination.inFlight), engine: engine, clock: clock),
-                deadLetters: deadLetters, runsOnEngine: true)
+                deadLetters: deadLetters, runsInPool: true)
         case .plugin(let plugin):
             Prepared(
                 destination: try make(plugin, destination.name, configuration.plugins.directories),
-                deadLetters: deadLetters, runsOnEngine: false)
+                deadLetters: deadLetters, runsInPool: false)
         }
     }
 
@@ -80,17 +91,21 @@ struct DestinationAssembly {
     ) -> RunningDestination {
         let deadLetters = prepared.deadLetters
         deadLetters.store.setLimits(.init(destination.deadLetters))
-        let router = DestinationRouter(destination, in: configuration, host: HostName.current, journal: journal.uuid.bytes)
+        let interruption = Interruption()
+        let router = DestinationRouter(
+            destination, in: configuration, host: HostName.current, journal: journal.uuid.bytes, interruption: interruption)
         var setting = DeliveryWorker.Setting(
             name: destination.name, policy: DeliveryPolicy(destination, cursorInterval: destination.cursorInterval(in: configuration)),
             log: JournalLog(journal: journal), cursors: JournalCursors(journal: journal, owner: destination.kind.owner), clock: clock,
             telemetry: telemetry)
+        setting.interruption = interruption
         let journal = self.journal.uuid.bytes
-        setting.backfillRouter = { replay in
+        setting.backfillRouter = { replay, interruption in
             let marksUsers = destination.order == .user
             func router(marksReplay: Bool) -> DestinationRouter {
                 DestinationRouter(
-                    destination, in: configuration, host: HostName.current, journal: journal, marksReplay: marksReplay)
+                    destination, in: configuration, host: HostName.current, journal: journal, marksReplay: marksReplay,
+                    interruption: interruption)
             }
             guard let replay else { return RoutedEvents(router(marksReplay: false), marksUsers: marksUsers) }
             return try ReplayedEvents(replay, RoutedEvents(router(marksReplay: true), marksUsers: marksUsers))
@@ -100,9 +115,10 @@ struct DestinationAssembly {
                 setting, router: RoutedEvents(router, marksUsers: destination.order == .user), destination: prepared.destination, deadLetters: deadLetters,
                 random: SystemRandomNumberGenerator(), wake: wake)
         }
-        if prepared.runsOnEngine {
-            let place = engine.register()
-            return .start(worker { place.wake() }, deadLetters: deadLetters, place: place)
+        if prepared.runsInPool {
+            let place = pool.register()
+            return .start(
+                worker { place.wake() }, deadLetters: deadLetters, place: place, callsScripts: router.mayTakeLong)
         } else {
             let bell = Doorbell()
             return .start(worker { bell.ring() }, deadLetters: deadLetters, bell: bell, clock: clock)

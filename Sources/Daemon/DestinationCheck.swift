@@ -97,7 +97,7 @@ struct DestinationCheck {
         let place = read.place(of: keys(name, "file"))
         switch FileDestination.obstacle(FileDestinationOptions(file), SystemDisk()) {
         case .inTheWay(let reason): report(reason, hint: DiskObstacle.hint, at: place, isOfMachine: true)
-        case .notForUs(let reason): warn(reason, at: place)
+        case .notForUs(let reason): warn(reason, hint: "run the check as the daemon's user, or as root, to be sure", at: place)
         case nil: break
         }
     }
@@ -115,17 +115,17 @@ struct DestinationCheck {
                 }
                 if status.isDirectory { report("\(path) is a directory", hint: hint, at: place, isOfMachine: true) }
                 if !disk.mayRead(path) {
-                    warn("\(path) cannot be read by the user who runs this check; the daemon's user has to be able to", at: place)
+                    warn("\(path) cannot be read by the user who runs this check", hint: "the daemon's user has to be able to read it", at: place)
                 }
             } catch {
-                warn("\(error): it cannot be read by the user who runs this check", at: place)
+                warn("\(path) cannot be read by the user who runs this check: \(error)", hint: "the daemon's user has to be able to read it", at: place)
             }
         }
     }
 
     /// What may be otherwise for the daemon's user; the daemon itself finds it out.
-    private func warn(_ reason: String, at place: Place) {
-        if case .rehearsal = occasion { diagnostics.warning(at: place, reason) }
+    private func warn(_ reason: String, hint: String, at place: Place) {
+        if case .rehearsal = occasion { diagnostics.warning(at: place, reason, hint: hint) }
     }
 
     // MARK: Plugins

@@ -1,6 +1,6 @@
 import Platform
 
-/// Decides whether every thread makes progress: what the watchdog is told. Pure.
+/// Decides whether every thread makes progress: for the status, and for systemd's watchdog. Pure.
 ///
 /// A thread's heartbeat is a number that grows while it works or wakes, odd while it is in the
 /// middle of something and even while it sleeps. One that stands still at an odd number is stuck;
@@ -19,14 +19,14 @@ struct Heartbeats {
     private var hearts: [String: Heart] = [:]
 
     /// - Returns: the names of threads that have been in the middle of the same thing for longer
-    ///   than `patience`.
-    mutating func stuck(_ beats: [String: UInt64], at now: Instant) -> [String] {
+    ///   than `patience`, and for how long.
+    mutating func stuck(_ beats: [String: UInt64], at now: Instant) -> [String: Duration] {
         let last = hearts
         hearts = [:]
         for (name, beat) in beats {
             let heart = last[name]
             hearts[name] = heart?.beat == beat ? heart : Heart(beat: beat, since: now)
         }
-        return hearts.filter { $0.value.beat % 2 == 1 && now - $0.value.since >= Self.patience }.map(\.key).sorted()
+        return hearts.filter { $0.value.beat % 2 == 1 && now - $0.value.since >= Self.patience }.mapValues { now - $0.since }
     }
 }

@@ -4,8 +4,7 @@ import Ingest
 import Journal
 
 /// What a configuration asks for that can fail, done before anything that runs is touched: sockets
-/// opened, plugins loaded, names resolved. Thrown away, it leaves nothing behind but a socket file
-/// that nobody serves.
+/// opened, plugins loaded, names resolved. What of it is not used is given back with `abandon`.
 struct Preparation {
     struct PreparedSource {
         var source: Configuration.Source
@@ -32,8 +31,7 @@ struct Preparation {
     /// - Parameter old: the configuration that runs; nil at the start.
     /// - Throws: `DaemonError`s, all that there are.
     init(
-        of configuration: Configuration, replacing old: Configuration?, assembly: DestinationAssembly,
-        pipeline: Pipeline, sockets: SourceSockets
+        of configuration: Configuration, replacing old: Configuration?, assembly: DestinationAssembly, sockets: SourceSockets
     ) throws(DaemonErrors) {
         self.configuration = configuration
         var errors: [DaemonError] = []
@@ -69,19 +67,19 @@ struct Preparation {
             do {
                 destinations.append(
                     PreparedDestination(
-                        destination: destination, prepared: try assembly.prepare(
-                            destination, in: configuration, running: pipeline[destination.name])))
+                        destination: destination, prepared: try assembly.prepare(destination, in: configuration)))
             } catch {
                 errors.append(DaemonError("destination \"\(destination.name)\": \(error)"))
             }
         }
-        // Last, since it shows at once.
-        if errors.isEmpty {
-            do { try sockets.setAccess(sources.map(\.socket)) } catch { errors.append(DaemonError("\(error)")) }
-        }
         if !errors.isEmpty {
-            for prepared in sources { sockets.abandon(prepared.socket) }
+            abandon(sockets)
             throw DaemonErrors(errors)
         }
+    }
+
+    /// Removes the files of sockets that were opened for it.
+    func abandon(_ sockets: SourceSockets) {
+        for prepared in sources { sockets.abandon(prepared.socket) }
     }
 }

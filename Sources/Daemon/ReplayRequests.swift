@@ -5,17 +5,28 @@ import Journal
 import Platform
 import Routing
 import Seams
+import Synchronization
 
-/// Accepts and ends replays. Main thread.
-struct ReplayRequests {
-    let journal: Journal
-    let pipeline: Pipeline
-    let clock: any Clock
+/// Accepts, counts and cancels replays, on the thread of `DiskRequests`; one at a time.
+final class ReplayRequests: Sendable {
     let dryRun: ReplayDryRun
+    private let journal: Journal
+    private let pipeline: Pipeline
+    private let clock: any Clock
+    /// The configured destinations, each with its `replay.events_per_second`.
+    private let configured = Mutex<[String: Int?]>([:])
+
+    init(journal: Journal, pipeline: Pipeline, clock: any Clock, dryRun: ReplayDryRun) {
+        self.journal = journal
+        self.pipeline = pipeline
+        self.clock = clock
+        self.dryRun = dryRun
+    }
 
     private var cursors: JournalCursors { JournalCursors(journal: journal, owner: "") }
 
-    func begin(_ order: ReplayOrder, eventsPerSecond: Int?, _ reply: ControlReply) {
+    /// - Parameter interruption: raised when the request was answered because the daemon stops; then nothing begins.
+    func begin(_ order: ReplayOrder, _ interruption: Interruption, _ reply: ControlReply) {
         guard let destination = pipeline[order.destination] else { return reply.fail(404, "there is no destination \"\(order.destination)\"") }
         guard cursors.replay(of: order.destination) == nil else {
             return reply.fail(
@@ -23,8 +34,10 @@ struct ReplayRequests {
         }
         do {
             var (replay, report) = try plan(order, destination)
-            replay.eventsPerSecond = order.eventsPerSecond ?? eventsPerSecond
+            let isConfigured = configured.withLock { $0[order.destination] }
+            replay.eventsPerSecond = order.eventsPerSecond ?? isConfigured ?? nil
             guard let cursor = JournalCursor(replay) else { return reply.fail(400, "the filter is too long to be kept with the replay: shorten it") }
+            guard !interruption.isRaised else { return }
             journal.setReplay(of: order.destination, to: cursor)
             do {
                 try journal.commit()
@@ -32,7 +45,17 @@ struct ReplayRequests {
                 journal.setReplay(of: order.destination, to: nil)
                 throw error
             }
-            destination.worker.backfill()
+            if interruption.isRaised {
+                journal.setReplay(of: order.destination, to: nil)
+                return try journal.commit()
+            }
+            // A reload may have taken the destination away meanwhile. Either it has ended this replay, or it does so here.
+            guard configured.withLock({ $0[order.destination] }) != nil else {
+                journal.setReplay(of: order.destination, to: nil)
+                return reply.fail(404, "destination \"\(order.destination)\" has just left the configuration")
+            }
+            // The worker may be another one by now; one that starts later looks for the replay by itself.
+            pipeline[order.destination]?.worker.backfill()
             report.id = replay.id
             reply.respond(report, status: 202)
         } catch {
@@ -50,7 +73,8 @@ struct ReplayRequests {
         }
     }
 
-    func cancel(_ name: String, _ reply: ControlReply) {
+    func cancel(_ name: String, _ interruption: Interruption, _ reply: ControlReply) {
+        guard !interruption.isRaised else { return }
         guard let replay = cursors.replay(of: name) else { return reply.fail(404, "no replay to \"\(name)\" is under way") }
         do {
             journal.setReplay(of: name, to: nil)
@@ -62,10 +86,12 @@ struct ReplayRequests {
         }
     }
 
-    /// Ends those whose destinations are gone.
-    /// - Returns: their names.
-    func end(without configured: [String]) -> [String] {
-        let gone = journal.replays.filter { !configured.contains($0) }
+    /// Takes the configured destinations, each with its `replay.events_per_second`, and ends the replays of others. Main
+    /// thread.
+    /// - Returns: the names of those.
+    func configure(_ destinations: [String: Int?]) -> [String] {
+        configured.withLock { $0 = destinations }
+        let gone = journal.replays.filter { destinations[$0] == nil }
         for name in gone { journal.setReplay(of: name, to: nil) }
         return gone
     }
@@ -83,7 +109,7 @@ struct ReplayRequests {
         let end = min(try journal.position(at: until), live)
         var missing: Int64 = 0
         // Nothing is missing of a journal that holds its first event.
-        if journal.firstPosition > 0, let kept = try journal.firstTime(), kept > order.from { missing = min(kept, until) - order.from }
+        if journal.firstPosition > 0, let kept = try journal.firstTime(), kept > order.from { missing = min(kept, until).saturatingSubtract(order.from) }
         guard first < end else {
             throw DaemonError(
                 missing > 0

@@ -22,6 +22,8 @@ package final class ReplayedEvents: EventRouter {
         return router.route(event, of: batch, into: &output)
     }
 
+    package var mayTakeLong: Bool { router.mayTakeLong }
+
     // What live delivery was given, whatever the replay's range and filter.
     package var lookback: Lookback? { router.lookback }
     package func recall(_ event: EventRecord, of batch: borrowing EventBatch) { router.recall(event, of: batch) }

@@ -28,6 +28,7 @@ package final class RoutedEvents: EventRouter {
         return verdict
     }
 
+    package var mayTakeLong: Bool { router.mayTakeLong }
     package var lookback: Lookback? { router.lookback }
 
     package func recall(_ event: EventRecord, of batch: borrowing EventBatch) {

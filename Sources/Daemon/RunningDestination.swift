@@ -3,13 +3,13 @@ import Destinations
 import Platform
 import Seams
 
-/// One destination at work: its worker, and the thread that runs it.
+/// One destination at work: its worker, and what runs the worker's turns.
 final class RunningDestination: Sendable {
     private enum Runner: Sendable {
         /// A thread of its own: files and plugins block.
         case thread(WorkerRunner)
-        /// libcurl's thread, which all HTTP destinations share.
-        case engine(HTTPEngineRegistration)
+        /// The routing pool, whose threads the HTTP destinations share.
+        case pool(RoutingPlace)
     }
 
     let worker: DeliveryWorker
@@ -30,29 +30,31 @@ final class RunningDestination: Sendable {
         RunningDestination(worker, deadLetters: deadLetters, runner: .thread(WorkerRunner(worker, bell: bell, clock: clock)))
     }
 
-    /// Starts on the engine's thread.
-    /// - Parameter place: the worker's wake goes there.
+    /// Starts in the routing pool.
+    /// - Parameters:
+    ///   - place: the worker's wake goes there.
+    ///   - callsScripts: one event may take milliseconds.
     static func start(
-        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, place: HTTPEngineRegistration
+        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, place: RoutingPlace, callsScripts: Bool
     ) -> RunningDestination {
-        place.begin { worker.turn(now: $0) }
-        return RunningDestination(worker, deadLetters: deadLetters, runner: .engine(place))
+        place.begin(callsScripts: callsScripts) { worker.turn(now: $0, for: $1) }
+        return RunningDestination(worker, deadLetters: deadLetters, runner: .pool(place))
     }
 
     /// There may be something to read. Any thread.
     func ring() {
         switch runner {
         case .thread(let thread): thread.ring()
-        case .engine(let registration): registration.wake()
+        case .pool(let place): place.wake()
         }
     }
 
-    /// When the turn began that its own thread is in; nil: none. HTTP destinations' thread is the
-    /// engine's, which is watched once for all.
+    /// When the turn began that runs now; nil: none runs. A turn that lasts for seconds is in a call that does not
+    /// return: of a disk, a plugin or a script.
     var turnBegan: Instant? {
         switch runner {
         case .thread(let thread): thread.turnBegan
-        case .engine: nil
+        case .pool(let place): place.turnBegan
         }
     }
 
@@ -63,26 +65,30 @@ final class RunningDestination: Sendable {
     }
 
     /// Waits for its end; its cursor is in the store then.
-    /// - Returns: false: its thread is in a call that does not return, and has to be left behind.
+    /// - Returns: false: its turn is in a call that does not return, and has to be left behind.
     func awaitStop(by deadline: Instant, clock: any Clock) -> Bool {
         switch runner {
         case .thread(let thread):
             return thread.stop(by: deadline)
-        case .engine(let registration):
+        case .pool(let place):
             let pause = Doorbell()
             while !worker.isStopped, clock.now() < deadline + .seconds(1) {
                 pause.wait(until: clock.now() + .milliseconds(2))
             }
-            registration.cancel()
+            guard worker.isStopped else { return false }
+            place.cancel()
             return true
         }
     }
 
-    /// Of one that was left behind: whether its thread has come back and ended.
+    /// Of one that was left behind: whether its turn has come back and the worker has ended.
     func reap() -> Bool {
         switch runner {
-        case .thread(let thread): thread.reap()
-        case .engine: true
+        case .thread(let thread): return thread.reap()
+        case .pool(let place):
+            guard worker.isStopped else { return false }
+            place.cancel()
+            return true
         }
     }
 }

@@ -33,6 +33,11 @@ final class SourceSockets {
             if let existing = holder(of: source.socket) { return HeldSocket(try existing.duplicate(), at: place) }
             try SystemDisk().makeDirectory(Path.directory(of: source.socket), permissions: 0o755)
             return HeldSocket(try UnixListener.listen(at: source.socket, mode: source.mode, group: group), at: place)
+        } catch UnixSocketError.inUse(let path) where ServiceUnit.socketListens(at: path) {
+            throw DaemonError(
+                "source \"\(source.name)\": systemd listens at \(path) (\(ServiceUnit.socket)), and starts the service when a client "
+                    + "connects: use the service (systemctl start penstock), or end both (systemctl stop \(ServiceUnit.socket) penstock), or "
+                    + "choose another path")
         } catch {
             throw DaemonError("source \"\(source.name)\": \(error)")
         }
@@ -40,16 +45,21 @@ final class SourceSockets {
 
     /// Lets in at sockets that are served already whom the new configuration lets in: all of them,
     /// or, if one cannot be changed, none.
-    func setAccess(_ sockets: [HeldSocket]) throws {
+    /// - Returns: lets in again who was let in before.
+    func setAccess(_ sockets: [HeldSocket]) throws -> () -> Void {
         var changed: [HeldSocket.Place] = []
+        func restore(_ places: [HeldSocket.Place]) {
+            for place in places { try? UnixListener.setAccess(of: place.path, mode: place.mode, group: place.group) }
+        }
         do {
             for socket in sockets {
                 guard let place = socket.place, let before = holder(of: place.path)?.place, before != place else { continue }
                 changed.append(before)
                 try UnixListener.setAccess(of: place.path, mode: place.mode, group: place.group)
             }
+            return { [changed] in restore(changed) }
         } catch {
-            for place in changed { try? UnixListener.setAccess(of: place.path, mode: place.mode, group: place.group) }
+            restore(changed)
             throw DaemonError("\(error)")
         }
     }
@@ -88,6 +98,19 @@ final class SourceSockets {
     func paths(_ source: Configuration.Source) -> [String] {
         let passed = activation.paths(of: source.name)
         return passed.isEmpty ? [source.socket] : passed
+    }
+
+    /// The sockets that systemd passed, by the name of the source.
+    var passed: [String: [PassedSocket]] { activation.byName }
+
+    /// Who may connect to the source's socket, and where that is set; nil: the daemon made it as the configuration says.
+    func unit(_ source: Configuration.Source) -> String? {
+        guard let socket = passed[source.name]?.first else { return nil }
+        let access = [socket.mode.map { "mode \(SocketUnitCheck.octal($0))" }, socket.group.map { "group \($0)" }].compactMap(\.self)
+        var text = "\(access.joined(separator: ", ")), set in \(ServiceUnit.socket) (\(SocketUnitCheck.edit)), not in the configuration"
+        let ignored = SocketUnitCheck.ignored(source, socket)
+        if !ignored.isEmpty { text += ", whose \(ignored.joined(separator: ", ")) has no effect" }
+        return text
     }
 
     /// Who may connect (`allow:`); names are resolved now.

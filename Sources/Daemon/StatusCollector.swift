@@ -13,93 +13,221 @@ final class StatusCollector: Sendable {
     private struct Source {
         var statistics: SourceStatistics
         var listens: [String]
+        var unit: String?
     }
 
     private let journal: Journal
     private let pipeline: Pipeline
+    private let descriptors: DescriptorReserve
     private let clock: any Clock
     private let started: Instant
     private let sources = Mutex<[String: Source]>([:])
     private let rates = Mutex(RateMeter())
+    private let recent = Mutex(Recent())
+    private let receiveTimes = Mutex(ReceiveTimes())
+    private let condition = Mutex(Condition())
 
-    init(journal: Journal, pipeline: Pipeline, clock: any Clock) {
+    /// What the main thread says of the daemon.
+    private struct Condition {
+        var stuckThreads: [String: Duration] = [:]
+        var refusedReload: StatusReport.RefusedReload?
+    }
+
+    /// What went wrong within the last minutes.
+    private struct Recent {
+        /// By destination.
+        var deadLetters = RecentGrowth<String>()
+        var refusals = RecentGrowth<Refused>()
+        var lags = LagTrend()
+        /// Limits that took effect on clients, by their names.
+        var limits = RecentGrowth<Refused>()
+    }
+
+    private struct Refused: Hashable {
+        var source: String
+        var reason: String
+    }
+
+    init(journal: Journal, pipeline: Pipeline, descriptors: DescriptorReserve, clock: any Clock) {
+        self.descriptors = descriptors
         self.journal = journal
         self.pipeline = pipeline
         self.clock = clock
         started = clock.now()
     }
 
-    /// The counters of a source, which live as long as the daemon knows the source.
-    func statistics(of source: String, listens: [String]) -> SourceStatistics {
-        sources.withLock { sources in
-            let statistics = sources[source]?.statistics ?? SourceStatistics()
-            sources[source] = Source(statistics: statistics, listens: listens)
-            return statistics
-        }
+    /// The counters of a source, which live as long as the daemon knows the source; new ones for one that it does not
+    /// know yet.
+    func statistics(of source: String) -> SourceStatistics {
+        sources.withLock { $0[source]?.statistics } ?? SourceStatistics()
+    }
+
+    /// The source is served, and counted there.
+    func add(source: String, _ statistics: SourceStatistics, listens: [String], unit: String?) {
+        sources.withLock { $0[source] = Source(statistics: statistics, listens: listens, unit: unit) }
     }
 
     func forget(source: String) {
         sources.withLock { $0[source] = nil }
     }
 
+    /// Main thread: the threads that make no progress, and for how long.
+    func note(stuckThreads: [String: Duration]) { condition.withLock { $0.stuckThreads = stuckThreads } }
+
+    /// A reload was refused; nil: the files are as they run.
+    func note(refusedReload: StatusReport.RefusedReload?) { condition.withLock { $0.refusedReload = refusedReload } }
+
+    /// Forgets this refusal, unless there is a later one.
+    func forget(_ reload: StatusReport.RefusedReload) {
+        condition.withLock { if $0.refusedReload == reload { $0.refusedReload = nil } }
+    }
+
+    var refusedReload: StatusReport.RefusedReload? { condition.withLock { $0.refusedReload } }
+
+    /// The first unsettled positions whose time of receipt the journal has to be asked for, by destination.
+    func unknownTimes() -> [String: UInt64] {
+        let end = journal.statistics().next
+        let waiting = (pipeline.destinations + pipeline.awaited).map(\.worker.status)
+            .filter { $0.oldestUnsettled == nil && $0.positionSettled < end }
+        return receiveTimes.withLock { times in
+            Dictionary(
+                waiting.filter { times.mustLookUp($0.positionSettled, for: $0.name) }.map { ($0.name, $0.positionSettled) },
+                uniquingKeysWith: { first, _ in first })
+        }
+    }
+
+    /// Reads those times. It may block on the disk.
+    func lookUp(_ positions: [String: UInt64], while isWanted: () -> Bool) {
+        var batch = EventBatch()
+        for (name, position) in positions where isWanted() {
+            batch.removeAll()
+            // A journal that cannot be read is asked again at the next tick.
+            guard (try? journal.makeReader(from: position).read(into: &batch, maximumBytes: 1)) == true,
+                let event = batch.events.first
+            else { continue }
+            receiveTimes.withLock { $0.note(event.receivedAt, of: position, for: name) }
+        }
+    }
+
     /// Main thread, once a tick.
     func sample() {
-        var counts = ["sources": sources.withLock { $0.values.reduce(0) { $0 + $1.statistics.snapshot().accepted } }]
-        for destination in pipeline.destinations { counts["to \(destination.worker.name)"] = destination.worker.status.delivered }
+        let (end, wallClock) = (journal.statistics().next, clock.wallClock())
+        receiveTimes.withLock { $0.note(end: end, at: wallClock) }
+        var counts: [String: UInt64] = [:]
+        var letters: [String: UInt64] = [:]
+        var refusals: [Refused: UInt64] = [:]
+        var limits: [Refused: UInt64] = [:]
+        let snapshots = sources.withLock { $0.mapValues { $0.statistics.snapshot() } }
+        for (name, source) in snapshots {
+            counts["sources", default: 0] &+= source.accepted
+            for (reason, count) in source.refusedByReason where DegradedReasons.limits.contains(reason.rawValue) {
+                refusals[Refused(source: name, reason: reason.rawValue)] = count
+            }
+            for (limit, effects) in source.limits where limit.refuses {
+                limits[Refused(source: name, reason: limit.rawValue)] = effects.count
+            }
+        }
+        for destination in pipeline.destinations {
+            let status = destination.worker.status
+            counts["to \(status.name)"] = status.delivered
+            letters[status.name] = status.deadLettered
+        }
+        let lags = self.lags(end: end, wallClock: wallClock)
         let now = clock.now()
         rates.withLock { $0.sample(counts, at: now) }
+        recent.withLock {
+            $0.deadLetters.sample(letters, at: now)
+            $0.refusals.sample(refusals, at: now)
+            $0.lags.sample(lags, at: now)
+            $0.limits.sample(limits, at: now)
+        }
+        receiveTimes.withLock { $0.forget(allBut: Set(letters.keys)) }
+    }
+
+    /// How far destinations that are up are behind.
+    private func lags(end: UInt64, wallClock: Int64) -> [String: LagTrend.Lag] {
+        var lags: [String: LagTrend.Lag] = [:]
+        for destination in pipeline.destinations {
+            let status = destination.worker.status
+            guard status.state == .up else { continue }
+            lags[status.name] = LagTrend.Lag(
+                seconds: lagSeconds(status, end: end, wallClock: wallClock),
+                batchWait: Double(destination.worker.batchWait.inNanoseconds) / 1e9)
+        }
+        return lags
+    }
+
+    /// Since when the first unsettled event has been there; 0: there is none.
+    private func lagSeconds(_ status: DeliveryStatus, end: UInt64, wallClock: Int64) -> Double {
+        guard status.positionSettled < end else { return 0 }
+        let time = status.oldestUnsettled ?? receiveTimes.withLock { $0.time(of: status.positionSettled, for: status.name) }
+        return time.map { max(0, Double(wallClock.saturatingSubtract($0)) / 1e9) } ?? 0
     }
 
     var sentence: String { StatusText.sentence(report()) }
 
     func report() -> StatusReport {
         let rates = self.rates.withLock { $0 }
-        let snapshots = sources.withLock { $0.mapValues { ($0.statistics.snapshot(), $0.listens) } }
+        let snapshots = sources.withLock { $0.mapValues { ($0.statistics.snapshot(), $0) } }
         let wallClock = clock.wallClock()
         let statistics = journal.statistics()
         var destinations: [String: StatusReport.Destination] = [:]
         for destination in pipeline.destinations {
             let status = destination.worker.status
             destinations[status.name] = StatusReport.Destination(
-                status, end: statistics.next, wallClock: wallClock, eventsPerSecond: rates.rate(of: "to \(status.name)"), dropped: statistics.dropped[status.name] ?? 0)
+                status, end: statistics.next, lagSeconds: lagSeconds(status, end: statistics.next, wallClock: wallClock),
+                wallClock: wallClock, eventsPerSecond: rates.rate(of: "to \(status.name)"), dropped: statistics.dropped[status.name] ?? 0)
             destinations[status.name]?.deadLetters = .init(destination.deadLetters, status)
             let kept = JournalCursors(journal: journal, owner: "").replay(of: status.name)
             destinations[status.name]?.replay = .init(status.replay, kept: kept)
             if let began = destination.turnBegan, clock.now() - began >= Heartbeats.patience {
-                destinations[status.name]?.hangs("it has been in one call (a disk, a plugin) for", clock.now() - began)
+                destinations[status.name]?.hangs("it has been in one call (a disk, a plugin, a script) for", clock.now() - began)
             }
         }
         for destination in pipeline.awaited {
             let status = destination.worker.status
             destinations[status.name] = StatusReport.Destination(
-                status, end: statistics.next, wallClock: wallClock, eventsPerSecond: 0,
-                dropped: statistics.dropped[status.name] ?? 0)
+                status, end: statistics.next, lagSeconds: lagSeconds(status, end: statistics.next, wallClock: wallClock),
+                wallClock: wallClock, eventsPerSecond: 0, dropped: statistics.dropped[status.name] ?? 0)
             let began = destination.turnBegan ?? clock.now()
             destinations[status.name]?.hangs(
-                "it starts when a call of the one before it (a disk, a plugin) returns, which has lasted", clock.now() - began)
+                "it starts when a call of the one before it (a disk, a plugin, a script) returns, which has lasted", clock.now() - began)
         }
         let refusals = snapshots.flatMap { name, source in source.0.recent.map { (name, $0) } }
             .sorted { $0.1.time < $1.1.time }
             .suffix(SourceStatistics.recentLimit)
+        let (lags, now) = (lags(end: statistics.next, wallClock: wallClock), clock.now())
+        let recent = self.recent.withLock { ($0.deadLetters.growth, $0.refusals.growth, $0.lags.growing(lags, at: now), $0.limits.growth) }
+        let condition = self.condition.withLock { $0 }
+        let journal = StatusReport.Journal(statistics)
+        let reasons = DegradedReasons(
+            journal: journal, destinations: destinations, stuckThreads: condition.stuckThreads,
+            refusedReload: condition.refusedReload, fallingBehind: recent.2, recentDeadLetters: recent.0,
+            recentRefusals: recent.1.reduce(into: [:]) { $0[$1.key.source, default: [:]][$1.key.reason] = $1.value },
+            recentLimits: recent.3.reduce(into: [:]) { $0[$1.key.source, default: [:]][$1.key.reason] = $1.value },
+            descriptors: descriptors.problem)
         return StatusReport(
-            version: Daemon.version, uptimeSeconds: Double((clock.now() - started).inNanoseconds) / 1e9,
+            reasons: reasons.list, version: Daemon.version, uptimeSeconds: Double((clock.now() - started).inNanoseconds) / 1e9,
             eventsPerSecond: rates.rate(of: "sources"),
-            sources: snapshots.mapValues { snapshot, listens in
+            sources: snapshots.mapValues { snapshot, source in
                 StatusReport.Source(
                     accepted: snapshot.accepted, refused: snapshot.refused,
                     refusedByReason: Dictionary(
                         uniqueKeysWithValues: snapshot.refusedByReason.map { ($0.key.rawValue, $0.value) }),
                     violationsByReason: Dictionary(
                         uniqueKeysWithValues: snapshot.violationsByReason.map { ($0.key.rawValue, $0.value) }),
-                    connections: snapshot.connections, listens: listens)
+                    connections: snapshot.connections,
+                    limits: Dictionary(uniqueKeysWithValues: snapshot.limits.map { ($0.key.rawValue, $0.value.count) }),
+                    listens: source.listens, socketUnit: source.unit)
             },
-            journal: StatusReport.Journal(statistics),
+            journal: journal,
             destinations: destinations,
             recentRefusals: refusals.map { name, recent in
                 StatusReport.Refusal(
                     time: Timestamp.format(recent.time), source: name, reason: recent.refusal.reason.rawValue,
                     detail: recent.refusal.detail, messageID: recent.refusal.messageID)
-            })
+            },
+            refusedReload: condition.refusedReload)
     }
 }
 
@@ -113,16 +241,18 @@ extension StatusReport.Destination {
         nextAttemptSeconds = nil
     }
 
-    fileprivate init(_ status: DeliveryStatus, end: UInt64, wallClock: Int64, eventsPerSecond: Double, dropped: UInt64) {
+    fileprivate init(
+        _ status: DeliveryStatus, end: UInt64, lagSeconds: Double, wallClock: Int64, eventsPerSecond: Double, dropped: UInt64
+    ) {
         let lag = end > status.positionSettled ? end - status.positionSettled : 0
         self.init(
             state: State(status.state), position: status.positionSettled, delivered: status.delivered,
             filtered: status.filtered.values.reduce(0, +), deadLettered: status.deadLettered, retries: status.retries,
             eventsPerSecond: eventsPerSecond, lagEvents: lag,
-            lagSeconds: lag == 0 ? 0 : status.oldestUnsettled.map { max(0, Double(wallClock - $0) / 1e9) } ?? 0,
+            lagSeconds: lagSeconds,
             lastError: status.lastError?.message,
-            nextAttemptSeconds: status.nextAttempt.map { max(0, Double($0 - wallClock) / 1e9) },
-            since: Timestamp.format(status.since), stateSeconds: max(0, Double(wallClock - status.since) / 1e9),
+            nextAttemptSeconds: status.nextAttempt.map { max(0, Double($0.saturatingSubtract(wallClock)) / 1e9) },
+            since: Timestamp.format(status.since), stateSeconds: max(0, Double(wallClock.saturatingSubtract(status.since)) / 1e9),
             lastErrorTime: status.lastError.map { Timestamp.format($0.at) },
             lastAnswer: status.lastError.flatMap { $0.answer.isEmpty ? nil : $0.answer },
             filteredByReason: status.filtered, dropped: dropped)
@@ -164,7 +294,7 @@ extension StatusReport.Destination.Replay {
 }
 
 extension StatusReport.Destination.State {
-    fileprivate init(_ state: DeliveryStatus.State) {
+    init(_ state: DeliveryStatus.State) {
         self =
             switch state {
             case .up: .up

@@ -32,6 +32,8 @@ final class Backfill {
     /// and what was settled since it was taken from the store.
     var progress = Replay.Progress(position: 0)
     var missing = ReplayLog.Missing()
+    /// What was settled as it was last kept.
+    var noted: SettledPositions?
     /// Of a retry: the letters under way,
     var letters: DeadLetterRetry?
     /// and whether they follow on others that were asked for with them.
@@ -74,14 +76,30 @@ final class Backfill {
         return position
     }
 
+    /// nil: nothing is under way.
+    var passage: Passage? {
+        if let replay { return replay.passage }
+        return letters.map { .retry(tag: $0.tag) }
+    }
+
+    /// nil: nothing is under way.
+    var settled: SettledPositions? {
+        guard let intake else { return nil }
+        return SettledPositions(
+            routedTo: intake.position,
+            unsettled: window.unsettled + desk.unsettled + (intake.builder.first.map { [$0.position..<intake.position] } ?? []),
+            known: [0..<settledPosition] + intake.settledBefore)
+    }
+
     func begin(
         _ log: any EventLog, at position: UInt64, router: any EventRouter, _ recollection: Recollection?, maximumEvents: Int,
-        maximumBytes: Int
+        maximumBytes: Int, settled: [Range<UInt64>]
     ) {
+        noted = nil
         self.log = log
         intake = Intake(
             log: log, router: router, position: position, recollection,
-            builder: BatchBuilder(maximumEvents: maximumEvents, maximumBytes: maximumBytes, spare: 2))
+            builder: BatchBuilder(maximumEvents: maximumEvents, maximumBytes: maximumBytes, spare: 2), settled: settled)
     }
 
     /// Forgets what is under way; outcomes that still arrive mean nothing.
@@ -102,11 +120,11 @@ final class Backfill {
     }
 
     /// - Returns: whether anything was read or routed.
-    func read(_ now: Instant, wallClock: () -> Int64) throws -> Bool {
+    func read(_ now: Instant, _ bound: TurnBound, wallClock: () -> Int64) throws -> Bool {
         guard desk.isEmpty, troubleUntil.map({ now >= $0 }) ?? true else { return false }
         let attempts = letters?.letters
         let worked = try intake?.advance(
-            now,
+            now, bound,
             refused: { letter in
                 var letter = letter
                 letter.attempts = attempts?.first { $0.position == letter.position }?.attempts ?? letter.attempts
@@ -131,6 +149,13 @@ final class Backfill {
         window.settle(
             id, settlement, now: now, bound: .init(giveUpAfter: policy.giveUpAfter, attempts: policy.attempts),
             reuse: { intake?.builder.recycle(&$0) })
+    }
+
+    /// Ends every wait for a failure's sake.
+    func resume(_ now: Instant) {
+        breaker.resume(now)
+        desk.resume(now)
+        troubleUntil = troubleUntil.map { min($0, now) }
     }
 
     var state: DeliveryStatus.Backfill.State {

@@ -26,22 +26,24 @@ extension DeliveryWorker {
     }
 
     private func begin(_ replay: Replay, _ lane: Backfill, _ now: Instant) throws {
-        guard let router = try setting.backfillRouter?(replay) else { return }
+        guard let router = try setting.backfillRouter?(replay, setting.interruption) else { return }
         lane.replay = replay
         lane.progress = replay.progress
+        let settled = settled(replay.passage)
+        lane.progress.position = max(lane.progress.position, settled?.position ?? 0)
         lane.missing = ReplayLog.Missing()
         lane.bucket = replay.eventsPerSecond.map { TokenBucket(perSecond: $0, burst: $0, now: now) }
         begin(
-            lane, ReplayLog(setting.log, end: replay.end, missing: lane.missing), at: replay.progress.position, router,
-            recollection(before: replay.progress.position, router),
-            maximumEvents: replay.eventsPerSecond ?? .max)
+            lane, ReplayLog(setting.log, end: replay.end, missing: lane.missing), at: lane.progress.position, router,
+            recollection(before: lane.progress.position, router),
+            maximumEvents: replay.eventsPerSecond ?? .max, settled: settled?.ranges ?? [])
     }
 
     private func beginRetry(_ now: Instant) {
         let lane = lane(.retry)
         guard !lane.isActive else { return }
         attempt(lane, now) {
-            guard let letters = try deadLetters.nextRetry(), let router = try setting.backfillRouter?(nil) else {
+            guard let letters = try deadLetters.nextRetry(), let router = try setting.backfillRouter?(nil, setting.interruption) else {
                 lane.isContinued = false
                 return
             }
@@ -55,13 +57,15 @@ extension DeliveryWorker {
             let log = RetryLog(letters.letters)
             lane.letters = letters
             lane.lastError = nil
-            begin(lane, log, at: log.start, RetryRouter(router, letters.letters), nil, maximumEvents: .max)
+            let settled = settled(.retry(tag: letters.tag))
+            let ranges = settled.map { $0.position > 0 ? [0..<$0.position] + $0.ranges : $0.ranges } ?? []
+            begin(lane, log, at: log.start, RetryRouter(router, letters.letters), nil, maximumEvents: .max, settled: ranges)
         }
     }
 
     private func begin(
         _ lane: Backfill, _ log: any EventLog, at position: UInt64, _ router: any EventRouter, _ recollection: Recollection?,
-        maximumEvents: Int
+        maximumEvents: Int, settled: [Range<UInt64>]
     ) {
         let (policy, limits) = (setting.policy, destination.limits)
         // Half of what may go at once after a pause, so that the other half is there for live events.
@@ -69,7 +73,12 @@ extension DeliveryWorker {
         lane.begin(
             log, at: position, router: router, recollection,
             maximumEvents: min(policy.batchEvents, limits.maximumBatchEvents, max(1, paced / 2), max(1, maximumEvents)),
-            maximumBytes: min(policy.batchBytes, limits.maximumBatchBytes))
+            maximumBytes: min(policy.batchBytes, limits.maximumBatchBytes), settled: settled)
+    }
+
+    /// What an earlier life has settled of a passage.
+    private func settled(_ passage: Passage) -> SettledPositions? {
+        destination.settlesAtOnce ? setting.cursors.settled(of: name, passage) : nil
     }
 
     private func attempt(_ lane: Backfill, _ now: Instant, _ body: () throws -> Void) {
@@ -111,15 +120,21 @@ extension DeliveryWorker {
     /// Places that all of it may take in flight: half of them, so that live events need not wait for one.
     private var share: Int { max(1, min(setting.policy.backfillInFlight ?? .max, inFlight / 2)) }
 
-    /// Whether live delivery has nothing that could go now, and the service is well.
-    private var isLiveQuiet: Bool {
+    /// Whether live delivery has nothing that could go at this time, and the service is not known to be unwell.
+    private func isLiveQuiet(at time: Instant) -> Bool {
         guard let intake else { return false }
-        return intake.builder.sealed == nil && !window.hasWaiting && desk.isEmpty && breaker.state == .closed && rateUntil == nil
-            && troubleUntil == nil
+        let isWell =
+            switch breaker.state {
+            case .closed: true
+            // What failed was given up, and no live event is there that could be the probe.
+            case .open(let until): time >= until && window.count == 0 && intake.builder.isEmpty && lanes?.isEmpty ?? true
+            case .probing: false
+            }
+        return isWell && intake.builder.sealed == nil && !window.hasWaiting && desk.isEmpty && rateUntil == nil && troubleUntil == nil
     }
 
     /// - Returns: whether there was anything to do.
-    func backfill(_ now: Instant) -> Bool {
+    func backfill(_ now: Instant, _ bound: TurnBound) -> Bool {
         var worked = false
         for lane in backfills where !worked {
             if lane.isCancelled, lane.offered == 0 {
@@ -131,9 +146,9 @@ extension DeliveryWorker {
                 lane.troubleUntil = nil
                 beginBackfills(now)
             }
-            guard lane.isActive, !lane.isCancelled, isLiveQuiet else { continue }
+            guard lane.isActive, !lane.isCancelled, isLiveQuiet(at: now) else { continue }
             flush(lane, now)
-            worked = read(lane, now)
+            worked = read(lane, now, bound)
             flush(lane, now)
             worked = offer(lane, now) || worked
             if lane.isDone, lane.troubleUntil == nil {
@@ -144,9 +159,9 @@ extension DeliveryWorker {
         return worked
     }
 
-    private func read(_ lane: Backfill, _ now: Instant) -> Bool {
+    private func read(_ lane: Backfill, _ now: Instant, _ bound: TurnBound) -> Bool {
         do {
-            let worked = try lane.read(now, wallClock: setting.clock.wallClock)
+            let worked = try lane.read(now, bound, wallClock: setting.clock.wallClock)
             if let until = lane.troubleUntil, now >= until { lane.troubleUntil = nil }
             return worked
         } catch {
@@ -173,6 +188,7 @@ extension DeliveryWorker {
         lane.bucket?.take(count, now)
         gate?.pass(count, now)
         guard let next = lane.window.offerFirst(round: lane.breaker.offered()) else { return false }
+        noteSettled()
         var batch = next.batch
         batch.livePosition = livePosition
         let (inbox, offer) = (inbox, SettlementInbox.Offer(backfill: lane.kind, id: next.id))
@@ -257,6 +273,10 @@ extension DeliveryWorker {
     /// When something is due that nobody rings for.
     func considerBackfills(_ now: Instant, _ consider: (Instant) -> Void) {
         let hasPlace = window.count + backfillsOffered < inFlight && backfillsOffered < share
+        let isLiveQuiet = isLiveQuiet(at: now)
+        if !isLiveQuiet, case .open(let until) = breaker.state, self.isLiveQuiet(at: until), backfills.contains(where: \.isActive) {
+            consider(until)
+        }
         for lane in backfills where !lane.isActive || (isLiveQuiet && !lane.isCancelled) {
             if let until = lane.troubleUntil { consider(until) }
             guard lane.isActive else { continue }

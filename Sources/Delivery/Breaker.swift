@@ -64,6 +64,11 @@ struct Breaker: Sendable {
         state = .open(until: now + backoff.fail(asked: asked, using: &random))
     }
 
+    /// Ends the wait, if there is one: the next offer is the probe. Whether it is held is for the probe to say.
+    mutating func resume(_ now: Instant) {
+        if case .open(let until) = state { state = .open(until: min(until, now)) }
+    }
+
     /// The destination itself is refused (a credential): tried again slowly.
     mutating func held(round: UInt64, now: Instant) {
         if round == self.round { self.round += 1 }

@@ -23,6 +23,9 @@ struct DeadLetterDesk {
     /// The one with the lowest position.
     var first: DeadLetter? { letters.min { $0.position < $1.position } }
 
+    /// Where the letters lie that are not stored.
+    var unsettled: [Range<UInt64>] { letters.map { $0.position..<$0.position &+ 1 } }
+
     mutating func add(_ letter: DeadLetter) { letters.append(letter) }
 
     /// Adds an event that a destination refused. Until the letter is stored it holds what was
@@ -34,6 +37,9 @@ struct DeadLetterDesk {
                 index: EventIndex(kind: refused.event.kind), origin: nil, reason: refused.reason,
                 answer: refused.answer, attempts: refused.event.attempt &+ 1, refusedAt: time))
     }
+
+    /// Ends the wait for the store, if there is one.
+    mutating func resume(_ now: Instant) { retryAt = retryAt.map { min($0, now) } }
 
     mutating func removeAll() {
         letters.removeAll()

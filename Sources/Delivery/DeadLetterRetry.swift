@@ -8,7 +8,12 @@ package struct DeadLetterRetry: Sendable {
     /// What the store knows them by, those of a position that occurs twice included.
     package var numbers: [UInt64]
 
-    package init(letters: [DeadLetter], numbers: [UInt64]) {
+    /// Tells these letters from all others that are retried at any time. Nothing that is known of others may be said of
+    /// them.
+    package var tag: UInt64
+
+    package init(letters: [DeadLetter], numbers: [UInt64], tag: UInt64 = 0) {
+        self.tag = tag
         self.letters = letters
         self.numbers = numbers
     }
@@ -68,6 +73,8 @@ final class RetryRouter: EventRouter {
         self.router = router
         attempts = Dictionary(letters.map { ($0.position, $0.attempts) }, uniquingKeysWith: max)
     }
+
+    var mayTakeLong: Bool { router.mayTakeLong }
 
     func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> RouteVerdict {
         let first = output.events.count

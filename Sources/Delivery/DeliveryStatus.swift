@@ -69,6 +69,8 @@ package struct DeliveryStatus: Sendable, Equatable {
     package var lastError: Failure?
     /// When what waits is tried again (nanoseconds since 1970-01-01 UTC); nil: nothing waits.
     package var nextAttempt: Int64?
+    /// Events of some users wait for their next attempt, while others' go on (`order: user`).
+    package var usersWait = false
 }
 
 /// The worker's status where any thread may look at it.

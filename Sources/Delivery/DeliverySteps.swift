@@ -12,12 +12,14 @@ extension DeliveryWorker {
         if let troubleUntil, now < troubleUntil { return false }
         do {
             let cursor = setting.cursors.cursor(of: name)
-            let position = try destination.open(from: cursor) ?? cursor.position
+            let kept = destination.settlesAtOnce ? setting.cursors.settled(of: name, .delivery) : nil
+            let position = try destination.open(from: cursor) ?? max(cursor.position, kept?.position ?? 0)
             let (policy, limits) = (setting.policy, destination.limits)
             gate = policy.rateLimit.map { RateGate($0, eventsPerRequest: limits.eventsPerRequest, now: now) }
             intake = Intake(
                 log: setting.log, router: router, position: position, recollects ? recollection(before: position, router) : nil,
-                builder: BatchBuilder(policy, limits))
+                builder: BatchBuilder(policy, limits), settled: kept?.ranges ?? [])
+            noted = nil
             lanes = policy.order == .user ? UserLanes(policy) : nil
             checkpointed = position
             unsavedSince = nil
@@ -37,6 +39,8 @@ extension DeliveryWorker {
     private func restart(_ what: String, _ error: any Error, _ now: Instant) {
         failed(what, error, now)
         destination.close()
+        carriedRefusals.merge(window.refusals, uniquingKeysWith: max)
+        if let lanes { carriedRefusals.merge(lanes.refusals, uniquingKeysWith: max) }
         window = InFlightWindow(after: window)
         lanes = nil
         rateUntil = nil
@@ -57,11 +61,11 @@ extension DeliveryWorker {
     // MARK: Reading and offering
 
     /// - Returns: whether anything was read or routed.
-    func read(_ now: Instant) -> Bool {
+    func read(_ now: Instant, _ bound: TurnBound) -> Bool {
         guard desk.isEmpty, troubleUntil.map({ now >= $0 }) ?? true, intake != nil else { return false }
         do {
             let worked =
-                try intake?.advance(now, refused: { desk.add($0) }, wallClock: setting.clock.wallClock) ?? false
+                try intake?.advance(now, bound, refused: { desk.add($0) }, wallClock: setting.clock.wallClock) ?? false
             troubleUntil = nil
             return worked
         } catch {
@@ -74,7 +78,8 @@ extension DeliveryWorker {
     func offer(_ now: Instant) -> Bool {
         guard desk.isEmpty, breaker.mayOffer(now), rateUntil.map({ now >= $0 }) ?? true else { return false }
         if !window.hasWaiting {
-            guard window.count + backfillsOffered < inFlight, let batch = nextBatch(now) else { return false }
+            guard window.count + backfillsOffered < inFlight, var batch = nextBatch(now) else { return false }
+            if !carriedRefusals.isEmpty { carryRefusals(into: &batch) }
             window.add(batch)
         }
         rateUntil = nil
@@ -86,9 +91,30 @@ extension DeliveryWorker {
         gate?.pass(count, now)
         guard let next = window.offerFirst(round: breaker.offered()) else { return false }
         if next.isRetry { ledger.update { $0.retries += 1 } }
+        noteSettled()
         let (inbox, id) = (inbox, next.id)
         destination.deliver(next.batch, DeliveryClaim { inbox.put(.init(id: id), $0) })
         return true
+    }
+
+    /// Attempts that were counted before a restart count.
+    private func carryRefusals(into batch: inout OutboundBatch) {
+        for index in batch.events.indices {
+            // Of a position whose event transforms made several of, each.
+            guard let refusals = carriedRefusals[batch.events[index].position] else { continue }
+            batch.events[index].refusals = max(batch.events[index].refusals, refusals)
+        }
+        let settled = settledPosition
+        carriedRefusals = carriedRefusals.filter { $0.key >= settled }
+    }
+
+    /// Tries at once what waits for its next attempt, and only what waits for that.
+    func resume(_ now: Instant) {
+        breaker.resume(now)
+        desk.resume(now)
+        lanes?.resume()
+        troubleUntil = troubleUntil.map { min($0, now) }
+        for backfill in backfills { backfill.resume(now) }
     }
 
     private func nextBatch(_ now: Instant) -> OutboundBatch? {
@@ -111,8 +137,10 @@ extension DeliveryWorker {
     private func isPartialDue(_ now: Instant) -> Bool {
         guard let intake, intake.builder.sealed == nil, !intake.builder.isEmpty else { return false }
         let wait = setting.policy.batchWait
-        // What cannot be read now need not be waited for.
-        return wait == .zero ? intake.isExhausted || troubleUntil != nil : now - intake.builder.openedAt >= wait
+        let age = now - intake.builder.openedAt
+        guard wait == .zero else { return age >= wait }
+        // What cannot be read now need not be waited for, and neither need what a slow script has yet to route.
+        return intake.isExhausted || troubleUntil != nil || age >= Self.slowBatchWait
     }
 
     // MARK: Settling
@@ -190,6 +218,28 @@ extension DeliveryWorker {
         if let event = lanes?.outlook(setting.clock.now()).first { position = min(position, event.position) }
         if let letter = desk.first { position = min(position, letter.position) }
         return position
+    }
+
+    /// Before each offer, and at the end of a turn: what a kill must not repeat is kept before anything new is sent.
+    func noteSettled() {
+        guard destination.settlesAtOnce, let intake else { return }
+        var settled = SettledPositions(position: settledPosition, ranges: intake.settledBefore)
+        // With users' own orders, what waits in the lanes lies anywhere: only the position is kept.
+        if lanes == nil {
+            settled = SettledPositions(
+                routedTo: intake.position,
+                unsettled: window.unsettled + desk.unsettled + (intake.builder.first.map { [$0.position..<intake.position] } ?? []),
+                known: [0..<settledPosition] + intake.settledBefore)
+        }
+        if settled != noted {
+            noted = settled
+            setting.cursors.settle(name, .delivery, settled)
+        }
+        for lane in backfills where lane.isActive {
+            guard let passage = lane.passage, let settled = lane.settled, settled != lane.noted else { continue }
+            lane.noted = settled
+            setting.cursors.settle(name, passage, settled)
+        }
     }
 
     func noteProgress(_ now: Instant) {
@@ -288,11 +338,13 @@ extension DeliveryWorker {
         attempt = troubleUntil ?? desk.retryAt ?? attempt
         let time = setting.clock.wallClock()
         publishBackfills()
+        let usersWait = lanes?.outlook(now).isFailing ?? false
 
         let recovered = ledger.update { status -> Bool in
             intake?.takeFiltered { status.filtered[$0, default: 0] += $1 }
             status.positionSettled = settled
             status.oldestUnsettled = unsettled
+            status.usersWait = usersWait
             status.nextAttempt = attempt.map { time &+ ($0 - now).inNanoseconds }
             guard status.state != state else { return false }
             status.state = state

@@ -3,12 +3,20 @@ import Platform
 
 /// What one destination does with batches: a file, an HTTP service, a plugin.
 ///
-/// Lifecycle, all on the destination's worker, one call at a time: `open` once; then any number
-/// of `deliver` and the two `checkpoint`s; `close` once. `open` that throws is tried again with backoff.
+/// Lifecycle, all in the turns of the destination's worker, one call at a time: `attach` and `open` once; then any
+/// number of `resume`, `deliver` and the two `checkpoint`s; `close` once. `open` that throws is tried again with backoff.
+/// Where the worker's turns run in a pool, each call may come on another thread, and none may wait.
 package protocol Destination: AnyObject {
     /// Bounds of its own, in addition to the configuration's. Those of a batch are read after
     /// `open`; `maximumInFlight` before each offer, since it may change.
     var limits: DestinationLimits { get }
+
+    /// Takes what asks for a turn, for a destination whose answers arrive on another thread.
+    /// - Parameter wake: any thread; cheap.
+    func attach(wake: @escaping @Sendable () -> Void)
+
+    /// Takes the answers that arrived. Called several times in each turn, also while it is closed.
+    func resume()
 
     /// Makes it ready.
     /// - Parameter cursor: where delivery stood when it was last durable.
@@ -34,12 +42,20 @@ package protocol Destination: AnyObject {
     /// Whether the other `checkpoint` may give the cursor of the call before.
     var checkpointsLate: Bool { get }
 
+    /// Whether what it has taken needs no checkpoint, and nothing is kept with its cursor: no state, and no position with
+    /// its data. What is settled is then kept after each batch, so that a kill repeats only what was in flight. A
+    /// destination that keeps a state must not say so: it would be given a position that its state does not know.
+    var settlesAtOnce: Bool { get }
+
     /// Ends it; claims still held are settled (as retry) or dropped.
     func close()
 }
 
 extension Destination {
+    package func attach(wake: @escaping @Sendable () -> Void) {}
+    package func resume() {}
     package var checkpointsLate: Bool { false }
+    package var settlesAtOnce: Bool { false }
 
     package func checkpoint(settled position: UInt64) throws -> Cursor? {
         Cursor(position: position, state: try checkpoint() ?? [])

@@ -46,6 +46,11 @@ package protocol CursorStore: Sendable {
     func advance(_ destination: String, to cursor: Cursor)
     /// Returns when every cursor taken so far is durable.
     func commit() throws
+    /// Takes what is settled of a passage, after each batch: it survives a kill, but is not durable. Only of a
+    /// destination whose `settlesAtOnce` is true.
+    func settle(_ destination: String, _ passage: Passage, _ settled: SettledPositions)
+    /// What is settled of a passage; nil: not known.
+    func settled(of destination: String, _ passage: Passage) -> SettledPositions?
     /// The replay that is under way to a destination; nil: none.
     func replay(of destination: String) -> Replay?
     /// The same as `advance`, and in the same commit how far a replay is; nothing of that if it is not under way
@@ -55,9 +60,11 @@ package protocol CursorStore: Sendable {
     func finish(_ replay: Replay, of destination: String)
 }
 
-/// Of a store that knows no replays, and destinations only that got everything.
+/// The defaults are those of a store that knows no replays and no passages, and only destinations that got everything.
 extension CursorStore {
     package func start(of destination: String) -> UInt64 { 0 }
+    package func settle(_ destination: String, _ passage: Passage, _ settled: SettledPositions) {}
+    package func settled(of destination: String, _ passage: Passage) -> SettledPositions? { nil }
     package func replay(of destination: String) -> Replay? { nil }
     package func advance(_ destination: String, to cursor: Cursor, _ replay: Replay) { advance(destination, to: cursor) }
     package func finish(_ replay: Replay, of destination: String) {}

@@ -20,9 +20,18 @@ struct InFlightWindow {
     /// When an event that is refused with "retry" again and again is given up.
     struct RetryBound {
         var giveUpAfter: Duration?
-        /// Of an event that was refused alone, or by an answer that speaks of each event; a batch
-        /// refused as a whole goes on in halves then.
+        /// The number of requests that an event was part of and that were refused with "retry": the event is
+        /// given up after exactly that many, whatever batches and pieces of batches it was in.
         var attempts: Int?
+
+        /// Whether a batch that was refused as a whole is halved before it goes again: when no more attempts are left
+        /// than it takes to find the one event at fault, so that fewer sound events are given up with it. Pieces
+        /// are doubled after a success, so finding it takes up to two attempts for each halving.
+        func halves(_ offered: Int, after refusals: UInt32) -> Bool {
+            guard let attempts, offered > 1 else { return false }
+            let halvings = Int.bitWidth - offered.leadingZeroBitCount
+            return attempts - Int(refusals) <= 2 * halvings
+        }
     }
 
     /// What an outcome came to.
@@ -81,6 +90,27 @@ struct InFlightWindow {
     var first: OutboundEvent? {
         // In journal order, unless users' events go their own ways.
         entries.lazy.map(\.first).min { $0.position < $1.position }
+    }
+
+    /// For each batch, the positions from its first event that is not settled to its last one.
+    var unsettled: [Range<UInt64>] {
+        entries.map { entry in
+            let events = entry.batch.events
+            let (first, last) = (entry.remaining?.first ?? 0, entry.remaining?.last ?? events.count - 1)
+            return events[first].position..<events[last].position &+ 1
+        }
+    }
+
+    /// How often events that are not settled were refused with "retry", by position; only those that were.
+    var refusals: [UInt64: UInt32] {
+        var refusals: [UInt64: UInt32] = [:]
+        for entry in entries {
+            for index in entry.remaining ?? Array(entry.batch.events.indices) where entry.batch.events[index].refusals > 0 {
+                refusals[entry.batch.events[index].position] = max(
+                    entry.batch.events[index].refusals, refusals[entry.batch.events[index].position] ?? 0)
+            }
+        }
+        return refusals
     }
 
     /// Adds a batch of at least one event; it waits to be offered.
@@ -156,9 +186,9 @@ extension InFlightWindow.Entry {
         let indexes = remaining ?? Array(batch.events.indices)
         var again: [Int] = []
         var isTooLarge = false
-        // Perhaps one of them is at fault for all: each gets its chance in ever smaller company.
+        // Perhaps one of them is at fault for all.
         var isWhole = false
-        if case .all = settlement, offered > 1 { isWhole = true }
+        if case .all = settlement { isWhole = true }
         let since = failingSince ?? now
 
         for (n, index) in indexes.prefix(offered).enumerated() {
@@ -187,8 +217,9 @@ extension InFlightWindow.Entry {
                 let since = parks ? userSince?(batch.events[index].user) ?? since : since
                 if let giveUpAfter = bound.giveUpAfter, now - since >= giveUpAfter {
                     refuse(index, "given up after \(giveUpAfter): \(reason)", answer, &result)
-                } else if let attempts = bound.attempts, batch.events[index].refusals >= attempts, !isWhole {
-                    refuse(index, "given up after \(batch.events[index].refusals) attempts: \(reason)", answer, &result)
+                } else if let attempts = bound.attempts, batch.events[index].refusals >= attempts {
+                    let count = batch.events[index].refusals
+                    refuse(index, "given up after \(count) attempt\(count == 1 ? "" : "s"): \(reason)", answer, &result)
                 } else if parks {
                     batch.events[index].attempt &+= 1
                     result.parked.append(batch.events[index], from: batch)
@@ -197,7 +228,7 @@ extension InFlightWindow.Entry {
                     result.parkedReason = result.parkedReason ?? reason
                     continue
                 } else {
-                    isTooLarge = isTooLarge || bound.attempts.map { batch.events[index].refusals >= $0 } ?? false
+                    isTooLarge = isTooLarge || isWhole && bound.halves(offered, after: batch.events[index].refusals)
                     batch.events[index].attempt &+= 1
                     again.append(index)
                 }
@@ -222,6 +253,17 @@ extension InFlightWindow.Entry {
         failingSince = isFailing ? since : nil
         remaining = again + indexes.dropFirst(offered)
         offered = 0
+        if !result.parked.events.isEmpty { parkOthers(of: Set(result.parked.events.map(\.user)), into: &result) }
+    }
+
+    /// Whose event waits for another turn gets nothing newer before that: what is left of the users' events waits, too.
+    private mutating func parkOthers(of users: Set<UInt64>, into result: inout InFlightWindow.Result) {
+        let left = remaining ?? []
+        remaining = left.filter { !users.contains(batch.events[$0].user) }
+        for index in left where users.contains(batch.events[index].user) {
+            result.parked.append(batch.events[index], from: batch)
+            result.parkedAfter.append(nil)
+        }
     }
 
     private func refuse(_ index: Int, _ reason: String, _ answer: String, _ result: inout InFlightWindow.Result) {

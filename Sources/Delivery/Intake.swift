@@ -20,16 +20,24 @@ struct Intake {
     var builder: BatchBuilder
     /// Everything below has been routed.
     private(set) var position: UInt64
+    /// Ascending ranges that an earlier life has settled above the cursor: their events are not routed again.
+    let settledBefore: [Range<UInt64>]
+    /// The first of them that does not lie below `position`.
+    private var nextSettled = 0
     /// There was nothing more to read.
     private(set) var isExhausted = false
     /// Filtered events since the last `takeFiltered`, by reason; a handful of reasons.
     private var filtered: [(reason: String, count: UInt64)] = []
     private var lastReason = 0
 
-    /// - Parameter recollection: what the router is shown first.
+    /// - Parameters:
+    ///   - recollection: what the router is shown first.
+    ///   - settled: ranges above `position` whose events are settled already.
     init(
-        log: any EventLog, router: any EventRouter, position: UInt64, _ recollection: Recollection?, builder: BatchBuilder
+        log: any EventLog, router: any EventRouter, position: UInt64, _ recollection: Recollection?, builder: BatchBuilder,
+        settled: [Range<UInt64>] = []
     ) {
+        settledBefore = settled
         self.log = log
         self.router = router
         self.position = position
@@ -43,16 +51,19 @@ struct Intake {
     /// The oldest event that was read but not routed.
     var unrouted: EventRecord? { next < inbound.events.count ? inbound.events[next] : nil }
 
-    /// Routes until a batch is full or one read's events are used up; reads first if there are
+    /// Routes until a batch is full, one read's events are used up or the turn is over; reads first if there are
     /// none.
     /// - Returns: whether there was anything to do.
     /// - Throws: when the journal cannot be read; nothing is skipped.
-    mutating func advance(_ now: Instant, refused: (DeadLetter) -> Void, wallClock: () -> Int64) throws -> Bool {
-        guard builder.sealed == nil else { return false }
-        if try recollection?.advance(maximumBytes: Self.readSize) == true { return true }
+    mutating func advance(
+        _ now: Instant, _ bound: TurnBound, refused: (DeadLetter) -> Void, wallClock: () -> Int64
+    ) throws -> Bool {
+        guard builder.sealed == nil, !bound.isInterrupted else { return false }
+        var recalling: TurnBound? = bound
+        if try recollection?.advance(maximumBytes: Self.readSize, &recalling) == true { return true }
         recollection = nil
         if next == inbound.events.count, try !read() { return false }
-        route(now, refused: refused, wallClock: wallClock)
+        route(now, bound, refused: refused, wallClock: wallClock)
         isExhausted = next == inbound.events.count && log.end <= position
         return true
     }
@@ -95,14 +106,30 @@ struct Intake {
         return true
     }
 
-    private mutating func route(_ now: Instant, refused: (DeadLetter) -> Void, wallClock: () -> Int64) {
+    private mutating func route(
+        _ now: Instant, _ bound: TurnBound, refused: (DeadLetter) -> Void, wallClock: () -> Int64
+    ) {
         let count = inbound.events.count
+        let mayTakeLong = router.mayTakeLong
+        var bound = bound
         var refusals = 0
         while next < count, builder.sealed == nil, refusals < Self.refusedLimit {
             let event = inbound.events[next]
+            if isSettled(event.position) {
+                next += 1
+                position = event.position &+ 1
+                router.recall(event, of: inbound)
+                continue
+            }
+            let verdict = router.route(event, of: inbound, into: &builder.batch)
+            if mayTakeLong, bound.isInterrupted {
+                // A script that is interrupted says nothing about its event, which stays in the journal unsettled.
+                builder.discard()
+                return
+            }
             next += 1
             position = event.position &+ 1
-            switch router.route(event, of: inbound, into: &builder.batch) {
+            switch verdict {
             case .routed:
                 builder.count(now)
             case .filtered(let reason):
@@ -113,8 +140,15 @@ struct Intake {
                 refusals += 1
                 refused(letter(for: event, reason: reason, at: wallClock()))
             }
+            if bound.isOver(mayTakeLong: mayTakeLong) { break }
         }
         if next == count { position = max(position, inbound.next) }
+    }
+
+    @inline(__always)
+    private mutating func isSettled(_ position: UInt64) -> Bool {
+        while nextSettled < settledBefore.count, settledBefore[nextSettled].upperBound <= position { nextSettled += 1 }
+        return nextSettled < settledBefore.count && settledBefore[nextSettled].lowerBound <= position
     }
 
     @inline(__always)

@@ -11,8 +11,8 @@ package struct OutboundEvent: Sendable {
     package var kind: EventKind
     /// How often it was offered before: 0 the first time.
     package var attempt: UInt32
-    /// How often it was refused with "retry": what a bound of attempts counts. Neither being part of
-    /// a batch that was too large nor a refused credential says anything about the event.
+    /// How many requests with it were refused with "retry": what `retry.attempts` counts. A request that was
+    /// too large, or refused for its credential, says nothing about the event and does not count.
     package var refusals: UInt32 = 0
     /// Whose it is: a hash of the user's id, or the anonymous one. Set where `order: user` asks for it.
     package var user: UInt64 = 0

@@ -10,6 +10,7 @@ package struct Recollection {
     private var position: UInt64
     private var reader: (any EventReader)?
     private var batch = EventBatch()
+    private var next = 0
     /// The earliest time of receipt that counts.
     private var since: Int64?
 
@@ -30,19 +31,40 @@ package struct Recollection {
     /// - Returns: whether there is more to do.
     /// - Throws: when the journal cannot be read; the next call goes on there.
     package mutating func advance(maximumBytes: Int) throws -> Bool {
+        var bound: TurnBound?
+        return try advance(maximumBytes: maximumBytes, &bound)
+    }
+
+    /// - Parameter bound: ends the call early, within what was read; nil: nothing does.
+    mutating func advance(maximumBytes: Int, _ bound: inout TurnBound?) throws -> Bool {
         let since = try self.since ?? earliestTime()
         self.since = since
+        if next == batch.events.count, try !read(maximumBytes: maximumBytes) { return false }
+        let mayTakeLong = router.mayTakeLong
+        while next < batch.events.count {
+            let event = batch.events[next]
+            guard event.position < end else { return false }
+            next += 1
+            guard event.receivedAt >= since else { continue }
+            router.recall(event, of: batch)
+            if bound?.isOver(mayTakeLong: mayTakeLong) == true, next < batch.events.count { return true }
+        }
+        position = max(position, batch.next)
+        return position < end
+    }
+
+    private mutating func read(maximumBytes: Int) throws -> Bool {
         let reader = try self.reader ?? log.makeReader(from: position)
         self.reader = reader
         batch.removeAll()
         batch.next = position
+        next = 0
+        var isComplete = false
+        // A read that failed in the middle comes again from its beginning.
+        defer { if !isComplete { batch.removeAll() } }
         guard try reader.read(into: &batch, maximumBytes: maximumBytes) else { return false }
-        for event in batch.events {
-            guard event.position < end else { return false }
-            if event.receivedAt >= since { router.recall(event, of: batch) }
-        }
-        position = max(position, batch.next)
-        return position < end
+        isComplete = true
+        return true
     }
 
     /// By the last event before `end`: all that follow were received later.

@@ -32,6 +32,9 @@ package struct Replay: Sendable, Equatable, Codable {
     package var acceptedAt: Int64
     package var progress: Progress
 
+    /// Tells it from every other replay.
+    package var passage: Passage { .replay(id: "\(id) \(acceptedAt)") }
+
     package init(
         id: String, from: Int64, until: Int64, positions: Range<UInt64>, condition: String? = nil,
         eventsPerSecond: Int? = nil, acceptedAt: Int64

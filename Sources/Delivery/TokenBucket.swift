@@ -24,7 +24,7 @@ struct TokenBucket: Sendable {
         let missing = min(Double(count), capacity) - level
         guard missing > 0 else { return .zero }
         // Never a hair too early: the caller would come again at once.
-        return .nanoseconds(Int64(missing / rate * 1e9) + 1)
+        return .nanoseconds(Int64(saturating: missing / rate * 1e9).saturatingAdd(1))
     }
 
     /// Of what is kept.

@@ -21,6 +21,15 @@ struct UserLanes {
         var bucket: TokenBucket?
     }
 
+    struct Outlook {
+        /// The oldest event that waits.
+        var first: OutboundEvent?
+        /// When the next one's time comes; nil: nobody's, before something that is under way is settled.
+        var due: Instant?
+        /// Some wait because the service refused them for the time.
+        var isFailing = false
+    }
+
     /// Batches that may wait, in events and in bytes.
     private static let room = 16
     /// Users that something is known of.
@@ -32,9 +41,12 @@ struct UserLanes {
     private var waitingEvents = 0
     private var waitingBytes = 0
     private var sweepAt = 1_000
-    private var known: (first: OutboundEvent?, due: Instant?)?
+    private var known: Outlook?
 
     init(_ policy: DeliveryPolicy) { self.policy = policy }
+
+    /// Nobody's events wait.
+    var isEmpty: Bool { waitingEvents == 0 }
 
     /// More may be admitted.
     mutating func hasRoom(_ now: Instant) -> Bool {
@@ -45,13 +57,13 @@ struct UserLanes {
             && lanes.count < Self.maximumLanes
     }
 
-    /// The oldest event that waits, and when the next one's time comes; nil: nobody's, before something
-    /// that is under way is settled.
-    mutating func outlook(_ now: Instant) -> (first: OutboundEvent?, due: Instant?) {
+    /// What waits.
+    mutating func outlook(_ now: Instant) -> Outlook {
         if let known { return known }
-        var outlook: (first: OutboundEvent?, due: Instant?)
+        var outlook = Outlook()
         for lane in lanes.values {
             guard let event = lane.waiting.events.first else { continue }
+            if lane.failingSince != nil { outlook.isFailing = true }
             if outlook.first.map({ event.position < $0.position }) ?? true { outlook.first = event }
             guard lane.underWay == 0 else { continue }
             let due = lane.notBefore ?? now
@@ -115,10 +127,12 @@ struct UserLanes {
         return batch
     }
 
+    /// By the position of the first event that waits: where a batch cannot take all of them, nobody is passed over for ever.
     private func dueUsers(_ now: Instant) -> [UInt64] {
-        lanes.filter { _, lane in
-            lane.underWay == 0 && !lane.waiting.events.isEmpty && lane.notBefore.map { $0 <= now } ?? true
-        }.map(\.key)
+        lanes.compactMap { user, lane -> (position: UInt64, user: UInt64)? in
+            guard lane.underWay == 0, let first = lane.waiting.events.first, lane.notBefore.map({ $0 <= now }) ?? true else { return nil }
+            return (first.position, user)
+        }.sorted { ($0.position, $0.user) < ($1.position, $1.user) }.map(\.user)
     }
 
     /// An event of this user is delivered or refused for good.
@@ -148,15 +162,29 @@ struct UserLanes {
             waitingEvents += 1
             waitingBytes += event.payload.count
         }
-        for (user, entry) in returned {
+        // In the same order for the same random numbers.
+        for (user, entry) in returned.sorted(by: { $0.key < $1.key }) {
             var lane = lane(of: user, now)
             lane.underWay = max(0, lane.underWay - entry.batch.events.count)
             lane.failingSince = lane.failingSince ?? now
             lane.notBefore = now + lane.backoff.fail(asked: entry.after, using: &random)
-            var waiting = entry.batch
-            for event in lane.waiting.events { waiting.append(event, from: lane.waiting) }
-            lane.waiting = waiting
+            lane.waiting = .merging(entry.batch, lane.waiting)
             lanes[user] = lane
+        }
+    }
+
+    /// Ends every user's wait for a failure's sake. A rate limit is asked again.
+    mutating func resume() {
+        known = nil
+        for user in lanes.keys { lanes[user]?.notBefore = nil }
+    }
+
+    /// How often events that wait were refused with "retry", by position; only those that were.
+    var refusals: [UInt64: UInt32] {
+        lanes.values.reduce(into: [:]) { refusals, lane in
+            for event in lane.waiting.events where event.refusals > 0 {
+                refusals[event.position] = max(event.refusals, refusals[event.position] ?? 0)
+            }
         }
     }
 
@@ -195,6 +223,17 @@ struct UserLanes {
 }
 
 extension OutboundBatch {
+    /// The events of both in the journal's order.
+    fileprivate static func merging(_ one: OutboundBatch, _ other: OutboundBatch) -> OutboundBatch {
+        var merged = OutboundBatch()
+        let sources = [one, other]
+        let events = sources.indices.flatMap { source in sources[source].events.map { (event: $0, source: source) } }
+        for (event, source) in events.sorted(by: { ($0.event.position, $0.event.part) < ($1.event.position, $1.event.part) }) {
+            merged.append(event, from: sources[source])
+        }
+        return merged
+    }
+
     /// Without its first events.
     fileprivate func dropping(_ count: Int) -> OutboundBatch {
         var rest = OutboundBatch()

@@ -36,11 +36,13 @@ import CSimdjson
     ///
     /// Of a buffer above 2 GiB, what lies beyond counts as not there yet.
     ///
-    /// Appends to `accepted` and `refused`, each in the order of the lines; the caller empties
-    /// and reuses them, so that an accepted event costs no allocation. A refusal does, some 200 bytes
-    /// of text; a buffer of nothing but bad lines is what bounds them.
+    /// Appends to `accepted` and `refused`, each in the order of the lines; the caller empties and reuses them, so that no
+    /// line costs an allocation.
+    ///
+    /// - Parameter maximumRefused: the scan stops after about as many refused lines (at most 256 more): what a buffer of
+    ///   nothing but bad lines takes is bounded.
     package func scan(
-        _ bytes: Span<UInt8>, accepted: inout [ScannedEvent], refused: inout [ScannedRefusal]
+        _ bytes: Span<UInt8>, accepted: inout [ScannedEvent], refused: inout [RefusedLine], maximumRefused: Int = .max
     ) -> ScanResult {
         // Offsets have 32 bits.
         let bytes = bytes.extracting(first: Int(Int32.max))
@@ -65,23 +67,34 @@ import CSimdjson
             result.consumed += consumed
             result.lines += lines
             // A full table means that there may be more; anything less, that the end was met.
-            if count < found.count { return result }
+            if count < found.count || refused.count >= maximumRefused { return result }
         }
     }
 
+    /// The same, with a sentence for each refusal: some 200 bytes of text for each bad line.
+    package func scan(
+        _ bytes: Span<UInt8>, accepted: inout [ScannedEvent], refused: inout [ScannedRefusal]
+    ) -> ScanResult {
+        var lines: [RefusedLine] = []
+        let result = scan(bytes, accepted: &accepted, refused: &lines)
+        for line in lines { refused.append(ScannedRefusal(line: line.line, refusal: line.refusal(in: bytes, by: self))) }
+        return result
+    }
+
     private func take(
-        _ event: psj_event, of bytes: Span<UInt8>, accepted: inout [ScannedEvent], refused: inout [ScannedRefusal]
+        _ event: psj_event, of bytes: Span<UInt8>, accepted: inout [ScannedEvent], refused: inout [RefusedLine]
     ) {
         let start = Int(event.offset)
-        let json = bytes.extracting(start..<start + Int(event.length))
         guard event.verdict == 0, let kind = EventKind(rawValue: event.kind) else {
-            refused.append(ScannedRefusal(event, json, self))
+            refused.append(RefusedLine(event))
             return
         }
-        for (text, field) in [(event.timestamp, "timestamp"), (event.sent_at, "sentAt")] {
+        for (text, isSentAt) in [(event.timestamp, false), (event.sent_at, true)] {
             let text = Slice(text)
-            guard text.isPresent, !isTimestamp(json.extracting(text.range)) else { continue }
-            refused.append(ScannedRefusal(event, json, invalidTimestamp: text, field))
+            guard text.isPresent else { continue }
+            let json = bytes.extracting(start..<start + Int(event.length))
+            guard !isTimestamp(json.extracting(text.range)) else { continue }
+            refused.append(RefusedLine(event, invalidTimestamp: text, isSentAt: isSentAt))
             return
         }
         accepted.append(

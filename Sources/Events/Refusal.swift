@@ -23,6 +23,20 @@ package enum RefusalReason: String, Sendable, CaseIterable {
     case journalFull = "journal_full"
     case unplanned = "unplanned"
     case schemaViolation = "schema_violation"
+    // A source's limits, by the names that they have in the configuration.
+    case maximumConnectionsPerUser = "max_connections_per_uid"
+    case maximumConsecutiveRefusals = "max_consecutive_refusals"
+    case maximumBuffered = "max_buffered"
+    case lineTimeout = "line_timeout"
+    case idleTimeout = "idle_timeout"
+
+    /// The daemon closes the client's connection after this refusal.
+    package var endsConnection: Bool {
+        switch self {
+        case .maximumConnectionsPerUser, .maximumConsecutiveRefusals, .maximumBuffered, .lineTimeout, .idleTimeout: true
+        default: false
+        }
+    }
 }
 
 /// One event that was not taken: which, why, and what to do about it.

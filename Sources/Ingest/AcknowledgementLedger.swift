@@ -49,6 +49,9 @@ struct AcknowledgementLedger {
     /// Whether a line still waits for the disk.
     var waits: Bool { firstGroup < groups.count }
 
+    /// The journal position at which all lines are settled; nil: they are.
+    var awaitedEnd: UInt64? { waits ? groups[groups.count - 1].end : nil }
+
     /// The number to acknowledge, if it has grown since it was last asked for.
     mutating func takeAcknowledgement() -> UInt64? {
         guard settled > told else { return nil }

@@ -8,6 +8,9 @@ import Events
 ///   ever answered.
 /// - Nothing is read ahead of what the journal takes: when it is busy, `take` stops, and goes on
 ///   from the same byte when it is called again.
+/// - One call takes what a turn may (`TurnBudget`), and leaves the rest for the next.
+/// - A client whose lines are refused too many times in a row is let go. The slice in which that happens is settled as a
+///   whole; what comes after it is not read.
 /// - Memory: one unfinished line (bounded by the largest event), and the answers of one slice.
 package struct NDJSONStream {
     private enum State {
@@ -16,8 +19,8 @@ package struct NDJSONStream {
         case lines
         /// Within a line that is too large and refused already.
         case skippingLine
-        /// After a control line that was not understood: nothing more is read.
-        case refusedControl
+        /// The client is let go: nothing more is read.
+        case ended
     }
 
     /// A scanned slice that the journal had no room for.
@@ -25,7 +28,7 @@ package struct NDJSONStream {
         var inCarry: Bool
         var scan: ScanResult
         var accepted: [ScannedEvent]
-        var refused: [ScannedRefusal]
+        var refused: [RefusedLine]
         var rewritten: [UInt8]?
     }
 
@@ -34,6 +37,8 @@ package struct NDJSONStream {
     /// The same for a client that gets answers: it bounds what one slice of nothing but refusals
     /// can answer.
     static let sliceWithAnswers = 32 << 10
+    /// The same where an event takes long, since a tracking plan or a scrub looks at it.
+    static let slowSlice = 16 << 10
     /// White space around an event that does not count towards its size.
     static let whiteSpaceAllowance = 1 << 10
 
@@ -45,6 +50,10 @@ package struct NDJSONStream {
     private(set) var ledger = AcknowledgementLedger()
     /// What is to be written to the client, refusals and acknowledgements; taken by the caller.
     private var answers: [UInt8] = []
+    /// The client's last lines that were refused, without an accepted one between them.
+    private var refusalsInARow = 0
+    /// The last answer, sent when all that the client sent before is settled.
+    private var farewell: (refusal: Refusal, line: UInt64)?
 
     package init(origin: Origin) {
         self.origin = origin
@@ -52,22 +61,32 @@ package struct NDJSONStream {
 
     /// Whether the journal had no room for what was read last.
     package var isStalled: Bool { stalled != nil }
-    /// Whether the client broke the protocol and has to be let go, after the answers.
-    package var isRefused: Bool { state == .refusedControl }
+    /// Whether the client has to be let go, after the answers.
+    package var hasEnded: Bool { state == .ended }
+    /// Whether it is let go since too many of its lines in a row were refused.
+    private(set) var hasTooManyRefusals = false
     package var isWaitingForDisk: Bool { wantsAnswers && ledger.waits }
+    /// The journal position up to which the client's last acknowledgement waits.
+    var awaitedEnd: UInt64? { ledger.awaitedEnd }
+    /// Whether the beginning of a line is here, and its end is not.
+    var hasUnfinishedLine: Bool { !isStalled && (!carry.isEmpty || state == .skippingLine) }
+    /// Grows with each line that ends.
+    var linesEnded: UInt64 { ledger.lines &+ (state == .firstLine ? 0 : 1) }
+    /// Bytes of memory that the client takes beside what every client does.
+    var heldBytes: Int { carry.capacity + answers.count }
 
-    /// Takes as much of `bytes` as it can.
-    /// - Returns: how many bytes are done with. Fewer than there are only if the journal is busy
-    ///   (`isStalled`): call again with the rest when it has room; or if `answerLimit` is
-    ///   reached: call again when the answers have been taken.
-    package mutating func take(_ bytes: Span<UInt8>, at door: SourceDoor, answerLimit: Int) -> Int {
+    /// Takes as much of `bytes` as it can, and as the turn may.
+    /// - Returns: how many bytes are done with. Fewer than there are if the journal is busy (`isStalled`): call again with the
+    ///   rest when it has room; if `answerLimit` is reached: call again when the answers have been taken; or if the turn is
+    ///   over.
+    package mutating func take(_ bytes: Span<UInt8>, at door: SourceDoor, answerLimit: Int, turn: inout TurnBudget) -> Int {
         var at = 0
         if stalled != nil {
-            guard resume(bytes, at: door, advancing: &at) else { return at }
+            guard resume(bytes, at: door, &turn, advancing: &at) else { return at }
         }
-        while at < bytes.count, answers.count < answerLimit {
+        while at < bytes.count, answers.count < answerLimit, !turn.isSpent {
             switch state {
-            case .refusedControl:
+            case .ended:
                 return bytes.count
             case .skippingLine:
                 guard let feed = bytes.firstLineFeed(from: at) else { return bytes.count }
@@ -75,13 +94,19 @@ package struct NDJSONStream {
                 state = .lines
             case .firstLine, .lines:
                 if state == .lines && carry.isEmpty {
-                    guard scan(bytes, at: door, advancing: &at) else { return at }
+                    guard scan(bytes, at: door, &turn, advancing: &at) else { return at }
                 } else {
-                    guard finishLine(bytes, at: door, advancing: &at) else { return at }
+                    guard finishLine(bytes, at: door, &turn, advancing: &at) else { return at }
                 }
             }
         }
         return at
+    }
+
+    /// The same in a turn without end.
+    package mutating func take(_ bytes: Span<UInt8>, at door: SourceDoor, answerLimit: Int) -> Int {
+        var turn = TurnBudget.unlimited
+        return take(bytes, at: door, answerLimit: answerLimit, turn: &turn)
     }
 
     /// The client sends no more. A last line without its line feed counts, if it is whole.
@@ -89,7 +114,34 @@ package struct NDJSONStream {
         guard stalled == nil, !carry.isEmpty, state == .lines || state == .firstLine else { return }
         carry.append(UInt8(ascii: "\n"))
         endFirstLine(at: door)
-        if !carry.isEmpty { _ = scanCarry(at: door) }
+        var turn = TurnBudget.unlimited
+        if !carry.isEmpty { _ = scanCarry(at: door, &turn) }
+    }
+
+    /// Lets the client go. What it sent before stays as it is: taken, or refused. A line that is unfinished, and lines for
+    /// which the journal had no room, are refused for the same reason.
+    package mutating func end(_ refusal: Refusal, at door: SourceDoor) {
+        guard state != .ended else { return }
+        if let stalled {
+            for _ in 0..<(stalled.accepted.count + stalled.refused.count) { door.refuse(refusal) }
+            self.stalled = nil
+        } else if hasUnfinishedLine {
+            door.refuse(refusal)
+        }
+        endAfterLines(refusal)
+    }
+
+    /// The peer is gone: no answers are prepared from now on.
+    package mutating func stopAnswering() {
+        wantsAnswers = false
+        answers = []
+        farewell = nil
+    }
+
+    private mutating func endAfterLines(_ refusal: Refusal, line: UInt64? = nil) {
+        carry = []
+        state = .ended
+        farewell = (refusal, line ?? ledger.lines + 1)
     }
 
     /// Notes that the journal is durable up to `position`.
@@ -99,8 +151,12 @@ package struct NDJSONStream {
 
     /// What is to be sent now, an acknowledgement included if there is a new one.
     package mutating func takeAnswers() -> [UInt8]? {
-        guard wantsAnswers || isRefused else { return nil }
+        guard wantsAnswers else { return nil }
         if let lines = ledger.takeAcknowledgement() { Answer.acknowledge(lines, to: &answers) }
+        if let last = farewell, !ledger.waits {
+            Answer.refuse(last.refusal, line: last.line, to: &answers)
+            farewell = nil
+        }
         guard !answers.isEmpty else { return nil }
         defer { answers = [] }
         return answers
@@ -109,20 +165,22 @@ package struct NDJSONStream {
     // MARK: Lines
 
     /// Adds to the unfinished line; takes it once it ends. False: the journal is busy.
-    private mutating func finishLine(_ bytes: Span<UInt8>, at door: SourceDoor, advancing at: inout Int) -> Bool {
+    private mutating func finishLine(
+        _ bytes: Span<UInt8>, at door: SourceDoor, _ turn: inout TurnBudget, advancing at: inout Int
+    ) -> Bool {
         let feed = bytes.firstLineFeed(from: at)
         let end = feed.map { $0 + 1 } ?? bytes.count
         let limit = door.maximumEventSize + Self.whiteSpaceAllowance
         if carry.count + (end - at) > limit {
-            refuseCarry(at: door)
             state = .skippingLine
+            refuseCarry(at: door, &turn)
             return true
         }
         carry.append(contentsOf: bytes.extracting(at..<end))
         at = end
         guard feed != nil else { return true }
         endFirstLine(at: door)
-        return carry.isEmpty || scanCarry(at: door)
+        return carry.isEmpty || scanCarry(at: door, &turn)
     }
 
     private mutating func endFirstLine(at door: SourceDoor) {
@@ -136,25 +194,59 @@ package struct NDJSONStream {
         case .malformed(let detail):
             let refusal = Refusal(reason: .invalidJSON, detail: detail)
             door.refuse(refusal)
-            Answer.refuse(refusal, line: 0, to: &answers)
-            carry = []
-            state = .refusedControl
+            // Whoever sends a control line reads answers.
+            wantsAnswers = true
+            endAfterLines(refusal, line: 0)
         }
     }
 
-    private mutating func refuseCarry(at door: SourceDoor) {
+    private mutating func refuseCarry(at door: SourceDoor, _ turn: inout TurnBudget) {
         let refusal = Refusal.tooLarge(maximum: door.maximumEventSize)
         door.refuse(refusal)
         ledger.add(lines: 1, queuedUpTo: nil)
         if wantsAnswers { Answer.refuse(refusal, line: ledger.lines, to: &answers) }
         carry = []
+        turn.spend(accepted: 0, refused: 1, at: door.now())
+        refusalsInARow += 1
+        endIfRefusedTooOften(at: door)
+    }
+
+    /// Counts refused lines in a row, over the slices.
+    private mutating func countRefusals(at door: SourceDoor) {
+        let limit = door.limits.maximumConsecutiveRefusals
+        var accepted = 0
+        for refused in door.refused {
+            // A journal that has no room is not the client's fault.
+            guard refused.reason != .journalFull else { continue }
+            if accepted < door.accepted.count, Int(door.accepted[accepted].line) < refused.line {
+                refusalsInARow = 0
+                while accepted < door.accepted.count, Int(door.accepted[accepted].line) < refused.line { accepted += 1 }
+            }
+            refusalsInARow += 1
+            if refusalsInARow >= limit { break }
+        }
+        if refusalsInARow < limit, accepted < door.accepted.count { refusalsInARow = 0 }
+        endIfRefusedTooOften(at: door)
+    }
+
+    private mutating func endIfRefusedTooOften(at door: SourceDoor) {
+        let limit = door.limits.maximumConsecutiveRefusals
+        guard refusalsInARow >= limit, state != .ended else { return }
+        hasTooManyRefusals = true
+        endAfterLines(
+            Refusal(
+                reason: .maximumConsecutiveRefusals,
+                detail: """
+                    \(limit) line\(limit == 1 ? "" : "s") in a row were refused, so the connection is closed and nothing more of it is \
+                    read; correct the events, or raise max_consecutive_refusals of this source
+                    """))
     }
 
     // MARK: Scanning
 
-    private mutating func scanCarry(at door: SourceDoor) -> Bool {
-        let scan = door.scan(carry.span)
-        guard offerCarry(scan, at: door) else {
+    private mutating func scanCarry(at door: SourceDoor, _ turn: inout TurnBudget) -> Bool {
+        let scan = door.scan(carry.span, maximumRefused: .max)
+        guard offerCarry(scan, at: door, &turn) else {
             stall(scan, inCarry: true, at: door)
             return false
         }
@@ -162,10 +254,10 @@ package struct NDJSONStream {
     }
 
     /// Offers the finished line; once taken, it is empty again and keeps little memory.
-    private mutating func offerCarry(_ scan: ScanResult, at door: SourceDoor) -> Bool {
+    private mutating func offerCarry(_ scan: ScanResult, at door: SourceDoor, _ turn: inout TurnBudget) -> Bool {
         var line: [UInt8] = []
         swap(&line, &carry)
-        let taken = offer(line.span, scan, at: door)
+        let taken = offer(line.span, scan, at: door, &turn)
         if taken {
             if line.capacity > 4096 { line = [] } else { line.removeAll(keepingCapacity: true) }
         }
@@ -173,19 +265,22 @@ package struct NDJSONStream {
         return taken
     }
 
-    private mutating func scan(_ bytes: Span<UInt8>, at door: SourceDoor, advancing at: inout Int) -> Bool {
+    private mutating func scan(
+        _ bytes: Span<UInt8>, at door: SourceDoor, _ turn: inout TurnBudget, advancing at: inout Int
+    ) -> Bool {
         let rest = bytes.extracting(at..<bytes.count)
-        var slice = rest.extracting(first: wantsAnswers ? Self.sliceWithAnswers : Self.slice)
-        var scan = door.scan(slice)
+        var slice = rest.extracting(first: door.isSlow ? Self.slowSlice : wantsAnswers ? Self.sliceWithAnswers : Self.slice)
+        let refusals = min(turn.refusalsLeft, door.limits.maximumConsecutiveRefusals - refusalsInARow)
+        var scan = door.scan(slice, maximumRefused: refusals)
         if scan.consumed == 0 && slice.count < rest.count {
             slice = rest
-            scan = door.scan(slice)
+            scan = door.scan(slice, maximumRefused: refusals)
         }
         if scan.consumed == 0 {
             // No line ends in here: it is the beginning of one.
-            return finishLine(bytes, at: door, advancing: &at)
+            return finishLine(bytes, at: door, &turn, advancing: &at)
         }
-        guard offer(slice, scan, at: door) else {
+        guard offer(slice, scan, at: door, &turn) else {
             stall(scan, inCarry: false, at: door)
             return false
         }
@@ -199,15 +294,17 @@ package struct NDJSONStream {
     }
 
     /// Offers again what the journal had no room for. False: still none.
-    private mutating func resume(_ bytes: Span<UInt8>, at door: SourceDoor, advancing at: inout Int) -> Bool {
+    private mutating func resume(
+        _ bytes: Span<UInt8>, at door: SourceDoor, _ turn: inout TurnBudget, advancing at: inout Int
+    ) -> Bool {
         guard let stalled else { return true }
         door.accepted = stalled.accepted
         door.refused = stalled.refused
         door.rewritten = stalled.rewritten
         if stalled.inCarry {
-            guard offerCarry(stalled.scan, at: door) else { return false }
+            guard offerCarry(stalled.scan, at: door, &turn) else { return false }
         } else {
-            guard offer(bytes, stalled.scan, at: door) else { return false }
+            guard offer(bytes, stalled.scan, at: door, &turn) else { return false }
             at += stalled.scan.consumed
         }
         self.stalled = nil
@@ -215,7 +312,9 @@ package struct NDJSONStream {
     }
 
     /// Hands one scanned slice on. False: the journal is busy, and nothing was taken or told.
-    private mutating func offer(_ bytes: Span<UInt8>, _ scan: ScanResult, at door: SourceDoor) -> Bool {
+    private mutating func offer(
+        _ bytes: Span<UInt8>, _ scan: ScanResult, at door: SourceDoor, _ turn: inout TurnBudget
+    ) -> Bool {
         var end: UInt64?
         if !door.accepted.isEmpty {
             switch door.append(bytes, from: origin) {
@@ -224,19 +323,23 @@ package struct NDJSONStream {
             case .queued(let position):
                 end = position
             case .refused(let refusal):
-                for event in door.accepted {
-                    door.refused.append(ScannedRefusal(line: Int(event.line), refusal: refusal))
-                }
+                for event in door.accepted { door.refused.append(RefusedLine(line: Int(event.line), refusal: refusal)) }
                 door.refused.sort { $0.line < $1.line }
+                door.accepted.removeAll(keepingCapacity: true)
             }
         }
-        for refused in door.refused {
-            door.refuse(refused.refusal)
-            if wantsAnswers {
-                Answer.refuse(refused.refusal, line: ledger.lines + UInt64(refused.line) + 1, to: &answers)
-            }
-        }
+        let first = ledger.lines
         ledger.add(lines: scan.lines, queuedUpTo: wantsAnswers ? end : nil)
+        if !door.refused.isEmpty {
+            door.settleRefused(bytes)
+            if wantsAnswers {
+                for refused in door.refused {
+                    Answer.refuse(door.explain(refused, in: bytes), line: first + UInt64(refused.line) + 1, to: &answers)
+                }
+            }
+        }
+        countRefusals(at: door)
+        turn.spend(accepted: door.accepted.count, refused: door.refused.count, at: door.now())
         return true
     }
 }

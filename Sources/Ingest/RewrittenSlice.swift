@@ -6,7 +6,7 @@ struct RewrittenSlice {
     /// One event a line.
     var bytes: [UInt8] = []
     var accepted: [ScannedEvent] = []
-    var refused: [ScannedRefusal] = []
+    var refused: [RefusedLine] = []
 
     /// - Parameters:
     ///   - bytes: what was scanned.
@@ -38,6 +38,6 @@ struct RewrittenSlice {
     }
 
     private mutating func refuse(_ line: UInt32, _ refusal: Refusal) {
-        refused.append(ScannedRefusal(line: Int(line), refusal: refusal))
+        refused.append(RefusedLine(line: Int(line), refusal: refusal))
     }
 }

@@ -4,10 +4,11 @@ import Platform
 /// What one source's connections on one event loop share: the scanner and its results, so that
 /// an idle connection owns next to nothing. Belongs to its event loop.
 package final class SourceDoor {
-    let maximumEventSize: Int
+    let limits: SourceLimits
+    var maximumEventSize: Int { limits.maximumEventSize }
     /// Of the last scan; reused for every one.
     var accepted: [ScannedEvent] = []
-    var refused: [ScannedRefusal] = []
+    var refused: [RefusedLine] = []
     /// What `accepted` lies in, if it is not the bytes that were scanned.
     var rewritten: [UInt8]?
 
@@ -24,19 +25,25 @@ package final class SourceDoor {
     ) {
         self.inspector = inspector
         self.scrubber = scrubber
-        maximumEventSize = limits.maximumEventSize
+        self.limits = limits
         scanner = EventScanner(maximumEventSize: limits.maximumEventSize, maximumDepth: limits.maximumDepth)
         self.appender = appender
         self.statistics = statistics
         self.clock = clock
     }
 
-    /// Validates the whole lines of `bytes`; the results are in `accepted` and `refused`.
-    func scan(_ bytes: Span<UInt8>) -> ScanResult {
+    /// Whether an event costs more than its validation.
+    var isSlow: Bool { inspector != nil || scrubber != nil }
+
+    func now() -> Instant { clock.now() }
+
+    /// Validates whole lines of `bytes`; the results are in `accepted` and `refused`.
+    /// - Parameter maximumRefused: about as many refused lines end the scan early.
+    func scan(_ bytes: Span<UInt8>, maximumRefused: Int) -> ScanResult {
         accepted.removeAll(keepingCapacity: true)
         refused.removeAll(keepingCapacity: true)
         rewritten = nil
-        let result = scanner.scan(bytes, accepted: &accepted, refused: &refused)
+        let result = scanner.scan(bytes, accepted: &accepted, refused: &refused, maximumRefused: maximumRefused)
         // What a client sent is looked at as it was sent: what is scrubbed may not look the same.
         if let inspector, !accepted.isEmpty, inspector.begin() { inspect(bytes, inspector) }
         if let scrubber, !accepted.isEmpty { scrub(bytes, scrubber) }
@@ -107,28 +114,19 @@ package final class SourceDoor {
         return outcome
     }
 
+    /// Counts `refused`, and explains those that are kept for whoever looks (the latest).
+    /// - Parameter bytes: those that were scanned.
+    func settleRefused(_ bytes: Span<UInt8>) {
+        guard !refused.isEmpty else { return }
+        let latest = refused.suffix(SourceStatistics.recentLimit).map { $0.refusal(in: bytes, by: scanner) }
+        statistics.refuse(refused, latest: latest, at: clock.wallClock())
+    }
+
+    func explain(_ line: RefusedLine, in bytes: Span<UInt8>) -> Refusal { line.refusal(in: bytes, by: scanner) }
+
     func refuse(_ refusal: Refusal) {
-        statistics.refuse(refusal, at: clock.wallClock())
+        statistics.refuse([RefusedLine(line: 0, refusal: refusal)], latest: [refusal], at: clock.wallClock())
     }
 
     package var durableEnd: UInt64 { appender.durableEnd }
-}
-
-/// A source's bounds; the configuration's names in snake_case.
-package struct SourceLimits: Sendable, Equatable {
-    /// Bytes of one event's JSON (`max_event_size`).
-    package var maximumEventSize: Int
-    /// Nesting of one event's JSON (`max_depth`).
-    package var maximumDepth: Int
-    /// `max_connections`.
-    package var maximumConnections: Int
-    /// Bytes of answers that a client has not read yet (`max_unread_answers`).
-    package var maximumUnreadAnswers: Int
-
-    package init(maximumEventSize: Int, maximumDepth: Int, maximumConnections: Int, maximumUnreadAnswers: Int) {
-        self.maximumEventSize = maximumEventSize
-        self.maximumDepth = maximumDepth
-        self.maximumConnections = maximumConnections
-        self.maximumUnreadAnswers = maximumUnreadAnswers
-    }
 }

@@ -1,102 +1,102 @@
 import Events
-import NIOCore
-import NIOPosix
 import Platform
+import Synchronization
 
-/// One source's listening socket: admits clients and gives each its connection handler.
+/// What the clients of one source share, and the decision about new ones.
 final class SourceListener: Sendable {
-    /// What belongs to one event loop. Only ever touched on that loop.
-    struct LoopState: @unchecked Sendable {
+    /// Clients that are accepted in one turn of the event loop, unless it takes longer than that.
+    static let acceptedAtOnce = 256
+    static let acceptingTime = Duration.microseconds(500)
+
+    let source: String
+    let limits: SourceLimits
+    let statistics: SourceStatistics
+    let notices: LimitNotices
+    let descriptors: DescriptorReserve
+    private let admission: Admission
+    private let clock: any Clock
+    /// Of each event loop.
+    private let doors: [Door]
+
+    /// A door belongs to one event loop: unchecked.
+    struct Door: @unchecked Sendable {
         let door: SourceDoor
-        let waiting: WaitingConnections
     }
-
-    /// A read takes this much at most; small for an idle client, grown for a busy one.
-    private static let receiveBuffer = AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 16 << 10, maximum: 256 << 10)
-
-    private let group: any EventLoopGroup
-    private let channel: any Channel
 
     init(
-        source: String, group: any EventLoopGroup, descriptor: consuming Platform.FileDescriptor,
-        loops: [ObjectIdentifier: LoopState], limits: SourceLimits, admission: Admission,
-        statistics: SourceStatistics, clock: any Clock
-    ) throws {
-        self.group = group
-        let same = try Platform.FileDescriptor.duplicate(of: descriptor.raw)
-        channel = try ServerBootstrap(group: group)
-            .childChannelOption(.recvAllocator, value: Self.receiveBuffer)
-            .childChannelOption(.allowRemoteHalfClosure, value: true)
-            .childChannelOption(
-                .writeBufferWaterMark,
-                value: .init(low: limits.maximumUnreadAnswers / 2, high: limits.maximumUnreadAnswers))
-            .childChannelInitializer { channel in
-                let noGroups = channel.eventLoop.makeSucceededFuture([UInt32]())
-                let groups = admission.asksForGroups ? PeerIdentity.groups(of: channel) : noGroups
-                return PeerIdentity.of(channel).and(groups).flatMapThrowing { peer, groups in
-                    let origin = Origin(source: source, uid: peer.uid, gid: peer.gid, pid: peer.pid)
-                    let open = statistics.connect()
-                    if let refusal = admission.refusal(of: origin, groups: groups)
-                        ?? limits.refusal(ofConnection: open, to: source)
-                    {
-                        statistics.disconnect()
-                        statistics.refuse(refusal, at: clock.wallClock())
-                        throw ChannelError.ioOnClosedChannel
-                    }
-                    guard let loop = loops[ObjectIdentifier(channel.eventLoop)] else {
-                        preconditionFailure("a channel on a loop that is not the group's")
-                    }
-                    try channel.pipeline.syncOperations.addHandler(
-                        NDJSONConnection(
-                            stream: NDJSONStream(origin: origin), door: loop.door, waiting: loop.waiting,
-                            answerLimit: limits.maximumUnreadAnswers, onEnd: { statistics.disconnect() }))
-                }
-            }
-            .withBoundSocket(descriptor.release())
-            .wait()
-        // NIO calls listen(2) with a backlog of 128, even on a socket that listens already.
-        do {
-            try UnixListener.setBacklog(of: same)
-        } catch {
-            channel.close(promise: nil)
-            throw error
+        source: String, limits: SourceLimits, admission: Admission, statistics: SourceStatistics,
+        notices: LimitNotices, descriptors: DescriptorReserve, clock: any Clock, doors: [Door]
+    ) {
+        self.source = source
+        self.limits = limits
+        self.admission = admission
+        self.statistics = statistics
+        self.notices = notices
+        self.descriptors = descriptors
+        self.clock = clock
+        self.doors = doors
+    }
+
+    /// What is to become of a client.
+    enum Verdict {
+        /// - Parameter instead: a connection of the same user that has to make room.
+        case welcome(ClientConnection, instead: UInt64?)
+        case refused
+    }
+
+    /// Decides about a client that was accepted.
+    /// - Parameters:
+    ///   - id: unique in the process.
+    ///   - loop: the number of the event loop that will serve it.
+    func examine(_ client: consuming FileDescriptor, id: UInt64, loop: Int) -> Verdict {
+        // The peer may have gone; then nobody reads the answer.
+        guard let peer = try? client.peer() else { return .refused }
+        let origin = Origin(source: source, uid: peer.uid, gid: peer.gid, pid: peer.pid)
+        if let refusal = admission.refusal(of: origin, groups: admission.asksForGroups ? client.peerGroups() : []) {
+            statistics.refuse(refusal, at: clock.wallClock())
+            return .refused
         }
-    }
-
-    /// Accepts nothing until `resume`; returns when that is so. What comes waits in the socket. Not
-    /// on an event loop.
-    func pause() {
-        // It fails only if the socket is closed.
-        try? channel.setOption(.autoRead, value: false).wait()
-    }
-
-    func resume() {
-        channel.setOption(.autoRead, value: true).whenFailure { _ in }
-    }
-
-    /// Accepts no more, and then closes the listening socket; connections go on.
-    /// - Returns: at once; the future, when it is closed.
-    ///
-    /// A connection is set up on its own loop, and NIO drops it if its listener is closed by the
-    /// time that is done, with whatever the client has sent. So there is a turn of every loop
-    /// between the last `accept` and the close. What was not accepted waits in the socket, for
-    /// whoever else holds it.
-    @discardableResult
-    func stop() -> EventLoopFuture<Void> {
-        let (group, channel) = (group, channel)
-        channel.setOption(.autoRead, value: false).whenComplete { _ in
-            let turns = group.makeIterator().map { $0.submit {} }
-            EventLoopFuture.andAllComplete(turns, on: channel.eventLoop).whenComplete { _ in channel.close(promise: nil) }
+        let now = clock.now()
+        if statistics.connect() > limits.maximumConnections {
+            statistics.disconnect()
+            let detail = "source \"\(source)\" has \(limits.maximumConnections) connections already (max_connections)"
+            statistics.refuse(Refusal(reason: .notAllowed, detail: detail), at: clock.wallClock())
+            notices.note(.maximumConnections, "a client of user \(peer.uid) was turned away: \(detail)")
+            return .refused
         }
-        return channel.closeFuture
+        let limit = limits.maximumConnectionsPerUser
+        let entrance = statistics.accounts.withLock { $0.enter(id, user: peer.uid, limit: limit, at: now) }
+        var instead: UInt64?
+        switch entrance {
+        case .welcome: break
+        case .instead(let other):
+            instead = other
+            notices.note(
+                .maximumConnectionsPerUser,
+                "user \(peer.uid) has \(limit) connections already, and the one that was idle longest made room for a new one")
+        case .refused:
+            statistics.disconnect()
+            let detail = """
+                user \(peer.uid) has \(limit) connections to source "\(source)" already, and none of them is idle \
+                (max_connections_per_uid); close some, or raise the limit
+                """
+            statistics.refuse(Refusal(reason: .maximumConnectionsPerUser, detail: detail), at: clock.wallClock())
+            notices.note(.maximumConnectionsPerUser, "a client was turned away: \(detail)")
+            return .refused
+        }
+        descriptors.enter()
+        return .welcome(
+            ClientConnection(id: id, socket: client, origin: origin, listener: self, door: doors[loop].door, at: now), instead: instead)
     }
 }
 
-extension SourceLimits {
-    fileprivate func refusal(ofConnection number: Int, to source: String) -> Refusal? {
-        guard number > maximumConnections else { return nil }
-        return Refusal(
-            reason: .notAllowed,
-            detail: "source \"\(source)\" has \(maximumConnections) connections already (max_connections)")
+/// A listening socket's descriptor, closed with its last owner.
+final class ListeningSocket: Sendable {
+    let descriptor: FileDescriptor
+
+    init(_ descriptor: consuming FileDescriptor) throws(SystemError) {
+        // Another process may accept from the same socket.
+        try descriptor.setNonBlocking()
+        self.descriptor = descriptor
     }
 }

@@ -12,6 +12,13 @@ package final class SourceStatistics: Sendable {
         package var refusal: Refusal
     }
 
+    /// How often a limit took effect.
+    package struct LimitCount: Sendable, Equatable {
+        package var count: UInt64 = 0
+        /// The last time, in nanoseconds since 1970-01-01 UTC.
+        package var last: Int64 = 0
+    }
+
     package struct Snapshot: Sendable {
         package var accepted: UInt64
         package var refused: UInt64
@@ -20,19 +27,26 @@ package final class SourceStatistics: Sendable {
         /// Accepted, but not as the tracking plan has it. Only reasons that occurred.
         package var violationsByReason: [RefusalReason: UInt64]
         package var connections: Int
+        /// Only limits that took effect.
+        package var limits: [ClientLimit: LimitCount]
         /// Oldest first.
         package var recent: [RecentRefusal]
     }
 
-    private struct Refused {
+    fileprivate struct Refused {
         var byReason: [RefusalReason: UInt64] = [:]
+        /// A ring: the oldest is at `oldest` once it is full.
         var recent: [RecentRefusal] = []
+        var oldest = 0
     }
 
     private let accepted = Atomic<UInt64>(0)
     private let connections = Atomic<Int>(0)
     private let refused = Mutex(Refused())
     private let violations = Mutex<[RefusalReason: UInt64]>([:])
+    private let limits = Mutex<[ClientLimit: LimitCount]>([:])
+    /// Of the connections that are open, whichever configuration they came under.
+    let accounts = Mutex(Accounts())
 
     package init() {}
 
@@ -46,10 +60,28 @@ package final class SourceStatistics: Sendable {
     }
 
     package func refuse(_ refusal: Refusal, at time: Int64) {
-        refused.withLock {
-            $0.byReason[refusal.reason, default: 0] += 1
-            if $0.recent.count == Self.recentLimit { $0.recent.removeFirst() }
-            $0.recent.append(RecentRefusal(time: time, refusal: refusal))
+        refuse([RefusedLine(line: 0, refusal: refusal)], latest: [refusal], at: time)
+    }
+
+    /// Counts refused lines, all at once.
+    /// - Parameter latest: the last of them, explained.
+    func refuse(_ lines: [RefusedLine], latest: [Refusal], at time: Int64) {
+        refused.withLock { refused in
+            var at = 0
+            while at < lines.count {
+                // Bad lines are mostly bad for the same reason.
+                let first = at
+                while at < lines.count, lines[at].reason == lines[first].reason { at += 1 }
+                refused.byReason[lines[first].reason, default: 0] += UInt64(at - first)
+            }
+            for refusal in latest { refused.keep(RecentRefusal(time: time, refusal: refusal)) }
+        }
+    }
+
+    func limit(_ limit: ClientLimit, at time: Int64) {
+        limits.withLock {
+            $0[limit, default: LimitCount()].count += 1
+            $0[limit]?.last = time
         }
     }
 
@@ -65,6 +97,18 @@ package final class SourceStatistics: Sendable {
             refusedByReason: refused.byReason,
             violationsByReason: violations.withLock { $0 },
             connections: connections.load(ordering: .relaxed),
-            recent: refused.recent)
+            limits: limits.withLock { $0 },
+            recent: Array(refused.recent[refused.oldest...] + refused.recent[..<refused.oldest]))
+    }
+}
+
+extension SourceStatistics.Refused {
+    fileprivate mutating func keep(_ refusal: SourceStatistics.RecentRefusal) {
+        if recent.count < SourceStatistics.recentLimit {
+            recent.append(refusal)
+        } else {
+            recent[oldest] = refusal
+            oldest = (oldest + 1) % SourceStatistics.recentLimit
+        }
     }
 }

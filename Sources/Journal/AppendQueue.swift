@@ -5,24 +5,16 @@ import Synchronization
 /// Where clients' threads and the writer meet: two buffers, one filling in front while the writer
 /// commits the other. Admission is decided here, before a byte is taken. Any thread.
 final class AppendQueue: Sendable {
-    /// Why nothing more may be taken once the current segment is full.
-    enum Shortage: Sendable, Equatable {
-        /// Clients wait.
-        case busy
-        /// Clients are told.
-        case refused(String, isFull: Bool)
-    }
-
     private struct State {
         var front: CommitBuffer
         var spare: CommitBuffer?
         var next: UInt64
         /// Bytes left in the current segment behind everything the writer took.
         var room: Int
-        /// Set while there is no next segment to be had.
+        /// Set while there is no next segment to be had: why nothing is taken once the current one is full.
         var shortage: Shortage?
         /// Set while nothing can be written at all.
-        var closed: String?
+        var closed: Shortage?
         /// Set for good.
         var isEnded = false
         var waiting = false
@@ -66,15 +58,10 @@ final class AppendQueue: Sendable {
         var isFirst = false
         let outcome = state.withLock { state -> JournalAppend in
             if state.isEnded { return .refused(Refusal(reason: .journalFull, detail: "the daemon is stopping")) }
-            if let detail = state.closed { return .refused(Refusal(reason: .journalFull, detail: detail)) }
-            if let shortage = state.shortage, state.front.count + space > state.room {
-                switch shortage {
-                case .busy:
-                    state.waiting = true
-                    return .busy
-                case .refused(let detail, _):
-                    return .refused(Refusal(reason: .journalFull, detail: detail))
-                }
+            if let shortage = state.closed ?? (state.front.count + space > state.room ? state.shortage : nil) {
+                guard shortage.blocks else { return .refused(Refusal(reason: .journalFull, detail: shortage.detail)) }
+                state.waiting = true
+                return .busy
             }
             guard state.front.count + space <= capacity else {
                 state.waiting = true
@@ -123,8 +110,8 @@ final class AppendQueue: Sendable {
 
     func setShortage(_ shortage: Shortage?) { state.withLock { $0.shortage = shortage } }
 
-    /// - Parameter detail: a sentence for clients; nil: open again.
-    func close(_ detail: String?) { state.withLock { $0.closed = detail } }
+    /// - Parameter shortage: nil: open again.
+    func close(_ shortage: Shortage?) { state.withLock { $0.closed = shortage } }
 
     /// Nothing more is taken, ever.
     func end() { state.withLock { $0.isEnded = true } }
@@ -133,12 +120,15 @@ final class AppendQueue: Sendable {
     func spaceToTell() -> Bool {
         state.withLock { state in
             guard state.waiting else { return false }
-            switch (state.closed, state.shortage) {
-            case (nil, nil): if state.front.count > capacity / 2 { return false }
-            case (nil, .busy): if min(state.room - state.front.count, capacity - state.front.count) < capacity / 2 { return false }
-            // Whoever waits is told now, like those that come.
-            case (nil, .refused), (_?, _): break
+            if let closed = state.closed {
+                if closed.blocks { return false }
+            } else if let shortage = state.shortage {
+                let room = min(state.room, capacity) - state.front.count
+                if shortage.blocks, room < capacity / 2 { return false }
+            } else if state.front.count > capacity / 2 {
+                return false
             }
+            // Where events are refused, clients that wait are refused now, like new ones.
             state.waiting = false
             return true
         }
@@ -146,17 +136,8 @@ final class AppendQueue: Sendable {
 
     var next: UInt64 { state.withLock { $0.next } }
     var queuedBytes: Int { state.withLock { $0.front.count } }
-    /// Why nothing is taken, now or once the current segment is full, and whether that is for lack of room.
-    var problem: (detail: String, isFull: Bool)? {
-        state.withLock { state in
-            if let closed = state.closed { return (closed, false) }
-            switch state.shortage {
-            case nil: return nil
-            case .busy: return ("the journal is full: destinations are behind (journal.retain, journal.when_full)", true)
-            case .refused(let detail, let isFull): return (detail, isFull)
-            }
-        }
-    }
+    /// Why nothing is taken, now or once the current segment is full.
+    var problem: Shortage? { state.withLock { $0.closed ?? $0.shortage } }
 }
 
 /// What became of events that were offered.

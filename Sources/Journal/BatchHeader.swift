@@ -6,6 +6,7 @@ package struct BatchHeader: Sendable, Equatable {
         package static let events: UInt8 = 1
         package static let deadLetters: UInt8 = 2
         package static let seal: UInt8 = 3
+        package static let cursors: UInt8 = 4
     }
 
     package static let size = 64

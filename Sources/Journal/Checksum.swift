@@ -43,6 +43,27 @@ package struct Checksum: BitwiseCopyable, Sendable {
         checksum.update(bytes)
         return checksum.value
     }
+
+    /// Whether two checksums were continued from the same one, which nobody knows.
+    ///
+    /// A CRC is linear: the state behind some bytes is the state in front of them, carried over as many zeros, plus (exclusive
+    /// or) what the bytes alone give. Without the latter, two states that began alike differ by the zeros only.
+    /// - Parameter a: bytes, and the checksum that ends with them.
+    package static func beginAlike(_ a: (bytes: RawSpan, value: UInt32), _ b: (bytes: RawSpan, value: UInt32)) -> Bool {
+        let (short, long) = a.bytes.byteCount <= b.bytes.byteCount ? (a, b) : (b, a)
+        var carried = Checksum()
+        carried.state = beginning(short)
+        carried.update([UInt8](repeating: 0, count: long.bytes.byteCount - short.bytes.byteCount).span.raw)
+        return carried.state == beginning(long)
+    }
+
+    /// The beginning's state, carried over as many zeros as there are bytes.
+    private static func beginning(_ piece: (bytes: RawSpan, value: UInt32)) -> UInt32 {
+        var alone = Checksum()
+        alone.state = 0
+        alone.update(piece.bytes)
+        return alone.state ^ ~piece.value
+    }
 }
 
 /// Where a segment's checksums begin: at the journal's UUID and the segment's first position. To

@@ -104,6 +104,24 @@ import Platform
         zeroPadding(padded - Int(header.sourceLength))
     }
 
+    /// Adds a batch of cursors, which takes no position.
+    /// - Returns: false if it does not fit.
+    func append(cursors payload: [UInt8]) -> Bool {
+        guard let last = marks.last, BatchHeader.size + payload.count.paddedTo8 <= capacity - count else { return false }
+        let header = BatchHeader(
+            kind: BatchHeader.Kind.cursors, payloadLength: 0, count: 0, firstPosition: last.header.endPosition,
+            durablePosition: 0, receivedAt: last.header.receivedAt)
+        marks.append(Mark(header: header, origin: last.origin, offset: count, end: count))
+        count += BatchHeader.size
+        for byte in payload {
+            unsafe memory.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+            count += 1
+        }
+        zeroPadding(payload.count.paddedTo8 - payload.count)
+        marks[marks.count - 1].end = count
+        return true
+    }
+
     private func zeroPadding(_ bytes: Int) {
         for _ in 0..<bytes {
             unsafe memory.storeBytes(of: 0, toByteOffset: count, as: UInt8.self)

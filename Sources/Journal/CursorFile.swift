@@ -54,7 +54,10 @@ struct CursorFile {
 
     /// - Returns: nil if there is no file.
     static func read(_ site: JournalSite) throws(SystemError) -> Contents? {
-        guard let bytes = try JournalSite.contents(site.path(name), limit: limit, site.disk) else { return nil }
+        try JournalSite.contents(site.path(name), limit: limit, site.disk).map { contents(of: $0, site) }
+    }
+
+    private static func contents(of bytes: [UInt8], _ site: JournalSite) -> Contents {
         let half = bytes.count / 2
         var contents = Contents()
         for number in 0..<2 {
@@ -68,13 +71,17 @@ struct CursorFile {
         return contents
     }
 
-    /// Reads the file to go on with it.
+    /// Reads the file. The first write afterwards makes a new one.
+    ///
+    /// The latest slot may be in the page cache only, where a kill or a failed sync has left it. Then the other slot is
+    /// the only one on disk, and a write in its place would put both at risk.
     /// - Returns: nil if there is none.
     mutating func load() throws(SystemError) -> Contents? {
         guard let contents = try Self.read(site) else { return nil }
         if let latest = contents.latest {
-            let file = try site.disk.open(site.path(Self.name), .readWrite)
             generation = latest.generation
+            guard !site.protections.contains(.freshCursorFile) else { return contents }
+            let file = try site.disk.open(site.path(Self.name), .readWrite)
             slotSize = try file.size() / 2
             self.file = file
         }
@@ -85,11 +92,17 @@ struct CursorFile {
     mutating func write(_ cursors: [String: JournalCursor], durableEnd: UInt64) throws(SystemError) {
         var payload = Self.payload(cursors)
         payload.append(number: durableEnd)
-        generation += 1
+        generation &+= 1
+        if file == nil {
+            do throws(SystemError) { return try replace(payload, cursors.count) } catch {
+                // On a filesystem that is full the old file has to do.
+                guard error.isOutOfSpace, try takeOver(needed: Self.headerSize + payload.count) else { throw error }
+            }
+        }
         if let file, Self.headerSize + payload.count <= slotSize {
             let slot = site.protections.contains(.alternateSlots) ? Int(generation % 2) : 0
             do throws(SystemError) {
-                try file.write(encode(payload, cursors.count, slot: slot).span, at: slot * slotSize)
+                try file.write(encode(payload, cursors.count, slot: slot, generation).span, at: slot * slotSize)
                 try site.sync(file, .cursorSync)
             } catch {
                 // Nothing is known about this descriptor any more.
@@ -101,13 +114,35 @@ struct CursorFile {
         }
     }
 
+    /// Goes on with the file that is there. Its newer slot may be in the page cache only: all of it is written once more,
+    /// so that one slot is whole on the disk, whatever becomes of the other one.
+    /// - Returns: false if there is none, it is too small, or no slot in it is whole.
+    private mutating func takeOver(needed: Int) throws(SystemError) -> Bool {
+        let path = site.path(Self.name)
+        guard let bytes = try JournalSite.contents(path, limit: Self.limit, site.disk), bytes.count / 2 >= needed,
+            let latest = Self.contents(of: bytes, site).latest
+        else { return false }
+        // Attempts that failed have counted, too: the slot that is written next must not be the whole one.
+        if generation % 2 == latest.generation % 2 { generation &+= 1 }
+        let old = try site.disk.open(path, .readWrite)
+        try old.write(bytes.span, at: 0)
+        try site.sync(old, .cursorFileSync)
+        slotSize = bytes.count / 2
+        file = old
+        return true
+    }
+
     private mutating func replace(_ payload: [UInt8], _ count: Int) throws(SystemError) {
         // Room to grow, and no smaller than a page, so that slots do not share one.
         var size = 4096
         while size < 2 * (Self.headerSize + payload.count) { size *= 2 }
         var bytes = [UInt8](repeating: 0, count: 2 * size)
-        let slot = Int(generation % 2)
-        bytes.replaceSubrange(slot * size..<slot * size + Self.headerSize + payload.count, with: encode(payload, count, slot: slot))
+        // In both slots, so that one of them may be damaged before the next write, too.
+        for generation in [generation &- 1, generation] {
+            let slot = Int(generation % 2)
+            let encoded = encode(payload, count, slot: slot, generation)
+            bytes.replaceSubrange(slot * size..<slot * size + encoded.count, with: encoded)
+        }
         file = nil
         try site.replace(Self.name, with: bytes, .cursorFileSync, .cursorDirectorySync)
         file = try site.disk.open(site.path(Self.name), .readWrite)
@@ -126,7 +161,7 @@ struct CursorFile {
         return payload
     }
 
-    private func encode(_ payload: [UInt8], _ count: Int, slot: Int) -> [UInt8] {
+    private func encode(_ payload: [UInt8], _ count: Int, slot: Int, _ generation: UInt64) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(number: Self.magic)
         bytes.append(number: UInt16(1))

@@ -26,6 +26,7 @@ final class CursorTable: Sendable {
 
     private let site: JournalSite
     private let ends: JournalEnds
+    private let live: LiveCursorTable
     private let table: Mutex<Table>
     /// Taken before `table`, and held while writing.
     private let files: Mutex<Files>
@@ -35,15 +36,23 @@ final class CursorTable: Sendable {
     ///   - kept: what the file held.
     ///   - first: the first position kept.
     init(
-        _ site: JournalSite, manifest: Manifest, file: CursorFile, kept: CursorFile.Slot, first: UInt64, ends: JournalEnds
+        _ site: JournalSite, manifest: Manifest, file: CursorFile, kept: CursorFile.Slot, live: LiveCursorTable, first: UInt64,
+        ends: JournalEnds
     ) {
         self.site = site
         self.ends = ends
+        self.live = live
         var cursors = kept.cursors
+        for name in manifest.starts.keys {
+            guard let position = live.position(of: name) else { continue }
+            // A position says nothing about a state: a destination that keeps one goes on where it kept it.
+            let kept = cursors[name]
+            if kept?.state.isEmpty ?? true, position > kept?.position ?? 0 { cursors[name] = JournalCursor(position: position) }
+        }
         for (name, start) in manifest.starts.sorted(by: { $0.key < $1.key }) where cursors[name] == nil {
             let position = max(start, first)
             cursors[name] = JournalCursor(position: position)
-            site.telemetry.emit(JournalCursorLost(destination: name, start: position))
+            site.telemetry.emit(JournalCursorLost(destination: name, start: position, removed: start..<position))
         }
         // What the file holds may be in the page cache only, where a kill has left it: nothing counts as
         // durable before it was written once more.
@@ -130,6 +139,27 @@ final class CursorTable: Sendable {
         }
     }
 
+    // MARK: Live cursors
+
+    /// Takes how far a passage is, after each settled batch, of a destination that keeps no state. A kill does not
+    /// take it back; on disk it is like any other cursor with the next commit.
+    func settle(_ name: String, _ cursor: LiveCursor) {
+        if cursor.kind == .delivery {
+            table.withLock { table in
+                guard let old = table.cursors[name], cursor.position > old.position else { return }
+                table.cursors[name] = JournalCursor(position: cursor.position)
+                table.version &+= 1
+            }
+        }
+        live.set(name, cursor)
+    }
+
+    /// nil: there is none of this passage.
+    func live(of name: String, _ kind: LiveCursor.Kind, tag: UInt64) -> LiveCursor? {
+        guard let found = live.cursor(of: name, kind, tag: tag) else { return nil }
+        return kind == .delivery ? found.raised(to: cursor(of: name)?.position ?? 0) : found
+    }
+
     // MARK: Replays
 
     /// A replay's cursor lies beside the destination's, under a name that no destination can have.
@@ -170,6 +200,9 @@ final class CursorTable: Sendable {
             return lost
         }
     }
+
+    /// How many read the journal at most: a destination for delivery, and another time for a replay.
+    var readers: Int { table.withLock { table in 2 * (table.configured?.count ?? 0) } }
 
     /// Positions that `push` took from each destination since the start.
     var dropped: [String: UInt64] { table.withLock { $0.dropped } }

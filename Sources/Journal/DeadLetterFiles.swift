@@ -54,14 +54,19 @@ struct DeadLetterFiles {
     }
 
     /// Calls for every letter that is there and whole, in order, until `body` returns false.
-    /// - Parameter number: of the first letter that is wanted.
-    func forEach(from number: UInt64 = 0, _ body: (UInt64, DeadLetter) -> Bool) throws(SystemError) {
+    /// - Parameters:
+    ///   - number: of the first letter that is wanted.
+    ///   - isWanted: asked before each batch; false: no more.
+    func forEach(
+        from number: UInt64 = 0, while isWanted: () -> Bool = { true }, _ body: (UInt64, DeadLetter) -> Bool
+    ) throws(SystemError) {
         for (index, (first, bytes)) in files.enumerated() {
             let following = index + 1 < files.count ? files[index + 1].first : .max
             // It may have been removed since they were listed.
             guard following > number, try disk.status(path(first)) != nil else { continue }
             var walker = SegmentWalker(try disk.open(path(first), .readOnly), seed: seed(first), limit: bytes, verifying: true)
             walk: while true {
+                guard isWanted() else { return }
                 switch try walker.next() {
                 case .batch(let header, let offset, true) where header.kind == BatchHeader.Kind.deadLetters:
                     // Written once more in the next file, because this one failed.

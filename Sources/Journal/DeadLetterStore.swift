@@ -35,8 +35,9 @@ package final class DeadLetterStore: Sendable {
     private struct File {
         var first: UInt64
         var bytes = 0
-        /// That were written; some may be gone.
-        var letters: UInt64 = 0
+        /// Numbers of the letters that are whole in it; some may be noted as gone.
+        var numbers = RangeSet<UInt64>()
+        var hasLetters: Bool { !numbers.isEmpty }
         /// When its first and last letters were stored, in nanoseconds since 1970-01-01 UTC.
         var earliest = Int64.max
         var latest = Int64.min
@@ -56,16 +57,8 @@ package final class DeadLetterStore: Sendable {
         private(set) var count: UInt64 = 0
         var bytes: Int { files.reduce(0) { $0 + $1.bytes } }
 
-        /// Numbers that a file has, or would have.
-        func numbers(_ index: Int) -> Range<UInt64> {
-            files[index].first..<max(files[index].first, index + 1 < files.count ? files[index + 1].first : next)
-        }
-
-        /// Letters of a file that are there.
-        func count(_ index: Int) -> UInt64 {
-            let gone = removed.count(in: numbers(index))
-            return files[index].letters > gone ? files[index].letters - gone : 0
-        }
+        /// Letters of a file that are there. What was in a file that is gone does not count against its neighbor's.
+        func count(_ index: Int) -> UInt64 { removed.countOfOthers(in: files[index].numbers) }
 
         mutating func recount() { count = files.indices.reduce(0) { $0 + count($1) } }
     }
@@ -74,6 +67,15 @@ package final class DeadLetterStore: Sendable {
     private let path: String
     private let limits: Mutex<Limits>
     private let state: Mutex<State>
+
+    /// What the status shows, apart: whoever asks for it must not wait for the disk.
+    private struct Shown {
+        var count: UInt64 = 0
+        var expired: UInt64 = 0
+        var bytes = 0
+    }
+
+    private let shown = Mutex(Shown())
 
     init(_ site: JournalSite, _ quarantine: Quarantine, destination: String, limit: Int) throws(JournalError) {
         self.site = site
@@ -98,6 +100,7 @@ package final class DeadLetterStore: Sendable {
             throw JournalError("open the dead letters", error)
         }
         self.state = Mutex(state)
+        show(state)
     }
 
     private static func load(
@@ -117,7 +120,7 @@ package final class DeadLetterStore: Sendable {
         }
         state.next = max(state.next, scan.end, gaps.last?.positions.upperBound ?? 0)
         state.files.append(
-            File(first: first, bytes: size, letters: scan.events, earliest: scan.earliest, latest: scan.latest))
+            File(first: first, bytes: size, numbers: scan.numbers, earliest: scan.earliest, latest: scan.latest))
         state.seed = files.seed(first)
         state.file = file
         if scan.validLength < size {
@@ -152,6 +155,7 @@ package final class DeadLetterStore: Sendable {
 
     private func append(_ letters: [DeadLetter], size: Int, _ limits: Limits) throws(JournalError) {
         try state.withLock { (state) throws(JournalError) in
+            defer { show(state) }
             do throws(SystemError) {
                 while limits.dropsOldest, state.bytes + size > limits.bytes, state.bytes > 0 { try removeOldest(&state) }
             } catch {
@@ -176,7 +180,7 @@ package final class DeadLetterStore: Sendable {
     private func write(_ letters: [DeadLetter], _ state: inout State, fileLimit: Int) throws(SystemError) {
         let now = site.clock.wallClock()
         let isWhole = state.files.last.map {
-            $0.bytes >= fileLimit || ($0.letters > 0 && now - $0.earliest >= Self.longestFile.inNanoseconds)
+            $0.bytes >= fileLimit || ($0.hasLetters && now.saturatingSubtract($0.earliest) >= Self.longestFile.inNanoseconds)
         }
         if state.file == nil || isWhole ?? true { try begin(&state) }
         guard let file = state.file, let last = state.files.last else { return }
@@ -202,7 +206,7 @@ package final class DeadLetterStore: Sendable {
         }
         try site.sync(file, .deadLetterSync)
         let number = state.files.count - 1
-        state.files[number].letters += UInt64(letters.count)
+        state.files[number].numbers.insert(contentsOf: state.next..<next)
         state.files[number].earliest = min(state.files[number].earliest, now)
         state.files[number].latest = max(state.files[number].latest, now)
         state.next = next
@@ -219,11 +223,31 @@ package final class DeadLetterStore: Sendable {
         try site.syncDirectory(path, .deadLetterDirectorySync)
     }
 
+    // MARK: Retrying
+
+    /// What `setRetry` was given last, if it is whole.
+    package func retry() throws(JournalError) -> [UInt8]? {
+        try journal("read the retry of dead letters") { () throws(SystemError) in
+            try RetryNote.read(in: path, site)
+        }
+    }
+
+    /// Keeps what has to be known of a retry so that it goes on after a restart; nil: there is none any more. Durable when
+    /// it returns.
+    package func setRetry(_ note: [UInt8]?) throws(JournalError) {
+        try state.withLock { _ throws(JournalError) in
+            try journal("keep the retry of dead letters") { () throws(SystemError) in
+                try RetryNote.write(note, in: path, site)
+            }
+        }
+    }
+
     // MARK: Removing
 
     /// Letters that somebody has dropped, or that were retried with success: they are gone when it returns.
     package func remove(_ numbers: [UInt64]) throws(JournalError) {
         try state.withLock { (state) throws(JournalError) in
+            defer { show(state) }
             var removed = state.removed
             for number in numbers where number < state.next { removed.insert(number) }
             if let first = state.files.first?.first { removed.forget(below: first) }
@@ -244,8 +268,9 @@ package final class DeadLetterStore: Sendable {
         guard let time = limits.withLock({ $0.time }) else { return }
         let oldest = site.clock.wallClock() &- time.inNanoseconds
         try state.withLock { (state) throws(JournalError) in
+            defer { show(state) }
             do throws(SystemError) {
-                while let first = state.files.first, first.letters > 0, first.latest < oldest { try removeOldest(&state) }
+                while let first = state.files.first, first.hasLetters, first.latest < oldest { try removeOldest(&state) }
             } catch {
                 throw JournalError("remove old dead letters", error)
             }
@@ -261,7 +286,7 @@ package final class DeadLetterStore: Sendable {
     }
 
     private func removeFilesOfNone(_ state: inout State) throws(SystemError) {
-        for index in state.files.indices.reversed() where state.files[index].letters > 0 && state.count(index) == 0 {
+        for index in state.files.indices.reversed() where state.files[index].hasLetters && state.count(index) == 0 {
             try removeFile(index, &state)
         }
     }
@@ -280,18 +305,26 @@ package final class DeadLetterStore: Sendable {
     }
 
     /// How many there are.
-    package var count: Int { state.withLock { Int($0.count) } }
+    package var count: Int { shown.withLock { Int(clamping: $0.count) } }
     /// How many went for the sake of the limits, since the start.
-    package var expired: UInt64 { state.withLock { $0.expired } }
+    package var expired: UInt64 { shown.withLock { $0.expired } }
     /// The number that the next letter gets.
     package var next: UInt64 { state.withLock { $0.next } }
-    package var bytes: Int { state.withLock { $0.bytes } }
+    package var bytes: Int { shown.withLock { $0.bytes } }
+
+    private func show(_ state: borrowing State) {
+        let next = Shown(count: state.count, expired: state.expired, bytes: state.bytes)
+        shown.withLock { $0 = next }
+    }
 
     /// Reads the letters that are there, in order, from the one of this number on, until `body` returns false.
     /// Those appended meanwhile may be among them.
-    package func forEach(from number: UInt64 = 0, _ body: (UInt64, DeadLetter) -> Bool) throws(JournalError) {
+    /// - Parameter isWanted: asked before each batch, also where no letter in it is to be given; false: no more.
+    package func forEach(
+        from number: UInt64 = 0, while isWanted: () -> Bool = { true }, _ body: (UInt64, DeadLetter) -> Bool
+    ) throws(JournalError) {
         try journal("read dead letters") { () throws(SystemError) in
-            try DeadLetterFiles(path, site.uuid, site.disk, site.protections).forEach(from: number, body)
+            try DeadLetterFiles(path, site.uuid, site.disk, site.protections).forEach(from: number, while: isWanted, body)
         }
     }
 }

@@ -25,6 +25,26 @@
 // The files, format version 1: Journal.docc/Format.md. In short: segments of fixed size hold batches, each a
 // header and a payload with a checksum each, seeded with where they belong; a seal ends a segment.
 //
+// # Cursors
+//
+// A cursor lies in up to three places. `cursors` is durable with each commit of the cursors, at least once every
+// `cursor_interval`, and the only one that retention goes by. For a destination that keeps no state with its cursor
+// (HTTP), `cursors.live` is written after each settled batch without a sync: after a kill, only what was in flight is
+// delivered again. For a power cut the live cursors ride along with commits of events. Ranges above the position are kept,
+// too, since later batches get through while an earlier one is under way; up to 120 of them, and with `order: user` none.
+// A power cut between the beginning of a segment and the first commit in it takes live cursors back to `cursors`.
+// A destination with a state (files, plugins) takes no part: it stays exactly once because its state and its position
+// are kept together.
+//
+// # A full filesystem
+//
+// A journal needs room for two segments (the current one and the spare) and the reserve, at most 16 MiB or two segments:
+// 144 MiB with the usual segments of 64 MiB. Dead letters, and what `retain` keeps, come on top. Where a spare cannot be
+// made, the segments that every destination has had go first. Then `when_full` decides: `block` fills the
+// current segment and makes clients wait, looking for room once a second; `reject` refuses events; `drop_oldest` removes the
+// oldest segment, as long as that frees space. A disk that fills below a segment that was reserved (a quota, a filesystem
+// that shares blocks) fails the commit: nothing of it is acknowledged, it stays in memory and is written again.
+//
 // # After a crash
 //
 // Sealed segments are taken at their word. One without a seal is read. Bytes that are no batch, with a
@@ -64,6 +84,7 @@ package final class Journal: Sendable {
     let segments: SegmentList
     private let spare: SpareSegment
     private let cursors: CursorTable
+    private let live: LiveCursorTable
     private let quarantine: Quarantine
     private let ends: JournalEnds
     private let recent: RecentCommits
@@ -73,11 +94,12 @@ package final class Journal: Sendable {
     private let stopping = Atomic(false)
 
     private init(
-        _ site: JournalSite, lock: any DiskFile, found: Recovery.Result, cursors: CursorTable, quarantine: Quarantine,
-        ends: JournalEnds
+        _ site: JournalSite, lock: any DiskFile, found: Recovery.Result, cursors: CursorTable, live: LiveCursorTable,
+        quarantine: Quarantine, ends: JournalEnds
     ) {
         self.site = site
         self.cursors = cursors
+        self.live = live
         self.quarantine = quarantine
         uuid = site.uuid
         segments = SegmentList(found.segments)
@@ -128,15 +150,18 @@ package final class Journal: Sendable {
             ? max(kept?.durableEnd ?? 0, kept?.cursors.values.map(\.position).max() ?? 0, manifest.starts.values.max() ?? 0)
             : 0
         let recovery = Recovery(site: site, quarantine: quarantine, known: existed)
-        // Torn in its very first write, a journal holds nothing whole either.
-        let segmentCount = names.count { Segment.position(ofName: $0) != nil }
-        if kept == nil, contents != nil || segmentCount > 1 { try recovery.refuseForeign(names) }
+        if kept == nil { try recovery.refuseForeign(names) }
         let found = try recovery.run(names)
+        // The journal's UUID is in its cursors. So cursors of no destination, too, show whose segments these are.
+        if contents == nil, found.segments.isEmpty, site.protections.contains(.cursorsFromTheBeginning) {
+            try journal("write the cursors") { () throws(SystemError) in try file.write([:], durableEnd: found.next) }
+        }
         let ends = JournalEnds(found.next)
+        let live = try LiveCursorTable(site, found: found.cursors, end: found.next)
         let cursors = CursorTable(
-            site, manifest: manifest, file: file, kept: kept ?? CursorFile.Slot(),
+            site, manifest: manifest, file: file, kept: kept ?? CursorFile.Slot(), live: live,
             first: found.segments.first?.firstPosition ?? found.next, ends: ends)
-        let opened = Journal(site, lock: lock, found: found, cursors: cursors, quarantine: quarantine, ends: ends)
+        let opened = Journal(site, lock: lock, found: found, cursors: cursors, live: live, quarantine: quarantine, ends: ends)
         telemetry.emit(
             JournalRecovered(
                 directory: directory, segments: found.segments.count, first: opened.firstPosition, next: found.next))
@@ -176,7 +201,7 @@ package final class Journal: Sendable {
     ) -> (JournalWriter, JournalKeeper) {
         precondition(hands.running == nil && hands.stepped == nil && !hands.isStopped, "a journal is started once")
         let writer = JournalWriter(
-            site, queue: queue, segments: segments, spare: spare, ends: ends, recent: recent, current: hands.current,
+            site, queue: queue, segments: segments, spare: spare, ends: ends, recent: recent, live: live, current: hands.current,
             onDurable: onDurable)
         hands.current = nil
         return (writer, JournalKeeper(site, queue: queue, segments: segments, spare: spare, cursors: cursors))
@@ -319,6 +344,16 @@ package final class Journal: Sendable {
         _ destination: String, to cursor: JournalCursor, replay next: (JournalCursor) -> JournalCursor
     ) { cursors.advance(destination, to: cursor, replay: next) }
 
+    /// Takes how far a passage to a destination is, after each settled batch: about a microsecond, no sync. After a kill it
+    /// is the cursor; after a power cut, as it was with the last commit of events. Only of a destination that keeps no
+    /// state with its cursor.
+    package func settle(_ destination: String, _ cursor: LiveCursor) { cursors.settle(destination, cursor) }
+
+    /// How far a passage to a destination is. For delivery the position is never below the cursor's; nil: there is none.
+    package func live(of destination: String, _ kind: LiveCursor.Kind, tag: UInt64) -> LiveCursor? {
+        cursors.live(of: destination, kind, tag: tag)
+    }
+
     /// The cursor of the replay that is under way to a destination; nil: none. It holds no segment.
     package func replay(of destination: String) -> JournalCursor? { cursors.replay(of: destination) }
     /// Names of the destinations that have one, configured or not.
@@ -346,7 +381,7 @@ package final class Journal: Sendable {
             first: firstPosition, next: queue.next, durable: ends.durable, acknowledged: ends.acknowledged,
             bytes: all.reduce(spare.isReady ? site.options.segmentSize : 0) { $0 + $1.fileSize }, segments: all.count,
             queuedBytes: queue.queuedBytes, gaps: gaps, gapCount: count, problem: problem?.detail,
-            isFull: problem?.isFull ?? false, retainSize: site.options.retainSize, retainTime: site.options.retainTime,
+            isFull: problem?.isFull ?? false, isBlocked: problem?.blocks ?? false, space: problem?.space, retainSize: site.options.retainSize, retainTime: site.options.retainTime,
             whenFull: site.options.whenFull, removedForSpace: segments.removedForSpace, dropped: cursors.dropped)
     }
 }

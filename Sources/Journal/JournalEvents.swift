@@ -64,6 +64,26 @@ struct JournalWritesAgain: NamedEvent {
     var message: String { "journal: writing again, in a fresh segment" }
 }
 
+struct JournalFilesystemFull: NamedEvent {
+    static let name = "journal_filesystem_full"
+    let level = Level.error
+    let directory: String
+    let space: JournalSpace
+    let blocks: Bool
+    var message: String {
+        "journal: the filesystem of \(directory) is full: the next segment needs \(space.needed) bytes (journal.segment_size and"
+            + " a reserve), and \(space.free) are free; once the current segment is full, "
+            + (blocks ? "clients wait until there is room (journal.when_full: block)" : "events are refused until there is room")
+            + ": free space, or lower journal.retain"
+    }
+}
+
+struct JournalHasSpaceAgain: NamedEvent {
+    static let name = "journal_has_space_again"
+    let level = Level.notice
+    var message: String { "journal: its filesystem has room again, and events are taken" }
+}
+
 struct JournalNoSegment: NamedEvent {
     static let name = "journal_no_segment"
     let level = Level.error
@@ -83,9 +103,14 @@ struct JournalCursorLost: NamedEvent {
     let level = Level.error
     let destination: String
     let start: UInt64
+    /// Positions of the destination that the journal does not hold any more.
+    let removed: Range<UInt64>
     var message: String {
-        "journal: the cursor of destination \(destination) is missing or damaged: everything since position \(start) is"
+        let text = "journal: the cursor of destination \(destination) is missing or damaged: everything since position \(start) is"
             + " delivered again"
+        guard !removed.isEmpty else { return text }
+        return text + "; destination \(destination) loses positions \(removed.lowerBound) to \(removed.upperBound) (exclusive) if it"
+            + " has not had them, since the journal has removed them (journal.retain)"
     }
 }
 
@@ -108,6 +133,16 @@ struct JournalCursorCommitFailed: NamedEvent {
     let level = Level.error
     let detail: String
     var message: String { "journal: cursors are not durable, and will be written again: \(detail)" }
+}
+
+struct JournalLiveCursorsFailed: NamedEvent {
+    static let name = "journal_live_cursors_failed"
+    let level = Level.warning
+    let detail: String
+    var message: String {
+        "journal: cursors.live cannot be written: \(detail): until the next start, a kill repeats what was delivered since"
+            + " the cursors were last committed (journal.cursor_interval)"
+    }
 }
 
 struct JournalSegmentRemovedForSpace: NamedEvent {

@@ -181,7 +181,7 @@ package struct JournalInspector {
                 let following = index + 1 < files.files.count ? files.files[index + 1].first : nil
                 let file = try disk.open(files.path(first), .readOnly)
                 let (scan, gaps) = try files.scan(file, first, following, size: bytes)
-                letters.letters += scan.events - min(scan.events, files.removed.count(in: first..<max(first, scan.end)))
+                letters.letters += files.removed.countOfOthers(in: scan.numbers)
                 letters.bytes += bytes
                 for gap in gaps {
                     letters.gaps.append(try report(gap, after: scan.lastTime, before: nil))

@@ -18,6 +18,10 @@ package struct JournalStatistics: Sendable, Equatable {
     package var problem: String?
     /// The problem is a lack of room: below `retain`'s size, or on the filesystem.
     package var isFull: Bool
+    /// Clients wait, now or once the current segment is full; otherwise a problem means that events are refused.
+    package var isBlocked: Bool
+    /// What the filesystem lacks for the next segment; nil: nothing.
+    package var space: JournalSpace?
     /// What `retain` allows, and what happens when there is no more room.
     package var retainSize: Int
     package var retainTime: Duration

@@ -27,6 +27,8 @@ final class JournalWriter: @unchecked Sendable {
         var committedOffset: Int
         var committedEnd: UInt64
         var hasUnsynced = false
+        /// A batch of all live cursors was begun in it.
+        var hasCursors = false
         var room: Int { segment.capacity - offset }
     }
 
@@ -36,7 +38,11 @@ final class JournalWriter: @unchecked Sendable {
     private let spare: SpareSegment
     private let ends: JournalEnds
     private let recent: RecentCommits
+    private let live: LiveCursorTable
     private let onDurable: @Sendable (UInt64) -> Void
+
+    /// Bytes that a batch of cursors may take.
+    private static let cursorBytes = 4 << 10
 
     private var current: Current?
     /// What was taken from the queue and is not committed yet.
@@ -54,7 +60,7 @@ final class JournalWriter: @unchecked Sendable {
 
     init(
         _ site: JournalSite, queue: AppendQueue, segments: SegmentList, spare: SpareSegment, ends: JournalEnds,
-        recent: RecentCommits, current: (segment: Segment, file: SegmentFile)?, onDurable: @escaping @Sendable (UInt64) -> Void
+        recent: RecentCommits, live: LiveCursorTable, current: (segment: Segment, file: SegmentFile)?, onDurable: @escaping @Sendable (UInt64) -> Void
     ) {
         self.site = site
         self.queue = queue
@@ -62,6 +68,7 @@ final class JournalWriter: @unchecked Sendable {
         self.spare = spare
         self.ends = ends
         self.recent = recent
+        self.live = live
         self.onDurable = onDurable
         lastSync = site.clock.now()
         self.current = current.map {
@@ -92,6 +99,7 @@ final class JournalWriter: @unchecked Sendable {
             buffer = queue.take()
             mark = 0
             committed = 0
+            if let buffer { addCursors(to: buffer) }
         }
         guard let buffer else {
             syncIfDue()
@@ -119,8 +127,13 @@ final class JournalWriter: @unchecked Sendable {
                 failures += 1
                 guard failures > 1 else { continue }
                 // A fresh segment failed as well, or cannot be begun: clients are told, rather than made
-                // to wait for a disk that may never answer.
-                queue.close("the journal cannot be written: \(error); see the daemon's log")
+                // to wait for a disk that may never answer. A disk that is full answers once there is room: a filesystem
+                // that does not hold to what it has reserved, or a quota.
+                queue.close(
+                    Shortage(
+                        detail: "the journal cannot be written: \(error); see the daemon's log",
+                        blocks: (error.isOutOfSpace || error.isOutOfDescriptors) && site.options.whenFull == .block,
+                        isFull: error.isOutOfSpace))
                 nextAttempt = site.clock.now() + JournalKeeper.retryAfter
             }
         }
@@ -144,6 +157,18 @@ final class JournalWriter: @unchecked Sendable {
     }
 
     // MARK: - Committing
+
+    /// Puts the live cursors behind the events of a commit, for the sake of a power cut. They have no commit of their
+    /// own: a system without events writes nothing. They are left out where they might take the room of events that
+    /// were let in already.
+    private func addCursors(to buffer: CommitBuffer) {
+        guard spare.isReady else { return }
+        let room = (current?.room ?? site.options.segmentSize - Segment.sealSize) - buffer.count - BatchHeader.size
+        let isFirst = current?.hasCursors != true
+        let limit = min(room, buffer.capacity - buffer.count - BatchHeader.size, Self.cursorBytes)
+        guard let payload = live.takeChanges(all: isFirst, limit: limit), buffer.append(cursors: payload) else { return }
+        current?.hasCursors = true
+    }
 
     /// - Returns: false if there is no segment to write to.
     private func commit(_ buffer: CommitBuffer) throws(SystemError) -> Bool {

@@ -7,7 +7,7 @@ extension JournalSite {
     /// - Parameter names: of the files that are there.
     func makeManifest(besides names: [String]) throws(JournalError) -> Manifest {
         if let stray = names.sorted().first(where: {
-            Segment.position(ofName: $0) != nil || $0 == CursorFile.name || $0 == DeadLetterStore.directory
+            Segment.position(ofName: $0) != nil || $0 == CursorFile.name || $0 == LiveCursorFile.name || $0 == DeadLetterStore.directory
         }) {
             throw JournalError(
                 .inconsistent,

@@ -41,6 +41,8 @@ package struct Protections: OptionSet, BitwiseCopyable, Sendable, Hashable {
     package static let segmentDirectorySync = Protections(bit: 14)
     /// After recovery looked at the segments.
     package static let recoveryDirectorySync = Protections(bit: 15)
+    /// Of the journal's directory, after a segment was removed and before the next one is.
+    package static let removalDirectorySync = Protections(bit: 16)
     /// Of a destination's directory, when a file of dead letters was made.
     package static let deadLetterDirectorySync = Protections(bit: 17)
     /// Of `dead-letters`, when a destination's directory was made.
@@ -80,6 +82,12 @@ package struct Protections: OptionSet, BitwiseCopyable, Sendable, Hashable {
     package static let sealTornTail = Protections(bit: 33)
     /// What recovery found at the end, and may be in memory only, is written once more.
     package static let rewriteTail = Protections(bit: 34)
+    /// The first write of the cursors after a start goes to a new file.
+    package static let freshCursorFile = Protections(bit: 35)
+    /// A segment that could not be removed stays in the list, and nothing behind it is removed.
+    package static let removalInOrder = Protections(bit: 36)
+    /// A journal has cursors from its beginning, even if they are of no destination.
+    package static let cursorsFromTheBeginning = Protections(bit: 37)
 
     // Checks.
 
@@ -93,4 +101,13 @@ package struct Protections: OptionSet, BitwiseCopyable, Sendable, Hashable {
     package static let payloadChecksum = Protections(bit: 44)
     package static let cursorChecksum = Protections(bit: 45)
     package static let manifestChecksum = Protections(bit: 46)
+
+    // Live cursors.
+
+    /// Of a slot of `cursors.live`.
+    package static let liveChecksum = Protections(bit: 52)
+    /// A live cursor above the journal's end is not believed.
+    package static let liveBelowEnd = Protections(bit: 53)
+    /// What was not believed is off the disk before its positions are given again.
+    package static let liveSync = Protections(bit: 54)
 }

@@ -26,12 +26,7 @@ final class Quarantine: Sendable {
     /// Takes note of damage, the first time it is met.
     func report(_ gap: Gap, file: (any DiskFile)?) {
         let new = state.withLock { state in
-            let isKnown = state.gaps.contains {
-                // One that has grown since is told again.
-                $0.path == gap.path && $0.positions.lowerBound <= gap.positions.lowerBound
-                    && $0.positions.upperBound >= gap.positions.upperBound
-            }
-            if isKnown { return false }
+            if Self.isKnown(gap, state.gaps) { return false }
             state.count += 1
             if state.gaps.count < Self.limit { state.gaps.append(gap) }
             return state.count <= Self.limit
@@ -52,6 +47,18 @@ final class Quarantine: Sendable {
             }
         }
         site.telemetry.emit(JournalGap(gap: gap))
+    }
+
+    /// Whether the gaps of a file cover a gap, together: recovery reports parts of one range of bytes apart when it knows
+    /// more of one than of another. One that has grown since is reported again.
+    private static func isKnown(_ gap: Gap, _ gaps: [Gap]) -> Bool {
+        let known = gaps.filter { $0.path == gap.path }.map(\.positions).sorted { $0.lowerBound < $1.lowerBound }
+        guard !gap.positions.isEmpty else {
+            return known.contains { $0.lowerBound <= gap.positions.lowerBound && $0.upperBound >= gap.positions.upperBound }
+        }
+        var covered = gap.positions.lowerBound
+        for positions in known where positions.lowerBound <= covered { covered = max(covered, positions.upperBound) }
+        return covered >= gap.positions.upperBound
     }
 
     /// Copies bytes of a segment; again gives the copy that is there.

@@ -14,6 +14,8 @@ struct Recovery {
         var current: (segment: Segment, file: SegmentFile)?
         /// The position of the next event.
         var next: UInt64
+        /// Live cursors in the segments that were read.
+        var cursors = FoundLiveCursors()
     }
 
     let site: JournalSite
@@ -21,6 +23,8 @@ struct Recovery {
     /// The position below which everything existed and was durable, as far as other files tell: the
     /// cursors, and the durable end that is kept with them.
     let known: UInt64
+
+    private static let largestPosition: UInt64 = 1 << 62
 
     /// - Parameter names: of the files in the directory.
     func run(_ names: [String]) throws(JournalError) -> Result {
@@ -30,6 +34,13 @@ struct Recovery {
                 .inconsistent,
                 "journal: \(site.directory) has held events up to position \(known), but has no segments: restore the"
                     + " segment files, or move the directory away to start an empty journal")
+        }
+        // Beyond it, positions would begin anew at 0 one day, below every cursor.
+        guard max(positions.last ?? 0, known) <= Self.largestPosition else {
+            throw JournalError(
+                .inconsistent,
+                "journal: position \(max(positions.last ?? 0, known)) in \(site.directory) is beyond \(Self.largestPosition), which no"
+                    + " journal reaches: remove the segment of that name, or restore the cursors from a backup")
         }
         do throws(SystemError) {
             var result = Result(segments: [], current: nil, next: positions.first ?? 0)
@@ -48,12 +59,14 @@ struct Recovery {
         }
     }
 
-    /// Refuses segments of which not one holds this journal's mark: the manifest is another journal's then, and
-    /// all of them would count as damaged. Where a write was torn, its first sector is whole or was not written.
+    /// Refuses to read segments when no batch in them is of this journal and at least one is of another: the manifest
+    /// does not belong to them then, and all of their events would count as damaged.
+    ///
+    /// Damage and interrupted writes alone are no reason to refuse, however much is lost.
     func refuseForeign(_ names: [String]) throws(JournalError) {
         let positions = names.compactMap(Segment.position(ofName:))
         let isForeign = try journal("read the segments") { () throws(SystemError) in
-            var holdsData = false
+            var isForeign = false
             for position in positions {
                 let file = try site.disk.open(site.path(Segment.name(position)), .readOnly)
                 let size = try file.size()
@@ -64,11 +77,11 @@ struct Recovery {
                 case .batch, .hole(_, .some, _): return false
                 case .hole, .end: break
                 }
-                var bytes: [UInt8] = []
-                _ = try file.read(BatchHeader.size, at: 0, appendingTo: &bytes)
-                holdsData = holdsData || bytes.contains { $0 != 0 }
+                for offset in [0, size - Segment.sealSize] where !isForeign {
+                    isForeign = try ForeignBatch.isWhole(in: file, at: offset, fileSize: size)
+                }
             }
-            return holdsData
+            return isForeign
         }
         guard !isForeign else {
             throw JournalError(
@@ -100,6 +113,7 @@ struct Recovery {
         let scan = try SegmentScan(file, seed, first: position, limit: size, following: following)
         let gaps = scan.gaps(in: path, durable: following) + scan.missingEnd(in: path, upTo: following, fileSize: size)
         for gap in gaps { quarantine.report(gap, file: file) }
+        result.cursors.add(scan.cursors)
         let segment = Segment(
             firstPosition: position, path: path, fileSize: size, readable: scan.validLength, end: scan.end, sealed: true,
             earliest: scan.earliest, latest: scan.latest)
@@ -115,6 +129,7 @@ struct Recovery {
         if let seal = try Seal.read(file, fileSize: size, seed) {
             // It was written just before the end, perhaps, and may be in memory only, with what it seals.
             let scan = try SegmentScan(file, seed, first: position, limit: seal.validLength, following: nil)
+            result.cursors.add(scan.cursors)
             try rewrite(scan.unsyncedFrom..<size, of: file)
             try site.sync(file, .recoverySync)
             result.segments.append(sealed(position, path, size, seal))
@@ -126,6 +141,7 @@ struct Recovery {
             return
         }
         let scan = try SegmentScan(file, seed, first: position, limit: size, following: nil)
+        result.cursors.add(scan.cursors)
         // What kill -9 left in the page cache must be on disk before anybody hears of it.
         try rewrite(scan.unsyncedFrom..<scan.validLength, of: file)
         try site.sync(file, .recoverySync)
@@ -141,8 +157,11 @@ struct Recovery {
         if let torn {
             site.telemetry.emit(JournalTornTail(path: path, length: scan.validLength))
             if scan.validLength == 0 {
-                // The next segment gets the same name and takes the place of this one.
-                setAside(file, torn, isOnly: result.segments.isEmpty)
+                // The next segment gets the same name and takes the place of this one. Until then, readers find the journal's end
+                // here, also those whose next events are gone.
+                setAside(file, torn)
+                result.segments.append(
+                    Segment(firstPosition: position, path: path, fileSize: size, readable: 0, end: position, sealed: true))
                 return
             }
         }
@@ -188,18 +207,10 @@ struct Recovery {
             sealed: true, durable: seal.durablePosition, earliest: seal.earliest, latest: seal.latest)
     }
 
-    /// Keeps what is in a segment of which nothing is whole.
-    private func setAside(_ file: any DiskFile, _ torn: Range<Int>, isOnly: Bool) {
-        do throws(SystemError) {
-            do throws(SystemError) {
-                try quarantine.copy(torn, of: file)
-            } catch {
-                // No room for a copy; the file itself needs none. But a journal that has cursors and no segment
-                // would be refused at the next start.
-                if isOnly { throw error }
-                try quarantine.move(file.path)
-            }
-        } catch {
+    /// Keeps a copy of what is in a segment of which nothing is whole. The file stays where it is until the next segment takes
+    /// its name: without that name, the segment in front could be read beyond its end (if it failed, and was sealed then).
+    private func setAside(_ file: any DiskFile, _ torn: Range<Int>) {
+        do throws(SystemError) { try quarantine.copy(torn, of: file) } catch {
             // Nobody was told of these events: that must not keep the daemon down.
             site.telemetry.emit(JournalFile(detail: "a torn write could not be copied to quarantine/: \(error)"))
         }

@@ -14,11 +14,16 @@ struct RemovedLetters: Equatable {
 
     func contains(_ number: UInt64) -> Bool { numbers.contains(number) }
 
-    func contains(all range: Range<UInt64>) -> Bool { count(in: range) == UInt64(range.count) }
+    func contains(all range: Range<UInt64>) -> Bool { count(in: range) == range.length }
 
     /// How many of a range are gone.
     func count(in range: Range<UInt64>) -> UInt64 {
-        numbers.ranges.reduce(0) { $0 + UInt64($1.clamped(to: range).count) }
+        numbers.ranges.reduce(0) { $0 + $1.clamped(to: range).length }
+    }
+
+    /// How many of the numbers are not gone.
+    func countOfOthers(in set: RangeSet<UInt64>) -> UInt64 {
+        set.ranges.reduce(0) { $0 + UInt64($1.count) - count(in: $1) }
     }
 
     mutating func insert(_ number: UInt64) { numbers.insert(contentsOf: number..<number &+ 1) }

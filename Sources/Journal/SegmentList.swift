@@ -40,6 +40,9 @@ final class SegmentList: Sendable {
         list.withLock { if $0.first === segment { $0.removeFirst() } }
     }
 
+    /// Adds a segment in front that could not be removed.
+    func putBack(_ segment: Segment) { list.withLock { $0.insert(segment, at: 0) } }
+
     /// Segments that went before `retain` asked for it, because the filesystem was full.
     var removedForSpace: Int { removals.load(ordering: .relaxed) }
 

@@ -27,7 +27,10 @@ struct SegmentScan {
     private var unsynced: [(position: UInt64, offset: Int)] = []
     /// Positions that the whole batches take.
     private(set) var events: UInt64 = 0
+    private let first: UInt64
     private(set) var holes: [Hole] = []
+    /// In whole batches of cursors.
+    private(set) var cursors = FoundLiveCursors()
     /// Receive time of the last whole batch.
     private(set) var lastTime: Int64?
     /// Bytes behind the last whole batch that are no batch, up to the last that is not zero.
@@ -39,6 +42,7 @@ struct SegmentScan {
     init(
         _ file: any DiskFile, _ seed: ChecksumSeed, first: UInt64, limit: Int, following: UInt64?
     ) throws(SystemError) {
+        self.first = first
         end = first
         var bad: Range<Int>?
         var walker = SegmentWalker(file, seed: seed, limit: limit, verifying: true)
@@ -54,6 +58,7 @@ struct SegmentScan {
                 let behind = offset + header.totalSize
                 if intact {
                     note(header, at: offset, behind: bad)
+                    if header.kind == BatchHeader.Kind.cursors { cursors.add(entries: walker.payload(of: header, at: offset)) }
                     bad = nil
                 } else {
                     bad = (bad?.lowerBound ?? offset)..<behind
@@ -81,6 +86,13 @@ struct SegmentScan {
         lastTime = header.receivedAt
         batches += 1
         events &+= UInt64(header.count)
+    }
+
+    /// The positions that the whole batches take.
+    var numbers: RangeSet<UInt64> {
+        var numbers = RangeSet(first..<max(first, end))
+        for hole in holes { numbers.remove(contentsOf: hole.positions) }
+        return numbers
     }
 
     /// The holes as gaps.

@@ -10,6 +10,9 @@ final class Flush: Sendable {
         var caller: CheckedContinuation<FlushOutcome, Never>?
     }
 
+    /// Longer than anybody waits, and far from where clocks overflow.
+    private static let longest: Duration = .seconds(365 * 86_400)
+
     private let providers: [any AnalyticsProvider]
     private let state: Mutex<State>
 
@@ -21,7 +24,7 @@ final class Flush: Sendable {
     /// Once.
     func outcome(timeout: Duration) async -> FlushOutcome {
         guard !providers.isEmpty else { return .complete }
-        let deadline = ContinuousClock.now.advanced(by: timeout)
+        let deadline = ContinuousClock.now.advanced(by: timeout.held(in: .zero ... Self.longest))
         // A provider that does not look at the deadline cannot be waited for as a child task: so these
         // are none.
         let tasks = providers.map { provider in

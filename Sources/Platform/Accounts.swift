@@ -25,6 +25,28 @@ package enum Accounts {
         }
     }
 
+    /// nil: there is none of that number, or it cannot be found out.
+    package static func userName(_ id: UInt32) -> String? {
+        var record = unsafe passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        let count = 16 << 10
+        let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: count)
+        defer { unsafe buffer.deallocate() }
+        guard unsafe getpwuid_r(id, &record, buffer, count, &found) == 0, unsafe found != nil, let name = unsafe record.pw_name else { return nil }
+        return unsafe String(cString: name)
+    }
+
+    /// nil: there is no such group.
+    package static func groupName(of id: UInt32) -> String? {
+        unsafe try? lookUp("getgrgid", "\(id)") { (buffer, count, answer: inout String?) in
+            var record = unsafe group()
+            var found: UnsafeMutablePointer<group>?
+            let code = unsafe getgrgid_r(id, &record, buffer, count, &found)
+            answer = unsafe found == nil ? nil : record.gr_name.map { unsafe String(cString: $0) }
+            return code
+        }
+    }
+
     /// Runs one of the `_r` functions with a buffer that grows until the record fits: a group of
     /// many members is large. At most 1 MiB.
     private static func lookUp<Answer>(

@@ -1,23 +1,23 @@
 import Glibc
 
 /// A point on the monotonic clock (CLOCK_MONOTONIC), in nanoseconds. Meaningless outside this
-/// boot of the machine.
+/// boot of the machine. Sums and differences are held at the ends of 64 bits: a deadline that lies 300 years ahead is
+/// as far away as there is.
 package struct Instant: Sendable, Comparable, Hashable {
     package var nanoseconds: Int64
     @inline(__always)
     package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
     package static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
-    package static func + (a: Instant, b: Duration) -> Instant { Instant(nanoseconds: a.nanoseconds + b.inNanoseconds) }
-    package static func - (a: Instant, b: Instant) -> Duration { .nanoseconds(a.nanoseconds - b.nanoseconds) }
+    package static func + (a: Instant, b: Duration) -> Instant { Instant(nanoseconds: a.nanoseconds.saturatingAdd(b.inNanoseconds)) }
+    package static func - (a: Instant, b: Instant) -> Duration { .nanoseconds(a.nanoseconds.saturatingSubtract(b.nanoseconds)) }
 }
 
 extension Duration {
-    /// Whole nanoseconds; what does not fit is held at the largest value.
+    /// Whole nanoseconds; a duration that does not fit is held at the nearest end of 64 bits.
     package var inNanoseconds: Int64 {
         let (seconds, attoseconds) = components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        return overflow ? (seconds < 0 ? .min : .max) : whole &+ attoseconds / 1_000_000_000
+        return seconds.saturatingMultiply(1_000_000_000).saturatingAdd(attoseconds / 1_000_000_000)
     }
 }
 

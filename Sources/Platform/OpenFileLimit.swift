@@ -15,4 +15,23 @@ package enum OpenFileLimit {
         guard unsafe setrlimit(files, &limit) == 0 else { throw SystemError("setrlimit", "RLIMIT_NOFILE") }
         return UInt64(limit.rlim_cur)
     }
+    /// How many descriptors the process may have open now; nil: the system does not tell.
+    package static var current: Int? {
+        var limit = rlimit()
+        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
+        return Int(clamping: limit.rlim_cur)
+    }
+
+    /// How many descriptors the process has open; nil: the system does not tell. Quick from Linux 6.2 on; before, it takes
+    /// about a millisecond for 5,000 descriptors.
+    package static var openFiles: Int? {
+        var status = stat()
+        if unsafe stat("/proc/self/fd", &status) == 0, status.st_size > 0 { return Int(status.st_size) }
+        guard let directory = unsafe opendir("/proc/self/fd") else { return nil }
+        defer { unsafe closedir(directory) }
+        var count = 0
+        while unsafe readdir(directory) != nil { count += 1 }
+        // Not the entries "." and "..", and not the directory's own descriptor.
+        return max(0, count - 3)
+    }
 }

@@ -36,6 +36,13 @@ package struct ServiceManager: Sendable {
         send("RELOADING=1\nMONOTONIC_USEC=\(clock.now().nanoseconds / 1000)")
     }
 
+    /// The start has failed, and the process is about to end. Returns when systemd has the sentence, which it shows until the
+    /// next start.
+    package func failed(_ status: String) {
+        self.status(status)
+        _ = sd_notify_barrier(0, 5_000_000)
+    }
+
     /// The drain begins.
     package func stopping(_ status: String) {
         send("STOPPING=1\nSTATUS=\(status.withControlCharactersEscaped)")

@@ -73,6 +73,9 @@ package final class SocketActivation: Sendable {
     /// several ListenStream= under one name.
     package func paths(of name: String) -> [String] { sockets[name]?.map(\.path) ?? [] }
 
+    /// Where all of them listen, and who may connect, as the files are now.
+    package var byName: [String: [PassedSocket]] { sockets.mapValues { $0.map { PassedSocket(lookingAt: $0.path) } } }
+
     /// A descriptor of its own for the socket of this name; nil: none was passed.
     /// - Parameter path: which, if the unit has several under the name.
     package func duplicate(_ name: String, path: String? = nil) throws(SystemError) -> FileDescriptor? {

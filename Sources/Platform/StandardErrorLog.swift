@@ -18,9 +18,16 @@ package struct StandardErrorLog: LogSink {
     ) {
         self.descriptor = descriptor
         self.clock = clock
+        forJournal = Self.isJournal(descriptor, journalStream)
+    }
+
+    /// Whether what is written to a descriptor is written to systemd's journal.
+    package static func isJournal(
+        _ descriptor: Int32, _ journalStream: String? = unsafe getenv("JOURNAL_STREAM").map { unsafe String(cString: $0) }
+    ) -> Bool {
         var status = stat()
         let known = unsafe fstat(descriptor, &status) == 0
-        forJournal = known && journalStream == "\(status.st_dev):\(status.st_ino)"
+        return known && journalStream == "\(status.st_dev):\(status.st_ino)"
     }
 
     package func write(_ level: Level, _ line: String) {

@@ -51,6 +51,13 @@ package struct SystemDisk: Disk {
     /// Whether this process may make files in a directory (access(2)).
     package func mayWrite(in directory: String) -> Bool { unsafe access(directory, W_OK | X_OK) == 0 }
 
+    /// Whether a directory lies on a filesystem that is read-only for this process: on a disk, or in a service's sandbox.
+    /// access(2) would say so only to those whom the directory's own permissions let write.
+    package func isReadOnly(_ directory: String) -> Bool {
+        var status = statvfs()
+        return unsafe statvfs(directory, &status) == 0 && status.f_flag & UInt(ST_RDONLY) != 0
+    }
+
     /// Whether this process may read a file (access(2)).
     package func mayRead(_ path: String) -> Bool { unsafe access(path, R_OK) == 0 }
 
@@ -60,6 +67,9 @@ package struct SystemDisk: Disk {
         defer { unsafe free(text) }
         return unsafe String(cString: text)
     }
+
+    /// sd_booted(3).
+    package var isSystemdRunning: Bool { (try? status("/run/systemd/system"))??.isDirectory == true }
 
     package func makeDirectory(_ path: String, permissions: UInt32) throws(SystemError) {
         if unsafe mkdir(path, permissions) == 0 || errno == EEXIST { return }
@@ -90,7 +100,7 @@ package struct SystemDisk: Disk {
     package func freeSpace(_ path: String) throws(SystemError) -> Int {
         var status = statvfs()
         if unsafe statvfs(path, &status) != 0 { throw SystemError("statvfs", path) }
-        return Int(status.f_bavail) * Int(status.f_frsize)
+        return Int(clamping: UInt64(status.f_bavail).saturatingMultiply(UInt64(status.f_frsize)))
     }
 }
 

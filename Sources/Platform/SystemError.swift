@@ -17,6 +17,16 @@ package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible 
 
     package var description: String {
         let text = unsafe String(cString: strerror(code))
-        return subject.isEmpty ? "\(call): \(text)" : "\(call) \(subject): \(text)"
+        let whole = subject.isEmpty ? "\(call): \(text)" : "\(call) \(subject): \(text)"
+        return code == EROFS && Self.isService ? whole + ": " + Self.sandboxHint : whole
     }
+
+    /// What to do about a path that is read-only for the service, though it is not for others.
+    package static let sandboxHint = """
+        the service's sandbox lets it write below a few directories alone. Add ReadWritePaths=DIRECTORY, which has to exist and belong \
+        to the daemon's user, with `systemctl edit penstock`, and restart it
+        """
+
+    /// Whether systemd has started this process (systemd.exec(5)).
+    private static let isService = unsafe getenv("INVOCATION_ID") != nil
 }

@@ -4,9 +4,13 @@ import Glibc
 /// Stream sockets in the filesystem, the client's side. `UnixListener` is the server's.
 package enum UnixSocket {
     /// Connects, blocking while the listener's backlog is full.
-    package static func connect(to path: String) throws(UnixSocketError) -> FileDescriptor {
+    /// - Parameter timeout: then it fails with EAGAIN; nil: without end.
+    package static func connect(to path: String, timeout: Duration? = nil) throws(UnixSocketError) -> FileDescriptor {
         let address = try UnixAddress(path)
         let socket = try make(for: path)
+        if let timeout, clinux_send_timeout(socket.raw, max(timeout.inNanoseconds / 1000, 1)) != 0 {
+            throw .system(SystemError("setsockopt", path))
+        }
         guard address.connect(socket) else { throw .system(SystemError("connect", path)) }
         return socket
     }
@@ -43,8 +47,8 @@ package enum UnixSocketError: Error, Sendable, Equatable, CustomStringConvertibl
             case ("bind", ENOENT): "\(error): make its directory first"
             case ("chown", EPERM):
                 """
-                \(error): the daemon must be in that group itself; under systemd that takes a drop-in with \
-                SupplementaryGroups= and SystemCallFilter=@chown
+                \(error): the daemon must be in that group itself; under systemd, let penstock.socket make the socket (SocketGroup=), or \
+                add SupplementaryGroups=GROUP and SystemCallFilter=@chown with `systemctl edit penstock`
                 """
             case (_, EACCES), (_, EPERM): "\(error): see who may use the socket and its directory, or run as another user"
             default: error.description

@@ -5,8 +5,9 @@ package final class UnixStream {
     private let descriptor: FileDescriptor
 
     /// Connects, blocking while the listener's backlog is full.
-    package init(connectingTo path: String) throws(UnixSocketError) {
-        descriptor = try UnixSocket.connect(to: path)
+    /// - Parameter timeout: then it fails with EAGAIN; nil: without end.
+    package init(connectingTo path: String, timeout: Duration? = nil) throws(UnixSocketError) {
+        descriptor = try UnixSocket.connect(to: path, timeout: timeout)
     }
 
     /// What the other side may do now.
@@ -22,10 +23,25 @@ package final class UnixStream {
         let milliseconds = timeout.map { Int32(clamping: $0.inNanoseconds / 1_000_000) } ?? -1
         while unsafe poll(&entry, 1, milliseconds) < 0 {
             if errno != EINTR { throw SystemError("poll") }
+            entry.revents = 0
         }
         let hung = entry.revents & Int16(POLLHUP | POLLERR) != 0
         return Readiness(
             canRead: hung || entry.revents & Int16(POLLIN) != 0, canWrite: entry.revents & Int16(POLLOUT) != 0)
+    }
+
+    /// Waits until the socket or another file can be read (or has ended).
+    package func wait(
+        or input: borrowing FileDescriptor, timeout: Duration
+    ) throws(SystemError) -> (canRead: Bool, inputCanRead: Bool) {
+        let events = Int16(POLLIN)
+        var entries = [pollfd(fd: descriptor.raw, events: events, revents: 0), pollfd(fd: input.raw, events: events, revents: 0)]
+        while unsafe poll(&entries, 2, Int32(clamping: timeout.inNanoseconds / 1_000_000)) < 0 {
+            if errno != EINTR { throw SystemError("poll") }
+            entries[0].revents = 0
+            entries[1].revents = 0
+        }
+        return (entries[0].revents != 0, entries[1].revents != 0)
     }
 
     /// Writes what goes without waiting.

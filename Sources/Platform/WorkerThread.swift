@@ -35,6 +35,14 @@ package final class WorkerThread: @unchecked Sendable {
         pthread_join(handle, nil)
     }
 
+    /// How much processor time the calling thread has used.
+    package static var processorTime: Duration {
+        var time = timespec()
+        // Fails for an unknown clock only.
+        _ = unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .nanoseconds(Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
     fileprivate static func main(_ argument: UnsafeMutableRawPointer?) {
         guard let argument = unsafe argument else { return }
         let body = unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()

@@ -62,6 +62,8 @@ package final class DestinationRouter {
     /// How far back events lie that it has to have been given before its answers are what they would be if it had been
     /// given them all; nil: it keeps nothing of an event.
     package let lookback: Lookback?
+    /// One event may take milliseconds: a script is called for it.
+    package let mayTakeLong: Bool
 
     private let filters: FilterProgram
     private let index: RouteIndex
@@ -94,16 +96,18 @@ package final class DestinationRouter {
     ///   - maximumEventSize: bytes that transforms may add to an event.
     ///   - journal: the 16 bytes that identify the journal the events come from; message ids derive from
     ///     them.
+    ///   - interruption: ends a script that runs. The verdicts that follow are not to be relied on.
     package init(
         name: String, displayName: String? = nil, pipeline: [Transform] = [], routes: [Route],
         filter: Filter = .always, transforms: [Transform] = [], mapping: MappingSetting? = nil, outputs: [OutputSetting] = [], host: String = "",
-        maximumEventSize: Int = .max, journal: [UInt8]
+        maximumEventSize: Int = .max, journal: [UInt8], interruption: Interruption? = nil
     ) {
         let outputs = outputs.isEmpty ? mapping.map { [OutputSetting($0)] } ?? [] : outputs
         let all = pipeline + routes.flatMap(\.transforms) + transforms
         lookback = all.compactMap { ($0.definition as? any EditingTransform)?.lookback }.max()
             .map { Lookback(positions: VerdictHistory.limit, time: $0.nanoseconds) }
-        let surroundings = StageSurroundings(host: host, limit: maximumEventSize)
+        mayTakeLong = all.contains { ($0.definition as? any RewritingTransform)?.mayTakeLong ?? false }
+        let surroundings = StageSurroundings(host: host, limit: maximumEventSize, interruption: interruption)
         var table = PathTable()
         filters = FilterCompiler.compile(all: routes.map(\.filter.expression), &table)
         index = RouteIndex(routes.map(\.filter.expression))

@@ -1,18 +1,27 @@
 import Delivery
 import Events
+import Foundation
 import Journal
 import Synchronization
 
 /// One destination's dead letters, in the journal's store, and which of them are to be tried again. It outlives a
-/// reload, so that a retry does, too; a restart ends one, and what was not settled by then is a dead letter still.
+/// reload, and a retry with it; what was asked for is kept with the letters, so that a retry goes on after a restart.
 /// Any thread.
 package final class DeadLetterFile: DeadLetterSink, Sendable {
     /// Which letters are meant. Asked in turn, on one thread at a time.
-    package typealias Selection = (KeptDeadLetter) -> Bool
+    package typealias Selection = @Sendable (KeptDeadLetter) -> Bool
+
+    /// What was asked for, as it is kept.
+    package struct RetryOrder: Codable, Sendable, Equatable {
+        /// Behind the last letter there was when it was asked for.
+        var end: UInt64
+        /// Positions or message ids, and a filter, as the operator gave them.
+        package var chosen: [String]?
+        package var condition: String?
+    }
 
     /// A retry that is under way.
-    private struct Retry: @unchecked Sendable {
-        // Unchecked: the selection is only called with the lock held.
+    private struct Retry: Sendable {
         let selection: Selection
         /// Of the next letter to look at, and behind the last one there was when it was asked for: one that fails
         /// again is not tried for ever.
@@ -41,16 +50,40 @@ package final class DeadLetterFile: DeadLetterSink, Sendable {
 
     // MARK: Retrying
 
-    /// Asks for letters to be tried again, of those that there are now.
+    /// Asks for letters to be tried again, of those that there are now. A kill does not end it once this has returned.
+    /// - Parameters:
+    ///   - chosen, condition: what `selection` was made of.
     /// - Returns: false: one is under way already.
-    package func beginRetry(_ selection: @escaping @Sendable Selection) -> Bool {
-        let end = store.next
-        return retry.withLock { retry in
+    /// - Throws: it cannot be kept; then it does not begin.
+    package func beginRetry(
+        chosen: [String]? = nil, condition: String? = nil, _ selection: @escaping Selection
+    ) throws -> Bool {
+        try retry.withLock { retry in
             guard retry == nil else { return false }
-            retry = Retry(selection: selection, next: 0, end: end)
-            isUnderWay.store(true, ordering: .releasing)
+            let order = RetryOrder(end: store.next, chosen: chosen, condition: condition)
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            try store.setRetry([UInt8](try encoder.encode(order)))
+            begin(order, selection, &retry)
             return true
         }
+    }
+
+    /// Goes on with the retry that was under way when the last daemon ended, if there was one.
+    /// - Parameter selection: makes what was asked for into what decides.
+    package func resumeRetry(_ selection: (RetryOrder) throws -> Selection) throws {
+        try retry.withLock { retry in
+            guard retry == nil, let note = try store.retry() else { return }
+            // One of a later version is asked for again.
+            guard let order = try? JSONDecoder().decode(RetryOrder.self, from: Data(note)), let selection = try? selection(order)
+            else { return try store.setRetry(nil) }
+            begin(order, selection, &retry)
+        }
+    }
+
+    private func begin(_ order: RetryOrder, _ selection: @escaping Selection, _ retry: inout Retry?) {
+        retry = Retry(selection: selection, next: 0, end: order.end)
+        isUnderWay.store(true, ordering: .releasing)
     }
 
     /// Whether one is under way.
@@ -80,6 +113,7 @@ package final class DeadLetterFile: DeadLetterSink, Sendable {
                 return true
             }
             guard !numbers.isEmpty || next < current.end else {
+                try store.setRetry(nil)
                 retry = nil
                 isUnderWay.store(false, ordering: .releasing)
                 return nil
@@ -87,7 +121,12 @@ package final class DeadLetterFile: DeadLetterSink, Sendable {
             current.taken = start
             current.next = next
             retry = current
-            return DeadLetterRetry(letters: letters.values.sorted { $0.position < $1.position }.map(letter), numbers: numbers)
+            // After a restart the letters that are left are looked at from the first one on: the same ones come together
+            // again, unless some have gone meanwhile, and then nothing that is known of the others may be said of them. A
+            // letter's number is given once, so what is settled of these letters stays so.
+            let tag = numbers.reduce(0) { Tag.of("\($0) \($1)") }
+            return DeadLetterRetry(
+                letters: letters.values.sorted { $0.position < $1.position }.map(letter), numbers: numbers, tag: tag)
         }
     }
 

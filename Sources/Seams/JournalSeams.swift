@@ -55,7 +55,7 @@ package struct JournalLog: EventLog {
 /// and for a file tomorrow. So each state is kept with a mark of who wrote it, and nobody else is
 /// given it: a destination of another kind goes on at the position, as one that kept nothing.
 package struct JournalCursors: CursorStore {
-    private let journal: Journal
+    let journal: Journal
     private let mark: [UInt8]
 
     /// - Parameter owner: who writes the destinations' states.

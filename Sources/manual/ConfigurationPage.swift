@@ -49,6 +49,13 @@ struct ConfigurationPage {
             In CSV, null and a missing field are nothing between two commas, an empty text is two quotes. Values are \
             written as they are: a spreadsheet takes one that begins with = for a formula.
             """)
+        roff.section("Warnings")
+        roff.prose(
+            """
+            A configuration with warnings is valid. penstock check prints them, and fails on them with --deny-warnings; the \
+            daemon logs them when it starts, and penstock reload reports them. Below, … stands for what differs.
+            """)
+        for warning in WarningDescription.all { roff.item(warning.message, "", warning.action) }
         roff.section("Files")
         roff.item("/usr/share/penstock/penstock.schema.json", "", "The same keys as a JSON Schema.")
         roff.section("See also")

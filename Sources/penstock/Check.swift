@@ -2,14 +2,21 @@ import ArgumentParser
 import ConfigurationLanguage
 import Daemon
 import Explanation
+import Foundation
 
 struct Check: ParsableCommand {
-    private static let endings: Endings = [0: "valid", 1: "not"]
+    private static let endings: Endings = [0: "the configuration is valid", 1: "it has errors, or warnings with --deny-warnings"]
 
     static let configuration = CommandConfiguration(
         abstract: "Validate the configuration, secrets and plugins included.",
         discussion: """
-            Changes nothing and touches no live socket.
+            Changes nothing and touches no live socket. Prints errors and warnings to stderr, and then, to stdout, what the \
+            configuration holds and each file that was read or left out. An error refuses the configuration. A warning does \
+            not: it names something that is probably not meant. penstock.yaml(5) lists the warnings.
+
+            With --json it prints one object to stdout: file, valid, errors and warnings (their numbers), summary (sources, \
+            routes, destinations), files, unread (file, reason) and diagnostics (severity, file, line, column, length, \
+            message, hint, note).
 
             With --schema it prints the configuration's JSON Schema instead, for editors: a first line \
             "# yaml-language-server: $schema=/usr/share/penstock/penstock.schema.json" has them complete \
@@ -21,6 +28,12 @@ struct Check: ParsableCommand {
     @Option(name: .customLong("config"), help: "The configuration; conf.d beside it is read, too.")
     var file = Locations.configuration
 
+    @Flag(help: "Fail if there are warnings.")
+    var denyWarnings = false
+
+    @Flag(help: "Print one JSON object, for programs.")
+    var json = false
+
     @Flag(help: "Print the JSON Schema of a configuration, and check nothing.")
     var schema = false
 
@@ -29,13 +42,26 @@ struct Check: ParsableCommand {
             print(ConfigurationSchema.text, terminator: "")
             return
         }
-        let (diagnostics, summary) = ConfigurationCheck.run(file: file, pluginDirectories: Installation.pluginDirectories)
-        for diagnostic in diagnostics { printError(diagnostic.description) }
-        guard let summary else {
-            let errors = diagnostics.count { $0.severity == .error }
-            printError("\(file) is not valid: \(errors) error\(errors == 1 ? "" : "s")")
-            throw Self.endings[1]
+        let report = ConfigurationCheck.run(file: file, pluginDirectories: Installation.pluginDirectories)
+        if json { try printJSON(report) } else { show(report) }
+        if !report.isValid || (denyWarnings && report.warnings > 0) { throw Self.endings[1] }
+    }
+
+    private func printJSON(_ report: CheckReport) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        print(String(decoding: try encoder.encode(report), as: UTF8.self))
+    }
+
+    private func show(_ report: CheckReport) {
+        for diagnostic in report.diagnostics { printError(diagnostic.description) }
+        if let summary = report.summary {
+            print("\(file) is valid: \(summary)")
+        } else {
+            printError("\(file) is not valid: \(report.counts)")
         }
-        print("\(file) is valid: \(summary)")
+        if denyWarnings, report.isValid, report.warnings > 0 { printError("\(file) is refused: \(report.counts), and --deny-warnings is set") }
+        for path in report.files { print("read: \(path)") }
+        for file in report.unread { print("not read: \(file.path) (\(file.reason))") }
     }
 }

@@ -50,8 +50,9 @@ struct DeadLetterOptions: ParsableArguments {
 
     private func post(_ action: String, _ selection: DeadLetterSelection, query: [String: String] = [:]) throws -> ControlAnswer {
         let body = [UInt8](try JSONEncoder().encode(selection))
-        let answer = try ControlClient(socket: control.path)
-            .post("/dead-letters/\(action)", query: query, body: body, timeout: Self.patience)
+        let answer = try asking {
+            try ControlClient(socket: control.path).post("/dead-letters/\(action)", query: query, body: body, timeout: Self.patience)
+        }
         guard answer.isSuccess else { throw ReportedError(answer.error) }
         return answer
     }

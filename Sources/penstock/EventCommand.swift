@@ -6,7 +6,7 @@ import Platform
 /// What `track`, `identify`, `page`, `screen`, `group` and `alias` have in common: one event, from
 /// a shell, on disk when the command returns.
 struct EventOptions: ParsableArguments {
-    static let endings: Endings = [0: "on disk", 1: "refused, or the daemon cannot be reached"]
+    static let endings: Endings = [0: "on disk", 1: "refused, or the daemon cannot be reached or does not answer in time"]
 
     @OptionGroup var socket: SocketOption
 
@@ -51,7 +51,7 @@ struct EventOptions: ParsableArguments {
         }
         json += Array(",\"context\":{\"library\":{\"name\":\"penstock\"}}}\n".utf8)
 
-        let session = try EventSession(socket: socket.path, acknowledgements: true)
+        let session = try EventSession(socket, acknowledgements: true)
         var refusal: EventSession.Refused?
         session.onRefusal = { refusal = $0 }
         try session.write(json)

@@ -1,18 +1,63 @@
 import ArgumentParser
+import ConfigurationLanguage
+import Glibc
 
 /// Where the shipped configuration puts things.
 enum Locations {
     static let configuration = "/etc/penstock/penstock.yaml"
     static let events = "/run/penstock/events.sock"
     static let control = "/run/penstock/control.sock"
+
+    /// The variable that names the source's socket, as the SDK reads it.
+    static let eventsVariable = "PENSTOCK_SOCKET"
 }
 
+/// The daemon's socket for events, and how long to wait for it.
 struct SocketOption: ParsableArguments {
-    @Option(name: .customLong("socket"), help: "The source's socket.")
-    var path = Locations.events
+    @Option(
+        name: .customLong("socket"),
+        help: ArgumentHelp(
+            "The source's socket. Default: \(Locations.eventsVariable) of the environment, else \(Locations.events).", valueName: "path"))
+    var given: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Give up when the daemon has made no progress for this long: 500ms, 10s, 2m. 0 waits without end.", valueName: "duration"))
+    var timeout = Patience.usual
+
+    var path: String { given ?? Self.fromEnvironment ?? Locations.events }
+
+    /// Empty is as good as not set, as in the SDK.
+    private static var fromEnvironment: String? {
+        guard let value = unsafe getenv(Locations.eventsVariable) else { return nil }
+        let path = unsafe String(cString: value)
+        return path.isEmpty ? nil : path
+    }
 }
 
 struct ControlOption: ParsableArguments {
     @Option(name: .customLong("control"), help: "The daemon's control socket.")
     var path = Locations.control
+}
+
+/// How long a command waits for progress.
+struct Patience: ExpressibleByArgument, CustomStringConvertible {
+    static let usual = Patience(limit: .seconds(10))
+
+    /// nil: without end.
+    let limit: Duration?
+
+    private init(limit: Duration?) { self.limit = limit }
+
+    init?(argument: String) {
+        guard argument != "0" else {
+            self.init(limit: nil)
+            return
+        }
+        guard let limit = Quantity.duration(argument), limit > .zero else { return nil }
+        self.init(limit: limit)
+    }
+
+    var description: String { limit.map(Quantity.text) ?? "0" }
+    var defaultValueDescription: String { description }
 }

@@ -12,7 +12,7 @@ struct Penstock: ParsableCommand {
         version: Daemon.version,
         subcommands: [
             Check.self, Explain.self, Test.self, Status.self, Reload.self, Send.self, Track.self, Identify.self, Page.self,
-            Screen.self, Group.self, Alias.self, DeadLettersCommand.self, Replay.self, JournalCommand.self, PlanCommand.self,
+            Screen.self, Group.self, Alias.self, DeadLettersCommand.self, Replay.self, Resume.self, JournalCommand.self, PlanCommand.self,
             PluginsCommand.self, PresetsCommand.self,
         ])
 }

@@ -17,7 +17,7 @@ struct ProgressBar {
         guard let total, total > 0 else {
             return writeError("\r\u{1B}[K\(note)")
         }
-        let percent = min(100, done * 100 / total)
+        let percent = min(100, Int(Double(done) / Double(total) * 100))
         guard percent != lastPercent else { return }
         lastPercent = percent
         let filled = percent * 30 / 100

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Control
+import Platform
 
 struct Reload: ParsableCommand {
     private static let endings: Endings = [0: "the new configuration serves", 1: "it is refused, or there is no daemon"]
@@ -21,11 +22,12 @@ struct Reload: ParsableCommand {
         let answer = try client.post("/reload", timeout: .seconds(120))
         guard answer.isSuccess else { throw ReportedError(answer.error) }
         let report = try answer.decode(ReloadReport.self)
-        for warning in report.warnings { printError(warning) }
-        for error in report.errors { printError(error) }
-        guard report.applied else {
-            printError("the new configuration was refused; the one that was running runs on")
-            throw Self.endings[1]
+        // As ExecReload= it writes where the daemon does, which has logged all of it: once is enough.
+        if !StandardErrorLog.isJournal(2) {
+            for warning in report.warnings { printError(warning) }
+            for error in report.errors { printError(error) }
+            if !report.applied { printError("the new configuration was refused; the one that was running runs on") }
         }
+        guard report.applied else { throw Self.endings[1] }
     }
 }

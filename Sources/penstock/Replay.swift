@@ -76,7 +76,9 @@ struct Replay: ParsableCommand {
         } else if from == nil {
             throw ValidationError("say from when: --from 24h, --from 2026-01-31")
         }
-        if let rate, rate < 1 { throw ValidationError("--rate is at least 1") }
+        if let rate, !ReplayOrder.rates.contains(rate) {
+            throw ValidationError("--rate \(rate) has to be from \(ReplayOrder.rates.lowerBound) to \(ReplayOrder.rates.upperBound)")
+        }
         if dryRun, wait { throw ValidationError("--dry-run waits anyway") }
     }
 
@@ -105,14 +107,11 @@ struct Replay: ParsableCommand {
     }
 
     private func post(_ path: String, query: [String: String] = [:], body: [UInt8] = []) throws -> ControlAnswer {
-        do {
-            let answer = try ControlClient(socket: control.path).post(path, query: query, body: body, timeout: .seconds(60))
-            guard answer.isSuccess else { throw ReportedError(answer.error) }
-            return answer
-        } catch let error as ControlClientError {
-            printError("\(error)")
-            throw ExitCode(2)
+        let answer = try asking {
+            try ControlClient(socket: control.path).post(path, query: query, body: body, timeout: .seconds(60))
         }
+        guard answer.isSuccess else { throw ReportedError(answer.error) }
+        return answer
     }
 
     private func tellMissing(_ report: ReplayReport) {
@@ -123,9 +122,10 @@ struct Replay: ParsableCommand {
 
     private func count(_ order: ReplayOrder) throws {
         let last = LastReport()
-        let answer = try ControlClient(socket: control.path).postForLines(
-            "/replay/count", body: [UInt8](try JSONEncoder().encode(order)), timeout: .seconds(60)
-        ) { last.take($0) }
+        let body = [UInt8](try JSONEncoder().encode(order))
+        let answer = try asking {
+            try ControlClient(socket: control.path).postForLines("/replay/count", body: body, timeout: .seconds(60)) { last.take($0) }
+        }
         last.clear()
         guard answer.isSuccess else { throw ReportedError(answer.error) }
         guard let report = last.report, let counts = report.counts, report.isWhole == true else {

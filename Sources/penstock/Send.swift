@@ -3,14 +3,18 @@ import Glibc
 import Platform
 
 struct Send: ParsableCommand {
-    private static let endings: Endings = [0: "sent; with --acks, every event is on disk", 1: "not all of it, or some were refused"]
+    private static let endings: Endings = [0: "sent; with --acks, every event is on disk", 1: "not all of it, or some were refused, or the daemon made no progress in time"]
 
     static let configuration = CommandConfiguration(
         abstract: "Send events from a file or stdin, one JSON object a line.",
         discussion: """
             Without --acks the events are handed to the daemon and nothing is said about them.
             With --acks the command waits until every event is on disk; refusals are printed to
-            stderr with their line.
+            stderr with their line. Consecutive lines that are refused for the same reason are one
+            line of it, with their range.
+
+            A daemon that is slow, or waits for room (when_full: block), is waited for as long as it
+            makes progress.
 
             \(endings)
             """)
@@ -25,16 +29,24 @@ struct Send: ParsableCommand {
 
     func run() throws {
         let input = file == "-" ? try FileDescriptor.duplicate(of: STDIN_FILENO) : try FileDescriptor.open(file, O_RDONLY)
-        let session = try EventSession(socket: socket.path, acknowledgements: acks)
-        var bar = ProgressBar(total: file == "-" ? nil : try input.size())
-        session.onRefusal = { refused in
+        let size = try input.size()
+        let session = try EventSession(socket, acknowledgements: acks)
+        var bar = ProgressBar(total: file == "-" ? nil : size)
+        var refusals = RefusalRuns()
+        func show(_ refusal: String?) {
+            guard let refusal else { return }
             bar.clear()
-            printError("line \(refused.line): \(refused.reason): \(refused.detail)")
+            printError(refusal)
         }
+        session.onRefusal = { show(refusals.add(line: $0.line, reason: $0.reason, detail: $0.detail)) }
+        session.onQuiet = { show(refusals.end()) }
+        defer { show(refusals.end()) }
         var lines: UInt64 = 0
         var sent = 0
         var last = UInt8(ascii: "\n")
         while true {
+            // A pipe or a terminal may be silent for hours; refusals are shown meanwhile.
+            if size == nil { try session.waitForInput(input) }
             let bytes = try input.read(upTo: 64 << 10)
             guard let end = bytes.last else { break }
             try session.write(bytes)
@@ -49,6 +61,7 @@ struct Send: ParsableCommand {
         }
         try session.finish(lines: lines)
         bar.clear()
+        show(refusals.end())
         guard acks else { return }
         if session.refusedLines > 0 {
             printError("\(session.refusedLines) of \(lines) lines were refused")

@@ -84,6 +84,8 @@ import Testing
         let sync = try difference { $0.replacing("/j }", with: "/j, sync: never }") }
         #expect(sync.journalChanged && !sync.journalDirectoryChanged)
         #expect(try difference { $0 + "\ncontrol: { socket: /c }" }.controlChanged)
+        let routing = try difference { $0 + "\nrouting: { threads: 4 }" }
+        #expect(routing.routingChanged && !routing.isEmpty && routing.rerouted.isEmpty)
         #expect(try difference { $0 + "\nplugins: { directories: [/p] }" }.pluginDirectoriesChanged)
     }
 }

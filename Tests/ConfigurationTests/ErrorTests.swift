@@ -36,7 +36,7 @@ import Testing
         ("file: /d/out\nin_flight: 0", "\"in_flight\" has to be from 1 to 1024"),
         ("file: /d/out\nin_flight: 99999999999999999999", "\"99999999999999999999\" is not a whole number"),
         ("file: /d/out\nbatch: { bytes: 1TiB }", "\"bytes\" has to be from 1KiB to 64MiB"),
-        ("file: /d/out\nbatch: { wait: 99999999999999999d }", "\"99999999999999999d\" is not a duration"),
+        ("file: /d/out\nbatch: { wait: 99999999999999999d }", "\"wait\" has to be from 0s to 1d"),
         ("file: /d/out\nbatch: [1]", "\"batch\" has to be a map, not a list"),
         ("file: /d/out\nretry: { initial: 10m }", "retry.initial (10m) is longer than retry.max (5m)"),
         ("file: /d/out\nstart: yesterday", "\"yesterday\" is not now, earliest or a time"),
@@ -175,6 +175,9 @@ import Testing
         ("routes: [ {} ]", "route 1 needs \"to\""),
         ("routes: [ { name: x, to: [] } ]", "a route has to name a destination"),
         ("plan: x", "\"/etc/penstock/x\" cannot be read: no such file or directory"),
+        ("routing: { threads: 1 }", "\"threads\" has to be from 2 to 64"),
+        ("routing: { threads: 65 }", "\"threads\" has to be from 2 to 64"),
+        ("routing: { threads: 9223372036854775807 }", "\"threads\" has to be from 2 to 64"),
         ("control: { metrics: 127.0.0.1:9 }", "\"metrics\" is not supported by this version"),
         ("journal: { retain: { size: 1 } }", "\"size\" has to be from 16MiB to 1PiB"),
         ("[a]: b", "a key has to be plain text"),
@@ -252,6 +255,26 @@ import Testing
             ])
         #expect(errors.contains { $0.message == "unknown key \"x\" in the configuration" })
         #expect(errors.compactMap(\.note).map(\.place.line) == [1, 1, 2, 2])
+    }
+
+    @Test(arguments: [
+        ("max_connections: 1e3", "write max_connections: 1000"), ("max_connections: 1_000", "write max_connections: 1000"),
+        ("max_connections: 1,000", "write max_connections: 1000"), ("max_connections: +5", "write max_connections: 5"),
+        ("max_connections: 500.0", "write max_connections: 500"), ("max_connections: 10k", "a whole number is written 1000, without a unit"),
+        ("max_connections: 1.5", "a whole number is written 1000, without a unit"),
+        ("max_connections: 99999999999999999999", "a whole number is written 1000, without a unit"),
+        ("max_event_size: 32KB", Quantity.sizeHint),
+    ])
+    func `a malformed number comes with the number to write`(_ line: String, _ hint: String) {
+        let errors = load(withSource(line)).errors
+        // YAML itself knows +5.
+        #expect(errors.map(\.hint) == (line.hasSuffix("+5") ? [] : [hint]))
+    }
+
+    @Test(arguments: [("1_0", "write share: 10"), ("0,5", "write share: 0.5"), ("ten", "a number is written 0.5, or 50%")])
+    func `a malformed share comes with the number to write`(_ share: String, _ hint: String) {
+        let errors = load(withRoute("transforms: [ { sample: { share: \"\(share)\", by: userId } } ]")).errors
+        #expect(errors.map(\.hint) == [hint])
     }
 
     @Test func `unknown users and groups are warnings`() {

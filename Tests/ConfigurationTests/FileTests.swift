@@ -31,6 +31,41 @@ import Testing
         #expect(paths == [directory.path + "/out", directory.path + "/conf.d/out"])
     }
 
+    @Test(arguments: [
+        ("x.yml", "rename it to x.yaml; to keep it here unread, rename it to x.yml.disabled"),
+        ("X.YAML", "rename it to X.yaml; to keep it here unread, rename it to X.YAML.disabled"),
+        ("10-shop.json", "rename it to 10-shop.yaml; to keep it here unread, rename it to 10-shop.json.disabled"),
+        ("shop", "rename it to shop.yaml; to keep it here unread, rename it to shop.disabled"),
+        ("a.yaml.bak", nil), ("a.yaml~", nil), (".a.yaml.swp", nil), (".a.yaml", nil), ("README.md", nil), ("a.yaml.dpkg-dist", nil),
+        ("a.yml.disabled", nil), ("#a.yaml#", nil),
+    ])
+    func `a file of conf.d that is not read is listed, and reported unless it was set aside`(_ name: String, _ hint: String?) throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("penstock.yaml", main)
+        let read = try directory.write("conf.d/a.yaml", "{}")
+        let other = try directory.write("conf.d/" + name, "routes: [ { to: [nowhere] } ]")
+        let result = ConfigurationLoader(credentialsDirectory: nil).load(file: file)
+        #expect(result.configuration != nil)
+        #expect(result.files == [file, read])
+        #expect(result.unread.map(\.path) == [other])
+        #expect(result.warnings.map(\.hint) == (hint == nil ? [] : [hint]))
+        #expect(result.warnings.allSatisfy { $0.place.name == "\(other):1:1" && $0.message.hasPrefix("this file is not read: ") })
+    }
+
+    @Test func `a directory in conf.d is not read, and a plan and a preset of one's own are listed`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write(
+            "penstock.yaml", main.replacing("file: out", with: "preset: mine") + "\nplan: plan.yaml")
+        let inner = try directory.write("conf.d/more/a.yaml", "{}")
+        let preset = try directory.write("presets/mine.yaml", "title: Mine\ndescription: d\ndestination: { file: /d/out }")
+        let plan = try directory.write("plan.yaml", "version: 1\nname: shop\nevents: []")
+        let result = ConfigurationLoader(credentialsDirectory: nil).load(file: file)
+        #expect(result.files == [file, plan, preset])
+        #expect(result.unread.map(\.reason) == ["it is a directory"])
+        #expect(result.warnings.map(\.message) == ["this file is not read: it is a directory"], "\(result.diagnostics)")
+        #expect(!inner.isEmpty)
+    }
+
     @Test func `a key set in two files names both places`() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("penstock.yaml", main)

@@ -25,7 +25,7 @@ struct MappingErrorTests {
             ("{ $replace: { pattern: '', value: $.a } }", "38: pattern has 1 to 256 bytes"),
             ("{ $replace: { pattern: a, replacement2: b, value: $.a } }", "54: replacement2 without pattern2"),
             ("{ $replace: { pattern: a, global: 1, value: $.a } }", "48: global has to be true or false, not a number"),
-            ("{ $if: { exists: $.a, blank: $.b, then: 1 } }", "16: $if has two conditions"),
+            ("{ $if: { exists: $.a, is_blank: $.b, then: 1 } }", "16: $if has two conditions"),
             ("{ $if: { exists: $.a, then: 1, esle: 2 } }", "45: $if has no argument esle"),
             ("{ $literal: !secret a }", "34: a secret is not allowed"),
             ("{ $hash: { value: $.a, key: $.b } }", "42: key has to be a secret"),
@@ -63,6 +63,22 @@ struct MappingErrorTests {
                                                 ^
                 hint: in a field's name it is written \\}
                 """)
+    }
+
+    @Test(
+        "A path that is written as other languages write it is explained",
+        arguments: [
+            ("$.properties.items[0].sku", "an item of a list is named by its number, from 0, behind a dot: properties.items.0.sku"),
+            ("$.items[0][1]", "an item of a list is named by its number, from 0, behind a dot: items.0.1"),
+            ("\"{{ items[2] }}\"", "an item of a list is named by its number, from 0, behind a dot: items.2"),
+            ("$.items['a']", "in a field's name it is written \\["),
+            ("{ $path: \"\" }", "write $.properties.name for a field, or $ for all of the event"),
+            ("{ $path: . }", "write $.properties.name for a field, or $ for all of the event"),
+            ("{ $path: a }", "write $.a"), ("{ $path: $a }", "write $.a"),
+            ("{ $prefix: { value: $.event, length: 1e1 } }", "write 10"),
+        ])
+    func explained(_ mapping: String, _ hint: String) {
+        #expect(load(withFile("mapping: \(mapping)")).errors.map(\.hint) == [hint])
     }
 
     @Test("Nesting is bounded, and so is what it takes to say so")

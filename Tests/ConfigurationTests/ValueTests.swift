@@ -24,6 +24,11 @@ import Testing
                 max_depth: 10
                 max_connections: 5
                 max_unread_answers: 8192
+                max_connections_per_uid: 7
+                max_consecutive_refusals: 9
+                max_buffered: 1MiB
+                line_timeout: 5s
+                idle_timeout: 2h
             journal:
               directory: state
               sync: 200ms
@@ -32,6 +37,7 @@ import Testing
               segment_size: 1MiB
               queue: 256KiB
               cursor_interval: 5s
+            routing: { threads: 3 }
             routes:
               - name: all
                 where: type = "track"
@@ -72,7 +78,9 @@ import Testing
                     name: "apps", socket: "/run/penstock/events.sock", mode: 0o666, group: "penstock",
                     allow: .init(users: ["www-data"], groups: ["staff", "adm"]), maximumEventSize: 65_536,
                     maximumDepth: 10,
-                    maximumConnections: 5, maximumUnreadAnswers: 8_192)
+                    maximumConnections: 5, maximumUnreadAnswers: 8_192, maximumConnectionsPerUser: 7,
+                    maximumConsecutiveRefusals: 9, maximumBuffered: 1 << 20, lineTimeout: .seconds(5),
+                    idleTimeout: .seconds(7_200))
             ])
         #expect(
             configuration.journal
@@ -108,6 +116,7 @@ import Testing
         #expect(h.start == .time(1_769_846_400_000_000_000))
         #expect(plugin.plugin == "sqlite" && plugin.deadline == .seconds(9))
         #expect(plugin.settings == #"{"file":"a.db","n":[1,2.50,16,1e3,true,null,"yes","5"],"o":{"k":"é\""}}"#)
+        #expect(configuration.routing.threads == 3)
         #expect(configuration.control.socket == "/etc/penstock/ctl.sock")
         #expect(configuration.plugins.directories == ["/etc/penstock/plugins", "/opt/p"])
     }
@@ -198,6 +207,12 @@ import Testing
         ] as [(String, Int?)])
     func `sizes`(_ text: String, _ size: Int?) {
         #expect(Quantity.size(text) == size)
+    }
+
+    @Test(arguments: ["99999999999999999999d", "9223372036854775807d"]) func `a value too long for 64 bits is refused with the bounds`(text: String) {
+        let loaded = ConfigurationLoader().load(text: "journal: { retain: { time: \(text) } }", named: "p.yaml")
+        let message = loaded.errors.first { $0.message.contains("time") }?.message
+        #expect(message?.contains("has to be from ") == true, "\(loaded.errors)")
     }
 
     @Test func `quantities are shown as they are written`() {

@@ -92,18 +92,40 @@ import Testing
         #expect(socket.isClosedByPeer())
     }
 
-    @Test func `no more connections are served than may be, and a place that gets free is used`() throws {
+    @Test func `while every place is taken by a request that is being answered, no more connections are served`() throws {
         var limits = ControlServer.Limits()
         limits.connections = 2
-        let daemon = try Daemon(limits: limits) { _, reply in reply.respond(contentType: "text/plain", body: [65]) }
-        var first: RawClient? = try RawClient(daemon.socket)
-        let second = try RawClient(daemon.socket)
-        for socket in [first, second] {
-            socket?.send("GET / HTTP/1.1\r\nhost: a\r\n\r\n")
-            #expect(socket?.receive(until: "A") != nil)
+        let waiting = Collected<ControlReply>()
+        let daemon = try Daemon(limits: limits) { request, reply in
+            if request.path == "/slow" { waiting.append(reply) } else { reply.respond(contentType: "text/plain", body: [65]) }
         }
+        let busy = [try RawClient(daemon.socket), try RawClient(daemon.socket)]
+        for socket in busy { socket.send("GET /slow HTTP/1.1\r\nhost: a\r\n\r\n") }
+        #expect(eventually { waiting.values.count == 2 })
         #expect(try RawClient(daemon.socket).isClosedByPeer())
-        first = nil
+        for reply in waiting.values { reply.respond(contentType: "text/plain", body: [66]) }
+        for socket in busy { #expect(socket.receive(until: "B") != nil) }
         #expect(eventually { (try? daemon.client.get("/"))?.status == 200 })
+    }
+
+    @Test(arguments: ["", "GET / HTTP/1.1\r\nho", "GET / HTTP/1.1\r\nhost: a\r\n\r\n"])
+    func `as many idle connections as there may be do not keep a new one out`(bytes: String) throws {
+        let waiting = Collected<ControlReply>()
+        let daemon = try Daemon { request, reply in
+            if request.path == "/slow" { waiting.append(reply) } else { reply.respond(contentType: "text/plain", body: [65]) }
+        }
+        let busy = try RawClient(daemon.socket)
+        busy.send("GET /slow HTTP/1.1\r\nhost: a\r\n\r\n")
+        #expect(eventually { waiting.values.count == 1 })
+        let idle = try (1...64).map { _ in
+            let socket = try RawClient(daemon.socket)
+            socket.send(bytes)
+            return socket
+        }
+        for _ in 0..<3 { #expect(try daemon.client.get("/").status == 200) }
+        // The longest idle ones made room; the request that is being answered is no idle connection.
+        #expect(idle[0].isClosedByPeer())
+        waiting.values.first?.respond(contentType: "text/plain", body: [66])
+        #expect(busy.receive(until: "B") != nil)
     }
 }

@@ -22,7 +22,8 @@ final class Daemon {
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("ps-" + UUID().uuidString.prefix(8)).path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         socket = directory + "/control.sock"
-        server = try ControlServer.start(path: socket, mode: mode, handler: Handler(handle), group: group, limits: limits)
+        server = try ControlServer.open(path: socket, mode: mode, handler: Handler(handle), group: group, limits: limits)
+        server.serve()
     }
 
     deinit {

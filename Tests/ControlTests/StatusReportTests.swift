@@ -18,24 +18,24 @@ import Testing
     }
 
     static func report(
-        _ destinations: [String: Destination] = ["archive": destination()], journal: StatusReport.Journal.State = .ok,
+        _ destinations: [String: Destination] = ["archive": destination()], reasons: [String] = [],
         refusals: [StatusReport.Refusal] = []
     ) -> StatusReport {
         StatusReport(
-            version: "0.1", uptimeSeconds: 90_000, eventsPerSecond: 12_300.2,
+            reasons: reasons, version: "0.1", uptimeSeconds: 90_000, eventsPerSecond: 12_300.2,
             sources: [
                 "apps": .init(
                     accepted: 2000, refused: 3, refusedByReason: ["invalid_json": 1, "too_large": 2], connections: 4,
                     listens: ["/run/penstock/events.sock"])
             ],
-            journal: .init(state: journal, first: 1, next: 100, bytes: 64 << 20, segments: 2, retainBytes: 20 << 30, retainSeconds: 604_800),
+            journal: .init(state: .ok, first: 1, next: 100, bytes: 64 << 20, segments: 2, retainBytes: 20 << 30, retainSeconds: 604_800),
             destinations: destinations,
             recentRefusals: refusals)
     }
 
     @Test func `the JSON has the names that scripts rely on`() throws {
         let refusal = StatusReport.Refusal(time: "t", source: "apps", reason: "too_large", detail: "d", messageID: "m")
-        let report = Self.report(["mixpanel": Self.destination(.held, lastError: "HTTP 401", answer: "no", next: 3)], refusals: [refusal])
+        let report = Self.report(["mixpanel": Self.destination(.held, lastError: "HTTP 401", answer: "no", next: 3)], reasons: ["mixpanel held"], refusals: [refusal])
         let json = try #require(try JSONSerialization.jsonObject(with: JSONEncoder().encode(report)) as? [String: Any])
         func keys(_ path: String...) -> Set<String> {
             var value: Any? = json
@@ -43,10 +43,10 @@ import Testing
             return Set((value as? [String: Any] ?? [:]).keys)
         }
         #expect(keys() == [
-            "health", "problems", "version", "uptime_seconds", "events_per_second", "sources", "journal", "destinations",
+            "health", "reasons", "version", "uptime_seconds", "events_per_second", "sources", "journal", "destinations",
             "recent_refusals",
         ])
-        #expect(keys("sources", "apps") == ["accepted", "refused", "refused_by_reason", "violations_by_reason", "connections", "listens"])
+        #expect(keys("sources", "apps") == ["accepted", "refused", "refused_by_reason", "violations_by_reason", "connections", "limits", "listens"])
         #expect(keys("sources", "apps", "refused_by_reason") == ["invalid_json", "too_large"])
         #expect(keys("journal") == [
             "state", "first", "next", "bytes", "segments", "damaged", "retain_bytes", "retain_seconds", "when_full",
@@ -71,31 +71,31 @@ import Testing
     }
 
     @Test(arguments: [
-        (["archive": destination()], StatusReport.Journal.State.ok, "12,300 events/s; 1 destination up"),
+        (["archive": destination()], [], "12,300 events/s; 1 destination up"),
         (
-            ["a": destination(), "b": destination(), "c": destination(), "d": destination(),
-             "mixpanel": destination(.retrying, lagSeconds: 850, lastError: "HTTP 503")], .ok,
+            ["a": destination(), "b": destination(), "c": destination(), "d": destination(), "mixpanel": destination(.retrying)],
+            ["mixpanel retrying: HTTP 503, 14 min behind"],
             "12,300 events/s; 4 destinations up, mixpanel retrying: HTTP 503, 14 min behind"
         ),
-        (["x": destination(.failing)], .full, "12,300 events/s; 0 destinations up, journal full, x failing"),
-        ([:], .failed, "12,300 events/s; 0 destinations up, journal cannot be written"),
-        (["x\n": destination(.held, lastError: "a\nb\u{1B}[")], .ok, "12,300 events/s; 0 destinations up, x\\n held: a\\nb\\u{1B}["),
-    ] as [([String: Destination], StatusReport.Journal.State, String)])
-    func `one sentence says what an operator needs`(
-        destinations: [String: Destination], journal: StatusReport.Journal.State, sentence: String
+        ([:], ["a", "b", "c", "d", "e"], "12,300 events/s; 0 destinations up, a, b, c, and 2 more"),
+    ] as [([String: Destination], [String], String)])
+    func `the sentence names three reasons and counts the others`(
+        destinations: [String: Destination], reasons: [String], sentence: String
     ) {
-        let report = Self.report(destinations, journal: journal)
+        let report = Self.report(destinations, reasons: reasons)
         #expect(StatusText.sentence(report) == sentence)
-        #expect(report.health == (report.problems.isEmpty ? .healthy : .degraded))
+        #expect(report.health == (reasons.isEmpty ? .healthy : .degraded))
     }
 
     @Test func `the text is columns with a sentence on top`() {
         let refusal = StatusReport.Refusal(time: "2026-01-01T00:00:00Z", source: "apps", reason: "too_large", detail: "40000 bytes")
         let report = Self.report(
             ["archive": Self.destination(), "mixpanel": Self.destination(.retrying, lagSeconds: 3, lastError: "HTTP 503", answer: "over\u{1B}loaded", next: 12)],
-            refusals: [refusal])
+            reasons: ["mixpanel retrying: HTTP 503, 3.0 s behind", "2 dead letters\u{1B}"], refusals: [refusal])
         #expect(StatusText.render(report) == """
-            degraded: 12,300 events/s; 1 destination up, mixpanel retrying: HTTP 503, 3.0 s behind
+            degraded: 12,300 events/s; 1 destination up
+              - mixpanel retrying: HTTP 503, 3.0 s behind
+              - 2 dead letters\\u{1B}
             penstock 0.1, up 25 h
 
             SOURCE  CONNECTIONS  ACCEPTED  REFUSED  REASONS
@@ -104,9 +104,9 @@ import Testing
             journal: ok, 64.0 MiB in 2 segments, positions 1 to 100
             journal: keeps at most 20.0 GiB and 7 d, when full: block
 
-            DESTINATION  STATE        FOR  DELIVERED  PER SECOND  FILTERED  DEAD  RETRIES  LAG  BEHIND  LAST ERROR
-            archive      up        14 min      1,234          10         5     1        2    7       -
-            mixpanel     retrying  14 min      1,234          10         5     1        2    7   3.0 s  HTTP 503, the service says: over\\u{1B}loaded (again in 12 s)
+            DESTINATION  STATE        FOR  DELIVERED  PER SECOND  FILTERED  DEAD  RETRIES  LAG (EVENTS)  LAG (TIME)  LAST ERROR
+            archive      up        14 min      1,234          10         5     1        2             7         0 s
+            mixpanel     retrying  14 min      1,234          10         5     1        2             7         3 s  HTTP 503, the service says: over\\u{1B}loaded (again in 12 s)
 
             REFUSED AT            SOURCE  REASON     DETAIL
             2026-01-01T00:00:00Z  apps    too_large  40000 bytes
@@ -114,19 +114,40 @@ import Testing
             """)
     }
 
+    @Test func `a refused reload is shown with all its errors`() throws {
+        var report = Self.report(reasons: ["a reload was refused"])
+        report.refusedReload = .init(
+            time: "2026-01-01T00:00:00Z",
+            errors: ["a.yaml:1:2: error: no\u{1B}\n  x: y\n     ^", "b.yaml:3:4: error: unknown key"])
+        #expect(StatusText.render(report).contains("""
+              - a reload was refused
+            the reload at 2026-01-01T00:00:00Z was refused, and what ran before runs on:
+                a.yaml:1:2: error: no\\u{1B}
+                  x: y
+                     ^
+                b.yaml:3:4: error: unknown key
+            penstock 0.1
+            """))
+        #expect(report.refusedReload?.firstError == "a.yaml:1:2: error: no\u{1B}")
+        #expect(try JSONDecoder().decode(StatusReport.self, from: JSONEncoder().encode(report)) == report)
+    }
+
     @Test func `what full disks and full journals cost is said`() {
         var lost = Self.destination()
         lost.dropped = 1250
-        var report = Self.report(["archive": lost, "other": Self.destination()])
+        var one = Self.destination()
+        one.dropped = 1
+        var report = Self.report(["archive": lost, "one": one, "other": Self.destination()])
         report.journal.removedForSpace = 2
         let text = StatusText.render(report)
         #expect(text.contains("journal: 2 delivered segments removed early: the filesystem was full\n"))
         #expect(text.contains("archive lost its oldest 1,250 events: the journal was full\n"))
+        #expect(text.contains("one lost its oldest 1 event: the journal was full\n"))
         #expect(!text.contains("other lost"))
     }
 
     @Test func `colours come only when asked for, and change nothing else`() {
-        let report = Self.report(["x": Self.destination(.held)])
+        let report = Self.report(["x": Self.destination(.held)], reasons: ["x held"])
         let plain = StatusText.render(report)
         let painted = StatusText.render(report, color: true)
         #expect(!plain.contains("\u{1B}"))
@@ -136,10 +157,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (-1, "0.0 s"), (.nan, "0 s"), (0.25, "0.3 s"), (9.94, "9.9 s"), (90, "90 s"), (840, "14 min"), (36 * 3600, "36 h"),
-        (3 * 86_400, "3 d"), (.infinity, "11574074074074 d"),
+        (-1, "0 s"), (.nan, "0 s"), (0.004, "4 ms"), (0.0994, "99 ms"), (0.0996, "0.10 s"), (0.25, "0.25 s"), (0.999, "1 s"),
+        (9.94, "9.9 s"), (9.96, "10 s"), (90, "90 s"), (99.4, "99 s"), (100, "1.7 min"), (840, "14 min"), (5990, "1.7 h"),
+        (36 * 3600, "36 h"), (3 * 86_400, "72 h"), (10 * 86_400, "10 d"), (100 * 86_400, "100 d"), (.infinity, "11,574,074,074,074 d"),
     ] as [(Double, String)])
-    func `durations read as people say them`(seconds: Double, text: String) {
+    func `durations have at most two digits that matter`(seconds: Double, text: String) {
         #expect(StatusText.duration(seconds) == text)
     }
 

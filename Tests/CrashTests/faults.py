@@ -108,7 +108,8 @@ class Case:
         if self.thread == "journal-writer":
             report = daemon.status()
             journal = report["journal"]
-            if journal["state"] != "failed" or text not in journal["last_error"] or report["health"] != "degraded":
+            state = "full" if self.error in ("ENOSPC", "EDQUOT") else "failed"
+            if journal["state"] != state or text not in journal["last_error"] or report["health"] != "degraded":
                 raise Failure(f"the journal cannot be written, and its status is {journal}")
         elif self.thread in ("to-file", "sync-file"):
             # It is opened again and again, which looks well for a moment.

@@ -1,8 +1,10 @@
 """kill -9 at any moment: under load, while it recovers, while it stops; clients never pause."""
 
+import statistics
 import time
 
-from daemon import Daemon, Failure
+import sinks
+from daemon import Daemon, Failure, eventually
 from trial import spread
 
 SHORT, LONG = 40, 1000
@@ -45,3 +47,47 @@ def kill9(trial):
     return (
         f"{cycles} cycles ({recoveries} killed again in recovery, {stops} orderly), {trial.acknowledged:,} events"
         f" acknowledged, 0 lost, {duplicates}, ready after {spread(restarts)}")
+
+
+HTTP_ALONE = """
+routes: [ {{ to: [http] }} ]
+destinations:
+  http:
+    http: "{url}"
+    format: ndjson
+    batch: {{ events: {events}, wait: 5ms }}
+    in_flight: {in_flight}
+    retry: {{ initial: 5ms, max: 100ms }}
+    headers: {{ Life: "LIFE" }}
+"""
+SHORT_HTTP, LONG_HTTP = 8, 100
+
+
+def kill9_http(trial):
+    """kill -9 at full speed: an HTTP service gets again at most what was in flight."""
+    cycles = LONG_HTTP if trial.is_long else SHORT_HTTP
+    configuration = HTTP_ALONE.format(url=trial.receiver.url, events=sinks.HTTP_EVENTS, in_flight=sinks.HTTP_IN_FLIGHT)
+    # The cursors are committed once an hour: what is not repeated is so for the sake of the live cursors alone.
+    daemon = Daemon(trial.directory, configuration, "cursor_interval: 1h")
+    trial.at_end.append(daemon.close)
+    daemon.start()
+    trial.load(daemon, 2, burst=400, pause=0)
+    bound = sinks.HTTP_IN_FLIGHT * sinks.HTTP_EVENTS
+    for _ in range(cycles):
+        before = trial.receiver.tally.lines
+        eventually("events arrive at full speed", lambda: trial.receiver.tally.lines > before + 10 * bound)
+        time.sleep(trial.random.uniform(0, 0.2))
+        daemon.kill()
+        daemon.start()
+    trial.stop_load()
+    daemon.settle()
+    daemon.terminate()
+    faults, duplicates = sinks.judge(trial.ledger, {"http": trial.receiver.tally})
+    repeated = [trial.receiver.repeated.get(str(life), 0) for life in range(2, daemon.life + 1)]
+    if max(repeated) > bound:
+        faults.append(f"after one kill {max(repeated)} events came again, and {bound} can have been in flight")
+    if faults:
+        raise Failure("; ".join(faults))
+    return (
+        f"{cycles} kills at full speed, {trial.acknowledged:,} events acknowledged, 0 lost, {duplicates['http']} came again: after"
+        f" one kill {min(repeated)} to {max(repeated)}, {statistics.median(repeated):.0f} in the middle, at most {bound} in flight")

@@ -3,6 +3,7 @@
 import os
 import re
 import resource
+import time
 
 import sinks
 from client import Connection
@@ -69,7 +70,7 @@ class Scene:
         if not self.connection.drain(PATIENCE):
             raise Failure(f"{self.connection.outstanding} events are not answered though there is room")
         eventually("events are taken again", lambda: self.send() == BATCH)
-        eventually("the daemon is healthy again", lambda: self.daemon.glance()["health"] == "healthy")
+        eventually("the journal is well again", lambda: self.daemon.glance()["journal"]["state"] == "ok")
 
     def delivered(self):
         """Waits until the file has all that was acknowledged; what is queued in vain, it cannot have."""
@@ -103,13 +104,18 @@ class Scene:
             f" ({', '.join(ledger.reasons) or 'none'}), 0 lost")
 
 
-def full_tmpfs(trial):
+def full_tmpfs(policy):
     """16 MiB, filled by the journal and by somebody else, freed, filled again."""
+    return lambda trial: fill_tmpfs(trial, policy)
+
+
+def fill_tmpfs(trial, policy):
     volume = Volume(trial, "tmpfs", "16M")
     # What is delivered is needed until its cursor is on the disk, and would make room by itself then. So it takes
     # its part of the 16 MiB for good: no more rounds than that allows.
-    options = "segment_size: 1MiB, retain: { size: 1GiB }, cursor_interval: 1h"
+    options = "segment_size: 1MiB, retain: { size: 1GiB }, cursor_interval: 1h, when_full: " + policy
     scene = Scene(trial, FILE.format(directory=trial.directory), options, "volume/journal")
+    resumed = []
     rounds = 4 if trial.is_long else 2
     ballast = volume.path / "ballast"
     for number in range(rounds):
@@ -123,8 +129,13 @@ def full_tmpfs(trial):
                     pass
         except OSError:
             pass
-        scene.send_until("events are refused", lambda answer: answer != BATCH, 40)
+        if policy == "block":
+            scene.send_until("the client is held up", lambda answer: answer is None, 40)
+        else:
+            scene.send_until("events are refused", lambda answer: answer != BATCH, 40)
         scene.expect_journal(["full"], "the journal's filesystem is full")
+        if "bytes (journal.segment_size and a reserve)" not in scene.daemon.log:
+            raise Failure(f"the log does not say how much room is needed: {scene.daemon.log_tail()}")
         scene.delivered()
         if number % 2:
             # kill -9 and a start while it is full.
@@ -133,15 +144,23 @@ def full_tmpfs(trial):
             ballast_size = ballast.stat().st_size
             scene.daemon.start()
             scene.connect()
-            scene.send()
+            scene.send(HELD_UP)
             if ballast.stat().st_size != ballast_size:
                 raise Failure("somebody else's file was changed")
         ballast.unlink()
+        begin = time.monotonic()
+        if not scene.connection.drain(PATIENCE):
+            raise Failure(f"{scene.connection.outstanding} events are not answered though there is room")
+        resumed.append(time.monotonic() - begin)
         scene.taken_again()
+    if policy == "block" and trial.ledger.count(REFUSED):
+        raise Failure(f"{trial.ledger.count(REFUSED)} events were refused, where clients were to wait")
+    if policy == "block" and max(resumed) > 5:
+        raise Failure(f"it took {max(resumed):.1f} s until events were taken again")
     scene.daemon.settle()
     scene.daemon.terminate()
     scene.judge(file=scene.file())
-    return f"filled {rounds} times, {scene.figures()}, 0 doubled"
+    return f"filled {rounds} times, {scene.figures()}, 0 doubled, taken again after at most {max(resumed):.1f} s"
 
 
 def full_delivered(trial):

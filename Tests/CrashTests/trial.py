@@ -30,9 +30,9 @@ class Trial:
         return sinks.DESTINATIONS.format(
             directory=directory, url=self.receiver.url, events=sinks.HTTP_EVENTS, in_flight=sinks.HTTP_IN_FLIGHT)
 
-    def load(self, daemon, clients):
-        """Clients that send from now on."""
-        self.clients = [Client(daemon.events, self.ledger, number, self.seed) for number in range(clients)]
+    def load(self, daemon, clients, **pace):
+        """Clients that send from now on. `pace`: see Client."""
+        self.clients = [Client(daemon.events, self.ledger, number, self.seed, **pace) for number in range(clients)]
         for client in self.clients:
             client.start()
         self.at_end.append(lambda: [client.ended.set() for client in self.clients])

@@ -12,7 +12,7 @@ import Testing
         let directory = try directory ?? TemporaryDirectory()
         let file = try directory.write("p.yaml", text)
         let before = try FileManager.default.subpathsOfDirectory(atPath: directory.path)
-        let (diagnostics, _) = ConfigurationCheck.run(file: file, pluginDirectories: [])
+        let diagnostics = ConfigurationCheck.run(file: file, pluginDirectories: []).diagnostics
         #expect(try FileManager.default.subpathsOfDirectory(atPath: directory.path) == before, "it changes nothing")
         return diagnostics.map { diagnostic in
             #expect(diagnostic.place.excerpt != nil, "\(diagnostic)")
@@ -133,7 +133,8 @@ import Testing
 
     @Test func `files that TLS needs are there`() throws {
         let directory = try TemporaryDirectory()
-        try directory.write("key.pem", "")
+        let key = try directory.write("key.pem", "")
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: key)
         let found = try findings(with("http: \"https://h/\", tls: { ca_file: none.pem, certificate: ., key: key.pem }"), in: directory)
         #expect(found == ["6:44: there is no file DIR/none.pem", "6:67: DIR is a directory"])
     }

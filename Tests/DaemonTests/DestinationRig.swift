@@ -36,15 +36,23 @@ final class DestinationRig {
     }
 
     /// A destination `archive` at work, for which every event is filtered out.
-    func running(_ destination: any Destination) -> RunningDestination {
+    /// - Parameter pool: which runs it; nil: a thread of its own does.
+    func running(_ destination: any Destination, in pool: RoutingPool? = nil) -> RunningDestination {
+        if let pool {
+            let place = pool.register()
+            return .start(worker(destination, wake: place.wake), deadLetters: letters, place: place, callsScripts: false)
+        }
         let bell = Doorbell()
-        let worker = DeliveryWorker(
+        return .start(worker(destination) { bell.ring() }, deadLetters: letters, bell: bell, clock: clock)
+    }
+
+    private func worker(_ destination: any Destination, wake: @escaping @Sendable () -> Void) -> DeliveryWorker {
+        DeliveryWorker(
             .init(
                 name: "archive", policy: DeliveryPolicy(), log: JournalLog(journal: journal),
                 cursors: JournalCursors(journal: journal, owner: "file"), clock: clock, telemetry: telemetry),
             router: NoRouter(), destination: destination, deadLetters: letters, random: SystemRandomNumberGenerator(),
-            wake: { bell.ring() })
-        return .start(worker, deadLetters: letters, bell: bell, clock: clock)
+            wake: wake)
     }
 
     /// Polls.

@@ -6,19 +6,22 @@ import Testing
 @testable import Daemon
 
 @Suite struct HangingDestinationTests {
-    @Test(.timeLimit(.minutes(2)))
-    func oneThatDoesNotComeBackIsLeftBehindAndItsSuccessorWaitsForItsEnd() throws {
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
+    func oneThatDoesNotComeBackIsLeftBehindAndItsSuccessorWaitsForItsEnd(isInPool: Bool) throws {
         let rig = try DestinationRig()
+        let pool = isInPool ? RoutingPool(threads: 2) : nil
+        pool?.start()
+        defer { _ = pool?.stop(by: rig.clock.now() + .seconds(60)) }
         rig.journal.start()
         let (clock, pipeline) = (rig.clock, rig.pipeline)
         let (hanging, next) = (GatedDestination(), GatedDestination())
         next.gate.ring()
-        pipeline.start("archive") { rig.running(hanging) }
+        pipeline.start("archive") { rig.running(hanging, in: pool) }
         hanging.isIn.wait()
         #expect(pipeline.destinations.first?.turnBegan != nil)
 
         #expect(pipeline.stop(["archive"], by: clock.now()) == ["archive"])
-        pipeline.start("archive") { rig.running(next) }
+        pipeline.start("archive") { rig.running(next, in: pool) }
         pipeline.goOn()
         #expect(pipeline.names.isEmpty)
         #expect(pipeline.awaited.map(\.worker.name) == ["archive"])

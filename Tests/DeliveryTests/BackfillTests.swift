@@ -105,6 +105,19 @@ struct BackfillTests {
         #expect(again(bench).isEmpty)
     }
 
+    @Test("goes on after live delivery gave up its last event, though nothing live is there to probe the service")
+    func afterGivingUp() {
+        let bench = bench(DeliveryPolicy(batchEvents: 10, inFlight: 4, attempts: 2))
+        bench.destination.answer = { $0.livePosition == nil ? .all(.retry(reason: "down")) : .all(.delivered) }
+        bench.log.append(1)
+        bench.run(for: .seconds(60))
+        #expect(bench.worker.status.deadLettered == 1)
+        begin(replay(20..<75), on: bench)
+        bench.run(for: .seconds(600))
+        #expect(again(bench) == Array(20..<75))
+        #expect(bench.worker.status.replay?.state == .done)
+    }
+
     @Test("goes on where it stood, and a late destination's cursor does not run ahead of it", arguments: [false, true])
     func resume(isLate: Bool) throws {
         let bench = bench()

@@ -100,6 +100,14 @@ final class FakeCursors: CursorStore {
         advances.withLock { $0.append(cursor) }
     }
     func commit() throws {}
+    /// What was settled of delivery, as it was kept last; nil: nothing was.
+    let settled = Mutex<[SettledPositions]>([])
+    func settle(_ destination: String, _ passage: Passage, _ settled: SettledPositions) {
+        if passage == .delivery { self.settled.withLock { $0.append(settled) } }
+    }
+    func settled(of destination: String, _ passage: Passage) -> SettledPositions? {
+        passage == .delivery ? settled.withLock { $0.last } : nil
+    }
     /// The replay under way.
     let kept = Mutex<Replay?>(nil)
     func replay(of destination: String) -> Replay? { kept.withLock { $0 } }
@@ -120,9 +128,15 @@ final class FakeRouter: EventRouter, @unchecked Sendable {
     /// Whose an event is.
     var user: (UInt64) -> UInt64 = { _ in 0 }
     var lookback: Lookback?
+    var mayTakeLong = false
     private(set) var recalled: [UInt64] = []
+    /// Called with each.
+    var recalling: () -> Void = {}
 
-    func recall(_ event: EventRecord, of batch: borrowing EventBatch) { recalled.append(event.position) }
+    func recall(_ event: EventRecord, of batch: borrowing EventBatch) {
+        recalled.append(event.position)
+        recalling()
+    }
 
     func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> RouteVerdict {
         let verdict = verdict(event.position)
@@ -191,11 +205,14 @@ final class ScriptedDestination: Destination {
     }
 
     var checkpointsLate: Bool { isLate }
+    var settlesAtOnce = false
 
     func close() { closed += 1 }
 
     /// Settles the oldest claim that was kept.
     func settleFirst(_ settlement: DeliveryClaim.Settlement) { claims.removeFirst()(settlement) }
+    /// Settles the newest one.
+    func settleLast(_ settlement: DeliveryClaim.Settlement) { claims.removeLast()(settlement) }
     func dropFirst() { claims.removeFirst() }
     var held: Int { claims.count }
 
@@ -257,7 +274,7 @@ final class Bench {
         telemetry = Telemetry(sink: SilentLog(), now: { clock.now().nanoseconds })
         var setting = DeliveryWorker.Setting(
             name: "shop", policy: policy, log: log, cursors: cursors, clock: clock, telemetry: telemetry)
-        setting.backfillRouter = { [backfillRouter] _ in backfillRouter }
+        setting.backfillRouter = { [backfillRouter] _, _ in backfillRouter }
         worker = DeliveryWorker(
             setting,
             router: router, destination: destination, deadLetters: sink, random: SeededRandom(),

@@ -207,7 +207,7 @@ struct RetryTests {
     func poison() {
         let bench = Bench(
             DeliveryPolicy(
-                batchEvents: 100, inFlight: 2, retryInitial: .milliseconds(10), retryMaximum: .seconds(1), attempts: 3))
+                batchEvents: 100, inFlight: 2, retryInitial: .milliseconds(10), retryMaximum: .seconds(1), attempts: 20))
         bench.destination.answer = { batch in
             batch.events.contains { $0.position == 37 } ? .all(.retry(reason: "HTTP 500", answer: "oops")) : .all(.delivered)
         }
@@ -217,7 +217,7 @@ struct RetryTests {
         #expect(bench.sink.letters.first?.reason.hasPrefix("given up after ") == true)
         #expect(bench.sink.letters.first?.answer == "oops")
         #expect(bench.worker.status.delivered == 199)
-        #expect(bench.destination.positions.prefix(3).allSatisfy { $0.count == 100 })
+        #expect(bench.destination.positions.prefix(4).allSatisfy { $0.count == 100 }, "it is halved as late as possible")
         #expect(bench.cursors.position == 200)
     }
 
@@ -231,8 +231,82 @@ struct RetryTests {
         bench.log.append(10)
         bench.run(for: .seconds(60))
         #expect(Set(bench.sink.letters.map(\.position)) == [0, 5])
-        #expect(bench.sink.letters.allSatisfy { $0.reason.hasPrefix("given up after ") && $0.attempts >= 4 })
+        #expect(bench.sink.letters.allSatisfy { $0.reason == "given up after 4 attempts: busy" && $0.attempts == 4 })
         #expect(bench.worker.status.delivered == 8)
+    }
+
+    @Test("of every request makes dead letters after exactly the attempts that are allowed", arguments: [1, 2, 3, 7], [1, 10, 64])
+    func exactAttempts(attempts: Int, batch: Int) {
+        let bench = Bench(
+            DeliveryPolicy(
+                batchEvents: batch, inFlight: 2, retryInitial: .milliseconds(10), retryMaximum: .seconds(1), attempts: attempts))
+        bench.destination.answer = { _ in .all(.retry(reason: "unreachable")) }
+        bench.log.append(100)
+        bench.run(for: .seconds(3600))
+        #expect(bench.sink.letters.map(\.position).sorted() == Array(0..<100))
+        #expect(bench.sink.letters.allSatisfy { $0.attempts == UInt32(attempts) })
+        var requests: [UInt64: Int] = [:]
+        for position in bench.destination.positions.joined() { requests[position, default: 0] += 1 }
+        #expect(requests == Dictionary(uniqueKeysWithValues: (0..<100).map { ($0, attempts) }))
+    }
+
+    @Test("counts towards the attempts in every piece of a batch that was too large, and being too large does not")
+    func attemptsOfPieces() {
+        let bench = Bench(
+            DeliveryPolicy(batchEvents: 8, retryInitial: .milliseconds(10), retryMaximum: .seconds(1), attempts: 3))
+        var refused: [UInt64: Int] = [:]
+        bench.destination.answer = { batch in
+            guard batch.events.count <= 2 else { return .all(.tooLarge(reason: "HTTP 413")) }
+            for event in batch.events { refused[event.position, default: 0] += 1 }
+            return .all(.retry(reason: "HTTP 503"))
+        }
+        bench.log.append(8)
+        bench.run(for: .seconds(600))
+        #expect(refused == Dictionary(uniqueKeysWithValues: (0..<8).map { ($0, 3) }))
+        #expect(bench.sink.letters.count == 8)
+    }
+
+    @Test("counts towards the attempts across a restart of the destination")
+    func attemptsAcrossRestarts() {
+        let bench = Bench(
+            DeliveryPolicy(
+                batchEvents: 4, retryInitial: .milliseconds(10), retryMaximum: .milliseconds(20), attempts: 3,
+                checkpointInterval: .milliseconds(1)))
+        bench.destination.answer = { _ in
+            // The checkpoints that follow the first two fail, and the destination is opened anew.
+            bench.destination.checkpointError = bench.destination.offers.count < 3 ? Broken("fsync") : nil
+            return .all(.retry(reason: "HTTP 503"))
+        }
+        bench.log.append(4)
+        bench.run(for: .seconds(60))
+        #expect(bench.destination.opened.count >= 3)
+        #expect(bench.destination.positions.count { $0.contains(0) } == 3)
+        #expect(bench.sink.letters.map(\.position).sorted() == [0, 1, 2, 3])
+    }
+
+    @Test("that makes a destination wait is tried at once when somebody asks for it, and waits again if it is refused again",
+        arguments: [DeliveryClaim.Settlement.all(.hold(reason: "HTTP 401")), .all(.retry(reason: "HTTP 503", after: .seconds(3000)))])
+    func resumes(answer: DeliveryClaim.Settlement) {
+        let bench = Bench(
+            DeliveryPolicy(batchEvents: 2, retryInitial: .seconds(1000), retryMaximum: .seconds(10_000)))
+        bench.destination.answer = { _ in answer }
+        bench.log.append(2)
+        bench.turn()
+        let state = bench.worker.status.state
+        #expect(state != .up)
+        bench.turn()
+        #expect(bench.destination.offers.count == 1)
+        bench.worker.resume()
+        bench.turn()
+        #expect(bench.destination.offers.count == 2)
+        #expect(bench.worker.status.state == state)
+        bench.turn()
+        #expect(bench.destination.offers.count == 2)
+        bench.destination.answer = { _ in .all(.delivered) }
+        bench.worker.resume()
+        bench.turn()
+        #expect(bench.worker.status.state == .up)
+        #expect(bench.worker.status.delivered == 2)
     }
 
     @Test("of the credential holds the destination: slow tries, no dead letters, then everything")

@@ -41,6 +41,51 @@ struct UserOrderTests {
         #expect(accepted == (0..<10).map { $0 * 5 + 3 })
     }
 
+    @Test("holds where a batch goes in pieces: what is behind a refused event of the same user waits with it")
+    func pieces() {
+        let bench = bench(5, policy())
+        var answers: [DeliveryClaim.Settlement] = [
+            .all(.tooLarge(reason: "too much")),
+            .each([.delivered, .retry(reason: "throttled"), .delivered, .delivered, .delivered]),
+        ]
+        bench.destination.answer = { _ in answers.isEmpty ? .all(.delivered) : answers.removeFirst() }
+        bench.log.append(10)
+        bench.turn()
+        #expect(bench.destination.offers.map { $0.events.map(\.position) } == [Array(0..<10), Array(0..<5), [5, 7, 8, 9]])
+        bench.run(for: .seconds(5))
+        #expect(bench.destination.offers.last?.events.map(\.position) == [1, 6])
+        #expect(bench.cursors.position == 10)
+    }
+
+    @Test("keeps the cursor below every event that waits")
+    func cursor() {
+        let bench = bench(1, policy(inFlight: 2))
+        var isFirst = true
+        bench.destination.answer = { batch in
+            defer { isFirst = false }
+            return isFirst ? .all(.tooLarge(reason: "too much")) : .each(batch.events.map { _ in .retry(reason: "throttled") })
+        }
+        bench.log.append(10)
+        for _ in 0..<60 {
+            bench.run(for: .seconds(1))
+            #expect(bench.cursors.position == 0)
+        }
+        for offer in bench.destination.offers { #expect(offer.events.first?.position == 0) }
+    }
+
+    @Test("lets the events go first that came first, where a batch cannot take every user's")
+    func oldestFirst() {
+        let bench = bench(40, policy())
+        bench.destination.answer = { .each($0.events.map { _ in .retry(reason: "throttled") }) }
+        bench.log.append(40)
+        bench.run(for: .seconds(10))
+        bench.destination.answer = { _ in .all(.delivered) }
+        bench.clock.advance(.seconds(60))
+        let before = bench.destination.offers.count
+        bench.turn()
+        #expect(bench.destination.offers[before...].flatMap { $0.events.map(\.position) } == Array(0..<40))
+    }
+
     @Test("holds whatever the outcomes and however many batches are under way", arguments: 1...20 as ClosedRange<UInt64>)
     func random(seed: UInt64) {
         var random = SeededRandom(seed)

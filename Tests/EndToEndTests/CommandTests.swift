@@ -20,7 +20,7 @@ import Testing
         let before = try FileManager.default.contentsOfDirectory(atPath: daemon.directory)
         let result = try Program.penstock(["check", "--config", daemon.configurationFile])
         #expect(result.status == 0, "\(result.errors)")
-        #expect(result.output == "\(daemon.configurationFile) is valid: 1 source, 1 route, 2 destinations\n")
+        #expect(result.output == "\(daemon.configurationFile) is valid: 1 source, 1 route, 2 destinations\nread: \(daemon.configurationFile)\n")
         #expect(result.errors == "")
         #expect(try FileManager.default.contentsOfDirectory(atPath: daemon.directory) == before, "it changes nothing")
     }
@@ -40,8 +40,8 @@ import Testing
             """.write(toFile: daemon.configurationFile, atomically: true, encoding: .utf8)
         let result = try Program.penstock(["check", "--config", daemon.configurationFile])
         #expect(result.status == 1)
-        #expect(result.output == "")
         let file = daemon.configurationFile
+        #expect(result.output == "read: \(file)\n")
         #expect(
             result.errors == """
                 \(file):2:32: error: unknown key "mod" in source "apps"
@@ -64,9 +64,74 @@ import Testing
                     batch: { wait: 5 }
                                    ^
                 hint: a duration is a whole number and a unit: 200ms 5s 10m 24h 7d
-                \(file) is not valid: 4 errors
+                \(file) is not valid: 4 errors, 1 warning
 
                 """)
+    }
+
+    @Test func `--deny-warnings fails on a warning, and only then`() throws {
+        let daemon = try TestDaemon(configuration: Self.toFile)
+        let file = daemon.configurationFile
+        #expect(try Program.penstock(["check", "--config", file, "--deny-warnings"]).status == 0)
+        let fragments = daemon.directory + "/conf.d"
+        try FileManager.default.createDirectory(atPath: fragments, withIntermediateDirectories: true)
+        try "routes: []".write(toFile: fragments + "/shop.yml", atomically: true, encoding: .utf8)
+        try "{}".write(toFile: fragments + "/10.yaml", atomically: true, encoding: .utf8)
+        try "{}".write(toFile: fragments + "/11.yaml.disabled", atomically: true, encoding: .utf8)
+        let reason = "the files that are read have names that end in .yaml"
+        let warning = """
+            \(fragments)/shop.yml:1:1: warning: this file is not read: \(reason)
+            hint: rename it to shop.yaml; to keep it here unread, rename it to shop.yml.disabled
+
+            """
+        let list = """
+            \(file) is valid: 1 source, 1 route, 1 destination
+            read: \(file)
+            read: \(fragments)/10.yaml
+            not read: \(fragments)/11.yaml.disabled (\(reason))
+            not read: \(fragments)/shop.yml (\(reason))
+
+            """
+        let allowed = try Program.penstock(["check", "--config", file])
+        #expect(allowed.status == 0 && allowed.errors == warning && allowed.output == list, "\(allowed)")
+        let denied = try Program.penstock(["check", "--config", file, "--deny-warnings"])
+        #expect(denied.status == 1 && denied.errors == warning + "\(file) is refused: 1 warning, and --deny-warnings is set\n", "\(denied)")
+        #expect(denied.output == list)
+    }
+
+    @Test func `--json gives each diagnostic with its place, the files and the summary`() throws {
+        let daemon = try TestDaemon(configuration: "routes: [ { to: [archive] } ]\ndestinations: { archive: { file: a.ndjson }, b: { file: b.ndjson } }")
+        let file = daemon.configurationFile
+        let valid = try Program.penstock(["check", "--config", file, "--json"])
+        #expect(valid.status == 0 && valid.errors == "", "\(valid)")
+        let report = try #require(jsonObject(valid.output))
+        #expect(report["valid"] as? Bool == true && report["errors"] as? Int == 0 && report["warnings"] as? Int == 1)
+        #expect(report["files"] as? [String] == [file])
+        #expect(report["summary"] as? [String: Int] == ["sources": 1, "routes": 1, "destinations": 2])
+        let finding = try #require((report["diagnostics"] as? [[String: Any]])?.first)
+        #expect(finding["severity"] as? String == "warning" && finding["file"] as? String == file)
+        #expect(finding["message"] as? String == "no route leads to the destination \"b\"")
+        #expect(finding["hint"] as? String == "add it to the to: of a route")
+        #expect((finding["line"] as? Int ?? 0) > 0 && finding["column"] as? Int == 46 && finding["length"] as? Int == 1)
+        #expect(try Program.penstock(["check", "--config", file, "--json", "--deny-warnings"]).status == 1)
+
+        try "sources: 5".write(toFile: file, atomically: true, encoding: .utf8)
+        let wrong = try Program.penstock(["check", "--config", file, "--json"])
+        let refused = try #require(jsonObject(wrong.output))
+        #expect(wrong.status == 1 && wrong.errors == "" && refused["valid"] as? Bool == false && refused["summary"] == nil)
+    }
+
+    @Test func `a filter on the command line gets the same warnings`() throws {
+        let result = try Program.penstock(["replay", "archive", "--from", "1h", "--where", "type = track", "--control", "/nonexistent/control.sock"])
+        #expect(
+            result.errors.hasPrefix(
+                """
+                --where:1:8: warning: events have no field track, so this is always missing
+                type = track
+                       ^~~~~
+                hint: did you mean "track"? text stands in quotes; if your events have that field, write \\track
+
+                """), "\(result.errors)")
     }
 
     @Test func checkHoldsAPluginsSettingsAgainstItsSchema() throws {

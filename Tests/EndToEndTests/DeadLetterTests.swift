@@ -94,9 +94,8 @@ import TestSupport
         daemon.kill9()
         receiver.server.change(to: [.status(200)])
         try daemon.start()
-        #expect(try listed(daemon).count == 20, "none of them was settled")
-        #expect(try daemon.penstock("dead-letters", "retry", "collector", "--wait").status == 0)
-        #expect(Set(receiver.events(from: before + 4).compactMap(number)) == Set(0..<20))
+        try eventually("the retry goes on by itself") { try listed(daemon).isEmpty }
+        #expect(Set(receiver.events(from: before).compactMap(number)) == Set(0..<20))
         #expect(daemon.terminate() == 0)
     }
 

@@ -4,11 +4,12 @@ import TestSupport
 import Testing
 
 @Suite struct ManyDestinationsTests {
-    @Test func threeHundredHTTPDestinationsShareOneThread() throws {
+    @Test func threeHundredHTTPDestinationsShareAFewThreads() throws {
         let receiver = try HTTPReceiver()
         let names = (0..<300).map { "d\($0)" }
         let daemon = try TestDaemon(
             configuration: """
+                routing: { threads: 4 }
                 routes: [ { to: [\(names.joined(separator: ", "))] } ]
                 destinations:
                 \(names.map { "  \($0): { http: \"\(receiver.url)/\($0)\", format: ndjson, in_flight: 1, batch: { wait: 0s } }" }.joined(separator: "\n"))
@@ -29,8 +30,52 @@ import Testing
             try String(contentsOfFile: "/proc/\(daemon.processIdentifier)/task/\($0)/comm", encoding: .utf8)
         }
         #expect(threads.filter { $0 == "http\n" }.count == 1)
+        #expect(threads.filter { $0.hasPrefix("routing ") }.count == 4)
         // The rest is the same with one destination: journal, event loops, main and the like.
-        #expect(threads.count < 20, "\(threads)")
+        #expect(threads.count < 24, "\(threads)")
         #expect(daemon.terminate() == 0)
+    }
+
+    @Test func anIdleDestinationHasItsEventWhileTwoHundredAreCatchingUp() throws {
+        let receiver = try HTTPReceiver()
+        let names = (0..<200).map { "d\($0)" }
+        // What the others have to catch up with, and nobody has had.
+        let backlog = 3000
+        func configuration(_ others: Bool) -> String {
+            """
+            routing: { threads: 2 }
+            routes:
+              - { where: event = "Urgent", to: [idle] }
+              - { where: event != "Urgent", to: [\(others ? names.joined(separator: ", ") : "void")] }
+            destinations:
+              idle: { http: "\(receiver.url)/idle", format: ndjson, batch: { wait: 0s } }
+              void: { file: void.ndjson }
+
+            """ + (others
+                ? names.map {
+                    "  \($0): { http: \"\(receiver.url)/\($0)\", format: ndjson, start: earliest, in_flight: 1, batch: { events: 20, wait: 0s } }"
+                }.joined(separator: "\n") : "")
+        }
+        let daemon = try TestDaemon(configuration: configuration(false))
+        try daemon.start()
+        let client = try EventClient(daemon)
+        try client.send(events(0..<backlog))
+        #expect(try client.acknowledgement(of: backlog).lines == backlog)
+        try daemon.settle()
+        try daemon.write(configuration: configuration(true))
+        #expect(try daemon.reload().applied)
+        func isCatchingUp() throws -> Int {
+            try daemon.status().destinations.count { names.contains($0.key) && $0.value.lagEvents > 0 }
+        }
+        try eventually("they have begun") { try daemon.status().destinations.contains { names.contains($0.key) && $0.value.delivered > 0 } }
+        try client.send(event(backlog, name: "Urgent") + "\n")
+        try eventually("the idle one has its event") { receiver.server.requests.contains { $0.line.contains("/idle") } }
+        #expect(try isCatchingUp() > 100, "before the others are done")
+        // It is the next time, too.
+        let before = receiver.server.requests.count { $0.line.contains("/idle") }
+        try client.send(event(backlog + 1, name: "Urgent") + "\n")
+        try eventually("and the next one") { receiver.server.requests.count { $0.line.contains("/idle") } > before }
+        #expect(try isCatchingUp() > 100)
+        daemon.kill9()
     }
 }

@@ -180,6 +180,21 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
+    @Test func `warnings are logged at the start, and reported by a reload`() throws {
+        let warned = """
+            routes: [ { where: typ = track, to: [archive] } ]
+            destinations: { archive: { file: archive.ndjson } }
+            """
+        let daemon = try TestDaemon(configuration: warned)
+        try daemon.start()
+        defer { daemon.kill9() }
+        let message = "events have no field track, so this is always missing"
+        #expect(daemon.log.contains(message), "\(daemon.log)")
+        let result = try daemon.penstock("reload")
+        #expect(result.status == 0 && result.errors.contains("warning: \(message)"), "\(result)")
+        #expect(result.errors.contains("hint: did you mean \"track\"? text stands in quotes"), "\(result)")
+    }
+
     @Test func theJournalsDirectoryCannotChange() throws {
         let configuration = """
             routes: [ { to: [archive] } ]

@@ -45,6 +45,22 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
+    @Test func aFileOfWrongLinesEndsWithTheReason() throws {
+        let daemon = try TestDaemon(configuration: Self.toFile, sources: "{ apps: { socket: events.sock, max_consecutive_refusals: 100 } }")
+        try daemon.start()
+        let input = event(1) + "\n" + String(repeating: "nonsense\n", count: 200_000)
+        let result = try daemon.penstock("send", "--acks", input: input)
+        #expect(result.status == 1)
+        let lines = result.errors.split(separator: "\n").map(String.init)
+        #expect(lines.count == 3, "\(lines.prefix(10))")
+        // The scanner looks at 256 lines at a time.
+        let refusals = lines.first.flatMap { Int($0.drop { $0 != "(" }.dropFirst().prefix { $0 != " " }) } ?? 0
+        #expect(lines.first?.hasPrefix("lines 2 to ") == true && (100...356).contains(refusals), "\(lines)")
+        #expect(lines.dropFirst().first?.contains("max_consecutive_refusals: 100 lines in a row were refused") == true, "\(lines)")
+        #expect(lines.last?.hasPrefix("Error: the daemon closed the connection (max_consecutive_refusals) before ") == true, "\(lines)")
+        #expect(daemon.terminate() == 0)
+    }
+
     @Test func aCommandThatReachesNobodySaysWhatToDo() throws {
         let socket = "/tmp/penstock-test-\(UUID().uuidString.prefix(8)).sock"
         for arguments in [["send"], ["track", "E", "--user", "u"]] {

@@ -47,6 +47,21 @@ struct ServiceChecks {
         "log_is_quiet",
         "secrets_reach_the_header_and_nothing_else",
         "sqlite_works_in_the_sandbox",
+        "clients_read_nothing",
+        "files_belong_to_the_daemon",
+        "secrets_are_in_no_core_dump",
+        "socket_settings_are_compared",
+        "systemds_socket_is_named",
+        "the_daemons_own_socket_works",
+        "check_asks_the_sandbox",
+        "read_only_names_the_sandbox",
+        "missing_credential_says_restart",
+        "status_shows_the_first_error",
+        "errors_are_logged_once",
+        "disabling_both_ends_both",
+        "memory_is_bounded",
+        "packages_start_no_service",
+        "an_attack_harms_nobody_else",
     ]
 
     /// The guest is run when the first test asks, once for all of them.

@@ -53,10 +53,14 @@ final class TestDaemon {
     }
 
     /// Starts it and waits until it serves.
-    func start() throws {
+    /// - Parameter descriptors: how many it may have (RLIMIT_NOFILE); nil: as many as the test.
+    func start(descriptors: Int? = nil) throws {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: Self.binaries + "/penstockd")
-        process.arguments = ["--config", configurationFile]
+        let command = [Self.binaries + "/penstockd", "--config", configurationFile]
+        // prlimit(1) becomes the daemon, so the process's number is the daemon's.
+        let limited = descriptors.map { ["/usr/bin/prlimit", "--nofile=\($0)"] + command } ?? command
+        process.executableURL = URL(fileURLWithPath: limited[0])
+        process.arguments = Array(limited.dropFirst())
         // One log for all its lives.
         if !FileManager.default.fileExists(atPath: path("log")) {
             try "".write(toFile: path("log"), atomically: false, encoding: .utf8)
@@ -89,6 +93,17 @@ final class TestDaemon {
             return -1
         }
         return process.terminationStatus
+    }
+
+    /// Sets how many descriptors the running daemon may have: more than those with lower numbers are then not opened.
+    func limit(descriptors: Int) throws {
+        let set = try Program.run("prlimit", ["--pid", "\(processIdentifier)", "--nofile=\(descriptors):"])
+        if set.status != 0 { throw Failure(set.errors) }
+    }
+
+    /// The numbers of the descriptors that it has open.
+    var descriptors: Set<Int> {
+        get throws { Set(try FileManager.default.contentsOfDirectory(atPath: "/proc/\(processIdentifier)/fd").compactMap { Int($0) }) }
     }
 
     func status() throws -> StatusReport {

@@ -21,7 +21,7 @@ extension TestDaemon {
         // `dead-letters list` and the like take the option behind their second word.
         let socket: [String] =
             switch arguments[0] {
-            case "status", "reload", "dead-letters", "replay": ["--control", control]
+            case "status", "reload", "dead-letters", "replay", "resume": ["--control", control]
             case "check", "plugins": []
             case "journal": ["--config", configurationFile]
             default: ["--socket", events]
@@ -41,6 +41,8 @@ struct Program {
     var status: Int32
     var output: String
     var errors: String
+    /// A signal ended it, which `status` then is.
+    var wasKilled = false
 
     /// - Parameter program: a path, or a name that `env` finds.
     static func run(_ program: String, _ arguments: [String], input: String = "") throws -> Program {
@@ -67,7 +69,7 @@ struct Program {
         return Program(
             status: process.terminationStatus,
             output: try String(contentsOf: output, encoding: .utf8),
-            errors: try String(contentsOf: errors, encoding: .utf8))
+            errors: try String(contentsOf: errors, encoding: .utf8), wasKilled: process.terminationReason == .uncaughtSignal)
     }
 
     /// Runs `penstock` as this build made it.

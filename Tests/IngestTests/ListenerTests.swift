@@ -1,7 +1,5 @@
 import Events
 import Glibc
-import NIOCore
-import NIOPosix
 import Platform
 import Synchronization
 import Testing
@@ -31,11 +29,10 @@ struct ListenerTests {
         let path = "/tmp/penstock-stalled-\(getpid())-\(endsEarly).sock"
         let socket = try UnixListener.listen(at: path, mode: 0o600)
         defer { UnixListener.remove(path) }
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        defer { try? group.syncShutdownGracefully() }
         let appender = RecordingAppender()
         appender.state.withLock { $0.isBusy = true }
-        let ingest = Ingest(group: group, appender: appender, clock: SystemClock())
+        let ingest = try Ingest(threads: 1, appender: appender, clock: SystemClock())
+        defer { ingest.stop() }
         let statistics = SourceStatistics()
         try ingest.listen(
             source: "apps", descriptor: .duplicate(of: socket.raw),
@@ -71,11 +68,10 @@ struct ListenerTests {
         let path = "/tmp/penstock-listener-\(getpid()).sock"
         let socket = try UnixListener.listen(at: path, mode: 0o600)
         defer { UnixListener.remove(path) }
-        // More loops than processors, so that a connection's set-up takes its time.
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 4)
-        defer { try? group.syncShutdownGracefully() }
         let appender = InstantAppender()
-        let ingest = Ingest(group: group, appender: appender, clock: SystemClock())
+        // More loops than processors, so that a connection's set-up takes its time.
+        let ingest = try Ingest(threads: 4, appender: appender, clock: SystemClock())
+        defer { ingest.stop() }
         let statistics = SourceStatistics()
         let limits = SourceLimits(
             maximumEventSize: 32 << 10, maximumDepth: 64, maximumConnections: 100, maximumUnreadAnswers: 64 << 10)
@@ -107,6 +103,16 @@ struct ListenerTests {
 
         #expect(unanswered.withLock { $0 } == [])
         #expect(appender.durableEnd == UInt64(clients * connections))
+    }
+
+    @Test func `an event loop without work counts as asleep, not as stuck`() throws {
+        let ingest = try Ingest(threads: 2, appender: InstantAppender(), clock: SystemClock())
+        defer { ingest.stop() }
+        let pause = Doorbell()
+        for _ in 0..<6000 where !ingest.heartbeats.allSatisfy({ $0.beat % 2 == 0 }) {
+            pause.wait(until: SystemClock().now() + .milliseconds(5))
+        }
+        #expect(ingest.heartbeats.allSatisfy { $0.beat % 2 == 0 })
     }
 
     /// One connection, one event; what comes back.

@@ -92,4 +92,27 @@ import Testing
         #expect(try all(again.deadLetters(of: "d", limit: 1 << 20)) == [letter(1)])
         again.stop()
     }
+
+    /// A file whose letters are all removed goes. Its numbers then lie between those of its neighbors.
+    @Test func removingTheLettersOfOneFileLeavesThoseOfTheOthers() throws {
+        let disk = MemoryDisk()
+        let store = try Rig(disk).open(start: false).deadLetters(of: "d", limit: 1 << 20)
+        try store.append([letter(0)])
+        // A failed sync begins a new file.
+        disk.fail("fdatasync", "/dead-letters/", code: EIO)
+        #expect(throws: JournalError.self) { try store.append([letter(1)]) }
+        try store.append([letter(1)])
+        try store.append([letter(2)])
+        var numbers: [UInt64] = []
+        try store.forEach { number, letter in
+            if letter.position > 0 { numbers.append(number) }
+            return true
+        }
+        try store.remove(numbers)
+        #expect(try all(store).map(\.position) == [0])
+        #expect(store.count == 1)
+        let again = try Rig(disk).open(start: false).deadLetters(of: "d", limit: 1 << 20)
+        #expect(try all(again).map(\.position) == [0])
+        #expect(again.count == 1)
+    }
 }

@@ -131,6 +131,44 @@ import Testing
         try append(journal, [event(1)])
     }
 
+    /// Too many open files is a condition that ends by itself, so clients wait as they do on a full disk.
+    @Test(arguments: ["spare.new", "00000000000000000000.seg"], [JournalOptions.WhenFull.block, .reject])
+    func clientsWaitForDescriptors(path: String, whenFull: JournalOptions.WhenFull) throws {
+        let disk = MemoryDisk()
+        let rig = Rig(disk)
+        var options = Rig.small
+        options.whenFull = whenFull
+        disk.fail("open", path, code: EMFILE, times: .max)
+        let journal = try rig.open(options, start: false)
+        defer { journal.stop() }
+        let steps = journal.startStepped()
+        steps.keep()
+        var taken: UInt64 = 0
+        if path != "spare.new" {
+            #expect(offer(journal, [event(0)]) == .queued(end: 1))
+            taken = 1
+            steps.write()
+            steps.keep()
+            steps.write()
+        }
+        let outcome = offer(journal, [event(1)])
+        if whenFull == .block {
+            #expect(outcome == .busy)
+        } else if case .refused(let refusal) = outcome {
+            #expect(refusal.detail.contains("open"))
+        } else {
+            Issue.record("taken though nothing can be written")
+        }
+        #expect(journal.statistics().problem != nil && !journal.statistics().isFull)
+        disk.heal()
+        try eventually("the journal tries again") {
+            steps.keep()
+            steps.write()
+            return journal.statistics().problem == nil
+        }
+        #expect(offer(journal, [event(1)]) == .queued(end: taken + 1))
+    }
+
     /// The keeper takes the spare segment for ready each time, since it is still there.
     @Test func theSecondFailureInARowIsToldThoughTheKeeperSeesNone() throws {
         let disk = MemoryDisk()
@@ -154,7 +192,9 @@ import Testing
         let rig = Rig(disk)
         // Two segments, and too little for a third.
         disk.capacity = 160 << 10
-        let journal = try rig.open()
+        var options = Rig.small
+        options.whenFull = .reject
+        let journal = try rig.open(options)
         defer { journal.stop() }
         var taken = 0
         var refusal: Refusal?
@@ -168,7 +208,7 @@ import Testing
             }
         }
         #expect(refusal?.reason == .journalFull)
-        #expect(refusal?.detail == "the journal's filesystem is full")
+        #expect(refusal?.detail.hasPrefix("the journal's filesystem is full: the next segment needs 65536 bytes") == true)
         #expect(journal.statistics().isFull)
         #expect(taken > 150 && taken < 240)
         try eventually("what was taken is durable") { journal.durableEnd == UInt64(taken) }

@@ -9,6 +9,13 @@ import Testing
 @Suite struct GoldenJournalTests {
     private static let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden").path()
 
+    /// Copies a journal, so that it can be opened.
+    static func copy(_ name: String, to rig: Rig) throws {
+        for file in try rig.disk.list("\(directory)/\(name)") {
+            try FileManager.default.copyItem(atPath: "\(directory)/\(name)/\(file)", toPath: rig.path(file))
+        }
+    }
+
     /// 200 events in 100 batches; every other one is of another source.
     private var expected: [String] { (0..<200).map { event($0, size: 400 + $0 % 2) } }
 
@@ -56,9 +63,7 @@ import Testing
 
     @Test(arguments: [1]) func aJournalGoesOnWithIt(version: Int) throws {
         let rig = try Rig()
-        for name in try rig.disk.list("\(Self.directory)/version-\(version)") {
-            try FileManager.default.copyItem(atPath: "\(Self.directory)/version-\(version)/\(name)", toPath: rig.path(name))
-        }
+        try Self.copy("version-\(version)", to: rig)
         let journal = try rig.open()
         defer { journal.stop() }
         #expect(journal.cursor(of: "web shop") == JournalCursor(position: 150, state: [1, 2, 3]))
@@ -66,5 +71,18 @@ import Testing
         try append(journal, [event(200)])
         #expect(try readAll(journal, from: 200).map(\.position) == [200])
         #expect(journal.statistics().gapCount == 0)
+    }
+
+    /// Eleven events. `service` is at 4 in the batch of cursors behind them, and at 9 in `cursors.live`; `archive` keeps a state.
+    @Test(arguments: [true, false]) func aJournalGoesOnWithLiveCursors(hasFile: Bool) throws {
+        let rig = try Rig()
+        try Self.copy("version-1-live", to: rig)
+        if !hasFile { try rig.disk.remove(rig.path("cursors.live")) }
+        let journal = try rig.open()
+        defer { journal.stop() }
+        #expect(journal.cursor(of: "service") == JournalCursor(position: hasFile ? 9 : 4))
+        #expect(journal.live(of: "service", .delivery, tag: 0)?.settled == (hasFile ? [] : [5..<6]))
+        #expect(journal.cursor(of: "archive") == JournalCursor(position: 3, state: [1]))
+        #expect(try readAll(journal).map(\.position) == Array(0..<11))
     }
 }

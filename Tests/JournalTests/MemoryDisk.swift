@@ -18,11 +18,16 @@ final class MemoryDisk: Disk {
     private struct State {
         var names: [String: Inode] = [:]
         var durableNames: [String: Inode] = [:]
+        var removed: [WeakInode] = []
         var directories: Set<String> = []
         var capacity = Int.max
         var failures: [(call: String, path: String, code: Int32, times: Int)] = []
         var syncs = 0
         var cacheIsStale = false
+    }
+
+    private struct WeakInode {
+        weak var inode: Inode?
     }
 
     private let state = Mutex(State())
@@ -150,7 +155,9 @@ final class MemoryDisk: Disk {
 
     func remove(_ path: String) throws(SystemError) {
         try check("unlink", path)
-        _ = state.withLock { $0.names.removeValue(forKey: path) }
+        state.withLock { state in
+            if let inode = state.names.removeValue(forKey: path) { state.removed.append(WeakInode(inode: inode)) }
+        }
     }
 
     func syncDirectory(_ path: String) throws(SystemError) {
@@ -163,7 +170,10 @@ final class MemoryDisk: Disk {
 
     func freeSpace(_ path: String) throws(SystemError) -> Int {
         state.withLock { state in
-            state.capacity - state.names.values.reduce(0) { $0 + $1.contents.withLock { $0.current.count } }
+            // What is open keeps its space when its name has gone.
+            state.removed.removeAll { $0.inode == nil }
+            let inodes = Array(state.names.values) + state.removed.compactMap(\.inode)
+            return state.capacity - inodes.reduce(0) { $0 + $1.contents.withLock { $0.current.count } }
         }
     }
 }
@@ -228,6 +238,8 @@ private final class MemoryFile: DiskFile {
     func truncate(to size: Int) throws(SystemError) {
         inode.contents.withLock { contents in
             contents.current = contents.current.prefix(size) + [UInt8](repeating: 0, count: max(0, size - contents.current.count))
+            // No lost page is left.
+            if size == 0 { contents.isLost = false }
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Journal
+import Platform
 import Testing
 
 /// The format's description is enough to read a journal: a program in another language, written
@@ -25,16 +26,30 @@ import Testing
         try rig.overwrite(rig.path(rig.segmentNames[0]), [0x21], at: 200)
         expected.removeFirst()
 
+        let text = try run([rig.directory])
+        #expect(text.split(separator: "\n").map(String.init) == expected)
+    }
+
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: python), "python3 is not installed"))
+    func aReaderInPythonFindsTheSameCursors() throws {
+        let rig = try Rig()
+        try GoldenJournalTests.copy("version-1-live", to: rig)
+        #expect(try run(["--cursors", rig.directory]) == "archive 3\nservice 9\n")
+        try rig.disk.remove(rig.path("cursors.live"))
+        #expect(try run(["--cursors", rig.directory]) == "archive 3\nservice 4 5-6\n")
+    }
+
+    private func run(_ arguments: [String]) throws -> String {
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(filePath: Self.python)
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "read_journal.py")
-        process.arguments = [script.path(), rig.directory]
+        process.arguments = [script.path()] + arguments
         process.standardOutput = output
         try process.run()
         let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         process.waitUntilExit()
         #expect(process.terminationStatus == 0)
-        #expect(text.split(separator: "\n").map(String.init) == expected)
+        return text
     }
 }

@@ -210,4 +210,18 @@ import Testing
         }
         #expect(Rig(disk).segmentNames.count > 2)
     }
+
+    @Test(arguments: ["18446744073709551615.seg", "09223372036854775808.seg", "04611686018427387905.seg"])
+    func aSegmentNamedForAPositionThatNoJournalReachesIsRefused(name: String) throws {
+        let rig = try Rig()
+        _ = try three(rig)
+        let file = try rig.disk.open(rig.path(name), .createNew)
+        try file.write([UInt8](repeating: 0, count: 4096).span, at: 0)
+        let error = #expect(throws: JournalError.self) { try rig.open() }
+        #expect(error?.description.contains("which no journal reaches") == true, "\(String(describing: error))")
+        try rig.disk.remove(rig.path(name))
+        let journal = try rig.open()
+        #expect(try readAll(journal).count == 6)
+        journal.stop()
+    }
 }

@@ -4,6 +4,7 @@
 usage: read_journal.py DIRECTORY                  one line an event: position, time, source, JSON
        read_journal.py --json DIRECTORY           the same as `penstock journal dump` prints it
        read_journal.py --json DIRECTORY NAME      dead letters of the destination whose directory is NAME
+       read_journal.py --cursors DIRECTORY        one line a destination: name, position, ranges settled above it
 """
 import datetime
 import json
@@ -111,6 +112,72 @@ def dead_letters(directory, name):
             place = padded(start - place) + place
 
 
+def cursor_file(directory, uuid):
+    """Position and state by name, of the newer whole slot, and how far the journal has been durable."""
+    data = open(os.path.join(directory, "cursors"), "rb").read()
+    half, newest = len(data) // 2, (-1, {}, 0)
+    for slot in range(2):
+        raw = data[slot * half:(slot + 1) * half]
+        magic, version, _, generation, length, count, _, checksum = struct.unpack_from("<4sHHQIIII", raw)
+        payload = raw[32:32 + length]
+        if magic != b"PNSC" or version != 1 or checksum != crc32c(uuid, struct.pack("<Q", slot), raw[:28], payload):
+            continue
+        place, cursors = 0, {}
+        for _ in range(count):
+            position, name, state = struct.unpack_from("<QHH", payload, place)
+            place += 12 + name + state
+            cursors[payload[place - name - state:place - state].decode()] = (position, payload[place - state:place])
+        newest = max(newest, (generation, cursors, struct.unpack_from("<Q", payload, place)[0]), key=lambda one: one[0])
+    return newest[1], newest[2]
+
+
+def live_entries(data):
+    """(destination's number, kind, tag, position, ranges) of each entry."""
+    place = 0
+    while place + 32 <= len(data):
+        kind, count, _, number, tag, position = struct.unpack_from("<HHIQQQ", data, place)
+        ranges, end = [], position
+        for index in range(count):
+            distance, length = struct.unpack_from("<II", data, place + 32 + 8 * index)
+            ranges.append((end + distance, end + distance + length))
+            end += distance + length
+        yield number, kind, tag, position, ranges
+        place += 32 + 8 * count
+
+
+def live_cursors(directory, uuid):
+    """All entries of `cursors.live` and of the last segment, and the position of the next event."""
+    found, end = [], 0
+    for _, fields, payload in files(directory, uuid):
+        end = fields[6] + fields[5]
+        if fields[2] == 4:
+            found += live_entries(payload)
+    path = os.path.join(directory, "cursors.live")
+    data = open(path, "rb").read() if os.path.exists(path) else b""
+    for slot in range(len(data) // 1024):
+        raw = data[slot * 1024:(slot + 1) * 1024]
+        magic, checksum, version, _, length = struct.unpack_from("<4sIHHI", raw)
+        covered = raw[8:16 + length]
+        if magic == b"PNSL" and version == 1 and checksum == crc32c(uuid, struct.pack("<Q", slot), covered):
+            found += live_entries(covered[8:])
+    return found, end
+
+
+def cursors(directory):
+    """Where each destination goes on: (name, position, ranges)."""
+    uuid = read_uuid(directory)
+    kept, durable = cursor_file(directory, uuid)
+    live, end = live_cursors(directory, uuid)
+    end = max(end, durable)
+    for name, (position, state) in sorted(kept.items()):
+        number = crc32c(name.encode()) | crc32c(name.encode()[::-1]) << 32
+        ranges = []
+        for other, kind, _, place, settled in live:
+            if other == number and kind == 1 and not state and position <= place <= end:
+                position, ranges = place, settled
+        yield name, position, ranges
+
+
 def rfc3339(time):
     seconds, rest = divmod(time, 1_000_000_000)
     digits, unit = next((d, 10 ** (9 - d)) for d in (3, 6, 9) if rest % 10 ** (9 - d) == 0)
@@ -119,7 +186,10 @@ def rfc3339(time):
 
 
 def main(arguments):
-    if arguments[0] != "--json":
+    if arguments[0] == "--cursors":
+        for name, position, ranges in cursors(arguments[1]):
+            print(name, position, *(f"{first}-{end}" for first, end in ranges))
+    elif arguments[0] != "--json":
         for position, time, source, _, event in events(arguments[0]):
             print(position, time, source, event.decode())
     elif len(arguments) == 2:

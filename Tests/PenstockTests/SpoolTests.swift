@@ -183,4 +183,18 @@ import Testing
         try await eventually("it is reported") { reports.of(.spoolFailed).contains { $0.message.contains("below") } }
         #expect(await provider.flush(until: .now + .milliseconds(20)) == .pending(events: 1))
     }
+
+    @Test func aFileOfTheLargestNumberIsNoneOfTheSpools() throws {
+        let first = try spool()
+        #expect(first.append(lines(1...3), wasSent: false) == .done)
+        first.close()
+        let store = try #require(files(".store").first)
+        for name in ["\(Int.max).ndjson", "\(Int.min).ndjson", "0.ndjson", "-1.ndjson"] {
+            try "x\n".write(toFile: "\(directory)/\(store)/\(name)", atomically: false, encoding: .utf8)
+        }
+        try "\(Int.max) \(Int.min)\n".write(toFile: "\(directory)/\(store)/acknowledged", atomically: false, encoding: .utf8)
+        let second = try spool()
+        #expect(second.append(lines(4...4), wasSent: false) == .done)
+        #expect(rest(second) == String(decoding: lines(1...4), as: UTF8.self))
+    }
 }

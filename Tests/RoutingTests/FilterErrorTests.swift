@@ -79,6 +79,30 @@ struct FilterErrorTests {
             filter: "gr€ße = 1", column: 2, length: 3, message: "€ was not expected here",
             hint: "in a field's name it is written \\€"),
         Case(
+            filter: "properties.total > 1_000", column: 19, length: 5, message: "1_000 is not a number",
+            hint: "write 1000; a field of that name is written \\1_000"),
+        Case(filter: "a > .5", column: 4, length: 2, message: ".5 is not a number", hint: "write 0.5; a field of that name is written \\.5"),
+        Case(filter: "a > 5.", column: 4, length: 2, message: "5. is not a number", hint: "write 5; a field of that name is written \\5."),
+        Case(filter: "a > +1 and b", column: 4, length: 2, message: "+1 is not a number", hint: "write 1; a field of that name is written \\+1"),
+        Case(filter: "a > -.5", column: 4, length: 3, message: "-.5 is not a number", hint: "write -0.5; a field of that name is written \\-.5"),
+        Case(filter: "a in [007]", column: 6, length: 3, message: "007 is not a number", hint: "write 7; a field of that name is written \\007"),
+        Case(filter: "(a > 0x1F)", column: 5, length: 4, message: "0x1F is not a number", hint: "write 31; a field of that name is written \\0x1F"),
+        Case(
+            filter: "a > 10%", column: 4, length: 3, message: "10% is not a number",
+            hint: "a number is written 10, -2.5 or 1e6; a field of that name is written \\10%"),
+        Case(
+            filter: "1.2.3 = a", column: 0, length: 5, message: "1.2.3 is not a number",
+            hint: "a number is written 10, -2.5 or 1e6; a field of that name is written \\1.2.3"),
+        Case(
+            filter: "a > 1e", column: 4, length: 2, message: "1e is not a number",
+            hint: "a number is written 10, -2.5 or 1e6; a field of that name is written \\1e"),
+        Case(
+            filter: "a > 1,000", column: 5, length: 1, message: "and, or or the end was expected here, found ,",
+            hint: "a number has no commas: write 1000, or 1.5"),
+        Case(
+            filter: "a and properties.items[0].sku = 'x'", column: 22, length: 1, message: "[ was not expected here",
+            hint: "an item of a list is named by its number, from 0, behind a dot: properties.items.0.sku"),
+        Case(
             filter: "a.$b = 1", column: 2, length: 1, message: "a field name was expected here, found $",
             hint: "in a field's name it is written \\$"),
         Case(filter: "a = b\\", column: 5, length: 1, message: "a \\ at the end escapes nothing"),

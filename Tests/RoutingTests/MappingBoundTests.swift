@@ -19,7 +19,7 @@ struct MappingBoundTests {
     private func nested(_ levels: Int, in list: MappingValue) -> MappingValue {
         var mapping = MappingValue.string("$.x")
         for _ in 0..<levels {
-            mapping = directive("$if", [("blank", .object([.init("$arrayPath", .list([list, mapping]))])), ("then", .number("1"))])
+            mapping = directive("$if", [("is_blank", .object([.init("$arrayPath", .list([list, mapping]))])), ("then", .number("1"))])
         }
         return mapping
     }

@@ -25,7 +25,7 @@ extension World {
         case 74..<80: hear()
         case 80..<86: pass()
         case 86..<88: if !scenario.waitsWithDestinations { reload() }
-        case 88..<90: replay(life)
+        case 88..<90: if random.oneIn(3) { replay(life) } else { again(life) }
         case 90..<92: weather()
         case 92..<94: commit(life)
         case 94..<95: stop()
@@ -87,19 +87,29 @@ extension World {
         for running in life.running where random.percent(70) {
             _ = running.worker.turn(now: clock.now())
             if disk.isDead { return }
+            running.outside.underWay.noteKept()
         }
     }
 
     private func pass() {
         clock.advance(random.pick([.milliseconds(1), .milliseconds(100), .seconds(1), .seconds(5), .seconds(60), .seconds(3600)]))
         if random.oneIn(20) { clock.jump(.seconds(random.within(-100...100))) }
+        if random.oneIn(100) { clock.jump(.seconds(86_400 * random.within(-4000...4000))) }
+        if random.oneIn(25) { fillDisk() }
         for outside in outsides where random.oneIn(4) { outside.trouble = random.pick([0, 0, 0, 1, 5, 10]) }
+        for outside in outsides where random.oneIn(8) { outside.isCured.toggle() }
     }
 
     private func replay(_ life: Life) {
-        count(.replays)
+        count(.rereads)
         let from = UInt64(random.below(Int(life.journal.durableEnd) + 1))
         read(life.journal, from: from, batches: random.within(1...4), size: random.pick([100, 10_000, 1 << 20]))
+    }
+
+    /// Others fill the filesystem, or make room again.
+    private func fillDisk() {
+        let isFull = disk.capacity < usualCapacity
+        disk.capacity = isFull ? usualCapacity : min(usualCapacity, disk.used + random.pick([0, 5000, 20_000, 70_000]))
     }
 
     /// The kernel and the disk do something by themselves.
@@ -121,6 +131,7 @@ extension World {
         guard !disk.isDead else { return }
         for outside in outsides where outside.start != nil {
             outside.committed = life.journal.cursor(of: outside.name)?.position ?? 0
+            noteCommittedReplay(to: outside, life.journal)
         }
     }
 
@@ -142,6 +153,7 @@ extension World {
         // Those that stay are started anew too: their settings may have changed.
         let running = life.running
         self.life?.running = []
+        self.life?.letters = Dictionary(uniqueKeysWithValues: running.map { ($0.outside.name, $0.letters.file) })
         for one in running { end(one) }
         guard !disk.isDead else { return }
         let before = configured

@@ -37,8 +37,9 @@ extension World {
             }
             look()
             checkSilence(found)
-            for outside in outsides where outside.start != nil && !damagedCursors {
+            for outside in outsides where outside.start != nil && damagedCursors == nil {
                 let cursor = journal.cursor(of: outside.name)?.position ?? 0
+                checkCommittedReplay(to: outside, journal)
                 if cursor < outside.committed {
                     trace.violated("the cursor of \(outside.name) was committed at \(outside.committed), and is at \(cursor)")
                 }
@@ -115,7 +116,7 @@ extension World {
     func checkFiles() {
         let spare = World.directory + "/spare"
         if let inode = disk.inode(spare), !hasBeenUnsynced, !damagedInodes.contains(inode.number) {
-            if inode.current.count != options.segmentSize || inode.current.contains(where: { $0 != 0 }) {
+            if inode.current.count != options.segmentSize || !Memory.isZero(inode.current) {
                 trace.violated("`spare` is not the zeros that its name says")
             }
         }
@@ -168,7 +169,8 @@ extension World {
     }
 
     private var isDrained: Bool {
-        guard let journal, clients.allSatisfy(\.isDone) else { return false }
+        guard let life, clients.allSatisfy(\.isDone), isNothingAgain(life) else { return false }
+        let journal = life.journal
         let end = journal.statistics().next
         // What is missing at the end is passed over once something comes behind it.
         return journal.durableEnd == end
@@ -181,7 +183,8 @@ extension World {
         guard let journal else { return "it does not start" }
         let cursors = configured.map { "\($0) \(journal.cursor(of: $0)?.position ?? 0)" }.joined(separator: ", ")
         let statistics = journal.statistics()
+        let again = life.map { isNothingAgain($0) ? "" : ", something goes again" } ?? ""
         return "next \(statistics.next), durable \(statistics.durable), \(cursors), clients "
-            + "\(clients.count { !$0.isDone }), \(statistics.problem ?? "no problem")"
+            + "\(clients.count { !$0.isDone }), \(statistics.problem ?? "no problem")\(again)"
     }
 }

@@ -21,6 +21,7 @@ struct Command {
             print("simulate: no protection is called \(name); there are: \(Mutation.all.map(\.name).joined(separator: " "))")
             Exit.failed()
         }
+        Memory.keep()
         if arguments.mutations {
             if !MutationGate(arguments).passes() { Exit.failed() }
             return

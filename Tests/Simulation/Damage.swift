@@ -8,7 +8,7 @@ extension World {
         let files = disk.files(below: "", nil).filter { $0.path.hasPrefix(World.directory + "/") }
         let segments = files.filter { World.isSegment($0.path) }
         let others = files.filter { file in
-            ["/cursors", "/manifest", "/spare"].contains { file.path.hasSuffix($0) } || file.path.contains("/dead-letters/")
+            ["/cursors", "/cursors.live", "/manifest", "/spare"].contains { file.path.hasSuffix($0) } || file.path.contains("/dead-letters/")
         }
         let choices = random.percent(70) ? segments : others
         guard !choices.isEmpty else { return }
@@ -89,7 +89,9 @@ extension World {
                 for positions in map.positions(in: offset + first..<offset + last + 1) { ledger.mark(positions, .damaged) }
             }
         } else if path.hasSuffix("/cursors") {
-            damagedCursors = true
+            if damagedCursors?.inode != inode.number { damagedCursors = (inode.number, inode.current) }
+        } else if path.hasSuffix("/cursors.live") {
+            damagedLive = true
         } else if path.hasSuffix("/manifest") {
             if damagedManifest?.inode != inode.number { damagedManifest = (inode.number, inode.current) }
         }

@@ -35,8 +35,7 @@ final class Inode {
         Self.put(bytes, at: offset, in: &current)
         pending.append(.write(offset, bytes))
         let limit = current.count - 128
-        var end = min(offset + bytes.count, limit)
-        while end > offset, bytes[end - offset - 1] == 0 { end -= 1 }
+        let end = offset + Memory.usedEnd(bytes, 0..<max(0, min(offset + bytes.count, limit) - offset))
         if end > offset { writtenEnd = max(writtenEnd, end) }
     }
 
@@ -56,7 +55,7 @@ final class Inode {
     func isSettled(_ bytes: [UInt8], at offset: Int) -> Bool {
         let end = min(settledEnd, offset + bytes.count)
         guard offset < end else { return false }
-        return bytes[..<(end - offset)] != durable[offset..<end]
+        return !Memory.areEqual(bytes, durable, at: offset, count: end - offset)
     }
 
     func sync(_ random: inout Generator) {

@@ -14,7 +14,10 @@ extension World {
         noteGaps(journal)
         // Known since a reload that was refused or did not end, or gone with one: retention does not wait for it.
         for outside in outsides where !configured.contains(outside.name) { outside.wasAway = true }
-        for outside in outsides { checkCursor(of: outside, journal) }
+        for outside in outsides {
+            checkCursor(of: outside, journal)
+            checkReplay(to: outside, journal)
+        }
     }
 
     /// What readers may see only grows.
@@ -30,6 +33,13 @@ extension World {
     }
 
     private func noteDrops() {
+        // What was removed below a damaged cursor may be what its destination had not had, and nobody knows any more.
+        for (name, position) in log.takeRestarts() where damagedCursors != nil {
+            guard let outside = outside(name) else { continue }
+            for below in 0..<min(position, Ledger.limit) where ledger[below].marks.contains(.removed) && outside[below] == .none {
+                outside[below] = .dropped
+            }
+        }
         for (name, positions) in log.takeDrops() {
             guard let outside = outside(name) else { continue }
             for position in positions where outside[position] == .none { outside[position] = .dropped }
@@ -50,22 +60,27 @@ extension World {
 
     private func noteRemoved(_ gap: Gap) {
         guard let outside = outsides.first(where: { gap.path.hasSuffix(" " + $0.name) }) else { return }
-        let isAnybodys = gap.positions.contains { ledger[$0].event != nil && !ledger[$0].marks.contains(.told) }
-        if isAnybodys && !outside.wasAway && !damagedCursors {
+        let isAnybodys = gap.positions.clamped(to: 0..<Ledger.limit).contains { ledger[$0].event != nil && !ledger[$0].marks.contains(.told) }
+        if isAnybodys && !outside.wasAway && damagedCursors == nil {
             trace.violated("\(outside.name) was configured all the time, and lost \(gap.positions)")
         }
-        for position in gap.positions where outside[position] == .none { outside[position] = .dropped }
+        for position in gap.positions.clamped(to: 0..<Ledger.limit) where outside[position] == .none { outside[position] = .dropped }
     }
 
     private func noteMissing(_ gap: Gap) {
-        for position in gap.positions where ledger[position].isPromised {
+        // A damaged cursor may name any position.
+        let positions = gap.positions.clamped(to: 0..<UInt64(ledger.positions.count))
+        for position in positions where ledger[position].isPromised {
             trace.violated("position \(position) is told as missing (\(gap.reason)), and nothing has harmed it")
             return
         }
-        ledger.mark(gap.positions, .told)
-        if gap.reason == .interrupted { ledger.mark(gap.positions, .interrupted) }
+        if isUnharmed, gap.reason != .interrupted, let position = positions.first(where: { isRemovedWhole(ledger[$0]) }) {
+            trace.violated("position \(position) was removed by retention, and is told as missing (\(gap.reason))")
+        }
+        ledger.mark(positions, .told)
+        if gap.reason == .interrupted { ledger.mark(positions, .interrupted) }
         guard gap.reason == .damaged else { return }
-        if isUnharmed, gap.positions.contains(where: { ledger[$0].marks.contains(.interrupted) }) {
+        if isUnharmed, positions.contains(where: { ledger[$0].marks.contains(.interrupted) }) {
             trace.violated("\(gap.positions) is told as damaged now, and was told as an interrupted write before")
         }
         guard !gap.bytes.isEmpty else { return }
@@ -74,6 +89,11 @@ extension World {
         } else if !log.hasFailedCopy {
             trace.violated("damaged bytes of \(gap.path) were not copied to quarantine")
         }
+    }
+
+    /// It was there when retention removed it, so that nothing is missing.
+    private func isRemovedWhole(_ entry: Ledger.Position) -> Bool {
+        entry.event != nil && entry.marks.isSuperset(of: [.published, .removed]) && entry.marks.isDisjoint(with: [.told, .volatile])
     }
 
     /// Nothing but crashes has happened to the segments, and recovery could write down what it found.
@@ -111,7 +131,15 @@ extension World {
             trace.violated("\(whom) got event \(number) at \(position), where there is none")
             return nil
         }
-        if event != number { trace.violated("\(whom) got event \(number) at \(position), which is event \(event)'s") }
+        if event != number {
+            let isDamage = faults.counts[Faults.Kind.oldSector.rawValue] + faults.counts[Faults.Kind.misdirectedSector.rawValue] > 0
+            guard isDamage, !ledger[position].isPromised else {
+                trace.violated("\(whom) got event \(number) at \(position), which is event \(event)'s")
+                return number
+            }
+            // It was never promised, and neither was the event that had the position next.
+            ledger.forget(position)
+        }
         if let journal, position >= journal.durableEnd {
             trace.violated("\(whom) got position \(position), durable is \(journal.durableEnd)")
         }

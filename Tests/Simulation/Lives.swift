@@ -7,13 +7,17 @@ import Seams
 extension World {
     func begin() {
         disk.prepare("/var/lib/penstock")
-        if scenario.kind == .earlierJournal || random.percent(15) { earlierJournal() }
+        if scenario.hasEarlierJournal || random.percent(15) { earlierJournal() }
         faults.areOn = true
         start(faulty: true)
     }
 
     /// Another journal was here once, and was moved away: its bytes are still on the platter.
     private func earlierJournal() {
+        let own = options
+        // So that its bytes are on the platter.
+        options.sync = .always
+        defer { options = own }
         guard let journal = try? open(seed: 1) else { return trace.violated("an empty disk was refused") }
         let steps = journal.startStepped()
         let client = Client(number: 9, asksForAnswers: false)
@@ -76,39 +80,59 @@ extension World {
         return !inode.current.starts(with: said)
     }
 
-    /// The operator's part: a manifest that was damaged comes back from a copy.
+    /// The operator's part: a manifest that was damaged comes back from a copy. So do the cursors, where both slots were damaged
+    /// and blocks of an earlier journal appear in the segments: nothing tells the two journals apart then.
     private func excuse(_ error: JournalError) {
-        guard let damage = damagedManifest, let inode = disk.inode(World.directory + "/manifest"), inode.number == damage.inode
-        else {
-            return trace.violated("the journal is refused, and nobody has damaged it: \(error)")
+        if let damage = damagedManifest, let inode = disk.inode(World.directory + "/manifest"), inode.number == damage.inode {
+            inode.damage(damage.bytes, at: 0)
+            damagedManifest = nil
+        } else if hasStaleBlocks, let damage = damagedCursors, let inode = disk.inode(World.directory + "/cursors"),
+            inode.number == damage.inode
+        {
+            inode.damage(damage.bytes, at: 0)
+        } else {
+            trace.violated("the journal is refused, and nobody has damaged it: \(error)")
         }
-        inode.damage(damage.bytes, at: 0)
-        damagedManifest = nil
+    }
+
+    private var hasStaleBlocks: Bool {
+        faults.counts[Faults.Kind.recycledSector.rawValue] + faults.counts[Faults.Kind.misdirectedSector.rawValue] > 0
     }
 
     func startDestinations() {
         guard let life else { return }
         for name in configured {
             guard let outside = outside(name) else { continue }
-            let store: DeadLetterStore
-            do { store = try life.journal.deadLetters(of: name, limit: random.pick([2000, 20_000, 1 << 20])) } catch {
+            let file: DeadLetterFile
+            let limit = random.pick([2000, 20_000, 1 << 20])
+            do {
+                file = try life.letters[name] ?? DeadLetterFile(life.journal.deadLetters(of: name, limit: limit), journal: life.journal.uuid.bytes)
+                try file.resumeRetry { order in
+                    let numbers = (order.condition ?? "").split(separator: " ").compactMap { Int($0) }
+                    guard numbers.count == 2 else { throw Trouble() }
+                    return { Int($0.position) % numbers[0] == numbers[1] }
+                }
+            } catch {
                 // The daemon would not have started.
                 if !disk.isDead { comeBack(afterPowerCut: false) }
                 return
             }
             if disk.isDead { return }
-            let file = DeadLetterFile(store, journal: life.journal.uuid.bytes)
-            check(store, outside)
-            let destination = SimulatedDestination(outside, self, random.fork())
+            file.store.setLimits(.init(bytes: limit))
+            check(file.store, outside)
+            let isByUser = random.percent(20)
+            let destination = SimulatedDestination(outside, self, isByUser: isByUser, random.fork())
             let letters = SimulatedDeadLetters(outside, self, file)
             let policy = DeliveryPolicy(
                 batchEvents: random.pick([1, 5, 50, 1000]), batchBytes: random.pick([2000, 1 << 20]),
                 batchWait: random.pick([.zero, .zero, .milliseconds(500)]), inFlight: outside.inFlight,
                 retryMaximum: .seconds(60), giveUpAfter: random.pick([nil, .seconds(600)]),
-                checkpointInterval: random.pick([.milliseconds(1), .seconds(1)]))
-            let setting = DeliveryWorker.Setting(
+                attempts: random.pick([nil, nil, 3]), order: isByUser ? .user : .destination, checkpointInterval: random.pick([.milliseconds(1), .seconds(1)]))
+            var setting = DeliveryWorker.Setting(
                 name: name, policy: policy, log: JournalLog(journal: life.journal),
                 cursors: JournalCursors(journal: life.journal, owner: "simulated"), clock: clock, telemetry: telemetry)
+            let routers = BackfillRouters(outside: outside, world: self)
+            setting.backfillRouter = { replay, _ in routers.router(replay) }
             let worker = DeliveryWorker(
                 setting, router: SimulatedRouter(outside, self), destination: destination, deadLetters: letters,
                 random: random.fork(), wake: {})
@@ -123,6 +147,7 @@ extension World {
         life = nil
         clients = []
         for outside in outsides { outside.crash() }
+        if afterPowerCut { for outside in outsides { outside.underWay.allowEverything(outside) } }
         if afterPowerCut { disk.cutPower() } else { disk.kill() }
         disk.dieAfter = nil
         wasPowerCut = wasPowerCut || afterPowerCut

@@ -20,7 +20,14 @@ struct RegressionSeed {
         RegressionSeed(seed: 806, found: "acknowledged events passed over in silence when a file failed after a reload"),
         RegressionSeed(seed: 1068, found: "a journal without a segment, because the only one was set aside"),
         RegressionSeed(seed: 2033, found: "damage that had grown since it was told"),
+        RegressionSeed(seed: 20_000_084_118, found: "live cursors whose last slot was not read back"),
+        RegressionSeed(seed: 20_000_188_930, found: "a live cursor that was thrown away with the events above the journal's end"),
+        RegressionSeed(seed: 20_000_973_772, found: "a replay that waited for a live event that never came"),
+        RegressionSeed(seed: 20_000_865_875, found: "damage that was reported in two parts, and then once more as a whole"),
         RegressionSeed(seed: 2321, found: "a spare renamed before its own name was durable, and emptied by the next one"),
+        RegressionSeed(seed: 7_023_740, found: "the only slot of the cursors on disk written over, after a kill in the other one"),
+        RegressionSeed(seed: 90_083_641, found: "a journal refused as another one's, when nothing of it was on disk"),
+        RegressionSeed(seed: 1_947_238_275, found: "a removed segment that a power cut brought back, and a hole behind it"),
     ]
 
     /// Prints what fails.

@@ -4,75 +4,17 @@ import Journal
 import Platform
 import Seams
 
-/// One destination across all its lives: what the service outside has taken, which is what counts.
-final class Outside {
-    enum Fate: UInt8 {
-        case none, taken, filtered, deadLettered, dropped
-    }
-
-    let name: String
-    /// What it took is durable with its checkpoint only, as a file's; otherwise at once.
-    let isBuffered: Bool
-    let inFlight: Int
-    /// How much state it keeps with its cursor.
-    let stateSize: Int
-    /// Of ten attempts, how many fail; 10: it is down.
-    var trouble = 0
-    private(set) var fates: [Fate] = []
-    private var buffered: [UInt64] = []
-    /// The lowest position that is its business; nil: never declared.
-    var start: UInt64?
-    /// Up to here its cursor was seen to be right.
-    var checked: UInt64 = 0
-    /// What a commit has made durable.
-    var committed: UInt64 = 0
-    /// It was out of the configuration, so that retention did not wait for it.
-    var wasAway = false
-
-    init(name: String, _ random: inout Generator) {
-        self.name = name
-        isBuffered = random.percent(40)
-        inFlight = random.pick([1, 1, 2, 4])
-        stateSize = random.pick([0, 10, 700, 2000])
-    }
-
-    subscript(position: UInt64) -> Fate {
-        get { position < UInt64(fates.count) ? fates[Int(position)] : .none }
-        set {
-            guard position < Ledger.limit else { return }
-            while UInt64(fates.count) <= position { fates.append(.none) }
-            fates[Int(position)] = newValue
-        }
-    }
-
-    func take(_ position: UInt64) {
-        if isBuffered { buffered.append(position) }
-        self[position] = .taken
-    }
-
-    func checkpoint() { buffered = [] }
-
-    /// What it had not made durable is gone.
-    func crash() {
-        for position in buffered { self[position] = .none }
-        buffered = []
-    }
-
-    /// Whether the router wants it there, by the event's number.
-    func wants(_ event: Int) -> Bool { (event &+ name.utf8.count) % 5 != 0 }
-    /// Whether the router, or the service, never takes it.
-    func refusesOnTheWay(_ event: Int) -> Bool { event % 41 == 7 }
-    func isPoison(_ event: Int) -> Bool { event % 29 == 3 }
-}
-
 /// A destination of one life, with whatever it has in hand.
 final class SimulatedDestination: Destination {
     /// A batch in the service's hands; the claim can be used once.
     private final class Offer {
-        let events: [(position: UInt64, number: Int)]
+        let events: [(position: UInt64, number: Int?)]
+        /// It came again, beside live delivery.
+        let isAgain: Bool
         var claim: DeliveryClaim?
-        init(_ events: [(position: UInt64, number: Int)], _ claim: consuming DeliveryClaim) {
+        init(_ events: [(position: UInt64, number: Int?)], isAgain: Bool, _ claim: consuming DeliveryClaim) {
             self.events = events
+            self.isAgain = isAgain
             self.claim = consume claim
         }
     }
@@ -81,21 +23,28 @@ final class SimulatedDestination: Destination {
     unowned let world: World
     private var offers: [Offer] = []
     private var random: Generator
-    private var lastFresh: UInt64?
+    /// The last position that was offered for the first time; with `order: user` of each user.
+    private var lastFresh: [UInt64: UInt64] = [:]
     private var isOpen = false
+    /// `order: user`: each user's events come in order.
+    private let isByUser: Bool
 
-    init(_ outside: Outside, _ world: World, _ random: Generator) {
+    init(_ outside: Outside, _ world: World, isByUser: Bool, _ random: Generator) {
         self.outside = outside
         self.world = world
+        self.isByUser = isByUser
+        outside.underWay.isByUser = isByUser
         self.random = random
     }
 
     var hasOffers: Bool { !offers.isEmpty }
     let limits = DestinationLimits()
+    var settlesAtOnce: Bool { outside.settlesAtOnce }
 
     func open(from cursor: Cursor) throws -> UInt64? {
         if random.below(10) < outside.trouble { throw Trouble() }
-        lastFresh = nil
+        lastFresh = [:]
+        outside.again = [:]
         isOpen = true
         return nil
     }
@@ -103,36 +52,77 @@ final class SimulatedDestination: Destination {
     func deliver(_ batch: OutboundBatch, _ claim: consuming DeliveryClaim) {
         guard !world.disk.isDead else { return }
         if !isOpen { world.trace.violated("\(outside.name) was offered a batch while closed") }
-        var events: [(position: UInt64, number: Int)] = []
+        var events: [(position: UInt64, number: Int?)] = []
         for event in batch.events {
-            guard let number = world.verify(batch.payload[event.payload], at: event.position, by: outside.name) else { continue }
+            let json = batch.payload[event.payload]
+            // A letter may be of an event that the journal has lost.
+            let isLost = batch.livePosition != nil && world.ledger.number(of: json) != world.ledger[event.position].event
+            guard let number = isLost ? world.ledger.number(of: json) : world.verify(json, at: event.position, by: outside.name) else {
+                if isLost { world.trace.violated("\(outside.name) was offered what nobody sent") }
+                continue
+            }
             if let last = events.last, last.position >= event.position {
                 world.trace.violated("\(outside.name) was offered position \(event.position) behind \(last.position)")
             }
-            if event.attempt == 0 {
-                if let lastFresh, lastFresh >= event.position {
-                    world.trace.violated("\(outside.name) was offered position \(event.position) anew after \(lastFresh)")
-                }
-                lastFresh = event.position
-            }
+            if batch.livePosition == nil { checkFresh(event) }
             if !outside.wants(number) { world.trace.violated("\(outside.name) was offered event \(number), which is filtered") }
-            events.append((event.position, number))
+            events.append((event.position, isLost ? nil : number))
         }
-        world.trace.note("offer", events.count, "\(outside.name) from \(events.first?.position ?? 0)")
-        let offer = Offer(events, claim)
+        if let live = batch.livePosition, let last = events.last, last.position >= live {
+            world.trace.violated("\(outside.name) was offered position \(last.position) again, and is at \(live)")
+        }
+        world.trace.note("offer", events.count, "\(outside.name) from \(events.first?.position ?? 0), \(batch.livePosition ?? 0)")
+        world.count(batch.livePosition == nil ? .offers : .offersAgain)
+        if let repeated = outside.underWay.offered(events.map(\.position), isAgain: batch.livePosition != nil, outside), !world.mayForget {
+            world.trace.violated("\(outside.name) is offered position \(repeated) again, which was in flight at no end")
+        }
+        let offer = Offer(events, isAgain: batch.livePosition != nil, claim)
         offers.append(offer)
+        if offers.count > outside.inFlight { world.trace.violated("\(outside.name) has \(offers.count) batches, and takes \(outside.inFlight)") }
         if random.oneIn(2) { settle() }
+    }
+
+    private func checkFresh(_ event: OutboundEvent) {
+        if isByUser {
+            if let first = outside.again[event.user]?.min(), first < event.position {
+                world.trace.violated("\(outside.name) was offered position \(event.position) before \(first) of the same user")
+            }
+            outside.again[event.user]?.remove(event.position)
+        }
+        guard event.attempt == 0 else { return }
+        let user = isByUser ? event.user : 0
+        if let last = lastFresh[user], last >= event.position {
+            world.trace.violated("\(outside.name) was offered position \(event.position) anew after \(last)")
+        }
+        lastFresh[user] = event.position
     }
 
     /// Says what became of an offer.
     func settle() {
         guard !offers.isEmpty else { return }
         let offer = offers.remove(at: random.below(offers.count))
-        let settlement = outcome(of: offer.events)
+        let settlement = outcome(of: offer)
+        if isByUser, !offer.isAgain { noteAgain(offer, settlement) }
         offer.claim.take()?.settle(settlement)
     }
 
-    private func outcome(of events: [(position: UInt64, number: Int)]) -> DeliveryClaim.Settlement {
+    private func noteAgain(_ offer: Offer, _ settlement: DeliveryClaim.Settlement) {
+        for (index, event) in offer.events.enumerated() {
+            var outcome = Outcome.delivered
+            switch settlement {
+            case .all(let one): outcome = one
+            case .each(let each): outcome = each[index]
+            }
+            switch outcome {
+            case .retry, .hold: if let number = event.number { outside.again[UInt64(number % 5), default: []].insert(event.position) }
+            // One that is too large alone is refused for good.
+            case .delivered, .rejected, .tooLarge: break
+            }
+        }
+    }
+
+    private func outcome(of offer: Offer) -> DeliveryClaim.Settlement {
+        let events = offer.events
         if random.below(10) < outside.trouble {
             return .all(random.pick([.retry(reason: "down"), .retry(reason: "slow down", after: .seconds(3)), .hold(reason: "no")]))
         }
@@ -140,12 +130,14 @@ final class SimulatedDestination: Destination {
         let isPartial = outside.trouble > 0 && random.oneIn(4)
         var outcomes: [Outcome] = []
         for (position, number) in events {
-            if outside.isPoison(number) {
+            if let number, outside.isPoison(number) {
+                outside.underWay.settled(position)
                 outcomes.append(.rejected(reason: "poison", answer: "400"))
             } else if isPartial, random.oneIn(3) {
                 outcomes.append(.retry(reason: "this one not"))
             } else {
-                outside.take(position)
+                outside.underWay.settled(position)
+                if number != nil { outside.take(position, offer.isAgain ? world.replay(to: outside) : nil) }
                 outcomes.append(.delivered)
             }
         }
@@ -155,7 +147,19 @@ final class SimulatedDestination: Destination {
     func checkpoint() throws -> [UInt8]? {
         if random.below(40) < outside.trouble { throw Trouble() }
         outside.checkpoint()
-        return outside.stateSize == 0 ? nil : [UInt8](repeating: random.pick([1, 2, 3]), count: outside.stateSize)
+        return state
+    }
+
+    private var state: [UInt8]? {
+        outside.stateSize == 0 ? nil : [UInt8](repeating: random.pick([1, 2, 3]), count: outside.stateSize)
+    }
+
+    var checkpointsLate: Bool { outside.checkpointsLate }
+
+    func checkpoint(settled position: UInt64) throws -> Cursor? {
+        guard checkpointsLate else { return Cursor(position: position, state: try checkpoint() ?? []) }
+        if random.below(40) < outside.trouble { throw Trouble() }
+        return outside.lateCheckpoint(position).map { Cursor(position: $0, state: state ?? []) }
     }
 
     func close() {
@@ -171,18 +175,23 @@ struct Trouble: Error {}
 final class SimulatedRouter: EventRouter {
     private let outside: Outside
     private unowned let world: World
+    /// Its events are dead letters, of which the journal may have lost some.
+    private let isOfLetters: Bool
 
-    init(_ outside: Outside, _ world: World) {
+    init(_ outside: Outside, _ world: World, isOfLetters: Bool = false) {
         self.outside = outside
         self.world = world
+        self.isOfLetters = isOfLetters
     }
 
     func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> RouteVerdict {
         let json = batch.bytes[event.range]
-        guard let number = world.verify(json, at: event.position, by: outside.name) else { return .filtered(reason: "unknown") }
+        let isLost = isOfLetters && world.ledger.number(of: json) != world.ledger[event.position].event
+        guard let number = isLost ? world.ledger.number(of: json) : world.verify(json, at: event.position, by: outside.name)
+        else { return .filtered(reason: "unknown") }
         if outside.refusesOnTheWay(number) { return .rejected(reason: "cannot be rendered") }
         guard outside.wants(number) else {
-            if !world.disk.isDead { outside[event.position] = .filtered }
+            if !world.disk.isDead, isOfLetters || outside[event.position] == .none { outside[event.position] = .filtered }
             return .filtered(reason: "no route")
         }
         let start = output.payload.count
@@ -192,6 +201,7 @@ final class SimulatedRouter: EventRouter {
             OutboundEvent(
                 position: event.position, receivedAt: event.receivedAt, kind: event.index.kind,
                 payload: start..<start + json.count, messageID: start..<start))
+        output.events[output.events.count - 1].user = UInt64(number % 5)
         return .routed
     }
 }
@@ -212,9 +222,28 @@ final class SimulatedDeadLetters: DeadLetterSink {
         try file.append(letters)
         guard !world.disk.isDead else { return }
         world.count(.deadLetters, letters.count)
+        // Given up: it is not tried again.
+        for letter in letters { for user in outside.again.keys { outside.again[user]?.remove(letter.position) } }
         for letter in letters {
-            guard world.verify(letter.event[...], at: letter.position, by: "\(outside.name)'s dead letters") != nil else { continue }
+            // A letter that was tried again may be of an event that the journal has lost.
+            guard world.ledger.number(of: letter.event) == world.ledger[letter.position].event,
+                world.verify(letter.event[...], at: letter.position, by: "\(outside.name)'s dead letters") != nil
+            else { continue }
             outside[letter.position] = .deadLettered
+            world.replay(to: outside)?.brought.insert(letter.position)
         }
+    }
+
+    func nextRetry() throws -> DeadLetterRetry? { try file.nextRetry() }
+
+    /// What goes from the store is somewhere else, durably.
+    func finish(_ retry: DeadLetterRetry) throws {
+        try file.finish(retry)
+        guard !world.disk.isDead else { return }
+        world.count(.retried, retry.numbers.count)
+        for letter in retry.letters where !outside.isDurable(letter.position) {
+            world.trace.violated("the letter of \(outside.name) at \(letter.position) is gone, and what it took is not durable")
+        }
+        world.check(file.store, outside)
     }
 }

@@ -32,6 +32,8 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     var onRemoval: (String, Inode) -> Void = { _, _ in }
     /// Calls that change a segment until one fails; nil: chance decides.
     var segmentFailureAfter: Int?
+    /// The next sync of the cursors fails.
+    var failsNextCursorSync = false
     /// A write to a segment has failed, or its sync.
     var onSegmentFailure: () -> Void = {}
     private var inodes = 0
@@ -60,6 +62,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         guard let (directory, name) = try? place(path, "rm"), let node = directory[name] else { return }
         directory.remove(name, node)
         directory.sync()
+        known = []
     }
 
     // MARK: - Dying and coming back
@@ -78,6 +81,12 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         guard let left = segmentFailureAfter else { return }
         segmentFailureAfter = left > 0 ? left - 1 : nil
         if left == 0 { throw SystemError(call, path, code: EIO) }
+    }
+
+    func checkCursors(_ path: String) throws(SystemError) {
+        guard failsNextCursorSync, path.hasSuffix("/cursors") || path.hasSuffix("/cursors.new") else { return }
+        failsNextCursorSync = false
+        throw SystemError("fdatasync", path, code: EIO)
     }
 
     private func die() {
@@ -100,6 +109,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         faults.note(.powerCut)
         let recycled = random.percent(50) ? graveyard.last?.bytes : nil
         cut(root, recycled)
+        known = []
         isDead = false
         life += 1
     }
@@ -210,7 +220,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         try faults.check(.unlinkError, "unlink", path)
         let (directory, name) = try place(path, "unlink")
         guard case .file(let inode)? = directory[name] else { throw SystemError("unlink", path, code: ENOENT) }
-        if name.hasSuffix(".seg") {
+        if World.isSegment(path) {
             onRemoval(path, inode)
             bury(name, inode.durable)
         }
@@ -231,28 +241,49 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     func freeSpace(_ path: String) throws(SystemError) -> Int {
         try call("statvfs", path)
-        return capacity == .max ? 1 << 40 : max(0, capacity - files().reduce(0) { $0 + $1.inode.current.count })
+        return capacity == .max ? 1 << 40 : max(0, capacity - used)
+    }
+
+    /// Bytes of all files.
+    var used: Int { bytes(in: root) }
+
+    private func bytes(in directory: Directory) -> Int {
+        directory.entries.values.reduce(0) { sum, node in
+            switch node {
+            case .file(let inode): sum + inode.current.count
+            case .directory(let inner): sum + bytes(in: inner)
+            }
+        }
     }
 
     /// Bytes that a file may still grow by.
     func room(for growth: Int) -> Int {
         guard capacity != .max else { return growth }
-        return min(growth, max(0, capacity - files().reduce(0) { $0 + $1.inode.current.count }))
+        return min(growth, max(0, capacity - used))
     }
 
     // MARK: - Paths
 
-    private func directory(_ path: String, _ call: String) throws(SystemError) -> Directory {
+    /// Directories that were asked for, latest first. Cleared when one may be gone.
+    private var known: [(path: String, directory: Directory)] = []
+
+    private func directory(_ path: some StringProtocol, _ call: String) throws(SystemError) -> Directory {
+        let length = path.utf8.count
+        if let index = known.firstIndex(where: { $0.path.utf8.count == length && $0.path == path }) {
+            if index > 0 { known.swapAt(index, 0) }
+            return known[0].directory
+        }
         var directory = root
         for part in path.split(separator: "/") {
-            guard case .directory(let inner)? = directory[String(part)] else { throw SystemError(call, path, code: ENOENT) }
+            guard case .directory(let inner)? = directory[String(part)] else { throw SystemError(call, String(path), code: ENOENT) }
             directory = inner
         }
+        known.insert((String(path), directory), at: 0)
         return directory
     }
 
     private func place(_ path: String, _ call: String) throws(SystemError) -> (Directory, String) {
-        let slash = path.lastIndex(of: "/") ?? path.startIndex
-        return (try directory(String(path[..<slash]), call), String(path[path.index(after: slash)...]))
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+        return (try directory(path[..<slash], call), String(path[path.utf8.index(after: slash)...]))
     }
 }

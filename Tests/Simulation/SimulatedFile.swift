@@ -92,7 +92,10 @@ final class SimulatedFile: DiskFile, @unchecked Sendable {
     func sync() throws(SystemError) {
         try call("sync")
         if hasFailed { disk.trace.violated("\(path) failed, and is synced again") }
-        do throws(SystemError) { try disk.faults.check(.syncError, "fdatasync", path) } catch {
+        do throws(SystemError) {
+            try disk.checkCursors(path)
+            try disk.faults.check(.syncError, "fdatasync", path)
+        } catch {
             inode.failSync(&disk.random)
             throw failed(error)
         }

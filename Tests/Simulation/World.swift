@@ -13,7 +13,7 @@ import Telemetry
 /// Delivery, the protocol of Ingest, and the seams between them. What is simulated stands at the ends.
 final class World {
     enum Count: Int, CaseIterable {
-        case steps, events, acknowledged, delivered, deadLetters, gaps, lives, reloads, replays, checks
+        case steps, events, acknowledged, delivered, offers, offersAgain, deadLetters, retried, gaps, lives, reloads, replays, rereads, checks
     }
 
     /// What a daemon has while it lives.
@@ -21,6 +21,8 @@ final class World {
         var journal: Journal
         var steps: JournalSteps
         var running: [Running] = []
+        /// A retry outlives a reload.
+        var letters: [String: DeadLetterFile] = [:]
     }
 
     struct Running {
@@ -32,7 +34,8 @@ final class World {
 
     static let directory = "/var/lib/penstock/journal"
 
-    static func isSegment(_ path: String) -> Bool { path.hasSuffix(".seg") && !path.contains("/dead-letters/") }
+    /// Lies in the directory itself.
+    static func isSegment(_ path: String) -> Bool { path.utf8.count == directory.utf8.count + 25 && path.hasSuffix(".seg") }
 
     let seed: UInt64
     let trace: Trace
@@ -56,7 +59,9 @@ final class World {
     var acknowledgedAsWritten: UInt64 = 0
     var gapsSeen = 0
     /// Damage to what is not a segment: what it may excuse.
-    var damagedCursors = false
+    /// The cursors as they were before they were damaged first.
+    var damagedCursors: (inode: Int, bytes: [UInt8])?
+    var damagedLive = false
     var damagedManifest: (inode: Int, bytes: [UInt8])?
     var damagedInodes: Set<Int> = []
     var segmentMaps: [Int: [SegmentMap]] = [:]
@@ -67,6 +72,8 @@ final class World {
     /// It dies once in so many steps.
     let deathRate: Int
     var damageLeft = 4
+    /// Bytes of the filesystem, while nobody else fills it.
+    var usualCapacity = Int.max
     /// Copies in quarantine that the journal has told of, and how long each is.
     var copies: [(path: String, count: Int)] = []
     /// `sync: never` was in force once.
@@ -77,6 +84,12 @@ final class World {
     private(set) var door: SourceDoor?
 
     var journal: Journal? { life?.journal }
+
+    /// The disk has taken what a destination had settled: live cursors that could not be written or were damaged, or a
+    /// page that it dropped.
+    var mayForget: Bool {
+        log.hasFailedLiveCursors || damagedLive || damagedCursors != nil || faults.counts[Faults.Kind.evictedPage.rawValue] > 0
+    }
 
     init(seed: UInt64, protections: Protections, prints: Bool) {
         self.seed = seed
@@ -93,8 +106,11 @@ final class World {
         options.protections = protections
         scenario.change(&options)
         for name in ["archive", "mixpanel", "warehouse"] { outsides.append(Outside(name: name, &random)) }
+        // A slot of several sectors, so that it can be torn.
+        if scenario.kind == .failingCursors { for outside in outsides { outside.stateSize = 2000 } }
         let some = random.within(0...3)
         configured = Array(["archive", "mixpanel", "warehouse"].prefix(scenario.destinations ?? some))
+        if scenario.needsLiveCursors { for outside in outsides { outside.settleAtOnce() } }
         deathRate = random.pick([8, 20, 50, 150])
         isDamaging = random.percent(scenario.kind == .earlierJournal ? 100 : 40)
         hasBeenUnsynced = options.sync == .never
@@ -105,7 +121,8 @@ final class World {
             appender: appender, statistics: SourceStatistics(), clock: clock)
         disk.onRemoval = { [unowned self] path, inode in removed(path, inode) }
         disk.onSegmentFailure = { [unowned self] in noteFailure() }
-        if random.percent(15) { disk.capacity = (options.segmentSize * random.within(3...8)) + (64 << 10) }
+        if random.percent(15) { usualCapacity = (options.segmentSize * random.within(3...8)) + (64 << 10) }
+        disk.capacity = usualCapacity
     }
 
     static func options(_ random: inout Generator) -> JournalOptions {
@@ -153,6 +170,10 @@ final class WorldLog: LogSink, @unchecked Sendable {
     private let trace: Trace
     /// Destinations and the positions that `drop_oldest` took from them, not looked at yet.
     private var drops: [(name: String, positions: Range<UInt64>)] = []
+    /// Live cursors could not be written.
+    private(set) var hasFailedLiveCursors = false
+    /// Destinations whose cursor was lost, and where each goes on; not looked at yet.
+    private var restarts: [(name: String, position: UInt64)] = []
     /// A copy to quarantine was refused by the disk.
     private(set) var hasFailedCopy = false
     /// A segment that recovery read could not be sealed.
@@ -162,14 +183,23 @@ final class WorldLog: LogSink, @unchecked Sendable {
 
     func write(_ level: Level, _ line: String) {
         trace.note("log", level.rawValue, line)
-        if line.contains("could not be copied to quarantine") { hasFailedCopy = true }
-        if line.contains("could not be sealed") { hasFailedSeal = true }
+        if Memory.contains(line, "could not be copied to quarantine") { hasFailedCopy = true }
+        if Memory.contains(line, "cursors.live cannot be written") { hasFailedLiveCursors = true }
+        if Memory.contains(line, "could not be sealed") { hasFailedSeal = true }
+        guard Memory.contains(line, " loses ") else { return }
         let words = line.split(separator: " ").map(String.init)
+        if line.contains("is missing or damaged: everything since position"), let destination = words.firstIndex(of: "destination"),
+            let since = words.firstIndex(of: "since"), words.count > since + 2, let position = UInt64(words[since + 2])
+        {
+            restarts.append((words[destination + 1], position))
+        }
         guard let loses = words.firstIndex(of: "loses"), loses > 0, words.count > loses + 4,
             let first = UInt64(words[loses + 2]), let end = UInt64(words[loses + 4]), first < end
         else { return }
         drops.append((words[loses - 1], first..<end))
     }
+
+    func takeRestarts() -> [(name: String, position: UInt64)] { exchange(&restarts, with: []) }
 
     func takeDrops() -> [(name: String, positions: Range<UInt64>)] { exchange(&drops, with: []) }
 }

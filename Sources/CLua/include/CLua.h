@@ -10,6 +10,7 @@
 #ifndef CLUA_H
 #define CLUA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,12 @@ typedef struct {
     /* Bytes of the events that one call may give. */
     size_t output;
 } clua_limits;
+
+/* Asks a running call to end early. `is_raised` is called within calls, often, on the calling thread. */
+typedef struct {
+    bool (*is_raised)(const void *context); /* NULL: nobody asks */
+    const void *context;
+} clua_interruption;
 
 /* What went wrong. */
 typedef struct {
@@ -47,9 +54,11 @@ typedef struct {
 /* Compiles a script. NULL: it has no meaning, or there is no memory; `failure` says. */
 clua_script *clua_create(const char *source, size_t length, const clua_limits *limits, clua_failure *failure);
 void clua_destroy(clua_script *script);
+/* Between calls. The context has to outlive the script. */
+void clua_set_interruption(clua_script *script, clua_interruption interruption);
 
 /* Calls the script with one event: a JSON object, known to be valid. `seed` is what math.random
- * starts from.
+ * starts from. A raised interruption makes the call fail within some hundred of Lua's instructions.
  *
  * Returns how many events it gave, or -1; `failure` says why. They are read with clua_events, and
  * valid until the next call. Of several, all but the first that have the event's own messageId get it

@@ -16,6 +16,7 @@ package struct PresetCatalogue {
 
     private final class Known {
         var presets: [String: (preset: Preset, draft: PresetDraft)?] = [:]
+        var files: [String] = []
     }
 
     static let shippedNames = ShippedPresets.all.map(\.name)
@@ -32,6 +33,9 @@ package struct PresetCatalogue {
 
     /// Every name, each once.
     var names: [String] { Set(Self.shippedNames + ownNames).sorted() }
+
+    /// The user's own that were read.
+    var readFiles: [String] { known.files }
 
     /// nil: there is none of that name, which is not reported; or its file cannot be understood, which is.
     func read(_ name: String) -> (preset: Preset, draft: PresetDraft)? {
@@ -72,7 +76,9 @@ package struct PresetCatalogue {
 
     private func file(of name: String) -> (file: ConfigurationFile, isShipped: Bool)? {
         if let directory, ownNames.contains(name) {
-            return ConfigurationFile.read("\(directory)/\(name).yaml", diagnostics).map { ($0, false) }
+            let path = "\(directory)/\(name).yaml"
+            known.files.append(path)
+            return ConfigurationFile.read(path, diagnostics).map { ($0, false) }
         }
         guard let shipped = ShippedPresets.all.first(where: { $0.name == name }) else { return nil }
         // Not a path that anybody could take for a file of theirs.

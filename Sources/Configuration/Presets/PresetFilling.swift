@@ -101,10 +101,13 @@ struct PresetFilling {
         return node
     }
 
+    /// Keys whose members vanish if they need a setting that is not given: a header `Bearer ` would only be refused.
+    private static let partial: Set<String> = ["headers", "body", "mapping", "columns", "settings"]
+
     /// A key of the user's, beside the preset. Where it is a setting that is not given, it has no value.
     func fill(_ entry: YAMLEntry) -> YAMLEntry {
         var entry = entry
-        if let filled = fill(entry.value) {
+        if let filled = fill(entry.value, isPartial: entry.value.scalar == nil && Self.partial.contains(entry.key), isOwn: true) {
             entry.value = filled
         } else {
             entry.value.content = .scalar(YAMLScalar(text: "", style: .plain, line: entry.value.place.line, column: entry.value.place.column))
@@ -112,19 +115,31 @@ struct PresetFilling {
         return entry
     }
 
-    /// nil: it is a setting that is not given.
-    func fill(_ node: YAMLNode) -> YAMLNode? {
+    /// - Parameters:
+    ///   - isPartial: it lies inside one of `partial`.
+    ///   - isOwn: the user wrote it; then it does not vanish without a word.
+    /// - Returns: nil: it is, or needs, a setting that is not given.
+    func fill(_ node: YAMLNode, isPartial: Bool = false, isOwn: Bool = false) -> YAMLNode? {
         var node = node
         switch node.content {
         case .map(let entries):
             node.content = .map(
                 entries.compactMap { entry in
-                    fill(entry.value).map { YAMLEntry(key: text(entry.key, at: entry.place), place: entry.place, value: $0) }
+                    let isPartial = isPartial || entry.value.scalar == nil && Self.partial.contains(entry.key)
+                    return fill(entry.value, isPartial: isPartial, isOwn: isOwn)
+                        .map { YAMLEntry(key: text(entry.key, at: entry.place), place: entry.place, value: $0) }
                 })
-        case .list(let items): node.content = .list(items.compactMap(fill))
+        case .list(let items): node.content = .list(items.compactMap { fill($0, isPartial: isPartial, isOwn: isOwn) })
         case .scalar(var scalar):
             guard !scalar.isSecret, scalar.text.contains("{{") else { return node }
             let pieces = Self.pieces(scalar.text)
+            if isPartial, let absent = absentSetting(in: pieces) {
+                if isOwn {
+                    diagnostics.warning(
+                        at: node.place, "the setting \(quoted(absent)) is not given, so this is left out", hint: "add \(absent): …, or remove this")
+                }
+                return nil
+            }
             if pieces.count == 1, case .setting(let name) = pieces[0] { return setting(name, at: node.place) }
             var place: YAMLNode?
             scalar.text = pieces.reduce(into: "") { text, piece in
@@ -143,6 +158,14 @@ struct PresetFilling {
             node.content = .scalar(scalar)
         }
         return node
+    }
+
+    /// The first that is declared, and neither given nor has a default.
+    private func absentSetting(in pieces: [Piece]) -> String? {
+        for case .setting(let name) in pieces {
+            if case .some(.none) = values[name] { return name }
+        }
+        return nil
     }
 
     /// A key with settings in it; secrets cannot be.

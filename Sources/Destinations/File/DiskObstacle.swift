@@ -1,3 +1,4 @@
+import Glibc
 import Platform
 
 /// What keeps files from being made.
@@ -18,6 +19,8 @@ package enum DiskObstacle: Sendable, Equatable {
                 if let status = try disk.status(place) {
                     if !status.isDirectory {
                         self = .inTheWay("\(place) is no directory")
+                    } else if disk.isReadOnly(place) {
+                        self = .inTheWay(SystemError("open", place, code: EROFS).description)
                     } else if !disk.mayWrite(in: place) {
                         self = .notForUs(
                             "no file can be made in \(place) by the user who runs this check; the daemon's user has to be able to")

@@ -42,6 +42,11 @@ extension FileDestination {
         if let path = pattern.path, (try? disk.status(path))??.isDirectory == true {
             return .inTheWay("\(path) is a directory")
         }
-        return DiskObstacle(makingFilesIn: "/" + pattern.fixed.joined(separator: "/"), disk)
+        return DiskObstacle(makingFilesIn: fixedDirectory(options), disk)
+    }
+
+    /// The innermost directory that all files of the destination lie below.
+    package static func fixedDirectory(_ options: FileDestinationOptions) -> String {
+        "/" + PathPattern(options.path).fixed.joined(separator: "/")
     }
 }

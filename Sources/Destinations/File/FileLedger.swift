@@ -63,7 +63,9 @@ final class FileLedger {
     func begin() throws {
         let directory = directory(of: path)
         try disk.makeDirectory(directory, permissions: 0o750)
-        let next = Place(number: (try numbers().max() ?? 0) + 1, offset: 0)
+        // A larger number is none of ours: nobody has begun so many files.
+        let last = try numbers().filter { $0 < 1 << 62 }.max() ?? 0
+        let next = Place(number: last + 1, offset: 0)
         let made = try disk.open("\(path).\(next.number)", .createNew)
         try disk.syncDirectory(directory)
         try disk.syncDirectory(Destinations.directory(of: directory))

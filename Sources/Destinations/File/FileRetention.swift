@@ -42,17 +42,17 @@ final class FileRetention {
         var kept = (files: 0, bytes: 0)
         var removed = (files: 0, bytes: 0, last: "")
         for candidate in candidates {
-            let isOld = keep.time.map { now - candidate.modifiedAt > $0.inNanoseconds } ?? false
+            let isOld = keep.time.map { now.saturatingSubtract(candidate.modifiedAt) > $0.inNanoseconds } ?? false
             let isBeyond = keep.files.map { kept.files >= $0 } ?? false
-            let isTooMuch = keep.size.map { kept.bytes + candidate.size > $0 } ?? false
+            let isTooMuch = keep.size.map { kept.bytes.saturatingAdd(candidate.size) > $0 } ?? false
             guard isOld || isBeyond || isTooMuch else {
                 kept.files += 1
-                kept.bytes += candidate.size
+                kept.bytes = kept.bytes.saturatingAdd(candidate.size)
                 continue
             }
             try disk.remove(candidate.path)
             try removeEmptyDirectories(above: candidate.path, disk)
-            removed = (removed.files + 1, removed.bytes + candidate.size, candidate.path)
+            removed = (removed.files + 1, removed.bytes.saturatingAdd(candidate.size), candidate.path)
         }
         return removed.files == 0 ? nil : removed
     }

@@ -1,4 +1,5 @@
 import CCurl
+import Synchronization
 
 /// libcurl refused an option or could not make a handle.
 struct CurlError: Error, CustomStringConvertible {
@@ -13,8 +14,9 @@ struct CurlError: Error, CustomStringConvertible {
 /// while a MultiHandle holds the object; and the memory behind `curl`, `errorBuffer` and
 /// `lists`, which this object owns and frees.
 ///
-/// Engine's thread only, after `init`.
-@safe final class EasyHandle {
+/// Threads: it belongs to the destination, which uses it in the turns of its worker, but from `HTTPEngine.begin` to the
+/// transfer's end to the engine's thread. One at a time, and each hands it over through a lock.
+@safe final class EasyHandle: @unchecked Sendable {
     /// Above this, the body is handed to libcurl piece by piece, straight from the array; up to
     /// this it is copied, and goes out in one packet with the request's header.
     private static let smallBody = 16 << 10
@@ -27,6 +29,7 @@ struct CurlError: Error, CustomStringConvertible {
     private var lists: [UInt32: UnsafeMutablePointer<curl_slist>] = unsafe [:]
     private let maximumAnswer: Int
 
+    private let isLent = Atomic(false)
     private var body: [UInt8] = []
     private var sent = 0
     private var headerBytes = 0
@@ -55,17 +58,33 @@ struct CurlError: Error, CustomStringConvertible {
         unsafe errorBuffer.deallocate()
     }
 
+    /// The engine has it until `takeBack`.
+    func lend() {
+        precondition(!isLent.exchange(true, ordering: .acquiringAndReleasing), "a handle is in one transfer at a time")
+    }
+
+    func takeBack() {
+        isLent.store(false, ordering: .releasing)
+    }
+
+    private func mustBeOurs() {
+        precondition(!isLent.load(ordering: .relaxed), "a handle is not touched while the HTTP engine has it")
+    }
+
     func set(_ option: CURLoption, _ value: Int) throws(CurlError) {
+        mustBeOurs()
         try check(unsafe ccurl_set_long(curl, option, value))
     }
 
     func set(_ option: CURLoption, _ value: String) throws(CurlError) {
+        mustBeOurs()
         try check(unsafe ccurl_set_string(curl, option, value))
     }
 
     /// For an option that takes a list, such as the headers: `Name: value` each, without line ends,
     /// checked by whoever calls.
     func set(_ option: CURLoption, _ lines: [String]) throws(CurlError) {
+        mustBeOurs()
         var list: UnsafeMutablePointer<curl_slist>?
         for line in lines {
             guard let longer = unsafe curl_slist_append(list, line) else {
@@ -81,6 +100,7 @@ struct CurlError: Error, CustomStringConvertible {
 
     /// Makes ready for the next request: takes its body and forgets the last answer.
     func prepare(_ body: [UInt8]) throws(CurlError) {
+        mustBeOurs()
         sent = 0
         headerBytes = 0
         answer = []

@@ -1,7 +1,7 @@
 import Delivery
 
 /// One batch on its way: which requests it takes, and what became of them. It settles its claim
-/// when nothing of it is under way any more. Engine's thread only.
+/// when nothing of it is under way any more. In the worker's turns only.
 final class HTTPDelivery {
     private let plan: RequestPlan
     /// How many events it has.

@@ -2,13 +2,13 @@ import CCurl
 import Delivery
 import Platform
 
-/// Sends batches to a service over HTTP. Its worker must run on the engine's thread: everything
-/// here does, but `init`.
+/// Sends batches to a service over HTTP. Requests are built and answers read in the turns of its worker, on whatever
+/// thread those run; the engine's thread transfers them. Everything here but `init` belongs to a turn.
 ///
 /// Invariants: at most as many requests under way as the options' upper bound says; each batch is settled once, when
 /// its last request has ended; nothing that may hold a secret (header values, the URL but for
-/// scheme and host) gets into a reason. It never waits: `deliver` returns at once, the answers come
-/// back through the engine.
+/// scheme and host) gets into a reason. It never waits: `deliver` returns at once; the answers arrive in the mailbox,
+/// which asks for a turn.
 package final class HTTPDestination: Destination {
     package var limits: DestinationLimits {
         Self.limits(isSplit: isSplit, inFlight: concurrency.current)
@@ -24,6 +24,17 @@ package final class HTTPDestination: Destination {
         limits(isSplit: try HTTPRequest.all(options).contains(where: \.isSplit), inFlight: options.requests.upperBound)
     }
 
+    /// A request under way.
+    private struct Transfer {
+        var easy: EasyHandle
+        var delivery: HTTPDelivery
+        /// Among the delivery's requests.
+        var number: Int
+        /// How many redirects were followed for it.
+        var redirects: Int
+        var since: Instant
+    }
+
     private let options: HTTPOptions
     /// Those that an event's envelope may choose from.
     private let requests: [HTTPRequest]
@@ -33,10 +44,11 @@ package final class HTTPDestination: Destination {
     private let isSplit: Bool
     private var concurrency: ConcurrencyLimit
 
+    private let mailbox = HTTPMailbox()
     private var compressor: BodyCompressor?
     /// Of each request: handles that are not in use; with those in use never more than may be under way.
     private var idle: [[EasyHandle]]
-    private var underWay: [ObjectIdentifier: (easy: EasyHandle, delivery: HTTPDelivery, since: Instant)] = [:]
+    private var underWay: [ObjectIdentifier: Transfer] = [:]
     /// Batches of which not every request was sent, in the order of their arrival. Their number
     /// is bounded by the worker's window.
     private var waiting: [HTTPDelivery] = []
@@ -67,6 +79,12 @@ package final class HTTPDestination: Destination {
         return try HTTPRequest.all(options)
     }
 
+    package func attach(wake: @escaping @Sendable () -> Void) { mailbox.attach(wake: wake) }
+
+    package func resume() {
+        for completion in mailbox.take() { complete(completion) }
+    }
+
     package func open(from cursor: Cursor) throws -> UInt64? {
         // Finds out now what libcurl has against an option.
         for number in idle.indices where idle[number].isEmpty { idle[number].append(try requests[number].makeHandle()) }
@@ -86,6 +104,9 @@ package final class HTTPDestination: Destination {
         sendWhatMay()
     }
 
+    /// What the service has acknowledged is its own, and nothing is kept with the cursor.
+    package var settlesAtOnce: Bool { true }
+
     package func checkpoint() throws -> [UInt8]? { nil }
 
     package func close() {
@@ -94,8 +115,8 @@ package final class HTTPDestination: Destination {
         underWay = [:]
         waiting = []
         idle = Array(repeating: [], count: requests.count)
-        for (easy, _, _) in sent { engine.cancel(easy) }
-        for (_, delivery, _) in sent { delivery.abandon("the destination was closed before the answer came") }
+        for transfer in sent { engine.cancel(transfer.easy) }
+        for transfer in sent { transfer.delivery.abandon("the destination was closed before the answer came") }
         for delivery in unsent { delivery.abandon("the destination was closed before it was sent") }
     }
 
@@ -144,26 +165,23 @@ package final class HTTPDestination: Destination {
             try easy.set(CURLOPT_HTTPHEADER, headers)
         }
         try easy.prepare(body)
-        try engine.begin(easy) { [weak self] end in
-            self?.complete(easy, end, number, of: delivery, redirects: redirects)
-        }
-        underWay[ObjectIdentifier(easy)] = (easy, delivery, clock.now())
+        underWay[ObjectIdentifier(easy)] = Transfer(
+            easy: easy, delivery: delivery, number: number, redirects: redirects, since: clock.now())
+        engine.begin(easy, mailbox)
     }
 
-    private func complete(
-        _ easy: EasyHandle, _ end: HTTPTransferEnd, _ number: Int, of delivery: HTTPDelivery, redirects: Int
-    ) {
-        let places = underWay.count
-        let since = underWay.removeValue(forKey: ObjectIdentifier(easy))?.since
+    private func complete(_ completion: HTTPCompletion) {
+        let (places, easy) = (underWay.count, completion.easy)
+        // None: the destination was closed meanwhile.
+        guard let transfer = underWay.removeValue(forKey: ObjectIdentifier(easy)) else { return }
+        let (delivery, number) = (transfer.delivery, transfer.number)
         // One that followed a redirect is made for where that led.
-        if redirects == 0 { idle[delivery.request(number).number].append(easy) }
-        if !follow(easy, number, of: delivery, redirects: redirects) {
-            let (settlement, concernsService) = read(easy, end, number, of: delivery)
-            if let since {
-                let now = clock.now()
-                concurrency.ended(
-                    now, after: now - since, underWay: places, failed: concernsService || settlement.isRetry)
-            }
+        if transfer.redirects == 0 { idle[delivery.request(number).number].append(easy) }
+        if !follow(easy, number, of: delivery, redirects: transfer.redirects) {
+            let (settlement, concernsService) = read(easy, completion.end, number, of: delivery)
+            concurrency.ended(
+                completion.at, after: completion.at - transfer.since, underWay: places,
+                failed: concernsService || settlement.isRetry)
             delivery.finish(number, settlement, haltsOthers: concernsService)
         }
         sendWhatMay()

@@ -3,17 +3,14 @@ import Glibc
 import Platform
 import Synchronization
 
-/// The one thread for all HTTP destinations: it runs libcurl's transfers, and between them the
-/// turns of the workers that feed them.
+/// The one thread that runs libcurl's transfers, for all HTTP destinations. It only transfers: events are read and
+/// routed, and requests built, compressed and signed, on the threads of the pool that run the destinations' workers. So
+/// nothing that a configuration says about one destination holds up the transfers of another.
 ///
-/// A worker that would block on its own thread is here a state machine: its turn does what can
-/// be done now and says when it wants the next one. So hundreds of destinations cost one thread,
-/// and a destination and its worker need no lock between them.
-///
-/// Invariants: turns and completions run on the engine's thread only, one at a time, never
-/// within one of libcurl's callbacks. Every transfer begun is completed exactly once, or taken
-/// back with `cancel`. It never blocks but in `MultiHandle.wait`, at most `longestSleep`; so a
-/// heartbeat that stands still for several seconds means that the thread hangs.
+/// Invariants: a destination leaves a handle that is ready to go, and does not touch it until the handle's end is in the
+/// destination's mailbox. Every transfer begun is reported exactly once, unless it was taken back with `cancel`. The
+/// thread never blocks but in `MultiHandle.wait`, at most `longestSleep`; so a heartbeat that stands still for several
+/// seconds means that the thread hangs.
 package final class HTTPEngine: @unchecked Sendable {
     package struct Limits: Sendable, Equatable {
         /// Connections open at once, for all destinations. Transfers above it wait, within
@@ -29,6 +26,7 @@ package final class HTTPEngine: @unchecked Sendable {
     }
 
     package static let longestSleep: Duration = .seconds(1)
+    private static let stopped = HTTPTransferEnd.failed("the HTTP engine was stopped")
 
     private let door: HTTPEngineDoor
     private let clock: any Clock
@@ -37,10 +35,8 @@ package final class HTTPEngine: @unchecked Sendable {
     private let thread = Mutex<WorkerThread?>(nil)
 
     // On the engine's thread only.
-    private var turns: [HTTPEngineRegistration] = []
-    private var completions: [ObjectIdentifier: (HTTPTransferEnd) -> Void] = [:]
+    private var mailboxes: [ObjectIdentifier: HTTPMailbox] = [:]
     private var ownThread: pthread_t?
-    private var ended = false
 
     package init(limits: Limits = Limits(), clock: any Clock = SystemClock()) throws(HTTPEngineError) {
         do {
@@ -61,8 +57,8 @@ package final class HTTPEngine: @unchecked Sendable {
         }
     }
 
-    /// Ends the thread and waits for it. Turns are called no more; what is still under way ends
-    /// as failed. Any thread but the engine's own; again does nothing.
+    /// Ends the thread and waits for it. What is still under way ends as failed. Any thread but the engine's own; again
+    /// does nothing.
     package func stop() {
         stopping.store(true, ordering: .sequentiallyConsistent)
         door.ring()
@@ -75,32 +71,16 @@ package final class HTTPEngine: @unchecked Sendable {
     /// Grows at least once in `longestSleep` while the thread makes progress. Any thread.
     package var heartbeat: UInt64 { beats.load(ordering: .relaxed) }
 
-    /// A place for a worker's turns; `begin` starts them. In two steps, so that a worker may be
-    /// made that knows whom to `wake`. Any thread.
-    package func register() -> HTTPEngineRegistration {
-        HTTPEngineRegistration(door)
+    /// Sends the request that `easy` was prepared for, and reports its end to `mailbox`. Any thread; never waits.
+    func begin(_ easy: EasyHandle, _ mailbox: HTTPMailbox) {
+        easy.lend()
+        if !door.leave(.begin(easy, mailbox)) { giveBack(easy, Self.stopped, to: mailbox) }
     }
 
-    /// Both steps, for a turn that needs nothing of the registration.
-    package func register(_ turn: sending @escaping (Instant) -> Instant?) -> HTTPEngineRegistration {
-        let registration = register()
-        registration.begin(turn)
-        return registration
-    }
-
-    /// Sends the request that `easy` was prepared for, and calls `completion` when it has ended;
-    /// never before this returns. Engine's thread only.
-    func begin(_ easy: EasyHandle, _ completion: @escaping (HTTPTransferEnd) -> Void) throws(CurlError) {
-        precondition(isOwnThread, "HTTP transfers are begun on the HTTP engine's thread")
-        if ended { throw CurlError(description: "the HTTP engine has been stopped") }
-        try door.multi.add(easy)
-        completions[ObjectIdentifier(easy)] = completion
-    }
-
-    /// Ends a transfer whose completion is then not called. Engine's thread only, or after `stop`.
+    /// Ends a transfer; if that has not ended by itself, its end is not reported. Any thread; never waits.
     func cancel(_ easy: EasyHandle) {
-        guard completions.removeValue(forKey: ObjectIdentifier(easy)) != nil else { return }
-        door.multi.remove(easy)
+        // After the engine's end nothing is under way.
+        _ = door.leave(.cancel(easy))
     }
 
     private var isOwnThread: Bool { ownThread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
@@ -111,70 +91,55 @@ package final class HTTPEngine: @unchecked Sendable {
         ownThread = pthread_self()
         while !stopping.load(ordering: .sequentiallyConsistent) {
             beats.wrappingAdd(1, ordering: .relaxed)
-            let next = takeTurns()
+            for order in door.takeOrders() { perform(order) }
             door.multi.perform()
-            completeTransfers()
-            sleep(until: next)
+            reportEnds()
+            door.sleep(Self.longestSleep) { stopping.load(ordering: .sequentiallyConsistent) }
         }
         end()
     }
 
-    /// - Returns: the earliest instant that a turn asked for.
-    private func takeTurns() -> Instant? {
-        turns += door.takeArrivals()
-        var next: Instant?
-        var cancelled = false
-        for registration in turns {
-            let due = registration.turnIfDue(clock.now())
-            cancelled = cancelled || registration.isCancelled
-            if let due { next = min(next ?? due, due) }
-        }
-        if cancelled {
-            turns.removeAll { registration in
-                guard registration.isCancelled else { return false }
-                registration.release()
-                return true
+    private func perform(_ order: HTTPEngineDoor.Order) {
+        precondition(isOwnThread, "transfers are begun and ended on the HTTP engine's thread")
+        switch order {
+        case .begin(let easy, let mailbox):
+            do {
+                try door.multi.add(easy)
+                mailboxes[ObjectIdentifier(easy)] = mailbox
+            } catch {
+                giveBack(easy, .failed(error.description), to: mailbox)
             }
+        case .cancel(let easy):
+            guard mailboxes.removeValue(forKey: ObjectIdentifier(easy)) != nil else { return }
+            door.multi.remove(easy)
+            easy.takeBack()
         }
-        return next
     }
 
-    private func completeTransfers() {
+    private func reportEnds() {
         while let (easy, code) = door.multi.nextDone() {
-            guard let completion = completions.removeValue(forKey: ObjectIdentifier(easy)) else { continue }
+            guard let mailbox = mailboxes.removeValue(forKey: ObjectIdentifier(easy)) else { continue }
             // A transfer that we cut because the answer was long enough is an answer all the same.
             let answered = code == CURLE_OK || easy.answerWasCut
-            completion(answered ? .answered : .failed(easy.errorText(code)))
+            giveBack(easy, answered ? .answered : .failed(easy.errorText(code)), to: mailbox)
         }
     }
 
-    private func sleep(until deadline: Instant?) {
-        var wait = Self.longestSleep
-        if let deadline { wait = min(wait, max(.zero, deadline - clock.now())) }
-        door.sleep(wait) { [self] in
-            stopping.load(ordering: .sequentiallyConsistent) || turns.contains(where: \.isWoken)
-        }
+    private func giveBack(_ easy: EasyHandle, _ end: HTTPTransferEnd, to mailbox: HTTPMailbox) {
+        easy.takeBack()
+        mailbox.put(HTTPCompletion(easy: easy, end: end, at: clock.now()))
     }
 
     private func end() {
-        ended = true
+        for case .begin(let easy, let mailbox) in door.takeOrders(closing: true) { giveBack(easy, Self.stopped, to: mailbox) }
         for easy in door.multi.transfers {
             door.multi.remove(easy)
-            completions.removeValue(forKey: ObjectIdentifier(easy))?(.failed("the HTTP engine was stopped"))
+            guard let mailbox = mailboxes.removeValue(forKey: ObjectIdentifier(easy)) else { continue }
+            giveBack(easy, Self.stopped, to: mailbox)
         }
-        completions = [:]
-        for registration in turns + door.takeArrivals() { registration.release() }
-        turns = []
     }
 }
 
 package struct HTTPEngineError: Error, Sendable, CustomStringConvertible {
     package var description: String
-}
-
-/// How a transfer ended. What the answer was is in its EasyHandle.
-enum HTTPTransferEnd: Equatable {
-    case answered
-    /// No answer, or not all of it; libcurl's sentence about why.
-    case failed(String)
 }

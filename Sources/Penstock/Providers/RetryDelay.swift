@@ -4,7 +4,11 @@ struct RetryDelay {
     let bounds: ClosedRange<Duration>
     private var failures = 0
 
-    init(_ bounds: ClosedRange<Duration>) { self.bounds = bounds }
+    /// - Parameter bounds: held between 0 and a year.
+    init(_ bounds: ClosedRange<Duration>) {
+        let possible: ClosedRange<Duration> = .zero ... .seconds(365 * 86_400)
+        self.bounds = bounds.lowerBound.held(in: possible) ... bounds.upperBound.held(in: possible)
+    }
 
     /// Counts a failure in a row.
     /// - Returns: a time between the lower bound and twice as much for each failure, the upper at most.

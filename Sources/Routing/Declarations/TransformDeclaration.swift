@@ -19,6 +19,9 @@ package struct TransformDeclaration: Sendable {
         return Transform(name: name, definition: definition, condition: condition)
     }
 
+    /// What is probably not meant in a value that `transform` takes.
+    package func advice(_ value: SettingValue) -> [TransformError] { make(value).advice() }
+
     /// A transform with keys: `hash: { paths: [userId], key: !secret pii }`.
     /// - Parameters:
     ///   - prototype: has the defaults.

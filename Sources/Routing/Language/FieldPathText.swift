@@ -85,11 +85,33 @@ extension FieldPath {
         let shown = character == " " ? "a space" : character
         let isBehindDot = position > 0 && text[position - 1] == UInt8(ascii: ".")
         let message = isBehindDot ? "a field name was expected here, found \(shown)" : "\(shown) was not expected here"
+        if let error = bracket(text, at: position) { return error }
         // What is no part of a name ends it too early; whatever else stands there is meant as one.
         guard character != ".", !(isBehindDot && character == " ") else {
             return FilterError(position..<end, message, hint: "a dot stands between two names; one that belongs to a name is written \\.")
         }
         return FilterError(position..<end, message, hint: "in a field's name it is written \\\(character)")
+    }
+
+    /// What to say of a number in brackets behind a path, as JSONPath has it; nil: there is none at `position`.
+    static func bracket(_ text: [UInt8], at position: Int) -> FilterError? {
+        dotted(text, at: position).map { path in
+            FilterError(
+                position..<position + 1, "[ was not expected here",
+                hint: "an item of a list is named by its number, from 0, behind a dot: \(path)")
+        }
+    }
+
+    /// `properties.items[0].sku` as it is to be written, for a text with the first of the brackets at
+    /// `position`; nil: that is no number in brackets.
+    private static func dotted(_ text: [UInt8], at position: Int) -> String? {
+        guard position < text.count, text[position] == UInt8(ascii: "[") else { return nil }
+        func isPath(_ byte: UInt8) -> Bool { byte >= 0x80 || isPlain(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "\\") }
+        let start = text[..<position].lastIndex { !isPath($0) }.map { $0 + 1 } ?? 0
+        let end = text[position...].firstIndex { !isPath($0) && $0 != UInt8(ascii: "[") && $0 != UInt8(ascii: "]") } ?? text.count
+        let written = String(decoding: text[start..<end], as: UTF8.self)
+        let path = written.replacing(/\[([0-9]+)\]/) { ".\($0.1)" }
+        return start < position && path != written && !path.contains("[") && !path.contains("]") ? path : nil
     }
 
     /// Bytes of the UTF-8 character that starts here.

@@ -1,4 +1,5 @@
 import Events
+import Spelling
 
 /// Cuts a filter's text into tokens. Everything is bytes: what is not ASCII can only stand in a
 /// string or in a path.
@@ -32,7 +33,7 @@ struct FilterLexer {
         case UInt8(ascii: "&"): throw misspelt("&", peek(1) == byte ? 2 : 1, "and")
         case UInt8(ascii: "|"): throw misspelt("|", peek(1) == byte ? 2 : 1, "or")
         default:
-            if let number = number() { return number }
+            if let number = try number() { return number }
             return try word()
         }
     }
@@ -63,39 +64,37 @@ struct FilterLexer {
             kind: .string(String(decoding: text[(start + 1)..<end], as: UTF8.self)), range: start..<position)
     }
 
-    /// JSON's numbers. nil where none stands here, or where it is only the start of a word, as
-    /// in `1_000`.
-    private mutating func number() -> Token? {
+    /// JSON's numbers; nil where a word begins. Anything else that begins as a number does is refused: no field
+    /// has such a name unless it is written with a backslash.
+    private mutating func number() throws(FilterError) -> Token? {
+        guard startsNumber else { return nil }
         var end = position
-        func digits() -> Bool {
-            let start = end
-            while end < text.count, text[end].isDigit { end += 1 }
-            return end > start
-        }
-        if text[end] == UInt8(ascii: "-") { end += 1 }
-        guard digits() else { return nil }
-        if end + 1 < text.count, text[end] == UInt8(ascii: "."), text[end + 1].isDigit {
-            end += 1
-            _ = digits()
-        }
-        if end < text.count, text[end] | 0x20 == UInt8(ascii: "e") {
-            let mark = end
-            end += 1
-            if end < text.count, text[end] == UInt8(ascii: "+") || text[end] == UInt8(ascii: "-") { end += 1 }
-            if !digits() { end = mark }
-        }
-        if end < text.count, FieldPath.plainLength(text, at: end) > 0 || text[end] == UInt8(ascii: ".") || text[end] == UInt8(ascii: "\\") {
-            return nil
-        }
-        guard let number = JSONNumber(text.span.extracting(position..<end)) else { return nil }
-        return take(.number(number), end - position)
+        while end < text.count, !Self.endsWord(text[end]) { end += 1 }
+        if let number = JSONNumber(text.span.extracting(position..<end)) { return take(.number(number), end - position) }
+        let range = position..<end
+        let word = String(decoding: text[range], as: UTF8.self)
+        let meant = NearestNumber.find(word).map { "write \($0)" } ?? "a number is written 10, -2.5 or 1e6"
+        throw FilterError(range, "\(word) is not a number", hint: "\(meant); a field of that name is written \\\(word)")
+    }
+
+    /// A digit, or a sign or a dot and then a digit.
+    private var startsNumber: Bool {
+        var index = position
+        if text[index] == UInt8(ascii: "-") || text[index] == UInt8(ascii: "+") { index += 1 }
+        if index < text.count, text[index] == UInt8(ascii: ".") { index += 1 }
+        return index < text.count && text[index].isDigit
+    }
+
+    private static func endsWord(_ byte: UInt8) -> Bool {
+        byte <= 0x20 || "()[],=!<>&|'\"".utf8.contains(byte)
     }
 
     private mutating func word() throws(FilterError) -> Token {
         let start = position
         let path = try FieldPath.parse(text, from: &position)
         let range = start..<position
-        if text[start].isDigit || text[start] == UInt8(ascii: "-") {
+        if path.segments != ["in"], let error = FieldPath.bracket(text, at: position) { throw error }
+        if text[start] == UInt8(ascii: "-") {
             let word = String(decoding: text[range], as: UTF8.self)
             throw FilterError(range, "\(word) is not a number", hint: "a field of that name is written \\\(word)")
         }

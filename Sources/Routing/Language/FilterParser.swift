@@ -25,8 +25,20 @@ struct FilterParser {
     /// End of the token before.
     private var lastEnd = 0
     private var depth = 0
+    /// Each field that was named, by where it begins.
+    private var fields: [Int: FilterMention.Field] = [:]
+    /// Each text that `type` is compared with.
+    private var types: [FilterMention] = []
 
-    static func parse(_ text: String) throws(FilterError) -> Expression {
+    static func parse(_ text: String) throws(FilterError) -> Expression { try parsed(text).expression }
+
+    /// What the filter names, for those who give advice.
+    static func mentions(in text: String) throws(FilterError) -> [FilterMention] {
+        let parser = try parsed(text).parser
+        return parser.fields.values.map(FilterMention.field) + parser.types
+    }
+
+    private static func parsed(_ text: String) throws(FilterError) -> (expression: Expression, parser: FilterParser) {
         guard text.utf8.count <= maximumLength else {
             throw FilterError(0..<0, "a filter has at most \(maximumLength) bytes, this one has \(text.utf8.count)")
         }
@@ -37,7 +49,7 @@ struct FilterParser {
         let condition = try parser.condition()
         guard parser.token.kind == .end else { throw parser.unexpected(after: condition) }
         try parser.requireCondition(condition)
-        return condition.expression
+        return (condition.expression, parser)
     }
 
     private init(_ text: String) throws(FilterError) {
@@ -109,7 +121,10 @@ struct FilterParser {
         switch token.kind {
         case .compare(let comparison):
             try advance()
-            whole = .compare(comparison, left.expression, try operand().expression)
+            let right = try operand()
+            note(left, isOnTheRight: false, comparedWith: right)
+            note(right, isOnTheRight: true, comparedWith: left)
+            whole = .compare(comparison, left.expression, right.expression)
         case .isIn:
             try advance()
             let right = try operand()
@@ -117,6 +132,9 @@ struct FilterParser {
                 throw FilterError(
                     right.range, "in needs a list on its right, this is \(right.expression.type.noun)",
                     hint: "write [ … ], or the path of a field that holds a list")
+            }
+            if case .path(let path) = left.expression, path.segments == ["type"], case .list(let items) = right.expression {
+                for case .string(let name) in items { types.append(.type(name, right.range)) }
             }
             whole = .isIn(left.expression, right.expression)
         default: return left
@@ -127,6 +145,21 @@ struct FilterParser {
             throw FilterError(
                 token.range, "comparisons do not chain", hint: "join two comparisons with and")
         default: return parsed
+        }
+    }
+
+    /// Notes what is compared with what. A field on the right is where a text without quotes ends up.
+    private mutating func note(_ operand: Parsed, isOnTheRight: Bool, comparedWith other: Parsed) {
+        switch operand.expression {
+        case .path:
+            switch other.expression {
+            case .path: fields[operand.range.lowerBound]?.use = isOnTheRight ? .text : .besideField
+            case .call where isOnTheRight: fields[operand.range.lowerBound]?.use = .text
+            default: break
+            }
+        case .string(let name):
+            if case .path(let path) = other.expression, path.segments == ["type"] { types.append(.type(name, operand.range)) }
+        default: break
         }
     }
 
@@ -172,7 +205,10 @@ struct FilterParser {
     private mutating func field(_ path: FieldPath, escaped: Bool) throws(FilterError) -> Parsed {
         let range = token.range
         try advance()
-        guard token.kind == .open, !escaped else { return Parsed(expression: .path(path), range: range) }
+        guard token.kind == .open, !escaped else {
+            fields[range.lowerBound] = .init(path: path, range: range, isEscaped: lexer.text[range.lowerBound] == UInt8(ascii: "\\"))
+            return Parsed(expression: .path(path), range: range)
+        }
         let name = path.description
         guard let function = FilterFunction(rawValue: name) else {
             let names = FilterFunction.allCases.map(\.rawValue)
@@ -206,8 +242,12 @@ struct FilterParser {
         return Parsed(expression: .call(function, arguments.map(\.expression)), range: name.lowerBound..<lastEnd)
     }
 
-    private func checkArguments(of function: FilterFunction, _ arguments: [Parsed]) throws(FilterError) {
+    private mutating func checkArguments(of function: FilterFunction, _ arguments: [Parsed]) throws(FilterError) {
         guard function.takesText else { return }
+        // The part or the pattern is nearly always a text, and here it has no quotes.
+        if arguments.count == 2, case .path = arguments[1].expression {
+            fields[arguments[1].range.lowerBound]?.use = .text
+        }
         for argument in arguments {
             let type = argument.expression.type
             guard [.string, .null, .unknown].contains(type) else {
@@ -278,6 +318,7 @@ struct FilterParser {
         case (_, .word(let word, _)) where word.segments == ["contains"]:
             hint = "write contains(text, part)"
         case (_, .word(let word, _)) where word.segments == ["is"]: hint = "write ="
+        case (.compare(_, _, .number), .comma): hint = "a number has no commas: write 1000, or 1.5"
         default: break
         }
         return FilterError(token.range, "and, or or the end was expected here, found \(text(token))", hint: hint)

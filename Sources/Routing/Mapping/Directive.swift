@@ -56,18 +56,21 @@ package struct Directive: Sendable {
     package let name: String
     package let form: Form
     package let summary: String
+    /// Arguments that a writer may expect and that the directive does not have: what to say, and the hint.
+    let explained: [String: (message: String, hint: String)]
     private let make: @Sendable (MappingValue, [String], MappingCompiler) -> (any MappingNode)?
 
     /// One that takes arguments.
     init(
-        _ name: String, _ form: Form, _ summary: String,
+        _ name: String, _ form: Form, _ summary: String, explained: [String: (message: String, hint: String)] = [:],
         make: @escaping @Sendable (DirectiveArguments) throws(DirectiveFault) -> any MappingNode
     ) {
         self.name = name
         self.form = form
         self.summary = summary
+        self.explained = explained
         self.make = { value, keys, compiler in
-            guard let arguments = DirectiveArguments(value, of: name, form, at: keys, compiler) else { return nil }
+            guard let arguments = DirectiveArguments(value, of: name, form, explained, at: keys, compiler) else { return nil }
             do throws(DirectiveFault) {
                 return try make(arguments)
             } catch {
@@ -86,6 +89,7 @@ package struct Directive: Sendable {
         self.name = name
         self.form = form
         self.summary = summary
+        explained = [:]
         self.make = make
     }
 
@@ -95,6 +99,8 @@ package struct Directive: Sendable {
     ]
 
     static func named(_ name: String) -> Directive? { all.first { $0.name == name } }
+    /// The name of a directive as Segment's mapping-kit writes it: `@path`.
+    package static func isForeign(_ name: String) -> Bool { name.hasPrefix("@") && (named("$" + name.dropFirst()) != nil || name == "@liquid") }
     static func nearest(_ name: String) -> String? { NearestName.find(name, among: all.map(\.name)) }
 
     /// - Parameter keys: where the value stands, the directive's own name last.

@@ -20,12 +20,13 @@ struct DirectiveArguments {
     ///   - keys: where the value stands.
     /// - Returns: nil if something is wrong, which the compiler has noted then.
     init?(
-        _ value: MappingValue, of name: String, _ form: Directive.Form, at keys: [String], _ compiler: MappingCompiler
+        _ value: MappingValue, of name: String, _ form: Directive.Form,
+        _ explained: [String: (message: String, hint: String)], at keys: [String], _ compiler: MappingCompiler
     ) {
         let isRead =
             switch form {
             case .value, .literal, .text: read(value, .init("", .value, ""), at: keys, compiler)
-            case .arguments(let declared, let shorthand): read(value, of: name, declared, shorthand, at: keys, compiler)
+            case .arguments(let declared, let shorthand): read(value, of: name, declared, shorthand, explained, at: keys, compiler)
             case .list(let declared): read(value, of: name, declared, at: keys, compiler)
             }
         guard isRead else { return nil }
@@ -34,7 +35,7 @@ struct DirectiveArguments {
     /// Arguments by name.
     private mutating func read(
         _ value: MappingValue, of name: String, _ declared: [Directive.Argument], _ shorthand: String?,
-        at keys: [String], _ compiler: MappingCompiler
+        _ explained: [String: (message: String, hint: String)], at keys: [String], _ compiler: MappingCompiler
     ) -> Bool {
         let list = declared.map(\.name).joined(separator: ", ")
         if let argument = declared.first(where: { $0.name == shorthand }), Self.isShort(value) {
@@ -49,6 +50,10 @@ struct DirectiveArguments {
         for member in members {
             if let argument = declared.first(where: { $0.name == member.name }) {
                 isValid = read(member.value, argument, at: keys + [member.name], compiler) && isValid
+            } else if let reason = explained[member.name] {
+                compiler.fail(reason.message, at: keys + [member.name], isKey: true, hint: reason.hint)
+                compiler.noteSecrets(in: member.value)
+                isValid = false
             } else {
                 let nearest = NearestName.find(member.name, among: declared.map(\.name))
                 compiler.fail(
@@ -129,7 +134,9 @@ struct DirectiveArguments {
         case (.flag, .bool(let flag)): return .flag(flag)
         case (.integer(let bounds), .number(let digits)):
             if let number = Int(digits), bounds.contains(number) { return .integer(number) }
-            compiler.fail("\(argument.name) has to be a whole number from \(bounds.lowerBound) to \(bounds.upperBound)", at: keys)
+            compiler.fail(
+                "\(argument.name) has to be a whole number from \(bounds.lowerBound) to \(bounds.upperBound), not \(digits)", at: keys,
+                hint: NearestNumber.whole(digits).flatMap { Int($0) }.flatMap { bounds.contains($0) ? "write \($0)" : nil })
         case (.choice(let choices), .string(let text)):
             if choices.contains(text) { return .text(text) }
             let list = choices.joined(separator: ", ")

@@ -16,6 +16,11 @@ final class MappingCompiler {
     /// Whether `$events` stands for the events that the text goes around; where it was found.
     private let goesAroundEvents: Bool
     private(set) var eventPlaces: [[String]] = []
+    /// Texts that name fields of the event, and where they stand.
+    private(set) var paths: [(text: String, keys: [String])] = []
+    private(set) var templates: [(text: String, keys: [String])] = []
+    /// Objects of one member whose name is a directive's, with `@` in place of the `$`.
+    private(set) var foreignDirectives: [[String]] = []
 
     init(aroundEvents: Bool = false) { goesAroundEvents = aroundEvents }
 
@@ -84,9 +89,13 @@ final class MappingCompiler {
 
     /// `$.a.b`, or `$` for all of it.
     func path(_ text: String, at keys: [String]) -> (any MappingNode)? {
+        if scope == 0 { paths.append((text, keys)) }
         if text == "$" { return FieldNode(source: .whole) }
         guard text.hasPrefix("$.") else {
-            fail("a path begins with \"$.\"", at: keys, hint: "write $.\(text)")
+            let name = text.drop { $0 == "$" || $0 == "." || $0 == " " }
+            fail(
+                text.isEmpty ? "a path is missing" : "a path begins with \"$.\"", at: keys,
+                hint: name.isEmpty ? "write $.properties.name for a field, or $ for all of the event" : "write $.\(name)")
             return nil
         }
         do {
@@ -98,6 +107,7 @@ final class MappingCompiler {
     }
 
     func template(_ text: String, at keys: [String]) -> (any MappingNode)? {
+        if scope == 0 { templates.append((text, keys)) }
         do {
             let pieces = try TemplateText.parse(text)
             guard pieces.contains(where: { if case .path = $0 { true } else { false } }) else {
@@ -160,6 +170,7 @@ final class MappingCompiler {
     private func object(_ members: [MappingValue.Member], at keys: [String]) -> (any MappingNode)? {
         let marked = members.filter { $0.name.hasPrefix("$") && !$0.name.hasPrefix("$$") }
         if members.count == 1, let only = marked.first { return directive(only, at: keys) }
+        if members.count == 1, Directive.isForeign(members[0].name) { foreignDirectives.append(keys + [members[0].name]) }
         var isValid = true
         let directives = marked.filter { Directive.named($0.name) != nil }
         if let second = directives.dropFirst().first {

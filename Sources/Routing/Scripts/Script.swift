@@ -21,9 +21,13 @@ import Events
     }
 
     private let script: OpaquePointer
+    /// The script holds a pointer to it.
+    private let interruption: Interruption?
 
+    /// - Parameter interruption: when it is raised, a call fails within some hundred instructions.
     /// - Throws: what is wrong with the text, or that there is no memory.
-    init(_ text: String, limits: Limits) throws(Failure) {
+    init(_ text: String, limits: Limits, interruption: Interruption? = nil) throws(Failure) {
+        self.interruption = interruption
         var bounds = clua_limits(
             instructions: UInt64(clamping: limits.instructions),
             time: UInt64(clamping: limits.time.attoseconds / 1_000_000_000),
@@ -35,6 +39,9 @@ import Events
         }
         guard let created = unsafe created else { throw Failure(failure) }
         unsafe script = created
+        guard let interruption else { return }
+        let context = unsafe Unmanaged.passUnretained(interruption).toOpaque()
+        unsafe clua_set_interruption(created, clua_interruption(is_raised: isInterrupted, context: context))
     }
 
     deinit { unsafe clua_destroy(script) }
@@ -57,6 +64,12 @@ import Events
             output.finishEvent()
         }
     }
+}
+
+// A file-level function, not a closure: what C calls must belong to no actor.
+private func isInterrupted(_ context: UnsafeRawPointer?) -> Bool {
+    guard let context = unsafe context else { return false }
+    return unsafe Unmanaged<Interruption>.fromOpaque(context).takeUnretainedValue().isRaised
 }
 
 extension Script.Failure {

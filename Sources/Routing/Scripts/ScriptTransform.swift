@@ -47,6 +47,12 @@ struct ScriptTransform: RewritingTransform {
         }
     }
 
+    func advice() -> [TransformError] {
+        guard !ScriptReturns.value(in: script.text) else { return [] }
+        let fault = FilterError(0..<1, "this script never returns a value, so that no event passes it", hint: "end it with: return event")
+        return [TransformError(keys: ["script"], isKey: false, fault: fault)]
+    }
+
     /// At the beginning of the line that it happened in.
     private func fault(_ failure: Script.Failure) -> FilterError {
         let texts = script.texts
@@ -56,7 +62,11 @@ struct ScriptTransform: RewritingTransform {
         return FilterError(start..<start + texts[line].count - indent, "Lua: \(script.translate(failure.message))")
     }
 
-    func makeRewriter(_ table: inout PathTable) -> any EventRewriter { ScriptRewriter(self) }
+    var mayTakeLong: Bool { true }
+
+    func makeRewriter(_ table: inout PathTable, _ surroundings: StageSurroundings) -> any EventRewriter {
+        ScriptRewriter(self, surroundings.interruption)
+    }
 }
 
 private final class ScriptRewriter: EventRewriter {
@@ -64,9 +74,9 @@ private final class ScriptRewriter: EventRewriter {
     /// nil: there was no memory for it.
     private let script: Script?
 
-    init(_ transform: ScriptTransform) {
+    init(_ transform: ScriptTransform, _ interruption: Interruption?) {
         self.transform = transform
-        script = try? Script(transform.script.text, limits: transform.limits)
+        script = try? Script(transform.script.text, limits: transform.limits, interruption: interruption)
     }
 
     func rewrite(_ view: borrowing EventView, into output: inout EventTexts) -> RewriteOutcome {

@@ -12,10 +12,12 @@ final class RewriteStage {
     private let condition: FilterProgram
     private let rewriter: any EventRewriter
 
-    init(_ transform: Transform, _ definition: any RewritingTransform, _ table: inout PathTable) {
+    init(
+        _ transform: Transform, _ definition: any RewritingTransform, _ surroundings: StageSurroundings, _ table: inout PathTable
+    ) {
         name = transform.name
         condition = FilterCompiler.compile(transform.condition.expression, &table)
-        rewriter = definition.makeRewriter(&table)
+        rewriter = definition.makeRewriter(&table, surroundings)
     }
 
     func apply(_ view: borrowing EventView, into output: inout EventTexts) -> Outcome {

@@ -66,7 +66,7 @@ struct RouteChain {
         for step in steps {
             if case .rewrite(let transform, let definition) = step {
                 endGroup()
-                stages.append(.rewrite(RewriteStage(transform, definition, &table)))
+                stages.append(.rewrite(RewriteStage(transform, definition, surroundings, &table)))
                 continue
             }
             if separate || written.contains(where: step.misses) { endGroup() }

@@ -32,4 +32,6 @@ struct StageSurroundings {
     var host = ""
     /// Bytes that transforms may add to an event.
     var limit = Int.max
+    /// Ends a transform that takes long; nil: nobody interrupts.
+    var interruption: Interruption?
 }

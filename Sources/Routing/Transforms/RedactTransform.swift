@@ -29,7 +29,7 @@ struct RedactTransform: RewritingTransform {
         }
     }
 
-    func makeRewriter(_ table: inout PathTable) -> any EventRewriter {
+    func makeRewriter(_ table: inout PathTable, _ surroundings: StageSurroundings) -> any EventRewriter {
         // They compiled when the configuration was checked.
         let expressions = patterns.compactMap { try? RegularExpression($0) }
         let kinds = self.kinds ?? (patterns.isEmpty ? SensitiveText.Kind.allCases : [])

@@ -8,9 +8,15 @@ package enum TemplateText {
         case path(FieldPath)
     }
 
-    package static func parse(_ text: String) throws(FilterError) -> [Piece] {
+    package static func parse(_ text: String) throws(FilterError) -> [Piece] { try read(text).pieces }
+
+    /// The paths in it, each with its place.
+    static func paths(in text: String) throws(FilterError) -> [(path: FieldPath, range: Range<Int>)] { try read(text).paths }
+
+    private static func read(_ text: String) throws(FilterError) -> (pieces: [Piece], paths: [(path: FieldPath, range: Range<Int>)]) {
         let bytes = Array(text.utf8)
         var pieces: [Piece] = []
+        var paths: [(path: FieldPath, range: Range<Int>)] = []
         var literalStart = 0
         func literal(upTo end: Int) {
             guard end > literalStart else { return }
@@ -28,7 +34,11 @@ package enum TemplateText {
             let opened = position
             position += 2
             while position < bytes.count, bytes[position] == 0x20 { position += 1 }
-            pieces.append(.path(try FieldPath.parse(bytes, from: &position)))
+            let start = position
+            let path = try FieldPath.parse(bytes, from: &position)
+            pieces.append(.path(path))
+            paths.append((path, start..<position))
+            if let error = FieldPath.bracket(bytes, at: position) { throw error }
             while position < bytes.count, bytes[position] == 0x20 { position += 1 }
             guard position + 1 < bytes.count, bytes[position] == UInt8(ascii: "}"), bytes[position + 1] == UInt8(ascii: "}")
             else {
@@ -40,6 +50,6 @@ package enum TemplateText {
             literalStart = position
         }
         literal(upTo: bytes.count)
-        return pieces
+        return (pieces, paths)
     }
 }

@@ -21,10 +21,13 @@ protocol TransformDefinition: Sendable {
     static var declaration: TransformDeclaration { get }
     /// What is wrong that the types of its settings cannot say.
     func check() -> [TransformError]
+    /// What is probably not meant, where nothing is wrong.
+    func advice() -> [TransformError]
 }
 
 extension TransformDefinition {
     func check() -> [TransformError] { [] }
+    func advice() -> [TransformError] { [] }
 }
 
 /// One that changes fields it can name beforehand, or only decides whether the event goes on. Those
@@ -49,7 +52,13 @@ extension EditingTransform {
 
 /// One that may change anything, or make several events of one.
 protocol RewritingTransform: TransformDefinition {
-    func makeRewriter(_ table: inout PathTable) -> any EventRewriter
+    /// One event may take milliseconds, not microseconds.
+    var mayTakeLong: Bool { get }
+    func makeRewriter(_ table: inout PathTable, _ surroundings: StageSurroundings) -> any EventRewriter
+}
+
+extension RewritingTransform {
+    var mayTakeLong: Bool { false }
 }
 
 /// An editing transform at work, in one stage of one destination. One thread. What it keeps from

@@ -19,8 +19,10 @@ final class FaultyDisk: Disk {
         var failsSync = false
         /// Names changed since their directory was synced, oldest first.
         var unsynced: [NameChange] = []
-        /// Lengths as of the last sync, by path.
-        var synced: [String: Int] = [:]
+        /// Lengths as of the last sync. A sync on another thread goes on while the file gets another name.
+        var synced: [FileIdentity: Int] = [:]
+        /// Every name that a file has had.
+        var paths: Set<String> = []
     }
     enum NameChange {
         case made(String)
@@ -43,23 +45,19 @@ final class FaultyDisk: Disk {
 
     /// Takes away what a power cut may take away: names and bytes that were not synced.
     func cutPower() throws {
-        let (changes, synced) = state.withLock { ($0.unsynced, $0.synced) }
-        var lengths = synced
+        let (changes, synced, paths) = state.withLock { ($0.unsynced, $0.synced, $0.paths) }
         for change in changes.reversed() {
             switch change {
             case .made(let path):
                 if try disk.status(path) != nil { try disk.remove(path) }
-                lengths[path] = nil
             case .renamed(let from, let to):
                 try disk.rename(to, to: from)
-                lengths[from] = lengths[to]
-                lengths[to] = nil
             }
         }
-        for (path, length) in lengths {
-            if let status = try disk.status(path), status.size > length {
-                try disk.open(path, .readWrite).truncate(to: length)
-            }
+        for path in paths where try disk.status(path) != nil {
+            let file = try disk.open(path, .readWrite)
+            guard let identity = try file.identity(), let length = synced[identity] else { continue }
+            if try file.size() > length { try file.truncate(to: length) }
         }
     }
 
@@ -67,10 +65,12 @@ final class FaultyDisk: Disk {
         try step()
         let isNew = try disk.status(path) == nil
         let file = try disk.open(path, mode)
-        let size = try file.size()
+        let (size, identity) = (try file.size(), try file.identity())
         state.withLock {
+            $0.paths.insert(path)
             if isNew { $0.unsynced.append(.made(path)) }
-            if $0.synced[path] == nil { $0.synced[path] = size }
+            // A number that a removed file had may be a new one's.
+            if let identity, isNew || $0.synced[identity] == nil { $0.synced[identity] = size }
         }
         return FaultyFile(disk: self, file)
     }
@@ -85,8 +85,7 @@ final class FaultyDisk: Disk {
         try disk.rename(from, to: to)
         state.withLock {
             $0.unsynced.append(.renamed(from: from, to: to))
-            $0.synced[to] = $0.synced[from]
-            $0.synced[from] = nil
+            $0.paths.insert(to)
         }
     }
     func remove(_ path: String) throws(SystemError) {
@@ -143,12 +142,16 @@ private final class FaultyFile: DiskFile {
     func sync() throws(SystemError) {
         try disk.step()
         if disk.state.withLock({ $0.failsSync }) { throw SystemError("fdatasync", path, code: 5) }
+        guard let identity = try file.identity() else { return }
         let size = try file.size()
-        disk.state.withLock { $0.synced[path] = size }
+        // Another thread may have synced more of it meanwhile.
+        disk.state.withLock { $0.synced[identity] = max($0.synced[identity] ?? 0, size) }
     }
     func truncate(to size: Int) throws(SystemError) {
         try disk.step()
         try file.truncate(to: size)
+        guard let identity = try file.identity() else { return }
+        disk.state.withLock { $0.synced[identity] = min($0.synced[identity] ?? 0, size) }
     }
     func tryLock() throws(SystemError) -> Bool { try file.tryLock() }
 }

@@ -81,4 +81,61 @@ struct FileRetentionTests {
         #expect(directory.files == ["Viewed/2026/old.ndjson", "b/2025/foreign"])
         #expect(!FileManager.default.fileExists(atPath: directory.path + "/a"))
     }
+
+    /// A directory in shared memory, which keeps times of every year and sizes up to 2^63; ext4 does not.
+    private func withSharedMemory(_ body: (String) throws -> Void) throws {
+        let shared = FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : FileManager.default.temporaryDirectory.path
+        let base = "\(shared)/penstock-retention-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(atPath: base, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: base) }
+        try body(base)
+    }
+
+    @Test("a file's time may be of any year, and only old files go", arguments: ["1600-01-01", "1700-01-01", "0001-01-01", "1969-12-31", "2300-01-01", "9999-12-31"])
+    func timesOfEveryYear(date: String) throws {
+        try withSharedMemory { base in
+            let path = base + "/2025-12-01.ndjson"
+            try "x\n".write(toFile: path, atomically: false, encoding: .utf8)
+            let touch = Process()
+            touch.executableURL = URL(fileURLWithPath: "/usr/bin/touch")
+            touch.arguments = ["-d", date, path]
+            try touch.run()
+            touch.waitUntilExit()
+            try #require(touch.terminationStatus == 0)
+            var options = FileDestinationOptions(path: base + "/%Y-%m-%d.ndjson", rotateSize: nil)
+            options.keep = .init(time: .seconds(86_400 * 30), size: .max)
+            let bench = try FileBench(options)
+            try bench.checkpoint(0)
+            #expect(FileManager.default.fileExists(atPath: path) == (date > "2026"))
+        }
+    }
+
+    @Test("sparse files whose sizes exceed 64 bits together count as too much")
+    func hugeSizes() throws {
+        try withSharedMemory { base in
+            let names = (1...3).map { "2025-12-0\($0).ndjson" }
+            for name in names {
+                try "x\n".write(toFile: base + "/" + name, atomically: false, encoding: .utf8)
+                let isLarge = unsafe truncate(base + "/" + name, 1 << 62) == 0
+                // Not every filesystem has files of this size.
+                if !isLarge { return }
+            }
+            var options = FileDestinationOptions(path: base + "/%Y-%m-%d.ndjson", rotateSize: nil)
+            options.keep = .init(size: .max - 1)
+            let bench = try FileBench(options)
+            try bench.checkpoint(0)
+            let left = names.filter { FileManager.default.fileExists(atPath: base + "/" + $0) }
+            #expect(left.count == 1)
+        }
+    }
+
+    @Test("a file beside the ledger that is named for the largest number of all is none of the ledger's")
+    func hugeLedgerNumber() throws {
+        let ledger = try TemporaryDirectory()
+        try ledger.write("", to: "archive.18446744073709551615")
+        let bench = try FileBench(options("events.ndjson", keep: .init(files: 3)), ledger: ledger)
+        bench.deliver(0..<2)
+        try bench.checkpoint(2)
+        #expect(try directory.lines("events.ndjson").count == 2)
+    }
 }

@@ -6,105 +6,12 @@ import TestSupport
 import Testing
 
 @Suite struct HTTPEngineTests {
-    @Test func aTurnComesAtTheStartAtItsDeadlineAndWhenWoken() throws {
-        let engine = try HTTPEngine()
-        let box = Box()
-        let registration = engine.register { now in
-            box.note(now) == 1 ? now + .milliseconds(30) : nil
-        }
-        engine.start()
-        defer { engine.stop() }
-        #expect(eventually { box.count == 2 })
-        let times = box.times
-        #expect(times[1] - times[0] >= .milliseconds(30))
-        registration.wake()
-        #expect(eventually { box.count == 3 })
-    }
-
-    @Test func aCancelledTurnIsLetGoAndNotTakenAgain() throws {
-        let engine = try HTTPEngine()
-        engine.start()
-        defer { engine.stop() }
-        let box = Box()
-        weak let watched: Token?
-        let registration: HTTPEngineRegistration
-        do {
-            let token = Token()
-            watched = token
-            registration = engine.register { now in
-                withExtendedLifetime(token) { _ = box.note(now) }
-                return nil
-            }
-        }
-        #expect(eventually { box.count == 1 })
-        registration.cancel()
-        #expect(eventually { watched == nil })
-        registration.wake()
-        #expect(box.count == 1)
-    }
-
-    @Test func anEngineThatNeverStartedLetsItsTurnsGo() throws {
-        let engine = try HTTPEngine()
-        weak let watched: Token?
-        do {
-            let token = Token()
-            watched = token
-            _ = engine.register { _ in
-                withExtendedLifetime(token) {}
-                return nil
-            }
-        }
-        #expect(watched != nil)
-        engine.stop()
-        #expect(watched == nil)
-    }
-
-    @Test func wakingASleepingEngineDoesNotWaitForItsHeartbeat() throws {
-        let engine = try HTTPEngine()
-        let box = Box()
-        let registration = engine.register { now in
-            _ = box.note(now)
-            return nil
-        }
-        engine.start()
-        defer { engine.stop() }
-        let began = SystemClock().now()
-        for turn in 1...100 {
-            #expect(eventually { box.count >= turn })
-            registration.wake()
-        }
-        // A hundred heartbeats would be a hundred seconds.
-        #expect(SystemClock().now() - began < .seconds(30))
-    }
-
     @Test func theHeartbeatGoesOnWhileThereIsNothingToDo() throws {
         let engine = try HTTPEngine()
         engine.start()
         defer { engine.stop() }
         let before = engine.heartbeat
         #expect(eventually { engine.heartbeat >= before + 2 })
-    }
-
-    @Test func wakingFromManyThreadsLosesNothing() throws {
-        let engine = try HTTPEngine()
-        let asked = Counter()
-        let seen = Counter()
-        let registration = engine.register { _ in
-            seen.set(asked.value)
-            return nil
-        }
-        engine.start()
-        defer { engine.stop() }
-        let threads = (0..<4).map { _ in
-            WorkerThread(name: "waker") {
-                for _ in 0..<2000 {
-                    asked.add()
-                    registration.wake()
-                }
-            }
-        }
-        for thread in threads { thread.join() }
-        #expect(eventually { seen.value == 8000 })
     }
 
     @Test func stoppingSettlesWhatIsUnderWay() throws {
@@ -114,9 +21,64 @@ import Testing
         let settled = harness.offer(outbound(["{}"]))
         #expect(eventually { server.requests.count == 1 })
         #expect(!settled.isSettled)
-        harness.stop()
+        harness.stopEngine()
+        defer { harness.stop() }
         guard case .all(.retry) = try settled.wait() else {
             Issue.record("not given back")
+            return
+        }
+    }
+
+    @Test func whatIsOfferedToAnEngineThatHasStoppedIsGivenBack() throws {
+        let server = try ScriptedServer([.status(200)])
+        defer { server.stop() }
+        let harness = try HTTPHarness(HTTPOptions(url: server.url, version: "1"))
+        defer { harness.stop() }
+        harness.stopEngine()
+        guard case .retry(let reason, _, _) = try harness.outcome(of: outbound(["{}"])) else {
+            Issue.record("not given back")
+            return
+        }
+        #expect(reason.contains("the HTTP engine was stopped"))
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func anAnswerThatComesAfterTheDestinationWasClosedAndOpenedAgainIsIgnored() throws {
+        let server = try ScriptedServer([.status(200)])
+        defer { server.stop() }
+        let harness = try HTTPHarness(HTTPOptions(url: server.url, version: "1"))
+        defer { harness.stop() }
+        let settled = (0..<50).map { _ in
+            harness.inTurn { destination in
+                destination.close()
+                #expect((try? destination.open(from: Cursor(position: 0))) == .some(nil))
+            }
+            return harness.offer(outbound(["{}"]))
+        }
+        // All but the last may have been closed before their answers came. Each is settled once.
+        for one in settled { _ = try one.wait() }
+        guard case .all(.delivered) = try harness.deliver(outbound(["{}"])) else {
+            Issue.record("not delivered")
+            return
+        }
+    }
+
+    @Test func aTurnThatTakesLongDelaysNoTransferOfAnotherDestination() throws {
+        let server = try ScriptedServer([.status(200)])
+        defer { server.stop() }
+        let harness = try HTTPHarness(HTTPOptions(url: server.url, version: "1"))
+        defer { harness.stop() }
+        let slow = try HTTPHarness(HTTPOptions(url: server.url, version: "1"), engine: harness.engine)
+        defer { slow.stop() }
+        let (isIn, release) = (Doorbell(), Doorbell())
+        slow.inTurn { _ in
+            isIn.ring()
+            release.wait()
+        }
+        isIn.wait()
+        defer { release.ring() }
+        guard case .all(.delivered) = try harness.deliver(outbound(["{}"])) else {
+            Issue.record("not delivered")
             return
         }
     }
@@ -130,7 +92,7 @@ import Testing
         defer { harness.stop() }
         let settled = (0..<3).map { _ in harness.offer(outbound(["{}"])) }
         #expect(eventually { server.requests.count == 1 })
-        harness.onEngine { $0.close() }
+        harness.inTurn { $0.close() }
         for one in settled {
             guard case .all(.retry) = try one.wait() else {
                 Issue.record("not given back")
@@ -147,21 +109,27 @@ import Testing
         let engine = try HTTPEngine()
         let ends = Counter()
         let stuck = Counter()
-        try offerFour(hanging, engine) { stuck.add() }
-        try offerFour(well, engine) { ends.add() }
+        let pool = RoutingPool(threads: 2)
+        try offerFour(hanging, engine, pool) { stuck.add() }
+        try offerFour(well, engine, pool) { ends.add() }
         engine.start()
+        pool.start()
         #expect(eventually { ends.value == 4 })
         #expect(stuck.value == 0)
+        pool.stop(by: SystemClock().now() + HTTPHarness.patience)
         engine.stop()
     }
 
-    /// Registers a turn that delivers four batches, once.
+    /// Has a turn deliver four batches, once.
     private func offerFour(
-        _ server: ScriptedServer, _ engine: HTTPEngine, _ settled: @escaping @Sendable () -> Void
+        _ server: ScriptedServer, _ engine: HTTPEngine, _ pool: RoutingPool, _ settled: @escaping @Sendable () -> Void
     ) throws {
         let destination = try HTTPDestination(HTTPOptions(url: server.url, version: "1"), engine: engine)
         var left = 4
-        _ = engine.register { _ in
+        let place = pool.register()
+        destination.attach(wake: place.wake)
+        place.begin { _, _ in
+            destination.resume()
             while left > 0 {
                 left -= 1
                 destination.deliver(outbound(["{}"]), DeliveryClaim { _ in settled() })
@@ -171,25 +139,8 @@ import Testing
     }
 }
 
-private final class Token: Sendable {}
-
 private final class Counter: Sendable {
     private let count = Atomic<Int>(0)
     var value: Int { count.load(ordering: .sequentiallyConsistent) }
     func add() { count.wrappingAdd(1, ordering: .sequentiallyConsistent) }
-    func set(_ value: Int) { count.store(value, ordering: .sequentiallyConsistent) }
-}
-
-/// The instants of turns.
-private final class Box: Sendable {
-    private let instants = Mutex<[Instant]>([])
-    var times: [Instant] { instants.withLock { $0 } }
-    var count: Int { times.count }
-    /// - Returns: how many there are now.
-    func note(_ now: Instant) -> Int {
-        instants.withLock { instants in
-            instants.append(now)
-            return instants.count
-        }
-    }
 }

@@ -5,8 +5,7 @@ import Platform
 import Synchronization
 import Testing
 
-/// An HTTP destination on an engine of its own, used from a test's thread as a worker would use
-/// it from the engine's.
+/// An HTTP destination on an engine of its own, used from a test's thread as a worker would use it in its turns.
 final class HTTPHarness: @unchecked Sendable {
     /// What a test waits for at most. Nothing here takes a second when all is well.
     static let patience: Duration = .seconds(20)
@@ -14,22 +13,28 @@ final class HTTPHarness: @unchecked Sendable {
     let engine: HTTPEngine
     private let destination: HTTPDestination
     private let work = Mutex<[@Sendable (HTTPDestination) -> Void]>([])
-    private var registration: HTTPEngineRegistration?
+    private let pool = RoutingPool(threads: 2)
+    private let place: RoutingPlace
 
-    init(_ options: HTTPOptions, limits: HTTPEngine.Limits = HTTPEngine.Limits()) throws {
-        engine = try HTTPEngine(limits: limits)
+    /// - Parameter engine: one that runs; nil: its own.
+    init(_ options: HTTPOptions, limits: HTTPEngine.Limits = HTTPEngine.Limits(), engine running: HTTPEngine? = nil) throws {
+        engine = try running ?? HTTPEngine(limits: limits)
         destination = try HTTPDestination(options, engine: engine)
-        registration = engine.register { [weak self] _ in
+        place = pool.register()
+        destination.attach(wake: place.wake)
+        place.begin { [weak self] _, _ in
             self?.workOff()
             return nil
         }
-        engine.start()
-        onEngine { destination in
+        if running == nil { engine.start() }
+        pool.start()
+        inTurn { destination in
             #expect((try? destination.open(from: Cursor(position: 0))) == .some(nil))
         }
     }
 
     private func workOff() {
+        destination.resume()
         let work = work.withLock { work in
             defer { work = [] }
             return work
@@ -37,15 +42,15 @@ final class HTTPHarness: @unchecked Sendable {
         for one in work { one(destination) }
     }
 
-    func onEngine(_ body: @escaping @Sendable (HTTPDestination) -> Void) {
+    func inTurn(_ body: @escaping @Sendable (HTTPDestination) -> Void) {
         work.withLock { $0.append(body) }
-        registration?.wake()
+        place.wake()
     }
 
     /// Offers a batch; the settlement comes later.
     func offer(_ batch: OutboundBatch) -> Settled {
         let settled = Settled()
-        onEngine { destination in destination.deliver(batch, DeliveryClaim { settled.put($0) }) }
+        inTurn { destination in destination.deliver(batch, DeliveryClaim { settled.put($0) }) }
         return settled
     }
 
@@ -61,6 +66,12 @@ final class HTTPHarness: @unchecked Sendable {
     }
 
     func stop() {
+        stopEngine()
+        pool.stop(by: SystemClock().now() + Self.patience)
+    }
+
+    /// The destination goes on.
+    func stopEngine() {
         engine.stop()
     }
 

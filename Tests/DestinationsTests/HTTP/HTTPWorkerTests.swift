@@ -7,8 +7,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// A real worker that feeds a real HTTP destination on the engine's thread, through whatever a
-/// server does.
+/// A real worker that feeds a real HTTP destination on a pool's threads, through whatever a server does.
 @Suite struct HTTPWorkerTests {
     /// What came of `count` events, sent in batches of four.
     private struct Result {
@@ -30,7 +29,8 @@ import Testing
         options.format = .ndjson
         options.timeout = .milliseconds(300)
         options.requests = inFlight...inFlight
-        let place = engine.register()
+        let pool = RoutingPool(threads: 2)
+        let place = pool.register()
         let store = Keeper()
         let clock = SystemClock()
         let policy = DeliveryPolicy(
@@ -41,9 +41,13 @@ import Testing
                 telemetry: Telemetry(sink: store, now: { clock.now().nanoseconds })),
             router: PlainRouter(), destination: try HTTPDestination(options, engine: engine), deadLetters: store,
             random: SystemRandomNumberGenerator(), wake: place.wake)
-        place.begin { worker.turn(now: $0) }
+        place.begin { worker.turn(now: $0, for: $1) }
         engine.start()
-        defer { engine.stop() }
+        pool.start()
+        defer {
+            pool.stop(by: clock.now() + HTTPHarness.patience)
+            engine.stop()
+        }
         #expect(eventually { isDone(worker.status) })
         worker.requestStop(by: clock.now() + .seconds(5))
         #expect(eventually { worker.isStopped })

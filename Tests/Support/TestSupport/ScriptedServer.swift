@@ -8,6 +8,8 @@ import Synchronization
 package final class ScriptedServer: @unchecked Sendable {
     package enum Reply: Sendable {
         case status(Int, headers: [String] = [], body: String = "")
+        /// These bytes, then the connection is closed.
+        case raw(String)
         /// A 200 with so many bytes of body, or as many of them as the client takes.
         case huge(Int)
         /// Header lines without end.
@@ -131,6 +133,9 @@ package final class ScriptedServer: @unchecked Sendable {
         case .status(let status, let headers, let body):
             let lines = ["HTTP/1.1 \(status) Reason", "Content-Length: \(body.utf8.count)"] + headers + ["", body]
             return send(connection, lines.joined(separator: "\r\n"))
+        case .raw(let text):
+            _ = send(connection, text)
+            return false
         case .huge(let count):
             var going = send(connection, "HTTP/1.1 200 OK\r\nContent-Length: \(count)\r\n\r\n")
             let chunk = String(repeating: "x", count: 1 << 16)

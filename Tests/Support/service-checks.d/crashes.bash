@@ -86,7 +86,7 @@ killed_again_and_again_in_mid_stream() {
         [ -z "$(ids "life$life" | uniq -d)" ] || fail "life $life: $(ids "life$life" | uniq -d | wc -l) events are there twice"
         [ "$(ids "life$life" | wc -l)" = "$(ids "life$life" | tail -n 1)" ] || fail "life $life: there is a gap"
     done
-    [ -z "$(grep -v '^{.*}$' "$archive" | head -c 200)" ] || fail "the file holds a torn line"
+    [ -z "$(text "$archive" | grep -v '^{.*}$' | head -c 200)" ] || fail "the file holds a torn line"
 }
 some() { [ -n "$(ids "$1" | head -n 1)" ]; }
 
@@ -121,13 +121,13 @@ failing_start_heals_with_its_clients_waiting() {
     # What is no directory cannot hold the journal: exit status 1, at every start.
     rm -rf "$state/journal"
     touch "$state/journal"
-    runuser -u member -- penstock track Checked --user u1 -p waited=true &
+    runuser -u member -- penstock track Checked --user u1 --timeout 2m -p waited=true &
     local client=$!
     eventually 60 tried 5 || fail "it is tried $(property NRestarts) times, $(property ActiveState)/$(property SubState)"
     logged 'code=exited, status=1/FAILURE' || fail "it fails otherwise: $(log)"
     [ "$(property ActiveState penstock.socket)" = active ] || fail "the socket is $(property ActiveState penstock.socket)"
     rm "$state/journal"
     wait $client || fail "the client was turned away"
-    eventually 15 grep -q '"waited":true' "$archive" || fail "the event is not in the archive"
+    eventually 15 has_text '"waited":true' "$archive" || fail "the event is not in the archive"
 }
 tried() { [ "$(property NRestarts)" -ge "$1" ]; }

@@ -60,7 +60,7 @@ reload_turns_no_client_away() {
     local client=$! part
     for part in 1 2 3 4 5; do
         eventually 30 grep -qs "$part" "$scratch/part" || fail "the client does not come to part $part"
-        sed "s/size: 256MiB/size: 25${part}MiB/; s/group: penstock/&\n    max_event_size: 3${part}KiB/" \
+        sed "s/size: 256MiB/size: 25${part}MiB/; s/group: penstock-clients/&\n    max_event_size: 3${part}KiB/" \
             "$scratch/shipped.yaml" >"$configuration"
         systemctl reload penstock.service || fail "reload $part failed"
         touch "$scratch/go.$part"

@@ -12,7 +12,7 @@ connection_starts_it() {
     [ -S /run/penstock/events.sock ] || fail "the socket is gone"
     runuser -u member -- penstock track Checked --user u1 -p while=stopped || fail "penstock track failed"
     [ "$(property ActiveState)" = active ] || fail "it is $(property ActiveState)"
-    eventually 15 grep -q '"while":"stopped"' "$archive" || fail "the event is not in the archive"
+    eventually 15 has_text '"while":"stopped"' "$archive" || fail "the event is not in the archive"
 }
 
 restarts_lose_no_connection() {

@@ -46,7 +46,7 @@ exposure_is_low() {
 
 members_may_send() {
     runuser -u member -- penstock track "Order Completed" --user u1 -p total=12.5 || fail "penstock track failed"
-    eventually 15 grep -q '"event":"Order Completed".*"total":12.5' "$archive" || fail "the event is not in the archive"
+    eventually 15 has_text '"event":"Order Completed".*"total":12.5' "$archive" || fail "the event is not in the archive"
     [ -z "$(find "$archive" -perm /o=rwx)" ] || fail "everybody may read the archive"
 }
 
@@ -56,7 +56,7 @@ others_may_not() {
     # Something to wait for, that comes after it.
     send others 1
     exactly_once others 1
-    ! grep -q Intrusion "$archive" || fail "the event is in the archive"
+    ! has_text Intrusion "$archive" || fail "the event is in the archive"
 }
 
 status_has_exit_codes() {

@@ -46,7 +46,7 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
     private var state = State()
 
     init(_ options: DaemonProvider.Options) {
-        self.options = options
+        self.options = options.held
         Forks.add(self)
         _ = lock.withLock { startWorker() }
     }

@@ -107,7 +107,9 @@ final class DaemonWorker {
     /// Rounded up: what is due is due then.
     private static func milliseconds(_ time: Duration) -> Int32 {
         guard time > .zero else { return 0 }
-        return Int32(clamping: time.components.seconds.multipliedReportingOverflow(by: 1000).partialValue
+        // No wait is longer, so that nothing overflows.
+        let time = min(time, longestWait)
+        return Int32(clamping: time.components.seconds * 1000
             + (time.components.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 

@@ -32,6 +32,7 @@ final class HTTPClient: @unchecked Sendable {
     private var hasReportedOutage = false
 
     init(_ options: HTTPProvider.Options) {
+        let options = options.held
         self.options = options
         outbox = HTTPOutbox(options)
         let configuration = URLSessionConfiguration.ephemeral

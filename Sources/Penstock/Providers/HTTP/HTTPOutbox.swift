@@ -34,6 +34,7 @@ struct HTTPOutbox {
     private var dueAt: Instant?
 
     init(_ options: HTTPProvider.Options) {
+        let options = options.held
         self.options = options
         delay = RetryDelay(options.retryDelay)
     }

@@ -23,6 +23,9 @@ final class SpoolStore {
         var end: Int
     }
 
+    /// A file of a larger number is none of ours: nobody has begun so many.
+    private static let largestNumber = 1 << 60
+
     private let path: String
     private let lock: SpoolLock
     private let segmentBytes: Int
@@ -156,7 +159,7 @@ final class SpoolStore {
 
     private func recover() {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-        let numbers = names.filter { $0.hasSuffix(".ndjson") }.compactMap { Int($0.dropLast(7)) }.sorted()
+        let numbers = names.filter { $0.hasSuffix(".ndjson") }.compactMap { Int($0.dropLast(7)) }.filter { (1...Self.largestNumber).contains($0) }.sorted()
         let noted = (FileManager.default.contents(atPath: path + "/acknowledged")).map { String(decoding: $0, as: UTF8.self) } ?? ""
         let words = noted.split { $0 == " " || $0 == "\n" }.compactMap { Int($0) }
         for number in numbers {

@@ -5,16 +5,24 @@ extension Directive {
         "$if",
         .arguments([
             Argument("exists", .value, "the condition: this value is there, and is not null"),
-            Argument("blank", .value, "the condition: this value is missing, null or empty text"),
+            Argument("is_blank", .value, "the condition: this value is missing, null or empty text"),
             Argument("then", .value, "the value if the condition holds; without it: nothing"),
             Argument("else", .value, "the value if it does not; without it: nothing"),
-        ]), "one of two values"
+        ]), "one of two values",
+        // Segment's mapping-kit has a condition of this name that holds for a value that is not blank. One that
+        // holds for the opposite must not have the same name.
+        explained: [
+            "blank": (
+                "$if has no argument blank: in Segment's mapping-kit, blank takes then for a value that is not blank",
+                "is_blank takes then for a value that is missing, null or empty text; for a mapping from mapping-kit, write is_blank and swap then and else"
+            )
+        ]
     ) { arguments throws(DirectiveFault) in
-        let (exists, blank) = (arguments.value("exists"), arguments.value("blank"))
+        let (exists, blank) = (arguments.value("exists"), arguments.value("is_blank"))
         guard let condition = exists ?? blank, exists == nil || blank == nil else {
             throw DirectiveFault(
                 message: exists == nil ? "$if needs a condition" : "$if has two conditions",
-                hint: "give it one of exists and blank")
+                hint: "give it one of exists and is_blank")
         }
         let (then, otherwise) = (arguments.value("then"), arguments.value("else"))
         guard then != nil || otherwise != nil else {
@@ -26,7 +34,7 @@ extension Directive {
 
 private struct IfNode: MappingNode {
     let condition: any MappingNode
-    /// The condition is `blank`, not `exists`.
+    /// The condition is `is_blank`, not `exists`.
     let isBlank: Bool
     let then: (any MappingNode)?
     let otherwise: (any MappingNode)?

@@ -1,0 +1,106 @@
+/// Warns of secrets that stand in the configuration itself, where everybody who may read the file sees them, and of
+/// credentials without a secret behind them.
+struct SecretAdvice {
+    let diagnostics: Diagnostics
+
+    /// - Parameter root: the merged configuration, presets written out.
+    func run(_ root: YAMLNode) {
+        for destination in root.entries?.first(where: { $0.key == "destinations" })?.value.entries ?? [] { look(destination.value) }
+    }
+
+    /// At a destination's keys, or those of one of its requests.
+    private func look(_ node: YAMLNode) {
+        for entry in node.entries ?? [] {
+            switch entry.key {
+            case "headers": entry.value.entries?.forEach(header)
+            case "settings": settings(entry.value)
+            case "mapping", "columns", "body": values(entry.value)
+            case "http": query(entry)
+            case "requests": entry.value.items?.forEach(look)
+            default: break
+            }
+        }
+    }
+
+    private func header(_ entry: YAMLEntry) {
+        guard let text = literal(entry.value) else { return }
+        let words = text.split(separator: " ")
+        if words.count == 1, Self.schemes.contains(words[0].lowercased()) {
+            diagnostics.warning(
+                at: entry.value.place, "nothing follows \(words[0]), so the service gets no credentials",
+                hint: "write \(entry.key): \"\(words[0]) {{ secret.NAME }}\", or remove the header")
+        } else if SecretName.isLikely(entry.key) {
+            let scheme = words.count > 1 && Self.schemes.contains(words[0].lowercased()) ? "\(words[0]) " : ""
+            warn(entry, hint: "\(entry.key): \"\(scheme){{ secret.NAME }}\"")
+        }
+    }
+
+    private static let schemes: Set<String> = ["bearer", "basic", "token", "apikey", "api-key", "key", "digest", "splunk", "negotiate"]
+
+    /// Of a plugin, as deep as they are.
+    private func settings(_ node: YAMLNode) {
+        node.items?.forEach(settings)
+        for entry in node.entries ?? [] {
+            if let text = literal(entry.value), SecretName.isLikely(entry.key) || text.contains(/:\/\/[^\/@:]*:[^\/@]+@/) {
+                warn(entry, hint: "\(entry.key): !secret NAME")
+            } else {
+                settings(entry.value)
+            }
+        }
+    }
+
+    /// Of a mapping or a body. Members of many meanings are there, so only names that have no other count.
+    private func values(_ node: YAMLNode) {
+        node.items?.forEach(values)
+        for entry in node.entries ?? [] where entry.key != "$literal" {
+            let name = entry.key.drop { $0 == "$" }
+            if let text = literal(entry.value), !text.hasPrefix("$"), SecretName.isCertain(String(name)) {
+                warn(entry, hint: "\(entry.key): !secret NAME")
+            } else {
+                values(entry.value)
+            }
+        }
+    }
+
+    /// Of an address. A password before the host is reported when the address is read.
+    private func query(_ entry: YAMLEntry) {
+        guard let text = entry.value.scalar?.text, let mark = text.firstIndex(of: "?") else { return }
+        for field in text[text.index(after: mark)...].split(separator: "&") {
+            let parts = field.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, SecretName.isLikely(String(parts[0])), !parts[1].contains("{{") else { continue }
+            warn(entry, hint: "\(parts[0])={{ secret.NAME }} in the address")
+        }
+    }
+
+    /// The text of a value that is neither a secret nor filled in, if it says anything.
+    private func literal(_ node: YAMLNode) -> String? {
+        guard let scalar = node.scalar, !scalar.isSecret, !scalar.isNull, !scalar.isReported, scalar.boolean == nil else { return nil }
+        return scalar.text.contains("{{") || scalar.text.allSatisfy({ $0 == " " }) ? nil : scalar.text
+    }
+
+    private func warn(_ entry: YAMLEntry, hint: String) {
+        diagnostics.warning(
+            at: entry.value.place.concealed(from: entry.place),
+            "this looks like a secret, and everybody who may read the file can read it",
+            hint: "put it into a file of its own in the secrets' directory, and write \(hint)")
+    }
+}
+
+/// Names of keys, headers and parameters whose values are secrets.
+enum SecretName {
+    private static let certain: Set<String> = [
+        "apikey", "apisecret", "clientsecret", "secretkey", "secret", "token", "accesstoken", "authtoken", "refreshtoken", "bearertoken",
+        "password", "passwd", "passphrase", "privatekey", "signingkey",
+    ]
+    private static let likely: Set<String> = ["authorization", "proxyauthorization", "pwd", "writekey", "sharedaccesskey"]
+    private static let ends = ["apikey", "secret", "token", "password"]
+
+    static func isCertain(_ name: String) -> Bool { certain.contains(plain(name)) }
+
+    static func isLikely(_ name: String) -> Bool {
+        let plain = plain(name)
+        return certain.contains(plain) || likely.contains(plain) || ends.contains(where: plain.hasSuffix)
+    }
+
+    private static func plain(_ name: String) -> String { name.lowercased().filter { $0.isLetter } }
+}

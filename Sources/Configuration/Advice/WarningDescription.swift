@@ -1,0 +1,158 @@
+/// A warning of `penstock check`, described: for the manual page, and for whoever wants to know what to do.
+package struct WarningDescription: Sendable {
+    /// As it is reported; … stands for what differs.
+    package var message: String
+    /// What follows from it, and what to do.
+    package var action: String
+
+    /// Every warning that a configuration can have, in the order of what they are about.
+    package static let all: [WarningDescription] = [
+        .init(
+            "this file is not read: …",
+            """
+            Files of conf.d are read if their names end in .yaml and do not begin with a dot. Rename it; a name that ends \
+            in .disabled or .bak keeps it unread without a warning.
+            """),
+        .init(
+            "there is no source, so no event can come in",
+            """
+            Add one below sources.
+            """),
+        .init(
+            "\"…\" names nobody, so nobody may connect",
+            """
+            Name users or groups, or remove the key: then the socket's mode and group decide.
+            """),
+        .init(
+            "this machine has no … \"…\"",
+            """
+            A user or group is misspelt, or does not exist yet. Mend the name, or add it with adduser(8).
+            """),
+        .init(
+            "no route leads to the destination \"…\"",
+            """
+            It gets no events. Add it to the to of a route, or remove it.
+            """),
+        .init(
+            "presets/….yaml stands in for the preset of that name that comes with Penstock",
+            """
+            Give your preset another name if that is not meant.
+            """),
+        .init(
+            "the setting \"…\" is not given, so this is left out",
+            """
+            A header or member beside a preset needs a setting without a value. Give the setting, or remove the header.
+            """),
+        .init(
+            "events have no field …, so this is always missing",
+            """
+            The first name of a path is none that events have: often a slip, or a text without quotes. The hint has the \
+            likely name. If your events do have such a field, write a backslash before its name.
+            """),
+        .init(
+            "no event has the type \"…\"",
+            """
+            The types are track, identify, page, screen, group and alias, in lower case.
+            """),
+        .init(
+            "this is text as it stands, since a path begins with \"$.\"",
+            """
+            Write $.properties.plan for the value, or put the text into $literal.
+            """),
+        .init(
+            "a secret is not filled in here, so this is always missing",
+            """
+            Secrets are filled in in URLs, headers, mappings and the settings of plugins, as {{ secret.NAME }} or !secret \
+            NAME.
+            """),
+        .init(
+            "… is the name of a member here, and no directive",
+            """
+            Directives begin with $ here, and with @ in Segment's mapping-kit. Write $, or put the object into $literal.
+            """),
+        .init(
+            "… stands here as it is: environment variables are not filled in",
+            """
+            Write the value out. A secret is written !secret NAME.
+            """),
+        .init(
+            "this script never returns a value, so that no event passes it",
+            """
+            End the script with: return event.
+            """),
+        .init(
+            "… does not compress the file: what it holds is plain text",
+            """
+            Files are compressed if their names end in .gz or .zst. Write one of these, or leave the extension out.
+            """),
+        .init(
+            "nothing is ever removed: without rotate: and without a time in the path, no file becomes old",
+            """
+            Add rotate, or %Y-%m-%d to the path.
+            """),
+        .init(
+            "nothing follows …, so the service gets no credentials",
+            """
+            Add the secret behind the word: Authorization: "Bearer {{ secret.NAME }}".
+            """),
+        .init(
+            "this looks like a secret, and everybody who may read the file can read it",
+            """
+            Put the value into a file of its own, which only the daemon's user may read, and name it with !secret NAME or \
+            {{ secret.NAME }}.
+            """),
+        .init(
+            "a password in a URL is shown in logs and status",
+            """
+            Write {{ secret.NAME }} in place of the password, or use a header.
+            """),
+        .init(
+            "the secret … is empty",
+            """
+            Write the secret to the file that the hint names.
+            """),
+        .init(
+            "the secret … was not looked for: there is no $CREDENTIALS_DIRECTORY here",
+            """
+            Only the service has its credentials. Outside of it, nothing has to be done.
+            """),
+        .init(
+            "every user of this machine can read …",
+            """
+            For a secret, the directory of secrets and a private key. Take the permission away as the hint says: chmod \
+            o-rwx FILE.
+            """),
+        .init(
+            "every user of this machine can change …",
+            """
+            For the configuration, its directories, and secrets: whoever can change them decides where events go. Take the \
+            permission away: chmod o-w FILE.
+            """),
+        .init(
+            "… belongs to …, who can change it",
+            """
+            Such a file should belong to root, or to the daemon's user: chown root FILE.
+            """),
+        .init(
+            "… cannot be read by the user who runs this check…",
+            """
+            The daemon's user has to be able to read it. Run the check as that user, or as root, to be sure.
+            """),
+    ]
+
+    private init(_ message: String, _ action: String) {
+        self.message = message
+        self.action = action
+    }
+
+    /// Whether a message is this warning's.
+    package func describes(_ text: String) -> Bool {
+        var rest = text[...]
+        let parts = message.split(separator: "…", omittingEmptySubsequences: false)
+        for (number, part) in parts.enumerated() where !part.isEmpty {
+            guard let range = rest.firstRange(of: part), number > 0 || range.lowerBound == rest.startIndex else { return false }
+            rest = rest[range.upperBound...]
+        }
+        return rest.isEmpty || parts.last?.isEmpty == true
+    }
+}

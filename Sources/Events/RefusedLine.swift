@@ -1,0 +1,77 @@
+import CSimdjson
+
+/// A line that is no event, with what is needed to say why. It costs no allocation: the sentence for the sender is made only
+/// when somebody wants to read it.
+package struct RefusedLine: Sendable {
+    private enum Cause: Sendable {
+        case found(psj_event)
+        case timestamp(psj_event, Slice, isSentAt: Bool)
+        case explained(Refusal)
+    }
+
+    /// How many line feeds lie before it in the buffer that was scanned.
+    package var line: Int
+    package let reason: RefusalReason
+    private let cause: Cause
+
+    package init(line: Int, refusal: Refusal) {
+        self.line = line
+        reason = refusal.reason
+        cause = .explained(refusal)
+    }
+
+    init(_ event: psj_event) {
+        line = Int(event.line)
+        reason = Self.reason(of: event)
+        cause = .found(event)
+    }
+
+    init(_ event: psj_event, invalidTimestamp text: Slice, isSentAt: Bool) {
+        line = Int(event.line)
+        reason = .invalidTimestamp
+        cause = .timestamp(event, text, isSentAt: isSentAt)
+    }
+
+    /// The refusal with its sentence.
+    /// - Parameters:
+    ///   - bytes: the buffer that was scanned, or an equal one.
+    ///   - scanner: the one that scanned it.
+    package func refusal(in bytes: Span<UInt8>, by scanner: EventScanner) -> Refusal {
+        switch cause {
+        case .explained(let refusal):
+            return refusal
+        case .found(let event):
+            return ScannedRefusal(event, Self.json(of: event, in: bytes), scanner).refusal
+        case .timestamp(let event, let text, let isSentAt):
+            let field = isSentAt ? "sentAt" : "timestamp"
+            return ScannedRefusal(event, Self.json(of: event, in: bytes), invalidTimestamp: text, field).refusal
+        }
+    }
+
+    @_lifetime(copy bytes)
+    private static func json(of event: psj_event, in bytes: Span<UInt8>) -> Span<UInt8> {
+        bytes.extracting(Int(event.offset)..<Int(event.offset) + Int(event.length))
+    }
+
+    private static func reason(of event: psj_event) -> RefusalReason {
+        switch psj_verdict(rawValue: UInt32(event.verdict)) {
+        case PSJ_TOO_LARGE: .tooLarge
+        case PSJ_INVALID_UTF8: .invalidUTF8
+        case PSJ_TOO_DEEP: .tooDeep
+        case PSJ_NOT_AN_OBJECT: .notAnObject
+        case PSJ_UNKNOWN_TYPE: .unknownType
+        case PSJ_EVENT_NOT_DEFINED: .eventNotDefined
+        case PSJ_EVENT_NOT_STRING: .eventNotString
+        case PSJ_GROUP_ID_NOT_DEFINED: .groupIDNotDefined
+        case PSJ_ALIAS_IDS_NOT_DEFINED, PSJ_NO_USER_ANON_ID: .noUserOrAnonymousID
+        case PSJ_ID_NOT_STRING: .idNotString
+        case PSJ_MESSAGE_ID_TOO_LONG: .schemaViolation
+        case PSJ_PROPERTIES_NOT_OBJECT: .propertiesNotObject
+        case PSJ_TRAITS_NOT_OBJECT: .traitsNotObject
+        case PSJ_CONTEXT_NOT_OBJECT: .contextNotObject
+        case PSJ_NAME_NOT_STRING: .nameNotString
+        case PSJ_TIMESTAMP_NOT_STRING: .invalidTimestamp
+        default: .invalidJSON
+        }
+    }
+}

@@ -1,0 +1,45 @@
+/// What an application sets is held at the nearest value that can be meant, so that none ends its process: a wait of 300 years
+/// is one of a year, a batch of no events has one.
+extension Duration {
+    func held(in bounds: ClosedRange<Duration>) -> Duration { min(max(self, bounds.lowerBound), bounds.upperBound) }
+
+    /// Longer than any wait of a provider's, and far from where clocks overflow.
+    fileprivate static var longestWait: Duration { .seconds(365 * 86_400) }
+
+    fileprivate var heldAsWait: Duration { held(in: .zero ... .longestWait) }
+}
+
+extension ClosedRange<Duration> {
+    fileprivate var heldAsWaits: ClosedRange<Duration> { lowerBound.heldAsWait ... upperBound.heldAsWait }
+}
+
+extension DaemonProvider.Options {
+    var held: Self {
+        var held = self
+        held.spoolBytes = max(0, spoolBytes)
+        held.spoolSegmentBytes = max(1, spoolSegmentBytes)
+        held.queueEvents = max(0, queueEvents)
+        held.queueBytes = max(0, queueBytes)
+        held.reconnectDelay = reconnectDelay.heldAsWaits
+        held.lingerTime = lingerTime.heldAsWait
+        held.adoptionInterval = adoptionInterval.heldAsWait
+        held.closingTimeout = closingTimeout.heldAsWait
+        return held
+    }
+}
+
+extension HTTPProvider.Options {
+    var held: Self {
+        var held = self
+        held.batchEvents = max(1, batchEvents)
+        held.batchBytes = max(1, batchBytes)
+        held.eventBytes = max(0, eventBytes)
+        held.queueEvents = max(0, queueEvents)
+        held.queueBytes = max(0, queueBytes)
+        held.flushInterval = flushInterval.heldAsWait
+        held.retryDelay = retryDelay.heldAsWaits
+        // URLSession takes 0 for no bound.
+        held.timeout = timeout.held(in: .milliseconds(1) ... .seconds(86_400))
+        return held
+    }
+}

@@ -1,0 +1,118 @@
+import Events
+import Spelling
+
+/// Finds paths that name no field of an event: such a path is always missing, so that a comparison with it never
+/// holds, and a mapping leaves its member out.
+///
+/// A first segment that is written with a backslash (`\region`) is certainly meant, whatever its name is.
+package struct FieldAdvice: Sendable {
+    package var names: EventFieldNames
+
+    package init(_ names: EventFieldNames = EventFieldNames()) { self.names = names }
+
+    // MARK: Filters
+
+    /// - Parameter text: a filter; one that cannot be parsed has no advice.
+    package func filter(_ text: String) -> [FilterError] {
+        guard let mentions = try? FilterParser.mentions(in: text) else { return [] }
+        return mentions.compactMap { mention in
+            switch mention {
+            case .field(let field): self.field(field)
+            case .type(let name, let range): type(name, range)
+            }
+        }.sorted { $0.column < $1.column }
+    }
+
+    private func field(_ mention: FilterMention.Field) -> FilterError? {
+        guard !mention.isEscaped, let root = mention.path.segments.first, !names.knows(root) else { return nil }
+        // A word without quotes, where a text is to be expected.
+        let isText = mention.use == .text || mention.use == .besideField && names.nearest(root) == nil
+        let advice = isText && mention.path.segments.count == 1 ? "did you mean \"\(root)\"? text stands in quotes" : nil
+        return error(mention.path, mention.range, prefix: "", advice: advice)
+    }
+
+    private func type(_ name: String, _ range: Range<Int>) -> FilterError? {
+        let kinds = EventKind.allCases.map(\.name)
+        guard !kinds.contains(name) else { return nil }
+        let nearest = NearestName.find(name, among: kinds)
+        return FilterError(
+            range, "no event has the type \"\(name)\"",
+            hint: nearest.map { "did you mean \"\($0)\"?" } ?? "the types are \(kinds.joined(separator: ", "))")
+    }
+
+    // MARK: Paths and texts
+
+    /// - Parameter isWritten: the field is set there. A new field is then plainly meant, unless its name is nearly that of
+    ///   another.
+    package func path(_ text: String, isWritten: Bool = false) -> FilterError? {
+        guard let path = try? FieldPath(parsing: text) else { return nil }
+        return self.path(path, in: Array(text.utf8), 0..<text.utf8.count, prefix: "", isWritten: isWritten)
+    }
+
+    /// What a value of a mapping or a transform's template says: `$.path`, or text with `{{ path }}` in it.
+    /// - Parameter secrets: whether `{{ secret.NAME }}` has a meaning there.
+    package func value(_ text: String, secrets: Bool) -> [FilterError] {
+        if text.hasPrefix("$.") {
+            guard let path = try? FieldPath(parsing: String(text.dropFirst(2))) else { return [] }
+            let bytes = Array(text.utf8)
+            if path.segments.count > 1, path.segments[0] == "secret" {
+                return [secretPath(path, 0..<bytes.count, secrets)]
+            }
+            return self.path(path, in: bytes, 2..<bytes.count, prefix: "$.").map { [$0] } ?? []
+        }
+        if let slip = slip(text) { return [slip] }
+        return template(text, secrets: secrets)
+    }
+
+    /// A text with `{{ path }}` in it.
+    package func template(_ text: String, secrets: Bool) -> [FilterError] {
+        guard let places = try? TemplateText.paths(in: text) else { return [] }
+        let bytes = Array(text.utf8)
+        return places.compactMap { path, range in
+            if path.segments.count > 1, path.segments[0] == "secret" { return secrets ? nil : secretPath(path, range, secrets) }
+            return self.path(path, in: bytes, range, prefix: "")
+        }
+    }
+
+    /// `$properties.plan`, which is text as it stands.
+    func slip(_ text: String) -> FilterError? {
+        guard text.hasPrefix("$"), let path = try? FieldPath(parsing: String(text.dropFirst())), path.segments.count > 1,
+            EventFieldNames().knows(path.segments[0])
+        else { return nil }
+        return FilterError(0..<text.utf8.count, "this is text as it stands, since a path begins with \"$.\"", hint: "did you mean $.\(path)?")
+    }
+
+    private func secretPath(_ path: FieldPath, _ range: Range<Int>, _ secrets: Bool) -> FilterError {
+        FilterError(
+            range, "a secret is not filled in here, so this is always missing",
+            hint: secrets ? "write \"{{ \(path) }}\"" : "secrets are allowed in URLs, in header values, in mappings and in a plugin's settings")
+    }
+
+    private func path(_ path: FieldPath, in text: [UInt8], _ range: Range<Int>, prefix: String, isWritten: Bool = false) -> FilterError? {
+        guard text[range.lowerBound] != UInt8(ascii: "\\"), !names.knows(path.segments[0]) else { return nil }
+        if isWritten, names.nearest(path.segments[0]) == nil { return nil }
+        return error(path, range, prefix: prefix, advice: advice(path))
+    }
+
+    /// Roots that other systems have, and what to write here.
+    private func advice(_ path: FieldPath) -> String? {
+        let rest = path.segments.dropFirst().joined(separator: ".")
+        return switch path.segments[0] {
+        case "secrets" where !rest.isEmpty: "did you mean {{ secret.\(rest) }}?"
+        case "secret", "secrets": "a secret is written {{ secret.NAME }}"
+        case "env", "ENV": "environment variables are not read; a secret is written {{ secret.NAME }}"
+        default: nil
+        }
+    }
+
+    private func error(_ path: FieldPath, _ range: Range<Int>, prefix: String, advice: String?) -> FilterError {
+        let root = path.segments[0]
+        let shown = FieldPath([root]).description
+        let guess = names.nearest(root).map { "did you mean \(prefix)\(FieldPath([$0] + path.segments.dropFirst()))?" }
+        let usual = "fields of your own lie in properties, traits or context: \(prefix)properties.\(path)"
+        let hint = advice ?? guess ?? usual
+        return FilterError(
+            range, "events have no field \(shown), so this is always missing",
+            hint: "\(hint)\(hint.hasSuffix("?") ? "" : ";") if your events have that field, write \(prefix)\\\(path)")
+    }
+}

@@ -1,0 +1,150 @@
+import Delivery
+import Events
+import Foundation
+import Journal
+import Platform
+import Seams
+import Synchronization
+import Testing
+
+@testable import Control
+@testable import Daemon
+
+@Suite struct DiskRequestsTests {
+    /// A reply whose answer is kept.
+    private final class Answer: Sendable {
+        private let kept = Mutex<(status: Int, text: String)?>(nil)
+        let given = Doorbell()
+
+        var status: Int? { kept.withLock { $0?.status } }
+        var text: String { kept.withLock { $0?.text ?? "" } }
+
+        var reply: ControlReply {
+            let slot = ControlReply.Slot { answer in
+                guard case .whole(let status, _, let body) = answer else { return }
+                self.kept.withLock { $0 = (status, String(decoding: body, as: UTF8.self)) }
+                self.given.ring()
+            }
+            return ControlReply(slot: slot) { preconditionFailure("nobody asks for lines here") }
+        }
+
+        /// - Returns: whether the answer came within a minute.
+        func wait() -> Bool { status != nil || given.wait(until: SystemClock().now() + .seconds(60)) }
+    }
+
+    private final class Order: Sendable {
+        private let list = Mutex<[String]>([])
+        func note(_ what: String) { list.withLock { $0.append(what) } }
+        var all: [String] { list.withLock { $0 } }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `requests are done one after the other, and those beyond the bound are refused`() {
+        let requests = DiskRequests()
+        requests.start()
+        let (gate, isIn, order) = (Doorbell(), Doorbell(), Order())
+        let answers = (0..<DiskRequests.limit + 2).map { _ in Answer() }
+        for (number, answer) in answers.enumerated() {
+            let reply = answer.reply
+            requests.add(reply) { _ in
+                if number == 0 {
+                    isIn.ring()
+                    gate.wait()
+                }
+                order.note("\(number)")
+                reply.respond(status: 200, contentType: "text/plain", body: [])
+            }
+            if number == 0 { isIn.wait() }
+        }
+        #expect(answers.last?.status == 503)
+        #expect(answers.last?.text.contains("16 requests wait") == true)
+        gate.ring()
+        for answer in answers { #expect(answer.wait()) }
+        #expect(order.all == (0...DiskRequests.limit).map { "\($0)" })
+        requests.requestStop()
+        #expect(requests.awaitEnd(by: SystemClock().now() + .seconds(60)))
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a request to stop answers everybody at once, also while the disk does not`() {
+        let requests = DiskRequests()
+        requests.start()
+        let (gate, isIn) = (Doorbell(), Doorbell())
+        let (running, waiting, late) = (Answer(), Answer(), Answer())
+        let reply = running.reply
+        requests.add(reply) { _ in
+            isIn.ring()
+            gate.wait()
+            reply.respond(status: 200, contentType: "text/plain", body: [])
+        }
+        isIn.wait()
+        let second = waiting.reply
+        requests.add(second) { _ in second.respond(status: 200, contentType: "text/plain", body: []) }
+        requests.requestStop()
+        for answer in [running, waiting] {
+            #expect(answer.status == 503)
+            #expect(answer.text.contains("the daemon is stopping"))
+        }
+        #expect(!requests.awaitEnd(by: SystemClock().now()), "a call that does not return is not waited for")
+        requests.add(late.reply) { _ in }
+        #expect(late.status == 503)
+        gate.ring()
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a search through many dead letters ends in the middle when it is interrupted, and changes nothing`() throws {
+        let rig = try DestinationRig()
+        rig.journal.start()
+        let gated = GatedDestination()
+        gated.gate.ring()
+        let destination = rig.running(gated)
+        defer {
+            let deadline = rig.clock.now() + .seconds(60)
+            destination.requestStop(by: deadline)
+            _ = destination.awaitStop(by: deadline, clock: rig.clock)
+        }
+        let store = destination.deadLetters.store
+        let letter = KeptDeadLetter(
+            position: 0, time: 0, receivedAt: 0, attempts: 1, messageID: "m", reason: "no", answer: "", event: Array("{}".utf8))
+        for _ in 0..<20 { try store.append(Array(repeating: letter, count: 100)) }
+
+        let interruption = Interruption()
+        let seen = Atomic(0)
+        try store.forEach(while: { !interruption.isRaised }) { _, _ in
+            if seen.add(1, ordering: .relaxed).newValue == 150 { interruption.raise() }
+            return true
+        }
+        #expect(seen.load(ordering: .relaxed) < 2000)
+
+        for action in [DeadLetterRequest.Action.drop, .retry, .list(from: 0, limit: .max, withEvents: false)] {
+            let answer = Answer()
+            let request = try DeadLetterRequest(action, of: destination, in: rig.pipeline, .init(destination: "archive"))
+            request.perform(interruption, answer.reply)
+            #expect(answer.status == 503)
+        }
+        #expect(store.count == 2000)
+        #expect(!destination.deadLetters.isRetrying)
+
+        let answer = Answer()
+        let request = try DeadLetterRequest(.drop, of: destination, in: rig.pipeline, .init(destination: "archive"))
+        request.perform(Interruption(), answer.reply)
+        #expect(answer.status == 200 && store.count == 0)
+    }
+
+    @Test func `a destination that comes back while a request still has its dead letters gets the same ones`() throws {
+        let rig = try DestinationRig()
+        let shelf = DeadLetterShelf()
+        func open(_ limit: Int) throws -> DeadLetterFile {
+            DeadLetterFile(try rig.journal.deadLetters(of: "shop", limit: limit), journal: rig.journal.uuid.bytes)
+        }
+        var held: DeadLetterFile? = try shelf.file(of: "shop") { try open(1 << 20) }
+        #expect(try shelf.file(of: "shop") { throw CancellationError() } === held)
+        held = nil
+        var isOpenedAnew = false
+        held = try shelf.file(of: "shop") {
+            isOpenedAnew = true
+            return try open(1 << 20)
+        }
+        #expect(isOpenedAnew && held != nil)
+    }
+}

@@ -1,0 +1,120 @@
+import Control
+import Foundation
+import Platform
+import Testing
+
+/// What one client, or all clients of a user, may take.
+@Suite struct ClientLimitTests {
+    private static let toFile = """
+        routes: [ { to: [archive] } ]
+        destinations: { archive: { file: archive.ndjson } }
+        """
+
+    private func daemon(_ limits: String) throws -> TestDaemon {
+        let daemon = try TestDaemon(configuration: Self.toFile, sources: "{ apps: { socket: events.sock, \(limits) } }")
+        try daemon.start()
+        return daemon
+    }
+
+    private func count(_ limit: String, _ daemon: TestDaemon) throws -> UInt64 {
+        try daemon.status().sources["apps"]?.limits[limit] ?? 0
+    }
+
+    @Test func `a client whose lines are all refused is closed, told why, and counted`() throws {
+        let daemon = try daemon("max_consecutive_refusals: 100")
+        let client = try EventClient(daemon)
+        try client.send(event(1) + "\n" + String(repeating: "x\n", count: 100))
+        let answers = try client.acknowledgement(of: 101)
+        #expect(answers.lines == 101)
+        #expect(answers.refusals.count == 100)
+        let last = try #require(try client.line())
+        #expect(last.hasPrefix(#"{"refused":{"line":102,"messageId":null,"reason":"max_consecutive_refusals","#))
+        #expect(try client.line() == nil, "then it is closed")
+        try daemon.settle()
+        #expect(daemon.lines("archive.ndjson").compactMap(number) == [1])
+        #expect(try count("max_consecutive_refusals", daemon) == 1)
+        let status = try daemon.status()
+        try eventually("status says so") { try daemon.status().reasons.contains { $0.contains("max_consecutive_refusals") } }
+        #expect(status.sources["apps"]?.refused == 100)
+        #expect(daemon.log.contains("max_consecutive_refusals took effect"))
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func `a line that is not finished in time ends its connection, and no other`() throws {
+        let daemon = try daemon("line_timeout: 300ms")
+        let idle = try EventClient(daemon)
+        let slow = try EventClient(daemon)
+        try slow.send(event(1) + "\n" + #"{"type":"track","#)
+        #expect(try slow.acknowledgement(of: 1).lines == 1)
+        let last = try #require(try slow.line())
+        #expect(last.contains(#""line":2,"messageId":null,"reason":"line_timeout""#))
+        #expect(try slow.line() == nil)
+        #expect(try count("line_timeout", daemon) == 1)
+        try idle.send(event(2) + "\n")
+        #expect(try idle.acknowledgement(of: 1).lines == 1)
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func `a silent client is closed after idle_timeout`() throws {
+        let daemon = try daemon("idle_timeout: 200ms")
+        let client = try EventClient(daemon, acknowledgements: false)
+        #expect(try client.line() == nil)
+        #expect(try count("idle_timeout", daemon) == 1)
+        #expect(try daemon.status().health == .healthy)
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func `at its user's limit the longest idle connection makes room for a new one`() throws {
+        let daemon = try daemon("max_connections_per_uid: 3")
+        let first = try EventClient(daemon)
+        try first.send(event(1) + "\n")
+        #expect(try first.acknowledgement(of: 1).lines == 1)
+        let others = try (0..<2).map { _ in try EventClient(daemon) }
+        for client in others {
+            try client.send(event(2) + "\n")
+            #expect(try client.acknowledgement(of: 1).lines == 1)
+        }
+        // A new one is turned away until one has been idle for a second.
+        try eventually("a new client is served") {
+            let client = try EventClient(daemon, acknowledgements: false)
+            guard (try? client.send(#"{"penstock":{"acks":true}}"# + "\n" + event(3) + "\n")) != nil else { return false }
+            return (try? client.acknowledgement(of: 1).lines) == 1
+        }
+        #expect((try? first.line()) == nil, "the first has been idle longest")
+        #expect(try count("max_connections_per_uid", daemon) >= 1)
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func `unfinished lines are held up to max_buffered, and those who hold most lose them`() throws {
+        let daemon = try daemon("max_buffered: 1MiB")
+        let small = try EventClient(daemon)
+        let half = event(7).count / 2
+        try small.send(String(event(7).prefix(half)))
+        let large = try (0..<64).map { _ in
+            let client = try EventClient(daemon, acknowledgements: false)
+            try client.send(#"{"type":""# + String(repeating: "x", count: 30_000))
+            return client
+        }
+        try eventually("some were closed") { try count("max_buffered", daemon) >= 20 }
+        try small.send(String(event(7).dropFirst(half)) + "\n")
+        #expect(try small.acknowledgement(of: 1).lines == 1)
+        #expect(try daemon.status().sources["apps"]?.refusedByReason["max_buffered"] ?? 0 >= 20)
+        #expect(large.count == 64)
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func `a flood of nonsense delays nobody else for long`() throws {
+        let daemon = try daemon("max_consecutive_refusals: 1000000000")
+        let flood = try (0..<20).map { _ in try EventClient(daemon, acknowledgements: false) }
+        let bytes = Array(String(repeating: "x\n", count: 50_000).utf8)
+        for client in flood { try client.send(bytes) }
+        let sound = try EventClient(daemon)
+        for number in 1...20 {
+            for client in flood where number % 4 == 0 { try client.send(Array(bytes.prefix(2000))) }
+            try sound.send(event(number) + "\n")
+            #expect(try sound.acknowledgement(of: number).lines == number)
+        }
+        try eventually("all of it is refused") { try daemon.status().sources["apps"]?.refused == 20 * 55_000 }
+        #expect(daemon.terminate() == 0)
+    }
+}

@@ -1,0 +1,86 @@
+import Control
+import Foundation
+import Platform
+import Synchronization
+import Testing
+
+/// Requests that wait for the disk, and what must not wait for them.
+@Suite struct DiskRequestTests {
+    /// A command that runs while the test goes on.
+    private final class Running: Sendable {
+        private let result = Mutex<Program?>(nil)
+        private let thread = Mutex<WorkerThread?>(nil)
+
+        init(_ daemon: TestDaemon, _ arguments: [String]) {
+            let command = arguments + ["--control", daemon.control]
+            let thread = WorkerThread(name: "command") { [self] in
+                let program = try? Program.penstock(command)
+                result.withLock { $0 = program }
+            }
+            self.thread.withLock { $0 = thread }
+        }
+
+        var hasEnded: Bool { result.withLock { $0 != nil } }
+
+        func end() throws -> Program {
+            thread.withLock { $0.take() }?.join()
+            return try #require(result.withLock { $0 })
+        }
+    }
+
+    @Test func aSearchThatTheDiskHoldsUpDelaysNeitherStatusNorReloadNorTheEnd() throws {
+        let configuration = """
+            routes: [ { to: [archive] } ]
+            destinations: { archive: { file: archive.ndjson } }
+            """
+        let daemon = try TestDaemon(configuration: configuration)
+        try daemon.start()
+        // A reader of dead letters that comes to this one waits until somebody writes, which nobody does.
+        let fifo = daemon.path("journal/dead-letters/archive/00000000000000000099.seg")
+        let isMade = unsafe mkfifo(fifo, 0o600) == 0
+        #expect(isMade)
+        let search = Running(daemon, ["dead-letters", "list", "archive"])
+        try eventually("a thread opens it") { try isWaiting(daemon, for: "disk-requests") }
+
+        let status = try daemon.penstock("status")
+        #expect(status.status == 0, "\(status.output)")
+        try daemon.write(configuration: configuration.replacingOccurrences(of: "archive.ndjson", with: "second.ndjson"))
+        #expect(try daemon.reload().applied)
+        let client = try EventClient(daemon)
+        try client.send(events(0..<2))
+        #expect(try client.acknowledgement(of: 2).lines == 2)
+        try daemon.settle()
+        #expect(daemon.lines("second.ndjson").count == 2)
+
+        // A second one waits in the queue, together with the housekeeping of each second.
+        let waiting = Running(daemon, ["dead-letters", "drop", "archive", "--all"])
+        try eventually("both have asked") { try connections(daemon) >= 2 }
+        #expect(!search.hasEnded)
+        #expect(daemon.terminate() == 0)
+        for command in [search, waiting] {
+            let ended = try command.end()
+            #expect(ended.status == 1)
+            #expect(ended.errors.contains("the daemon is stopping and has interrupted this request"), "\(ended.errors)")
+        }
+    }
+
+    /// Connections to the control socket that the daemon has open, beside the listening one.
+    private func connections(_ daemon: TestDaemon) throws -> Int {
+        // Foundation reads no more of this file than the kernel hands out at once, about a page.
+        try Program.run("cat", ["/proc/net/unix"]).output.split(separator: "\n").count { line in
+            // The state 03 is SS_CONNECTED.
+            line.hasSuffix(" " + daemon.control) && line.contains(" 03 ")
+        }
+    }
+
+    /// Whether the daemon's thread of this name sleeps in open(2) of a FIFO.
+    private func isWaiting(_ daemon: TestDaemon, for name: String) throws -> Bool {
+        let tasks = "/proc/\(daemon.processIdentifier)/task"
+        return try FileManager.default.contentsOfDirectory(atPath: tasks).contains { task in
+            guard let comm = try? String(contentsOfFile: "\(tasks)/\(task)/comm", encoding: .utf8), comm == name + "\n" else { return false }
+            // `openat` is 257 on x86_64 and 56 on aarch64 (syscall(2)).
+            let call = (try? String(contentsOfFile: "\(tasks)/\(task)/syscall", encoding: .utf8)) ?? ""
+            return call.hasPrefix("257 ") || call.hasPrefix("56 ")
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import Control
+import Foundation
+import Platform
+import TestSupport
+import Testing
+
+/// What `penstock status` shows and how it ends.
+@Suite struct StatusTests {
+    private static let archive = """
+        routes: [ { to: [archive] } ]
+        destinations: { archive: { file: archive.ndjson } }
+        """
+
+    @Test func theExitStatusSaysHealthyDegradedNotRunningOrNoPermission() throws {
+        let daemon = try TestDaemon(configuration: Self.archive)
+        #expect(try daemon.penstock("status").status == 2)
+        try daemon.start()
+        #expect(try daemon.penstock("status").status == 0)
+
+        let denied = try asNobody(daemon, "status")
+        #expect(denied.status == 3, "\(denied.errors)")
+        #expect(denied.errors.contains("permission denied: only user "), "\(denied.errors)")
+        #expect(denied.errors.contains("may open it (mode") || denied.errors.contains("may open it:"), "\(denied.errors)")
+        let other = try asNobody(daemon, "resume", "archive")
+        #expect(other.status == 3 && other.errors.contains("permission denied: only user "), "\(other.errors)")
+        #expect(daemon.terminate() == 0)
+    }
+
+    /// Runs `penstock` as somebody who may not open the control socket.
+    private func asNobody(_ daemon: TestDaemon, _ arguments: String...) throws -> Program {
+        let command = [TestDaemon.binaries + "/penstock"] + arguments + ["--control", daemon.control]
+        if getuid() == 0 {
+            return try Program.run("setpriv", ["--reuid", "65534", "--regid", "65534", "--clear-groups"] + command)
+        }
+        try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: daemon.control)
+        defer { try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: daemon.control) }
+        return try Program.run(command[0], Array(command.dropFirst()))
+    }
+
+    @Test func deadLettersOfTheLastMinutesMakeItDegradedWithTheirNumberAndDestination() throws {
+        let receiver = try HTTPReceiver([.status(400)])
+        let daemon = try TestDaemon(
+            configuration: """
+                routes: [ { to: [collector] } ]
+                destinations: { collector: { http: "\(receiver.url)", format: ndjson } }
+                """)
+        try daemon.start()
+        let client = try EventClient(daemon)
+        try client.send(events(0..<3))
+        #expect(try client.acknowledgement(of: 3).lines == 3)
+        try daemon.settle()
+        // The counters are looked at once a second.
+        try eventually("it is degraded") { try daemon.status().health == .degraded }
+        let shown = try daemon.penstock("status")
+        #expect(shown.status == 1)
+        #expect(
+            shown.output.contains("  - 3 dead letters for collector in the last 5 min: penstock dead-letters list collector\n"),
+            "\(shown.output)")
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func aRefusedReloadIsShownUntilTheFilesAreAsTheyRun() throws {
+        let daemon = try TestDaemon(configuration: Self.archive)
+        try daemon.start()
+        let good = try String(contentsOfFile: daemon.configurationFile, encoding: .utf8)
+        try (good + "\nnonsense: 1\n").write(toFile: daemon.configurationFile, atomically: true, encoding: .utf8)
+        #expect(try daemon.penstock("reload").status == 1)
+
+        let shown = try daemon.penstock("status")
+        #expect(shown.status == 1)
+        let place = "\(daemon.configurationFile):\(good.split(separator: "\n", omittingEmptySubsequences: false).count + 1):1: error: "
+        #expect(shown.output.contains("and the files differ from what runs: " + place), "\(shown.output)")
+        #expect(shown.output.contains("was refused, and what ran before runs on:\n    " + place), "\(shown.output)")
+        // It is degraded as long as the files differ, however often they are compared.
+        let report = try daemon.status()
+        #expect(report.refusedReload?.errors.first?.hasPrefix(place) == true)
+
+        try good.write(toFile: daemon.configurationFile, atomically: true, encoding: .utf8)
+        try eventually("it is healthy again") { try daemon.status().health == .healthy }
+        #expect(try daemon.status().refusedReload == nil)
+
+        try (good + "\nnonsense: 1\n").write(toFile: daemon.configurationFile, atomically: true, encoding: .utf8)
+        #expect(try !daemon.reload().applied)
+        try (good + "\n# other\n").write(toFile: daemon.configurationFile, atomically: true, encoding: .utf8)
+        #expect(try daemon.reload().applied)
+        #expect(try daemon.penstock("status").status == 0)
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func whatAHeldDestinationHasToWaitForIsLagFromTheTimeOfReceipt() throws {
+        let receiver = try HTTPReceiver([.status(401)])
+        let daemon = try TestDaemon(
+            configuration: """
+                routes: [ { to: [collector] } ]
+                destinations:
+                  collector: { http: "\(receiver.url)", format: ndjson, batch: { events: 2, wait: 0s }, retry: { initial: 1h, max: 1h } }
+                """)
+        try daemon.start()
+        let client = try EventClient(daemon)
+        try client.send(events(0..<20))
+        #expect(try client.acknowledgement(of: 20).lines == 20)
+        let sent = Date()
+        func lag() throws -> Double { try #require(try daemon.status().destinations["collector"]).lagSeconds }
+        try eventually("it is held") { try daemon.status().destinations["collector"]?.state == .held }
+        #expect(try lag() > 0)
+        let before = try lag()
+        try eventually("the lag grows") { try lag() > before + 0.5 }
+
+        // A daemon that has just started has not read the events, and says how long they have been there.
+        daemon.kill9()
+        try daemon.start()
+        #expect(try daemon.status().destinations["collector"]?.lagEvents == 20)
+        try eventually("the lag is known") { try lag() >= Date().timeIntervalSince(sent) - 0.5 }
+        #expect(try !daemon.penstock("status").output.contains("  -  HTTP 401"))
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func asManyIdleControlConnectionsAsThereMayBeDoNotLockOutStatus() throws {
+        let daemon = try TestDaemon(configuration: Self.archive)
+        try daemon.start()
+        let idle = try (0..<64).map { _ in try UnixStream(connectingTo: daemon.control) }
+        for _ in 0..<3 {
+            let shown = try daemon.penstock("status")
+            #expect(shown.status == 0, "\(shown.errors)")
+        }
+        #expect(idle.count == 64)
+        #expect(daemon.terminate() == 0)
+    }
+}

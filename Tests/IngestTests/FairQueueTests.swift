@@ -1,0 +1,56 @@
+import Testing
+
+@testable import Ingest
+
+@Suite struct FairQueueTests {
+    @Test func `users take turns, however many connections one has`() {
+        var queue = FairQueue<String>()
+        for number in 0..<1000 { queue.add("a\(number)", user: 1, isTrusted: true) }
+        queue.add("b", user: 2, isTrusted: false)
+        queue.add("c", user: 3, isTrusted: true)
+        #expect((0..<4).compactMap { _ in queue.next() } == ["a0", "b", "c", "a1"])
+        queue.add("b", user: 2, isTrusted: false)
+        let next = [queue.next(), queue.next()]
+        #expect(next.contains("b"))
+        #expect(queue.count == 997)
+    }
+
+    @Test func `trusted connections of a user come before its others, which do not wait for ever`() {
+        var queue = FairQueue<Int>()
+        for number in 0..<100 { queue.add(number, user: 1, isTrusted: false) }
+        for number in 1000..<1100 { queue.add(number, user: 1, isTrusted: true) }
+        let first = (0...FairQueue<Int>.trustedInARow).compactMap { _ in queue.next() }
+        #expect(first.prefix(FairQueue<Int>.trustedInARow).allSatisfy { $0 >= 1000 })
+        #expect(first.last == 0)
+    }
+
+    @Test func `everybody is served once for each time that it was added`() {
+        var queue = FairQueue<Int>()
+        var generator = SystemRandomNumberGenerator()
+        var inside = 0
+        var (added, served) = (0, Set<Int>())
+        for _ in 0..<20_000 {
+            if Bool.random(using: &generator) {
+                queue.add(added, user: UInt32.random(in: 0..<7, using: &generator), isTrusted: Bool.random(using: &generator))
+                (added, inside) = (added + 1, inside + 1)
+            } else if let item = queue.next(trustedOnly: Bool.random(using: &generator)) {
+                #expect(served.insert(item).inserted)
+                inside -= 1
+            }
+            #expect(queue.count == inside)
+        }
+        while let item = queue.next() { served.insert(item) }
+        #expect(served.count == added)
+        #expect(queue.isEmpty && queue.trustedCount == 0)
+    }
+
+    @Test func `those that are not trusted can be left where they are`() {
+        var queue = FairQueue<Int>()
+        queue.add(1, user: 1, isTrusted: false)
+        queue.add(2, user: 2, isTrusted: false)
+        queue.add(3, user: 2, isTrusted: true)
+        #expect(queue.next(trustedOnly: true) == 3)
+        #expect(queue.next(trustedOnly: true) == nil)
+        #expect(Set([queue.next(), queue.next()]) == [1, 2])
+    }
+}
