@@ -41,11 +41,18 @@ class Trace:
 
     @property
     def injected(self):
-        """Calls that were made to fail, but for those on the C library's own files."""
+        """How many calls were made to fail, but for those on the C library's own files."""
+        return len(self._failed())
+
+    def hit(self, file):
+        """Whether a call on a file whose path has this part was made to fail."""
+        return any(file in line for line in self._failed())
+
+    def _failed(self):
         directory = str(self.path.parent)
         # -y shows the working directory, too, which is this one.
         lines = self.text.replace(f"AT_FDCWD<{directory}>", "").splitlines()
-        return sum("(INJECTED)" in line and directory in line for line in lines)
+        return [line for line in lines if "(INJECTED)" in line and directory in line]
 
     def counts(self):
         """How often each call was made, by the thread that made it most."""
