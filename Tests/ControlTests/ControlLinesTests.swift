@@ -50,6 +50,20 @@ import Testing
         #expect(eventually { client.receiveMore() > 0 && lines.send(line) == .sent })
     }
 
+    @Test func `a stream that has ended waits so long for a client that does not read, and no longer`() throws {
+        var limits = ControlServer.Limits()
+        limits.patience = .milliseconds(50)
+        let streams = Collected<ControlLines>()
+        let daemon = try Daemon(limits: limits) { _, reply in streams.append(reply.startLines()) }
+        let client = try RawClient(daemon.socket)
+        client.send("GET /tap HTTP/1.1\r\nhost: a\r\n\r\n")
+        #expect(eventually { streams.values.count == 1 })
+        let line = [UInt8](repeating: 65, count: 10_000)
+        #expect(eventually { streams.values[0].send(line) == .dropped })
+        streams.values[0].finish()
+        #expect(eventually { client.hasHungUp })
+    }
+
     @Test func `a refused stream says why`() throws {
         let daemon = try Daemon { _, reply in reply.fail(400, "the filter has no end") }
         let answer = try daemon.client.lines("/tap") { _ in true }

@@ -35,6 +35,12 @@ final class RawClient {
         }
     }
 
+    /// Whether the peer has closed, whatever is still unread here.
+    var hasHungUp: Bool {
+        var state = pollfd(fd: socket.raw, events: 0, revents: 0)
+        return unsafe poll(&state, 1, 0) == 1 && state.revents & Int16(POLLHUP) != 0
+    }
+
     /// Waits for more and keeps it.
     /// - Returns: how many bytes; 0: the peer has closed; negative: errno says why.
     @discardableResult

@@ -105,6 +105,30 @@ struct ListenerTests {
         #expect(appender.durableEnd == UInt64(clients * connections))
     }
 
+    @Test func `a source's socket is closed when listening ends, though a client goes on`() throws {
+        let path = "/tmp/penstock-closed-\(getpid()).sock"
+        defer { UnixListener.remove(path) }
+        let appender = InstantAppender()
+        let ingest = try Ingest(threads: 1, appender: appender, clock: SystemClock())
+        defer { ingest.stop() }
+        try ingest.listen(
+            source: "apps", descriptor: try UnixListener.listen(at: path, mode: 0o600),
+            limits: SourceLimits(maximumEventSize: 32 << 10, maximumDepth: 64, maximumConnections: 10, maximumUnreadAnswers: 64 << 10),
+            admission: .everybody, statistics: SourceStatistics())
+        let client = try UnixStream(connectingTo: path)
+        let event = #"{"type":"track","event":"E","userId":"u"}"# + "\n"
+        func send(_ text: String, isAnswered answer: String) throws {
+            let bytes = Array(text.utf8)
+            #expect(try client.write(bytes.span) == bytes.count)
+            #expect(try client.wait(toWrite: false, timeout: .seconds(60)).canRead)
+            #expect(String(decoding: try client.read(upTo: 1024), as: UTF8.self) == answer)
+        }
+        try send(#"{"penstock":{"acks":true}}"# + "\n" + event, isAnswered: "{\"ack\":1}\n")
+        ingest.stopListening(source: "apps")
+        #expect(throws: UnixSocketError.self, "nobody would ever accept it") { try UnixStream(connectingTo: path) }
+        try send(event, isAnswered: "{\"ack\":2}\n")
+    }
+
     @Test func `an event loop without work counts as asleep, not as stuck`() throws {
         let ingest = try Ingest(threads: 2, appender: InstantAppender(), clock: SystemClock())
         defer { ingest.stop() }
