@@ -1,1 +1,2 @@
-systemctl
+#!/bin/sh
+. "${0%/*}/systemctl"
