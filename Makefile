@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help run test check torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
-.PHONY: bench-attack bench-isolation bench-sdk install install-files clean checkout
+.PHONY: format check-format bench-attack bench-isolation bench-sdk install install-files clean checkout
 .PHONY: setup-build setup-run setup-install setup-test setup-torture
 
 PREFIX ?= /usr/local
@@ -26,6 +26,9 @@ product := PENSTOCK_TESTS=none swift build -c release --product
 # What `install-files` installs: the tests install a debug build into a throw-away system.
 binaries ?= $(release)
 plugins := libsqlite.so libconsole.so
+# The book, and those of its pages that are man pages, too.
+book := Sources/penstockd/Penstock.docc
+manual_pages := Filters Mapping Scripts Transforms
 
 # The products of Package.swift that a purpose needs. `make run` shows the daemon, the command and one plugin.
 run_products := penstock penstockd sqlite
@@ -40,8 +43,8 @@ build_packages := git ca-certificates binutils g++ libc6-dev pkg-config \
 	libssl-dev libre2-dev liblua5.4-dev
 # To show what arrives: the HTTP receiver, and a look into the database file that the plugin writes.
 run_packages := $(build_packages) python3 sqlite3 tzdata
-# To install: the programs' path of the Swift runtime is changed.
-install_packages := $(build_packages) patchelf
+# To install: the programs' path of the Swift runtime is changed, and pages of the book become man pages.
+install_packages := $(build_packages) patchelf lowdown
 # To crash: filesystems whose power is cut, system calls that fail.
 torture_packages := $(build_packages) python3 xfsprogs e2fsprogs strace util-linux mount
 # To test: HTTP servers and a database server, which the tests start themselves on free ports, and clients; a systemd of
@@ -53,6 +56,7 @@ test_packages := $(run_packages) $(install_packages) $(torture_packages) \
 help:
 	@echo 'make run      build, start, send real events, show what arrives where'
 	@echo 'make test     build and run all tests'
+	@echo 'make format   lay out all Swift files as .swift-format says'
 	@echo 'make check    ROOM=Journal: the unit tests of one room alone'
 	@echo 'make torture  crash the release for an hour: kill -9, power cuts, failing system calls, flipped bits'
 	@echo 'make simulate SEEDS=$(SEEDS) FIRST=$(FIRST)'
@@ -100,6 +104,15 @@ test: setup-test
 	@$(release)/simulate --mutations --seeds 10000 --seconds 60
 	@echo '==> crashing it'
 	@Tests/CrashTests/run --short
+
+# How Swift files are laid out is .swift-format's; `make format` does it, and CI refuses what differs.
+swift_files := Sources Plugins Tests Package.swift
+
+format:
+	@swift format format --in-place --recursive --parallel $(swift_files)
+
+check-format:
+	@swift format lint --strict --recursive --parallel $(swift_files) || { echo 'lay them out with: make format' >&2; exit 1; }
 
 # One room's unit tests, in a debug build of what they need: make check ROOM=Journal
 check: setup-test
@@ -188,12 +201,18 @@ install-files:
 	@patchelf --set-rpath '$$ORIGIN/../lib/penstock' '$(DESTDIR)$(PREFIX)'/bin/{penstockd,penstock}
 	@patchelf --set-rpath '$$ORIGIN/..' $(patsubst %,'$(DESTDIR)$(PREFIX)/lib/penstock/plugins/%',$(plugins))
 	@$(binaries)/penstock check --schema | install -m 644 /dev/stdin '$(DESTDIR)$(PREFIX)/share/penstock/penstock.schema.json'
-	@install -d '$(DESTDIR)$(PREFIX)'/share/{man/man{1,5,8},bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}
+	@install -d '$(DESTDIR)$(PREFIX)'/share/{man/man{1,5,7,8},doc/penstock,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}
 	@version=$$($(binaries)/penstock --version); \
 	man='$(DESTDIR)$(PREFIX)/share/man'; \
 	$(binaries)/penstock --experimental-dump-help | $(binaries)/manual penstock.1 "$$version" | install -m 644 /dev/stdin "$$man/man1/penstock.1"; \
 	$(binaries)/penstockd --experimental-dump-help | $(binaries)/manual penstockd.8 "$$version" | install -m 644 /dev/stdin "$$man/man8/penstockd.8"; \
 	$(binaries)/manual penstock.yaml.5 "$$version" | install -m 644 /dev/stdin "$$man/man5/penstock.yaml.5"
+	@install -m 644 $(book)/*.md '$(DESTDIR)$(PREFIX)/share/doc/penstock/'
+	@for page in $(manual_pages); do \
+		name=penstock-$$(tr '[:upper:]' '[:lower:]' <<<"$$page"); \
+		{ echo "'\\\" t"; lowdown -s -Tman -M title="$$name" -M section=7 '$(book)/'"$$page.md"; } \
+			| install -m 644 /dev/stdin "$(DESTDIR)$(PREFIX)/share/man/man7/$$name.7"; \
+	done
 	@share='$(DESTDIR)$(PREFIX)/share'; for program in penstock penstockd; do \
 		complete() { $(binaries)/$$program --generate-completion-script "$$1" | install -m 644 /dev/stdin "$$share/$$2"; }; \
 		complete bash bash-completion/completions/$$program; \

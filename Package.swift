@@ -64,9 +64,9 @@ let package = Package(
         .library(name: "console", type: .dynamic, targets: ["ConsolePlugin"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+        .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.0")),
+        .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.0")),
+        .package(url: "https://github.com/jpsim/Yams", .upToNextMinor(from: "6.2.0")),
     ],
     targets: [
         // C libraries, each behind one target.
@@ -90,34 +90,54 @@ let package = Package(
 
         // The rooms, in the order in which an event walks through them.
         room("Telemetry"),
-        room("Spelling"),
+        room("NameSuggestion"),
         room("Events", ["CSimdjson"]),
-        room("Platform", ["Telemetry", "CSystemd", "CLinux"]),
+        room("Platform", ["CSystemd", "CLinux"]),
         room("Journal", ["Events", "Platform", "Telemetry", "CISAL"]),
         room("Ingest", ["Events", "Platform", "Telemetry"]),
-        room("Routing", ["Events", "Spelling", "CCrypto", "CLua", "CRE2"]),
+        room("Routing", ["Events", "NameSuggestion", "CCrypto", "CLua", "CRE2"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
-        room("Seams", ["Delivery", "Events", "Ingest", "Journal"]),
+        room("JournalAdapters", ["Delivery", "Events", "Ingest", "Journal"]),
         room(
-            "Destinations", ["Delivery", "Events", "Platform", "Spelling", "Telemetry", "CCurl", "CCrypto", "CZlib", "CZstd", "CPenstockPlugin"],
+            "Destinations",
+            [
+                "Delivery", "Events", "Platform", "NameSuggestion", "Telemetry", "CCurl", "CCrypto", "CZlib", "CZstd",
+                "CPenstockPlugin",
+            ],
             exclude: ["Presets"]),
         // Data: compiled in, so that there is no file to lose.
         .target(
             name: "Presets", path: "Sources/Destinations/Presets",
             resources: presets.map { .embedInCode("\($0).yaml") }, swiftSettings: rules),
-        room("ConfigurationLanguage", ["Spelling", .product(name: "Yams", package: "Yams")]),
-        room("TrackingPlan", ["ConfigurationLanguage"]),
-        room("PlanGeneration", ["ConfigurationLanguage", "TrackingPlan"]),
-        room("Configuration", ["ConfigurationLanguage", "Events", "Platform", "Presets", "Routing", "Spelling", "TrackingPlan"]),
+        room("ConfigurationSyntax", ["NameSuggestion", .product(name: "Yams", package: "Yams")]),
+        room("TrackingPlan", ["ConfigurationSyntax"]),
+        room("PlanGeneration", ["ConfigurationSyntax", "TrackingPlan"]),
+        room(
+            "Configuration",
+            ["ConfigurationSyntax", "Events", "Platform", "Presets", "Routing", "NameSuggestion", "TrackingPlan"]),
+        // From a configuration to what the other rooms take: all that needs no running daemon.
+        room(
+            "Assembly",
+            [
+                "Configuration", "ConfigurationSyntax", "Delivery", "Destinations", "Events", "Ingest", "Journal",
+                "NameSuggestion", "Platform",
+                "Routing", "TrackingPlan",
+            ]),
         room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
-        room("Daemon", [
-            "Telemetry", "Events", "Platform", "Journal", "Ingest", "Routing", "Delivery", "Destinations",
-            "Configuration", "Control", "Seams", "Spelling", "TrackingPlan",
-        ]),
+        room(
+            "Daemon",
+            [
+                "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Delivery", "Destinations", "Events",
+                "Ingest", "Journal",
+                "JournalAdapters", "Platform", "Routing", "Telemetry",
+            ]),
         // What a configuration does with an event, told instead of done: `penstock explain`, `penstock test`.
-        room("Explanation", [
-            "Events", "Ingest", "Platform", "Journal", "Routing", "Delivery", "Destinations", "Configuration", "Daemon",
-        ]),
+        room(
+            "Explanation",
+            [
+                "Assembly", "Configuration", "Delivery", "Destinations", "Events", "Ingest", "Journal", "Platform",
+                "Routing",
+            ]),
 
         // The SDK: none of the rooms above, no package, no C library.
         room("Penstock"),
@@ -128,24 +148,27 @@ let package = Package(
         // The programs.
         .executableTarget(
             name: "penstockd",
-            dependencies: ["Daemon", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: ["Assembly", "Daemon", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             swiftSettings: rules),
         // Its own module name: `Penstock` is the SDK's, and file systems exist that fold case.
         .executableTarget(
             name: "PenstockCommand",
             dependencies: [
-                "Configuration", "ConfigurationLanguage", "Daemon", "Control", "Destinations", "Events", "Explanation", "Journal",
+                "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Destinations", "Events", "Explanation",
+                "Journal",
                 "PlanGeneration", "Platform", "Routing", "TrackingPlan",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
 
         // Writes the man pages: `make install`.
-        .executableTarget(name: "manual", dependencies: ["Configuration", "ConfigurationLanguage", "Routing"], swiftSettings: rules),
+        .executableTarget(
+            name: "manual", dependencies: ["Configuration", "ConfigurationSyntax", "Routing"], swiftSettings: rules),
 
         // Run by an application's build, with nothing of the daemon in it.
         .executableTarget(
-            name: "penstock-plan-generator", dependencies: ["ConfigurationLanguage", "PlanGeneration"], swiftSettings: rules),
+            name: "penstock-plan-generator", dependencies: ["ConfigurationSyntax", "PlanGeneration"],
+            swiftSettings: rules),
 
         .plugin(name: "GenerateTrackingPlan", capability: .buildTool(), dependencies: ["penstock-plan-generator"]),
 
@@ -159,11 +182,13 @@ let package = Package(
 
         // Damages a journal in every way there is, and looks at what becomes of it: `make torture`.
         .executableTarget(
-            name: "damage", dependencies: ["Journal", "Events", "Platform", "Telemetry"], path: "Tests/CrashTests/Damage",
+            name: "damage", dependencies: ["Journal", "Events", "Platform", "Telemetry"],
+            path: "Tests/CrashTests/Damage",
             swiftSettings: rules),
 
         // What several test targets need.
-        .target(name: "TestSupport", dependencies: ["Platform"], path: "Tests/Support/TestSupport", swiftSettings: rules),
+        .target(
+            name: "TestSupport", dependencies: ["Platform"], path: "Tests/Support/TestSupport", swiftSettings: rules),
         .target(name: "CAllocations", path: "Tests/Support/CAllocations", cSettings: cRules),
         .target(
             name: "CFieldOracle", path: "Tests/Support/CFieldOracle", cxxSettings: cxxRules,
@@ -174,55 +199,78 @@ let package = Package(
             path: "Tests/Benchmarks/Journal", swiftSettings: rules),
         // `make bench-routing`.
         .executableTarget(
-            name: "routing-benchmark", dependencies: ["Routing", "Configuration", "Events", "TrackingPlan", "CAllocations"],
+            name: "routing-benchmark",
+            dependencies: ["Routing", "Configuration", "Events", "TrackingPlan", "CAllocations"],
             path: "Tests/Benchmarks/Routing", swiftSettings: rules),
         // `make bench-sdk`; its count of allocations is a test of the SDK, too.
         .executableTarget(
-            name: "sdk-benchmark", dependencies: ["Penstock", "CAllocations"], path: "Tests/Benchmarks/SDK", swiftSettings: rules),
+            name: "sdk-benchmark", dependencies: ["Penstock", "CAllocations"], path: "Tests/Benchmarks/SDK",
+            swiftSettings: rules),
+        // The arrows between the rooms, and the style of every file.
+        tests("ArchitectureTests", []),
         tests("EventsTests", ["Events", "CFieldOracle"]),
-        tests("PlatformTests", ["Platform", "Telemetry"]),
+        tests("PlatformTests", ["Platform"]),
         tests(
             "JournalTests",
             ["Journal", "Events", "Platform", "Telemetry", "CISAL", "damage", "journal-benchmark"],
             exclude: ["read_journal.py", "Golden"]),
         tests("IngestTests", ["Ingest", "Events", "Platform", "Telemetry"]),
-        tests("RoutingTests", ["Routing", "Configuration", "ConfigurationLanguage", "Events", "TestSupport", "TrackingPlan"]),
+        tests(
+            "RoutingTests",
+            ["Routing", "Configuration", "ConfigurationSyntax", "Events", "TestSupport", "TrackingPlan"]),
         tests("DeliveryTests", ["Delivery", "Events", "Platform", "Telemetry"]),
         tests(
             "DestinationsTests",
             [
-                "Destinations", "Delivery", "Events", "Platform", "Telemetry", "CZlib", "CZstd", "CSQLite", "CPenstockPlugin", "TestSupport",
+                "Destinations", "Delivery", "Events", "Platform", "Telemetry", "CZlib", "CZstd", "CSQLite",
+                "CPenstockPlugin", "TestSupport",
             ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),
         tests(
             "ExplanationTests",
-            ["Explanation", "Configuration", "Daemon", "Events", "Routing", "Destinations", "Delivery", "Journal", "Platform", "TestSupport"],
+            [
+                "Explanation", "Assembly", "Configuration", "Events", "Routing", "Destinations", "Delivery", "Journal",
+                "Platform", "TestSupport",
+            ],
             exclude: ["Presets"]),
+        tests(
+            "AssemblyTests",
+            [
+                "Assembly", "Configuration", "Delivery", "Destinations", "Events", "Ingest", "Journal", "Platform",
+                "Routing", "TestSupport",
+            ]),
         tests("ControlTests", ["Control", "Platform"] + nio),
         tests(
             "DaemonTests",
             [
-                "Configuration", "Control", "Daemon", "Delivery", "Destinations", "Events", "Ingest", "Journal", "Platform", "Routing", "Seams",
+                "Assembly", "Configuration", "Control", "Daemon", "Delivery", "Destinations", "Events", "Ingest",
+                "Journal", "JournalAdapters",
+                "Platform", "Routing",
                 "Telemetry", "TestSupport",
             ]),
         .executableTarget(
-            name: "simulate", dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "Seams", "Telemetry"],
+            name: "simulate",
+            dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "JournalAdapters", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),
         // An application, to be killed and forked.
-        .executableTarget(name: "sdk-application", dependencies: ["Penstock"], path: "Tests/Support/Application", swiftSettings: rules),
+        .executableTarget(
+            name: "sdk-application", dependencies: ["Penstock"], path: "Tests/Support/Application", swiftSettings: rules
+        ),
         // `make bench-sdk`: the SDK with the daemon.
         .executableTarget(
-            name: "sdk-daemon-benchmark", dependencies: ["Penstock", "PenstockTesting"], path: "Tests/Benchmarks/SDKDaemon",
+            name: "sdk-daemon-benchmark", dependencies: ["Penstock", "PenstockTesting"],
+            path: "Tests/Benchmarks/SDKDaemon",
             swiftSettings: rules),
         tests(
             "PenstockTests",
             [
-                "Penstock", "PenstockTesting", "Events", "Routing", "TestSupport", "penstockd", "PenstockCommand", "sdk-application",
+                "Penstock", "PenstockTesting", "Events", "Routing", "TestSupport", "penstockd", "PenstockCommand",
+                "sdk-application",
                 "sdk-benchmark",
             ]),
         tests("SocialTests", ["Penstock", "PenstockTesting", "Social"]),
         tests("TrackingPlanTests", ["Configuration", "Platform", "TestSupport", "TrackingPlan"]),
-        tests("PlanGenerationTests", ["ConfigurationLanguage", "Penstock", "PlanGeneration", "Platform", "TestSupport"]),
+        tests("PlanGenerationTests", ["ConfigurationSyntax", "Penstock", "PlanGeneration", "Platform", "TestSupport"]),
         // It is an application with a tracking plan, too.
         .testTarget(
             name: "EndToEndTests",

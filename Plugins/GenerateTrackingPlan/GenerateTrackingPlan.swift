@@ -1,15 +1,18 @@
 import Foundation
 import PackagePlugin
 
-/// Makes Swift of an application's tracking plans each time it is built: of every file of the target that
-/// is called `plan.yaml`, or something with `.plan.yaml` at its end.
+/// Generates Swift code from an application's tracking plans on each build. A tracking plan is a file of the target
+/// that is named `plan.yaml` or ends in `.plan.yaml`.
 @main
 struct GenerateTrackingPlan: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         guard let module = target.sourceModule else { return [] }
-        let plans = module.sourceFiles.map(\.url).filter { $0.lastPathComponent == "plan.yaml" || $0.path.hasSuffix(".plan.yaml") }
+        let plans = module.sourceFiles.map(\.url).filter {
+            $0.lastPathComponent == "plan.yaml" || $0.path.hasSuffix(".plan.yaml")
+        }
         if plans.isEmpty {
-            Diagnostics.warning("\(target.name) has no plan.yaml and no NAME.plan.yaml, so there is nothing to generate")
+            Diagnostics.warning(
+                "\(target.name) has no plan.yaml and no NAME.plan.yaml, so there is nothing to generate")
         }
         let generator = try context.tool(named: "penstock-plan-generator").url
         return plans.map { plan in

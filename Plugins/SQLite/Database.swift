@@ -1,29 +1,29 @@
 import CSQLite
 
-/// What SQLite refused, and in which class of refusals.
+/// An SQLite error, and its class.
 struct SQLiteError: Error {
-    /// Extended result code (sqlite.org/rescode.html).
+    /// The extended result code (sqlite.org/rescode.html).
     var code: Int32
     var message: String
 
     var primary: Int32 { code & 0xff }
 
-    /// It may work later with nothing done here: somebody holds a lock, the disk is full.
+    /// Whether a retry may succeed by itself: another process holds a lock, or the disk is full.
     var passes: Bool {
         [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_IOERR, SQLITE_NOMEM, SQLITE_INTERRUPT, SQLITE_PROTOCOL]
             .contains(primary)
     }
 
-    /// The row itself is at fault, whatever the database does.
+    /// Whether the row itself is at fault, whatever the state of the database.
     var blamesRow: Bool { [SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH].contains(primary) }
 }
 
-/// One connection. One thread at a time.
+/// One connection. Use by one thread at a time.
 @safe final class Database {
     private let handle: OpaquePointer
 
-    /// Opens the file, and makes it if it is missing.
-    /// - Parameter busyTimeout: milliseconds that a lock of somebody else's is waited for.
+    /// Opens the file, and creates it if it is missing.
+    /// - Parameter busyTimeout: how long to wait for another process's lock, in milliseconds.
     init(path: String, busyTimeout: Int32) throws(SQLiteError) {
         var handle: OpaquePointer?
         let code = unsafe sqlite3_open_v2(
@@ -37,10 +37,10 @@ struct SQLiteError: Error {
         unsafe sqlite3_busy_timeout(handle, busyTimeout)
     }
 
-    // v2: waits for statements that are still there.
+    // v2 waits for statements that still exist.
     deinit { unsafe sqlite3_close_v2(handle) }
 
-    /// Whether a transaction is open: some errors end it by themselves.
+    /// Whether a transaction is open. Some errors end it by themselves.
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
     func execute(_ sql: String) throws(SQLiteError) {
@@ -63,7 +63,7 @@ struct SQLiteError: Error {
     }
 }
 
-/// A prepared statement. Bind, step, reset, and again.
+/// A prepared statement: bind, step, reset, and repeat.
 @safe final class Statement {
     private let handle: OpaquePointer
     private let database: Database
@@ -75,19 +75,19 @@ struct SQLiteError: Error {
 
     deinit { unsafe sqlite3_finalize(handle) }
 
-    // A bind that fails (out of memory, too long) leaves NULL or the value before; so it is an error.
+    // A failed bind (out of memory, too long) leaves NULL or the previous value, so it is an error.
     func bind(_ index: Int32, _ value: Int64) throws(SQLiteError) {
         try check(unsafe sqlite3_bind_int64(handle, index, value))
     }
 
     func bind(_ index: Int32, _ value: String) throws(SQLiteError) {
-        // SQLITE_TRANSIENT, a macro with a cast that Swift does not import: SQLite takes a copy.
+        // SQLITE_TRANSIENT is a macro with a cast that Swift doesn't import. SQLite makes a copy.
         let transient = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         try check(
             unsafe sqlite3_bind_text64(handle, index, value, UInt64(value.utf8.count), transient, UInt8(SQLITE_UTF8)))
     }
 
-    /// Without a copy: the bytes have to stay until `reset`. Empty is NULL.
+    /// Binds without a copy: the bytes must stay valid until `reset`. Empty becomes NULL.
     func bind(_ index: Int32, borrowing data: UnsafePointer<CChar>?, count: Int) throws(SQLiteError) {
         guard count > 0 else { return try check(unsafe sqlite3_bind_null(handle, index)) }
         try check(unsafe sqlite3_bind_text64(handle, index, data, UInt64(count), nil, UInt8(SQLITE_UTF8)))
@@ -102,7 +102,7 @@ struct SQLiteError: Error {
         throw database.error(code)
     }
 
-    /// Ready for the next use. It reports the last step's error again, which is known by then.
+    /// Prepares for the next use. `sqlite3_reset` returns the last step's error again; the caller has it already.
     func reset() {
         unsafe sqlite3_reset(handle)
         unsafe sqlite3_clear_bindings(handle)

@@ -1,20 +1,19 @@
-import CSQLite
 import CPenstockPlugin
+import CSQLite
 
-/// The table of events in one database, and beside it the position up to which it is complete.
-/// Both change in the same transaction, so they can never disagree.
+/// The table of events in one database, and the position up to which the table is complete. Both change in the same
+/// transaction, so they always agree.
 ///
-/// The fields that people ask for first are columns; `properties`, `traits` and `context` are JSON,
-/// and `rest` is whatever else the event had. SQLite takes the event apart by itself
-/// (sqlite.org/json1.html).
+/// The fields that people query most are columns. `properties`, `traits` and `context` are JSON, and `rest` holds all
+/// other fields of the event. SQLite itself parses the event (sqlite.org/json1.html).
 final class EventTable {
-    /// What became of a batch: all of it is committed, but for the events that were refused.
+    /// The result of a batch: all events are committed, except the rejected ones.
     struct Committed {
-        /// By their index in the batch, with the reason.
+        /// The reason for each rejected event, by index in the batch.
         var rejected: [Int: String] = [:]
     }
 
-    /// Milliseconds. Whoever holds the lock for longer makes the host retry.
+    /// Milliseconds. If another process holds the lock for longer, the host retries.
     private static let busyTimeout: Int32 = 1000
 
     private let database: Database
@@ -24,10 +23,10 @@ final class EventTable {
     private let readPosition: Statement
     private let writePosition: Statement
 
-    /// Opens the database and makes what is missing.
+    /// Opens the database and creates missing tables.
     /// - Parameters:
-    ///   - destination: whose table it is.
-    ///   - journal: what positions count in.
+    ///   - destination: the destination that owns the table.
+    ///   - journal: the id of the journal that positions refer to.
     init(_ settings: SQLiteSettings, destination: String, journal: String) throws(SQLiteError) {
         database = try Database(path: settings.path, busyTimeout: Self.busyTimeout)
         try database.execute("PRAGMA journal_mode = WAL")
@@ -54,17 +53,17 @@ final class EventTable {
         name = settings.table
     }
 
-    /// The position last committed; nil: none yet.
+    /// The last committed position; nil: none yet.
     func position() throws(SQLiteError) -> Int64? {
         defer { readPosition.reset() }
         try readPosition.bind(1, name)
         return try readPosition.step() ? readPosition.integer(0) : nil
     }
 
-    /// Inserts the batch's events, those that are there already aside, and commits them together
-    /// with the position: all or nothing.
-    /// - Parameter position: what the table is complete up to afterwards, given what was rejected;
-    ///   nil: leave it.
+    /// Inserts the batch's events, except those already present, and commits them together with the position: all or
+    /// nothing.
+    /// - Parameter position: returns the position up to which the table is then complete, given the rejected events;
+    ///   nil: keep the old position.
     func write(
         _ batch: UnsafePointer<penstock_batch>, position: (Committed) -> Int64?
     ) throws(SQLiteError) -> Committed {
@@ -79,14 +78,14 @@ final class EventTable {
             if let position = position(committed) { try record(position) }
             try database.execute("COMMIT")
         } catch {
-            // Some errors have rolled back already.
+            // Some errors roll back by themselves.
             if database.isInTransaction { try? database.execute("ROLLBACK") }
             throw error
         }
         return committed
     }
 
-    /// - Returns: why the event can never be stored; nil: it is.
+    /// - Returns: why the event can never be stored; nil: it is stored.
     private func add(_ event: UnsafePointer<penstock_event>) throws(SQLiteError) -> String? {
         let payload = unsafe event.pointee.payload
         guard let position = Int64(exactly: unsafe event.pointee.position) else {
@@ -105,8 +104,8 @@ final class EventTable {
             try insert.step()
             return nil
         } catch {
-            // "Malformed JSON" has the code of everything else that is wrong with a statement, such
-            // as a table that somebody dropped; only the former is the event's fault.
+            // "Malformed JSON" has the same code as all other errors of a statement, such as a dropped table. Only
+            // malformed JSON is the event's fault.
             var blamesEvent = error.blamesRow
             if error.primary == SQLITE_ERROR { blamesEvent = unsafe try !isValidJSON(payload) }
             guard blamesEvent, database.isInTransaction else { throw error }
@@ -127,8 +126,8 @@ final class EventTable {
         try writePosition.step()
     }
 
-    /// A table belongs to one destination and one journal. With another's rows in it, a row that is
-    /// there already would not mean that the event is.
+    /// A table belongs to one destination and one journal. In a table with rows of another one, an existing row would
+    /// not prove that the event is stored.
     private static func claim(
         _ table: String, of database: Database, for destination: String, _ journal: String
     ) throws(SQLiteError) {
@@ -151,13 +150,13 @@ final class EventTable {
         }
     }
 
-    /// ?1 position, ?2 payload, ?3 message id, ?4 kind, ?5 and ?6 time of receipt: seconds and
-    /// milliseconds; ?7 part.
+    /// ?1 position, ?2 payload, ?3 message id, ?4 kind, ?5 and ?6 receive time in seconds and milliseconds, ?7 part.
     private static func insertion(into table: String) -> String {
         """
         INSERT INTO \(table) (position, part, message_id, kind, event, user_id, anonymous_id, timestamp, received_at,
             properties, traits, context, rest)
-        SELECT ?1, ?7, coalesce(?2 ->> '$.messageId', ?3), ?4, ?2 ->> '$.event', ?2 ->> '$.userId', ?2 ->> '$.anonymousId',
+        SELECT ?1, ?7, coalesce(?2 ->> '$.messageId', ?3), ?4, ?2 ->> '$.event', ?2 ->> '$.userId', \
+        ?2 ->> '$.anonymousId',
             coalesce(?2 ->> '$.timestamp', received.at), received.at,
             nullif(?2 -> '$.properties', 'null'), nullif(?2 -> '$.traits', 'null'), nullif(?2 -> '$.context', 'null'),
             nullif(json_remove(?2, '$.type', '$.messageId', '$.event', '$.userId', '$.anonymousId', '$.timestamp',

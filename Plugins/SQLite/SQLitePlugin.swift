@@ -1,23 +1,23 @@
-// A sink plugin that puts events into a table of an SQLite database, one row an event.
+// A sink plugin that writes events to a table of an SQLite database, one row per event.
 //
 //   destinations:
 //     warehouse:
 //       plugin: sqlite
 //       settings: { path: /var/lib/penstock/events.db, table: events }
 //
-// Exactly once: rows and position are one transaction, and the host asks for the position
-// (penstock.position/1). This file is the C side; `SQLiteSink` is the plugin.
+// Exactly once: rows and position are written in one transaction, and the host reads the position
+// (penstock.position/1). This file holds the C functions; `SQLiteSink` is the plugin.
 
 import CPenstockPlugin
 import Glibc
 
-/// The one symbol that a host looks for; the compiler checks it against the header.
+/// The only symbol that a host looks for. The compiler checks it against the header.
 @c @implementation
 public func penstock_plugin_entry(_ hostMajor: UInt32, _ hostMinor: UInt32) -> UnsafePointer<penstock_plugin>! {
     hostMajor == UInt32(PENSTOCK_PLUGIN_MAJOR) ? unsafe Tables.shared.plugin : nil
 }
 
-/// The structs that the host reads: made once, immortal.
+/// The structs that the host reads. Created once, never freed.
 @safe private struct Tables: @unchecked Sendable {
     let plugin: UnsafePointer<penstock_plugin>
     let position: UnsafePointer<penstock_position>
@@ -30,7 +30,7 @@ public func penstock_plugin_entry(_ hostMajor: UInt32, _ hostMinor: UInt32) -> U
             to: penstock_plugin(
                 struct_size: UInt32(MemoryLayout<penstock_plugin>.size), abi_major: UInt16(PENSTOCK_PLUGIN_MAJOR),
                 abi_minor: UInt16(PENSTOCK_PLUGIN_MINOR), name: cString("sqlite"), version: cString("1.0"),
-                summary: cString("Puts each event into a row of an SQLite table, exactly once"),
+                summary: cString("Writes each event to a row of an SQLite table, exactly once"),
                 settings_schema: cString(SQLiteSettings.schema), create: sqliteCreate))
         let position = UnsafeMutablePointer<penstock_position>.allocate(capacity: 1)
         unsafe position.initialize(
@@ -41,13 +41,12 @@ public func penstock_plugin_entry(_ hostMajor: UInt32, _ hostMinor: UInt32) -> U
     }
 }
 
-/// A literal's own bytes, which end with a NUL and stay for ever.
+/// A literal's own bytes. They end with a NUL and are never freed.
 private func cString(_ text: StaticString) -> UnsafePointer<CChar> {
     unsafe UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
 }
 
-// File-level functions, no closures: a closure literal could be inferred to belong to the main
-// actor, and would abort on the host's thread.
+// File-level functions: a closure literal could be inferred as `@MainActor`, and would then abort on the host's thread.
 
 private func sqliteCreate(
     _ host: UnsafePointer<penstock_host>?, _ settings: UnsafePointer<CChar>?,
@@ -57,12 +56,12 @@ private func sqliteCreate(
     guard let host = unsafe host, let settings = unsafe settings, let out = unsafe out else { return PENSTOCK_FAILED }
     return unsafe answer(error, size) { () throws(SinkError) in
         let sink = unsafe try SQLiteSink(host, settings: String(cString: settings))
-        // One at a time: rows and position follow the journal's order.
+        // One batch at a time, so that rows and position follow the journal's order.
         unsafe out.pointee.max_in_flight = 1
         unsafe out.pointee.context = Unmanaged.passRetained(sink).toOpaque()
         unsafe out.pointee.connect = sqliteConnect
         unsafe out.pointee.deliver = sqliteDeliver
-        // No flush: what is committed is durable.
+        // No flush: committed rows are durable.
         unsafe out.pointee.stop = sqliteStop
         unsafe out.pointee.destroy = sqliteDestroy
         unsafe out.pointee.extension = sqliteExtension
@@ -117,7 +116,7 @@ private func sink(_ context: UnsafeMutableRawPointer?) -> SQLiteSink? {
     return unsafe Unmanaged<SQLiteSink>.fromOpaque(context).takeUnretainedValue()
 }
 
-/// Runs the body, and writes what it throws into the caller's buffer.
+/// Runs the body, and writes its error into the caller's buffer.
 private func answer(
     _ error: UnsafeMutablePointer<CChar>?, _ size: Int, _ body: () throws(SinkError) -> Void
 ) -> Int32 {

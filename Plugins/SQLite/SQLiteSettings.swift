@@ -1,20 +1,20 @@
-/// The plugin's settings, as the host passes them: JSON that fits the schema. SQLite reads it.
+/// The plugin's settings: JSON from the host that matches the schema. SQLite parses it.
 struct SQLiteSettings {
     static let schema: StaticString = """
         {"type": "object", "required": ["path"], "additionalProperties": false, "properties": {
             "path": {"type": "string", "minLength": 1, "format": "path",
-                "description": "the database's file; it and its directories are made if they are missing"},
+                "description": "the database file; it and its directories are created if they are missing"},
             "table": {"type": "string", "minLength": 1, "maxLength": 64,
-                "description": "the table's name, in letters, digits and '_'; events if unset"},
+                "description": "the table's name, in letters, digits and '_'; default: events"},
             "synchronous": {"type": "string", "enum": ["full", "normal"],
-                "description": "full if unset; normal is faster, and what a power cut takes is delivered again"}}}
+                "description": "default: full; normal is faster; events lost in a power cut are delivered again"}}}
         """
 
     let path: String
     let table: String
     let synchronous: String
 
-    /// - Throws: a sentence that says which setting is wrong.
+    /// - Throws: an error that names the invalid setting.
     init(json: String) throws(SinkError) {
         let row: Statement
         do throws(SQLiteError) {
@@ -24,7 +24,7 @@ struct SQLiteSettings {
             try row.bind(1, json)
             _ = try row.step()
         } catch {
-            throw SinkError(message: "the settings cannot be read: \(error.message)")
+            throw SinkError(message: "cannot read the settings: \(error.message)")
         }
         path = row.text(0) ?? ""
         table = row.text(1) ?? ""
@@ -35,7 +35,8 @@ struct SQLiteSettings {
         guard Self.isIdentifier(table) else {
             throw SinkError(
                 message:
-                    "settings.table: must be letters, digits and '_', must not begin with a digit, sqlite_ or penstock_"
+                    "settings.table: must be letters, digits and '_', and must not begin with a digit, sqlite_"
+                    + " or penstock_"
             )
         }
         guard synchronous == "full" || synchronous == "normal" else {
@@ -43,7 +44,7 @@ struct SQLiteSettings {
         }
     }
 
-    /// What needs no thought when it is put into SQL.
+    /// Whether a name can be put into SQL without quoting problems.
     private static func isIdentifier(_ name: String) -> Bool {
         guard let first = name.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
             return false

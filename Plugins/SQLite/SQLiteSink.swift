@@ -2,13 +2,13 @@ import CPenstockPlugin
 import CSQLite
 import Glibc
 
-/// One instance of the plugin. Everything happens on the host's worker, inside its calls.
+/// One instance of the plugin. All work happens on the host's worker, inside its calls.
 @safe final class SQLiteSink {
     private let host: UnsafePointer<penstock_host>
     private let settings: SQLiteSettings
     private let destination: String
     private let journal: String
-    /// nil while it is not open.
+    /// nil: not open.
     private var table: EventTable?
 
     init(_ host: UnsafePointer<penstock_host>, settings: String) throws(SinkError) {
@@ -18,7 +18,7 @@ import Glibc
         journal = unsafe host.pointee.journal.map { unsafe String(cString: $0) } ?? ""
     }
 
-    /// - Throws: with a sentence for the operator.
+    /// - Throws: an error for the operator.
     func connect() throws(SinkError) {
         table = nil
         makeDirectories()
@@ -30,7 +30,7 @@ import Glibc
     }
 
     /// Writes the batch and settles it.
-    /// - Throws: if nothing was taken and the database has to be opened anew.
+    /// - Throws: if no event was taken and the database must be opened again.
     func deliver(_ batch: UnsafePointer<penstock_batch>) throws(SinkError) {
         guard let table else { throw SinkError(message: "\(settings.path) is not open") }
         let count = unsafe Int(batch.pointee.count)
@@ -74,8 +74,8 @@ import Glibc
 
     func stop() { table = nil }
 
-    /// How far the position may go: up to the last event, but not past one that was rejected. The
-    /// host has those durably only when it offers the next batch.
+    /// The new position: the last event's, but never past a rejected event. The host holds rejected events durably only
+    /// once it offers the next batch.
     private func position(after batch: UnsafePointer<penstock_batch>, _ committed: EventTable.Committed) -> Int64? {
         guard let first = committed.rejected.keys.min() else {
             return Int64(exactly: unsafe batch.pointee.last_position)
@@ -86,7 +86,7 @@ import Glibc
         return unsafe Int64(exactly: event.pointee.position - 1)
     }
 
-    /// Errors show when the database is opened.
+    /// Ignores errors: opening the database reports them.
     private func makeDirectories() {
         var directory = ""
         for component in settings.path.split(separator: "/").dropLast() {

@@ -43,7 +43,7 @@ size_t clinux_cached(int file, off_t offset, size_t count) {
     size_t size = (size_t)sysconf(_SC_PAGESIZE), before = (size_t)offset % size;
     if (count > (sizeof pages - 1) * size) count = (sizeof pages - 1) * size;
     if (count == 0) return 0;
-    /* Mapped to be asked about, never read: a page that cannot be read would be a signal. */
+    /* The mapping is only inspected, never read: reading a page that fails to load would raise a signal. */
     void *map = mmap(NULL, before + count, PROT_NONE, MAP_SHARED, file, offset - (off_t)before);
     if (map == MAP_FAILED) return 0;
     size_t whole = (before + count + size - 1) / size, there = 0;
@@ -55,7 +55,7 @@ size_t clinux_cached(int file, off_t offset, size_t count) {
     return bytes < count ? bytes : count;
 }
 
-/* Nanoseconds since 1970; a time that does not fit is held at the nearest end: a file's time may be of any year. */
+/* Nanoseconds since 1970. A time that does not fit saturates: a file's time may be in any year. */
 static int64_t nanoseconds(struct statx_timestamp time) {
     int64_t sum;
     if (__builtin_mul_overflow(time.tv_sec, INT64_C(1000000000), &sum) || __builtin_add_overflow(sum, (int64_t)time.tv_nsec, &sum))
@@ -74,7 +74,7 @@ int clinux_status(int file, const char *path, struct clinux_status *status) {
     status->is_directory = S_ISDIR(found.stx_mode);
     status->device = makedev(found.stx_dev_major, found.stx_dev_minor);
     status->inode = found.stx_ino;
-    /* Not every filesystem keeps it. */
+    /* Not every filesystem records the creation time. */
     status->born = (found.stx_mask & STATX_BTIME) != 0 ? nanoseconds(found.stx_btime) : 0;
     return 0;
 }

@@ -1,18 +1,18 @@
-/* What a call may cost: a count of work, memory, and the thread's time; and whether somebody asks it to end early.
+/* Bounds of a call: work, memory, processor time, and interruption.
  *
- * The count is what scripts meet: it is about the same for the same event each time. Some instructions
- * of Lua's cannot be counted by what they take, such as a comparison of two long texts; for them there
- * is the time. It is looked at the more often the larger the largest block of memory is, since that is
- * what such an instruction works on: between two looks passes no more than some milliseconds. */
+ * The count of work is the bound that scripts normally reach, because it is about the same each time an event is
+ * routed. A few Lua instructions count as one but take time in proportion to their operands, such as a comparison of
+ * two long texts. The processor time bounds these. Such an instruction works on one block of memory, so the larger
+ * the largest block, the more often the time is checked. At most a few milliseconds pass between two checks. */
 #include "Script.h"
 
 #include <stdlib.h>
 #include <time.h>
 
-/* How much work passes between two looks at the account, as long as all blocks are small. */
+/* Work between two checks while all blocks are small. */
 #define INTERVAL 100
 #define SMALL_BLOCK (16 << 10)
-/* What is done at least for what is counted. */
+/* Minimum work of a charged operation. */
 #define CALL_WORK 4
 
 clua_script *clua_script_of(lua_State *L) { return *(clua_script **)lua_getextraspace(L); }
@@ -29,8 +29,8 @@ void clua_check_interruption(lua_State *L) {
         luaL_error(L, "interrupted: the destination stops");
 }
 
-/* The thread's own clock is a system call, so it is not asked before a coarse one, which it cannot
- * overtake, has come far enough; and not at all by calls that end before that one's next tick. */
+/* The thread's clock needs a system call. So it is read only after a coarse clock, which it cannot overtake, has
+ * advanced far enough. A call that ends before the coarse clock's next tick never reads it. */
 static void look_at_time(lua_State *L, clua_script *script) {
     script->unlooked = 0;
     clua_check_interruption(L);
@@ -74,7 +74,7 @@ static void hook(lua_State *L, lua_Debug *activation) {
 
 static void set_interval(clua_script *script, int interval) {
     script->interval = interval;
-    /* As from a signal: it only sets fields. */
+    /* Safe inside an allocation, like in a signal handler, because lua_sethook only sets fields. */
     if (script->is_running) lua_sethook(script->state, hook, LUA_MASKCOUNT, interval);
 }
 
@@ -106,16 +106,16 @@ static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 size_t clua_text_limit(const clua_limits *limits) { return smaller(limits->memory / 32, 1 << 20); }
 size_t clua_table_limit(const clua_limits *limits) { return smaller(limits->memory / 16, 4 << 20); }
 
-/* Refuses to give memory; Lua then collects all garbage, and asks once more. */
+/* Refuses an allocation. Lua then collects all garbage and tries once more. */
 static void *refuse(clua_script *script) {
-    /* An error for the lack of memory runs no handler that could find the line. */
+    /* Save the line here, because Lua runs no message handler for a memory error. */
     if (script->is_running) script->failed_line = clua_current_line(script->state);
     return NULL;
 }
 
 void *clua_allocate(void *context, void *block, size_t old, size_t size) {
     clua_script *script = context;
-    /* Of a new block, this is what it is for. */
+    /* For a new block, Lua passes the type of the object instead of the old size. */
     bool is_text = block == NULL && old == LUA_TSTRING;
     if (block == NULL) old = 0;
     if (size == 0) {
@@ -137,7 +137,7 @@ void *clua_allocate(void *context, void *block, size_t old, size_t size) {
         }
     }
     void *moved = realloc(block, size);
-    /* Lua relies on it that a block can be made smaller. */
+    /* Lua requires that shrinking a block never fails. */
     if (moved == NULL) return size <= old ? block : NULL;
     script->used = script->used - old + size;
     return moved;

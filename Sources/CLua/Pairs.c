@@ -1,18 +1,18 @@
-/* pairs, in an order that is the same each time: numbers in theirs, then names in theirs, then false, true
- * and null. Functions and tables have no order but that of their addresses, which differ from run to run. */
+/* pairs in a fixed order: numbers ascending, then strings in byte order, then false, true and null. Functions and
+ * tables could only be ordered by address, and addresses differ from run to run. */
 #include "Script.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What a key costs. */
+/* Work for each key. */
 #define KEY_WORK 4
 
-/* Small, since a table's keys have to fit into one block. */
+/* Kept small, because the keys of a table must fit into one block. */
 typedef struct {
-    uint8_t rank; /* of its type */
+    uint8_t rank; /* of the key's type */
     bool is_integer;
-    uint32_t place; /* in the list of keys */
+    uint32_t place; /* index in the list of keys */
     union {
         lua_Integer integer;
         lua_Number number;
@@ -26,7 +26,7 @@ static lua_Number number_of(const sort_key *key) {
     return key->is_integer ? (lua_Number)key->key.integer : key->key.number;
 }
 
-/* No two keys of a table are equal, so neither are two of these. */
+/* The keys of a table are distinct, so equality does not occur. */
 static int order(const void *a, const void *b) {
     const sort_key *left = a, *right = b;
     if (left->rank != right->rank) return left->rank - right->rank;
@@ -39,7 +39,7 @@ static int order(const void *a, const void *b) {
     return number_of(left) < number_of(right) ? -1 : 1;
 }
 
-/* The key on the stack's top. */
+/* Describes the key on top of the stack. */
 static sort_key key_of(lua_State *L, size_t place) {
     sort_key key = {.is_integer = true, .place = (uint32_t)place};
     switch (lua_type(L, -1)) {
@@ -62,7 +62,7 @@ static sort_key key_of(lua_State *L, size_t place) {
         key.key.integer = lua_toboolean(L, -1);
         break;
     case LUA_TLIGHTUSERDATA: key.rank = RANK_NULL; break;
-    default: luaL_error(L, "pairs has no order for keys that are a %s", luaL_typename(L, -1));
+    default: luaL_error(L, "pairs cannot order keys of type %s", luaL_typename(L, -1));
     }
     return key;
 }

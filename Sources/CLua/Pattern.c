@@ -1,5 +1,5 @@
-/* Lua's patterns, as its manual has them (§6.4.1), with every step charged: Lua's own matcher cannot
- * be stopped, and there are patterns that take it years. */
+/* Lua's patterns as in its manual (§6.4.1), with a charge for every step. Lua's own matcher cannot be stopped, and
+ * some patterns would keep it busy for years. */
 #include "Pattern.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@ void clua_step(matcher *m) {
     if (++m->steps % 64 == 0) clua_charge(m->L, 16);
 }
 
-/* Behind the single character, class or set that begins at `p`. */
+/* Returns the end of the single character, class or set that begins at `p`. */
 static const char *item_end(matcher *m, const char *p) {
     if (*p == '%') {
         if (p + 1 >= m->pattern_end) luaL_error(m->L, "malformed pattern (ends with '%%')");
@@ -23,7 +23,7 @@ static const char *item_end(matcher *m, const char *p) {
     }
     if (*p++ != '[') return p;
     if (p < m->pattern_end && *p == '^') p++;
-    /* A bracket in the first place stands for itself. */
+    /* A bracket in first position is literal. */
     do {
         clua_step(m);
         if (p >= m->pattern_end) luaL_error(m->L, "malformed pattern (missing ']')");
@@ -50,7 +50,7 @@ static bool in_class(int c, int class) {
     return isupper(class) ? !is_in : is_in;
 }
 
-/* `p` at the bracket, `end` behind the closing one. */
+/* `p` is at the opening bracket, `end` is after the closing one. */
 static bool in_set(matcher *m, int c, const char *p, const char *end) {
     bool wanted = true;
     end--;
@@ -148,7 +148,7 @@ static const char *match_back(matcher *m, const char *s, int digit) {
     return memcmp(m->captures[k].start, s, (size_t)length) == 0 ? s + length : NULL;
 }
 
-/* Where the text that matches ends; NULL: it does not match here. */
+/* Returns the end of the match at `s`; NULL: no match. */
 static const char *match_here(matcher *m, const char *s, const char *p) {
     while (p < m->pattern_end) {
         clua_step(m);

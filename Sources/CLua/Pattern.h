@@ -1,11 +1,11 @@
-/* A match of one of Lua's patterns. */
+/* Matcher for Lua patterns. */
 #ifndef CLUA_PATTERN_H
 #define CLUA_PATTERN_H
 
 #include "Script.h"
 
 #define CLUA_MAXIMUM_CAPTURES 32
-/* Lengths of captures that have none. */
+/* Special lengths of captures: not closed yet, and position captures. */
 #define CLUA_OPEN (-1)
 #define CLUA_POSITION (-2)
 
@@ -22,9 +22,9 @@ typedef struct {
     } captures[CLUA_MAXIMUM_CAPTURES];
 } clua_matcher;
 
-/* Counts a step of work. */
+/* Counts one step of work. */
 void clua_step(clua_matcher *m);
-/* Where the text that matches at `s` ends; NULL: it does not match there. Forgets earlier captures. */
+/* Returns the end of the match at `s`; NULL: no match. Discards earlier captures. */
 const char *clua_match(clua_matcher *m, const char *s, const char *pattern);
 
 #endif

@@ -1,5 +1,5 @@
-/* An event's JSON as Lua values. Objects and lists are tables, null is `null`, numbers are integers
- * where they are written as such and fit 64 bits. */
+/* Converts an event's JSON to Lua values. Objects and lists become tables, and null becomes `null`. Numbers written
+ * as integers become Lua integers if they fit 64 bits. */
 #include "Script.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static uint8_t peek(lua_State *L, clua_script *script, size_t *at) {
     return (uint8_t)broken(L);
 }
 
-/* From the opening quote to behind the closing one. */
+/* Advances `at` from the opening quote to after the closing one. */
 static void skip_string(lua_State *L, clua_script *script, size_t *at, uint32_t *start, uint32_t *length, bool *escaped) {
     size_t position = *at + 1;
     *start = (uint32_t)position;
@@ -132,8 +132,9 @@ static uint32_t add_entry(lua_State *L, clua_script *script, uint32_t shape, clu
     return number;
 }
 
-/* The name on the stack's top, of this entry, is among the object's. `names`: the stack's place for a
- * table from names to entries, which is there as soon as a name occurred twice: the last one counts. */
+/* Records that an object has the member name on top of the stack, in this entry. `names` is the stack index of a
+ * table from names to entries. The table is created when a name first occurs twice, to mark all but the last member
+ * of that name as replaced. */
 static void note_name(lua_State *L, clua_script *script, uint32_t shape, uint32_t entry, int names, bool is_known) {
     if (is_known && lua_isnil(L, names)) {
         lua_newtable(L);

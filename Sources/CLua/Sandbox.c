@@ -1,22 +1,22 @@
-/* What a script can reach: no more than is listed here.
+/* The sandbox: scripts can only use what is listed here.
  *
- * - Nothing does input or output, loads code, starts a coroutine, reads a clock or shows an address.
- *   `pairs` has an order, and math.random starts from the event's position: the same event gives the
- *   same result each time.
- * - Errors cannot be caught, metatables cannot be had: a script cannot outlive its bounds, and what
- *   it does to a library is an error.
- * - What takes longer the more it is given is charged for it. */
+ * - No function does input or output, loads code, starts a coroutine, reads a clock or reveals an address. `pairs`
+ *   has a fixed order, and math.random is seeded with the event's position. So an event gives the same result each
+ *   time.
+ * - Errors cannot be caught and metatables are not accessible, so a script cannot exceed its bounds. Changing a
+ *   library is an error.
+ * - Functions whose time depends on their arguments charge for it. */
 #include "Script.h"
 
 #include <string.h>
 
 const char clua_seed_key = 0;
 
-/* What a conversion costs string.format. */
+/* Work of string.format for one conversion. */
 #define TEXT_WORK 8
 #define FLOAT_WORK 64
 
-/* The library function that one of ours stands around is its first upvalue. */
+/* Our wrappers have the wrapped library function as first upvalue. */
 static lua_CFunction inner(lua_State *L) { return lua_tocfunction(L, lua_upvalueindex(1)); }
 
 void clua_charge_texts(lua_State *L, int first) {
@@ -35,12 +35,12 @@ static int charged_from(lua_State *L, int first) {
     return results;
 }
 
-/* For functions that may read all of every text they are given: a number can be a text, and long. */
+/* For functions that may read all of their text arguments. A number argument can be a long text too. */
 static int charged(lua_State *L) { return charged_from(L, 1); }
-/* For those that read but a part of the first one. */
+/* For functions that read only a part of their first argument. */
 static int charged_behind(lua_State *L) { return charged_from(L, 2); }
 
-/* math.random has an upvalue of its own, so it cannot be called as if it were this function. */
+/* math.random has its own upvalue, so call it through Lua and not directly. */
 static int draw(lua_State *L) {
     clua_charge_texts(L, 1);
     lua_pushvalue(L, lua_upvalueindex(1));
@@ -49,7 +49,7 @@ static int draw(lua_State *L) {
     return 1;
 }
 
-/* Charges for items from one number to another. */
+/* Charges for the items from one index to another. */
 static void charge_items(lua_State *L, lua_Integer from, lua_Integer to) {
     if (to >= from) clua_charge(L, (uint64_t)to - (uint64_t)from);
 }
@@ -61,13 +61,13 @@ static int concatenate(lua_State *L) {
     return inner(L)(L);
 }
 
-/* insert and remove: with a place, what stands behind it is moved. */
+/* insert and remove: with a position, the items after it are moved. */
 static int move(lua_State *L, int arguments) {
     if (lua_gettop(L) >= arguments) {
         if (lua_type(L, 2) == LUA_TSTRING) clua_charge_texts(L, 2);
         luaL_checktype(L, 1, LUA_TTABLE);
         lua_Integer place = luaL_checkinteger(L, 2);
-        /* Other places are errors. */
+        /* Other positions are errors. */
         if (place > 0) charge_items(L, place, (lua_Integer)lua_rawlen(L, 1));
     }
     clua_charge(L, 0);
@@ -108,17 +108,17 @@ static int repeat(lua_State *L) {
     clua_charge_texts(L, 2);
     lua_Integer count = luaL_checkinteger(L, 2);
     luaL_optstring(L, 3, "");
-    /* Nothing, any number of times, would be written that often. */
+    /* Repeating an empty text would still loop `count` times. */
     if (count > 0 && lua_rawlen(L, 1) == 0 && (lua_isnoneornil(L, 3) || lua_rawlen(L, 3) == 0)) {
         lua_pushliteral(L, "");
         return 1;
     }
-    /* What is too large fails at once, by itself. */
+    /* A result that is too large fails at once, without cost. */
     if (count > 0 && (uint64_t)count <= clua_text_limit(&clua_script_of(L)->limits)) clua_charge(L, (uint64_t)count / 4);
     return inner(L)(L);
 }
 
-/* What utf8.codes gives: it skips what is in the middle of a character. */
+/* The iterator of utf8.codes, which skips continuation bytes. */
 static int next_code(lua_State *L) {
     lua_Integer before = lua_tointeger(L, 2);
     int results = inner(L)(L);
@@ -135,7 +135,7 @@ static int codes(lua_State *L) {
     return results;
 }
 
-/* What a value is called in a text: addresses differ from run to run. */
+/* Pushes the text of a value, without its address, because addresses differ from run to run. */
 static void push_text(lua_State *L, int index) {
     if (lua_islightuserdata(L, index)) {
         lua_pushliteral(L, "null");
@@ -162,7 +162,7 @@ static int format(lua_State *L) {
         argument++;
         while (at < length && text[at] != 0 && strchr("-+ #0123456789.", text[at]) != NULL) at++;
         if (at >= length) break;
-        if (text[at] == 'p') return luaL_error(L, "%%p is not known here");
+        if (text[at] == 'p') return luaL_error(L, "%%p is not supported");
         clua_charge(L, text[at] == 0 || strchr("aAeEfFgG", text[at]) == NULL ? TEXT_WORK : FLOAT_WORK);
         if (text[at] != 's' || argument > lua_gettop(L)) continue;
         push_text(L, argument);
@@ -186,10 +186,10 @@ static int make_list(lua_State *L) {
 
 typedef struct {
     const char *name;
-    lua_CFunction around; /* NULL: as it is */
+    lua_CFunction around; /* NULL: copied unchanged */
 } member;
 
-/* Copies members of the library on the stack's top to the table below it, and drops the library. */
+/* Copies members of the library on top of the stack to the table below it, and pops the library. */
 static void copy(lua_State *L, const member *members) {
     for (; members->name != NULL; members++) {
         lua_getfield(L, -1, members->name);
@@ -204,7 +204,7 @@ static void add(lua_State *L, const char *name, lua_CFunction function) {
     lua_setfield(L, -2, name);
 }
 
-/* Puts the library on the stack's top, behind something that cannot be changed, into the table below. */
+/* Adds the library on top of the stack to the table below it, behind a read-only proxy. */
 static void install(lua_State *L, const char *name) {
     lua_newtable(L);
     lua_createtable(L, 0, 3);
@@ -255,7 +255,7 @@ void clua_push_sandbox(lua_State *L) {
     open(L, luaopen_string);
     copy(L, string);
     clua_add_patterns(L);
-    /* Methods of strings are these as well; what is left there is arithmetic. */
+    /* Use these functions for methods of strings too, and charge for arithmetic on strings. */
     lua_pushliteral(L, "");
     if (lua_getmetatable(L, -1)) {
         lua_pushvalue(L, -3);

@@ -13,13 +13,13 @@ const char *clua_type_name(lua_State *L, int index) {
     return lua_islightuserdata(L, index) ? "null" : luaL_typename(L, index);
 }
 
-/* Notes where an error happened, while the stack is still there. */
+/* Message handler: records the line of an error while the stack still exists. */
 static int note_place(lua_State *L) {
     clua_script_of(L)->failed_line = clua_current_line(L);
     return 1;
 }
 
-/* Cuts "script:3: " off a message; what is left is one line of printable text. */
+/* Removes "script:3: " from a message and makes the rest one line of printable text. */
 static void describe(const clua_script *script, const char *text, size_t length, clua_failure *failure) {
     static const char prefix[] = "script:";
     failure->line = script == NULL ? 0 : script->failed_line;
@@ -55,7 +55,7 @@ static void fail(clua_script *script, int status, clua_failure *failure) {
         const char *message = lua_tolstring(L, -1, &length);
         describe(script, message, length, failure);
     } else {
-        static const char other[] = "an error that is not text";
+        static const char other[] = "the script raised an error that is not text";
         describe(script, other, sizeof other - 1, failure);
     }
     lua_settop(L, 0);
@@ -68,7 +68,7 @@ typedef struct {
 
 static const char *read_source(lua_State *L, void *context, size_t *size) {
     (void)L;
-    /* On the script's first line, so that its lines keep their numbers. */
+    /* On the script's first line, so that line numbers stay correct. */
     static const char head[] = "local event = ...; ";
     clua_source *source = context;
     if (source[1].source == NULL) {
@@ -89,7 +89,7 @@ static int load(lua_State *L) {
     lua_pushvalue(L, -2);
     lua_setfield(L, -2, "__index");
     lua_rawsetp(L, LUA_REGISTRYINDEX, &globals_key);
-    /* So that it need not be made room for again. */
+    /* Reserve the slot now, so that setting it later allocates nothing. */
     lua_pushboolean(L, 0);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &clua_shapes_key);
     clua_source parts[2] = {*source, {NULL, 0}};
@@ -98,7 +98,7 @@ static int load(lua_State *L) {
     return 0;
 }
 
-/* Whether nothing is in the table on the stack's top. */
+/* Whether the table on top of the stack is empty. */
 static bool is_empty(lua_State *L) {
     lua_pushnil(L);
     if (lua_next(L, -2) == 0) return true;
@@ -118,10 +118,10 @@ static int run(lua_State *L) {
     clua_push_event(L, script);
     lua_pushliteral(L, "messageId");
     lua_rawget(L, -2);
-    /* The text stays where it is: the stack holds it. */
+    /* The pointer stays valid, because the string stays on the stack. */
     script->id = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &script->id_length) : NULL;
 
-    /* Globals of this call's own: what it sets is gone with it. */
+    /* Each call has its own globals, so a global set by one call is not visible to the next. */
     lua_rawgetp(L, LUA_REGISTRYINDEX, &function_key);
     lua_newtable(L);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &globals_key);
@@ -135,7 +135,7 @@ static int run(lua_State *L) {
     uint32_t shape = clua_shape_of(L, -1);
     bool is_list = shape == CLUA_NEW_LIST || (shape != 0 && script->shapes[shape].is_list);
     if (!is_list && lua_rawlen(L, -1) == 0) {
-        /* Nothing collected, or nothing left: no event. */
+        /* An empty table means no event. */
         if (!is_empty(L)) clua_write_event(L, script, 0);
         return 0;
     }
@@ -145,20 +145,20 @@ static int run(lua_State *L) {
     for (lua_Integer i = 1; i <= count; i++) {
         lua_rawgeti(L, -1, i);
         if (!lua_istable(L, -1))
-            return luaL_error(L, "item %d of what the script returned is a %s, not an event", (int)i, clua_type_name(L, -1));
-        if (is_empty(L)) return luaL_error(L, "item %d of what the script returned is empty, not an event", (int)i);
+            return luaL_error(L, "item %d of the returned list is a %s, not an event", (int)i, clua_type_name(L, -1));
+        if (is_empty(L)) return luaL_error(L, "item %d of the returned list is empty, not an event", (int)i);
         clua_write_event(L, script, (int)i - 1);
         lua_pop(L, 1);
     }
     return 0;
 }
 
-/* Calls a C function of ours with everything that may be raised caught. */
+/* Calls one of our C functions and catches all Lua errors. */
 static int protect(clua_script *script, lua_CFunction function, void *argument) {
     lua_State *L = script->state;
     lua_settop(L, 0);
     script->failed_line = 0;
-    /* None of these three allocates anything. */
+    /* None of these three calls allocates. */
     lua_pushcfunction(L, note_place);
     lua_pushcfunction(L, function);
     lua_pushlightuserdata(L, argument);
@@ -186,7 +186,7 @@ clua_script *clua_create(const char *source, size_t length, const clua_limits *l
     int status = protect(script, load, &text);
     if (status == LUA_OK) {
         lua_settop(script->state, 0);
-        /* Long texts of the script's own are there in every call. */
+        /* Long constants of the script exist in every call. */
         script->first_interval = script->interval;
         return script;
     }
@@ -209,8 +209,8 @@ void clua_set_interruption(clua_script *script, clua_interruption interruption) 
     script->interruption = interruption;
 }
 
-/* Lets go of what the last call made. What it left must not be the next one's to pay for, which would
- * have to collect it in the midst of its work. Nothing here allocates or fails. */
+/* Releases the values of the last call, so that the next call does not have to collect them at its own cost. Nothing
+ * here allocates or fails. */
 static void forget(clua_script *script) {
     lua_State *L = script->state;
     lua_pushboolean(L, 0);

@@ -1,4 +1,4 @@
-/* What the files of CLua share. */
+/* Declarations shared by the files of CLua. */
 #ifndef CLUA_SCRIPT_H
 #define CLUA_SCRIPT_H
 
@@ -9,18 +9,18 @@
 #include <lualib.h>
 #include <stdbool.h>
 
-/* Objects and lists within one another, in both directions. */
+/* Maximum levels of nested objects and lists, for reading and for writing. */
 #define CLUA_MAXIMUM_DEPTH 128
 
 #define CLUA_MEMBER_WORK 2
 
 enum clua_type { CLUA_NULL, CLUA_FALSE, CLUA_TRUE, CLUA_NUMBER, CLUA_STRING, CLUA_TABLE };
 
-/* A value of the event as it came: so that what the script does not touch is written as it was. */
+/* A value of the event as received, so that unchanged values can be written with their original bytes. */
 typedef struct {
-    uint32_t name, name_length; /* contents, escapes and all; of a list's item: nothing */
+    uint32_t name, name_length; /* offset and length of the name's escaped contents; 0 for an item of a list */
     uint32_t value, value_length;
-    uint32_t next; /* of the same object or list; 0: none */
+    uint32_t next; /* next entry of the same object or list; 0: none */
     uint8_t type;
     bool is_name_escaped;
     bool is_value_escaped;
@@ -29,7 +29,7 @@ typedef struct {
 
 /* An object or a list of the event. */
 typedef struct {
-    uint32_t first, last; /* entries; 0: none */
+    uint32_t first, last; /* indexes of entries; 0: none */
     bool is_list;
 } clua_shape;
 
@@ -39,25 +39,26 @@ struct clua_script {
     clua_interruption interruption;
     size_t used;
     uint64_t spent;
-    /* Work between two looks at the time, in all and as a call begins, and since the last one. */
+    /* Work between two checks of the time, now and at the start of a call; and work since the last check. */
     int interval, first_interval;
     uint64_t unlooked;
-    /* When a look can find the time spent; 0: there was none. What the thread had used; 0: not known. */
+    /* Earliest coarse time at which the time limit can be exceeded; 0: no check yet. The thread's processor time at
+     * the first check; 0: not known. */
     uint64_t next_look, time_before;
     bool is_running;
 
     const uint8_t *json;
     size_t length;
     uint64_t seed;
-    /* The event's messageId, decoded, while a call runs; NULL: it has none. */
+    /* The event's decoded messageId during a call; NULL: no messageId. */
     const char *id;
     size_t id_length;
-    /* Number 0 of either means none. */
+    /* Index 0 of both arrays means none. */
     clua_entry *entries;
     size_t entry_count, entry_capacity;
     clua_shape *shapes;
     size_t shape_count, shape_capacity;
-    /* Decoded text. */
+    /* Buffer for decoded text. */
     char *scratch;
     size_t scratch_capacity;
 
@@ -68,60 +69,60 @@ struct clua_script {
     int failed_line;
 };
 
-/* The script that a state belongs to. */
+/* The script that owns a Lua state. */
 clua_script *clua_script_of(lua_State *L);
-/* Around everything that may raise an error: bounds hold between these. */
+/* Start and end the bounds of a call. All calls that may raise an error must be between them. */
 void clua_begin(clua_script *script);
 void clua_end(clua_script *script);
-/* Where the script is, from 1; 0: not in it. */
+/* Current line of the script, starting at 1; 0: not in the script. */
 int clua_current_line(lua_State *L);
-/* Bytes of one text, and of any other block. */
+/* Maximum size in bytes of one text, and of any other block. */
 size_t clua_text_limit(const clua_limits *limits);
 size_t clua_table_limit(const clua_limits *limits);
-/* Lua's memory. */
+/* The allocator of the Lua state. */
 void *clua_allocate(void *script, void *block, size_t old, size_t size);
 
-/* Everything below may raise one of Lua's errors: only within a protected call. */
+/* The functions below may raise a Lua error. Call them only in a protected call. */
 
-/* Ends the call if somebody asks for that. */
+/* Fails the call if an interruption is raised. */
 void clua_check_interruption(lua_State *L);
-/* Counts work that Lua does not count itself, in instructions. */
+/* Charges for work that Lua does not count itself, in instructions. */
 void clua_charge(lua_State *L, uint64_t work);
-/* What a member or an item of the event costs that is read or written, beside its bytes: for every
- * sixteenth of them, `number` being how many there were. */
+/* Charges for a member or item that is read or written, in addition to its bytes. To be cheap, it charges for sixteen
+ * at once; `number` is the number of members so far. */
 static inline void clua_charge_member(lua_State *L, size_t number) {
     if (number % 16 == 0) clua_charge(L, 16 * CLUA_MEMBER_WORK);
 }
-/* Counts what it takes to read the texts among a function's arguments, from one on. */
+/* Charges for reading the text arguments of a function, from argument `first` on. */
 void clua_charge_texts(lua_State *L, int first);
-/* Makes room for `count` items of `size` bytes; what C holds is bounded by the event and the output. */
+/* Reserves space for `count` items of `size` bytes. Not part of Lua's memory; bounded by the event and the output. */
 void *clua_reserve(lua_State *L, void *items, size_t *capacity, size_t count, size_t size);
 
-/* What a value is called in a message. */
+/* The type of a value, for messages. */
 const char *clua_type_name(lua_State *L, int index);
-/* math.randomseed, in the registry. */
+/* Registry key of math.randomseed. */
 extern const char clua_seed_key;
-/* The table that knows which table came from which shape. */
+/* Registry key of the table that maps tables to their shapes. */
 extern const char clua_shapes_key;
-/* Pushes what scripts can reach, as the table behind the globals of a call. */
+/* Pushes the sandbox, the table behind the globals of each call. */
 void clua_push_sandbox(lua_State *L);
-/* pairs. */
+/* The function pairs. */
 int clua_pairs(lua_State *L);
-/* Adds find, match, gmatch and gsub to the table on the stack's top. */
+/* Adds find, match, gmatch and gsub to the table on top of the stack. */
 void clua_add_patterns(lua_State *L);
-/* Marks the table on the stack's top as a list that may be empty. */
+/* Marks the table on top of the stack as a list, even if it is empty. */
 void clua_mark_list(lua_State *L);
 
-/* Pushes the event. */
+/* Pushes the event as a table. */
 void clua_push_event(lua_State *L, clua_script *script);
-/* Appends the value on the stack's top to the output; `number`: of the event, from 0. */
+/* Appends the value on top of the stack to the output as an event; `number` is its index, from 0. */
 void clua_write_event(lua_State *L, clua_script *script, int number);
-/* The number of a table's shape; 0: it was made by the script. CLUA_NEW_LIST: as a list. */
+/* Returns the shape of a table; 0: created by the script; CLUA_NEW_LIST: created by the script as a list. */
 #define CLUA_NEW_LIST UINT32_MAX
 uint32_t clua_shape_of(lua_State *L, int table);
 /* Decodes the contents of a JSON string into the scratch memory. */
 size_t clua_decode(lua_State *L, clua_script *script, uint32_t start, uint32_t length);
-/* Pushes the number that stands there. */
+/* Pushes the number with this JSON text. */
 void clua_push_number(lua_State *L, clua_script *script, uint32_t start, uint32_t length);
 
 #endif

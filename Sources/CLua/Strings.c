@@ -1,4 +1,4 @@
-/* find, match, gmatch and gsub of Lua's string library, on a matcher that can be stopped. */
+/* find, match, gmatch and gsub of Lua's string library, based on a matcher that can be stopped. */
 #define _GNU_SOURCE /* memmem */
 #include "Pattern.h"
 
@@ -19,7 +19,7 @@ static void push_capture(matcher *m, int k, const char *s, const char *end) {
     }
 }
 
-/* All captures; the whole match if there are none and `s` is given. */
+/* Pushes all captures; the whole match if there are no captures and `s` is not NULL. */
 static int push_captures(matcher *m, const char *s, const char *end) {
     int count = m->level == 0 && s != NULL ? 1 : m->level;
     luaL_checkstack(m->L, count, "too many captures");
@@ -36,7 +36,7 @@ static void prepare(matcher *m, lua_State *L, const char *text, size_t length, c
     m->steps = 0;
 }
 
-/* Where the first match from `s` on begins; NULL: there is none. */
+/* Returns the start of the first match at or after `s`; NULL: no match. */
 static const char *search(matcher *m, const char *s, const char *pattern, bool is_anchored, const char **end) {
     for (; s <= m->text_end; s++) {
         *end = clua_match(m, s, pattern);
@@ -52,7 +52,7 @@ static const char *search_plain(lua_State *L, const char *s, size_t length, cons
     return memmem(s, length, part, part_length);
 }
 
-/* Where to begin, by the third argument: from 1, or counted from the end. */
+/* Returns the start offset given by the third argument: counted from 1, or from the end if negative. */
 static size_t start_of(lua_State *L, size_t length) {
     lua_Integer from = luaL_optinteger(L, 3, 1);
     if (from > 0) return (size_t)from - 1;
@@ -94,7 +94,7 @@ static int find_or_match(lua_State *L, bool is_find) {
 static int find(lua_State *L) { return find_or_match(L, true); }
 static int match_first(lua_State *L) { return find_or_match(L, false); }
 
-/* Upvalues: the text, the pattern, where to go on, where the last match ended. */
+/* Upvalues: the text, the pattern, the offset to continue at, the end of the last match. */
 static int next_match(lua_State *L) {
     size_t length, pattern_length;
     const char *text = lua_tolstring(L, lua_upvalueindex(1), &length);
@@ -105,7 +105,7 @@ static int next_match(lua_State *L) {
     const char *end;
     const char *s = text + lua_tointeger(L, lua_upvalueindex(3));
     while ((s = search(&m, s, pattern, false, &end)) != NULL) {
-        /* An empty match right behind the last one is none. */
+        /* Skip an empty match directly after the last match. */
         if (end - text == last) {
             if (++s > m.text_end) break;
             continue;
@@ -125,14 +125,14 @@ static int match_all(lua_State *L) {
     clua_charge_texts(L, 3);
     size_t start = start_of(L, length);
     lua_settop(L, 2);
-    /* Behind the end, there is not even an empty match. */
+    /* A start after the end has no match, not even an empty one. */
     lua_pushinteger(L, (lua_Integer)(start > length ? length + 1 : start));
     lua_pushinteger(L, -1);
     lua_pushcclosure(L, next_match, 4);
     return 1;
 }
 
-/* What comes in place of a match, by the third argument; nil or false keeps it. */
+/* Adds the replacement of a match, as given by the third argument; nil or false keeps the match. */
 static void add_replacement(matcher *m, luaL_Buffer *buffer, const char *s, const char *end, int type) {
     lua_State *L = m->L;
     if (type == LUA_TTABLE) {

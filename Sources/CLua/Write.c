@@ -1,6 +1,6 @@
-/* Lua values as JSON. What came with the event and was not touched is written as it stood there,
- * members in their order; members that the script has added follow in the order of their names, so
- * that the same event gives the same bytes each time. */
+/* Converts Lua values to JSON. Parts of the event that the script did not change are written with their original
+ * bytes and order. Members that the script added follow, sorted by name, so that an event gives the same bytes each
+ * time. */
 #include "Script.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What digits of a float cost. */
+/* Work for formatting a float. */
 #define FLOAT_WORK 16
 
 typedef struct {
@@ -29,7 +29,7 @@ static void append(lua_State *L, clua_script *script, const void *bytes, size_t 
 
 static void append_byte(lua_State *L, clua_script *script, char byte) { append(L, script, &byte, 1); }
 
-/* Bytes of the UTF-8 character at `text`; 0: it is none. */
+/* Returns the length of the UTF-8 character at `text`; 0: not valid UTF-8. */
 static size_t character(const uint8_t *text, size_t length) {
     static const struct { uint8_t mask, mark; size_t count; uint32_t least; } forms[] = {
         {0x80, 0x00, 1, 0}, {0xE0, 0xC0, 2, 0x80}, {0xF0, 0xE0, 3, 0x800}, {0xF8, 0xF0, 4, 0x10000}};
@@ -77,7 +77,7 @@ static void append_string(lua_State *L, clua_script *script, const char *bytes, 
     append_byte(L, script, '"');
 }
 
-/* The shortest digits that mean this number. */
+/* Appends the shortest digits that represent the number exactly. */
 static void append_number(lua_State *L, clua_script *script) {
     char digits[64];
     int length;
@@ -96,7 +96,7 @@ static void append_number(lua_State *L, clua_script *script) {
     append(L, script, digits, (size_t)length);
 }
 
-/* Whether the value on the stack's top is still what it was. */
+/* Whether the value on top of the stack is unchanged. */
 static bool is_untouched(lua_State *L, clua_script *script, const clua_entry *original) {
     switch (original->type) {
     case CLUA_NULL: return lua_islightuserdata(L, -1);
@@ -163,7 +163,7 @@ static void write_list(lua_State *L, clua_script *script, int depth, uint32_t sh
     append_byte(L, script, ']');
 }
 
-/* Whether the value on the stack's top is the event's messageId, whichever table it is in. */
+/* Whether the value on top of the stack equals the event's messageId, in any table. */
 static bool is_own_id(lua_State *L, clua_script *script) {
     if (script->id == NULL || lua_type(L, -1) != LUA_TSTRING) return false;
     size_t length;
@@ -171,8 +171,8 @@ static bool is_own_id(lua_State *L, clua_script *script) {
     return length == script->id_length && memcmp(text, script->id, length) == 0;
 }
 
-/* The event's messageId for one more event that was made of it. What would be too long is cut, and a
- * hash (FNV-1a) of the whole keeps it apart from others that begin in the same way. */
+/* Writes the messageId for the second or a later event of a call. An id that would be too long is cut, and a hash
+ * (FNV-1a) of the whole id keeps it distinct from others with the same beginning. */
 static void write_own_id(lua_State *L, clua_script *script, int number, const clua_entry *original) {
     char suffix[40];
     int count = snprintf(suffix, sizeof suffix, ":%d\"", number);
@@ -193,13 +193,13 @@ static void write_own_id(lua_State *L, clua_script *script, int number, const cl
         }
         append_string(L, script, script->id, length);
     }
-    /* In place of the closing quote. */
+    /* Replace the closing quote. */
     script->output_count--;
     append(L, script, suffix, (size_t)count);
 }
 
-/* One member: its value is on the stack's top. `number` is above 0 for the second and later events
- * that a call gives. */
+/* Writes a member, with its value on top of the stack. `number` is greater than 0 for the second and later events of
+ * a call. */
 static void write_member(lua_State *L, clua_script *script, int depth, int number, const clua_entry *original,
                          const char *text, size_t length, bool *is_first) {
     if (!*is_first) append_byte(L, script, ',');
@@ -220,10 +220,11 @@ static void write_member(lua_State *L, clua_script *script, int depth, int numbe
     }
 }
 
-/* Members that the event did not have, by name. `seen`, below the table's copy: those written. */
+/* Writes the members that the event did not have, sorted by name. `seen` is the stack index of a table of the names
+ * already written. */
 static void write_new_members(lua_State *L, clua_script *script, int depth, int number, int table, int seen,
                               size_t count, bool *is_first) {
-    /* The names are the table's own, so they stay where they are. */
+    /* The table holds the name strings, so the pointers stay valid. */
     name *names = lua_newuserdatauv(L, count * sizeof *names, 0);
     size_t found = 0;
     lua_pushnil(L);
@@ -263,7 +264,7 @@ static void write_object(lua_State *L, clua_script *script, int depth, int numbe
             length = clua_decode(L, script, original.name, original.name_length);
             text = script->scratch;
         }
-        /* Kept on the stack: the scratch memory is used again below. */
+        /* Keep the name on the stack, because the scratch memory is reused below. */
         text = lua_pushlstring(L, text, length);
         lua_pushvalue(L, -1);
         if (lua_rawget(L, table) != LUA_TNIL) {
@@ -282,7 +283,7 @@ static void write_object(lua_State *L, clua_script *script, int depth, int numbe
 
 static void write_table(lua_State *L, clua_script *script, int depth, int number) {
     if (depth >= CLUA_MAXIMUM_DEPTH)
-        luaL_error(L, "what the script returned is nested deeper than %d levels, or holds itself", CLUA_MAXIMUM_DEPTH);
+        luaL_error(L, "the returned value is nested deeper than %d levels, or contains itself", CLUA_MAXIMUM_DEPTH);
     luaL_checkstack(L, 16, NULL);
     uint32_t shape = clua_shape_of(L, -1);
     size_t names = 0;
@@ -314,7 +315,7 @@ static void write_table(lua_State *L, clua_script *script, int depth, int number
 }
 
 static void write_value(lua_State *L, clua_script *script, int depth, const clua_entry *original) {
-    /* The entries may move while a value is written. */
+    /* Copy the entry, because the entries may move while a value is written. */
     clua_entry copy = {0};
     if (original != NULL) copy = *original;
     if (original != NULL && is_untouched(L, script, &copy)) {

@@ -1,13 +1,12 @@
-/* The layout of the plugin interface, pinned: a field that moves breaks this file instead of every
- * plugin in the field. Structs may grow at their end within a major; then only their size changes
- * here. */
+/* Asserts the layout of the plugin interface: if a field moves, this file fails to compile, and no installed plugin
+ * breaks. Within a major version a struct may grow at its end; then only its size changes here. */
 #include "penstock_plugin.h"
 
 #define AT(type, field, offset) \
-    _Static_assert(offsetof(type, field) == (offset), #type "." #field " has moved: that takes a new major")
-#define SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " has changed its size")
+    _Static_assert(offsetof(type, field) == (offset), #type "." #field " has moved: this requires a new major version")
+#define SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " has another size")
 
-_Static_assert(sizeof(void *) == 8, "the layout is that of a 64-bit machine");
+_Static_assert(sizeof(void *) == 8, "the layout is for 64-bit machines");
 
 SIZE(penstock_string, 16);
 AT(penstock_string, data, 0);

@@ -1,4 +1,4 @@
-// Whether a short text stands anywhere in an event: the quick "no" that spares a look at its fields.
+// A search for a short text anywhere in an event. A quick "no" makes it unnecessary to read the event's fields.
 
 #include "CSimdjson.h"
 
@@ -6,7 +6,7 @@
 
 namespace {
 
-// Sixteen bytes at once, on whatever vector unit the machine has.
+// Sixteen bytes at once, on any vector unit.
 typedef uint8_t Lanes __attribute__((vector_size(16)));
 typedef uint64_t Words __attribute__((vector_size(16)));
 
@@ -24,13 +24,13 @@ bool any(Lanes lanes) {
 } // namespace
 
 int psj_may_contain(const uint8_t *bytes, size_t length, const uint8_t *text, size_t text_length) {
-    // The first byte alone would be a quote as a rule, and stand everywhere: two from within are asked.
+    // The first byte is usually a quote, which is everywhere. So two inner bytes are compared first.
     if (text_length < 4) return 1;
     if (length < text_length) return 0;
     const size_t second = text_length - 2;
     const uint8_t a = text[1], b = text[second];
     size_t at = 0;
-    // Positions at .. at + 15 of the text's beginning.
+    // Tests at .. at + 15 as positions of the text's first byte.
     for (; at + second + sizeof(Lanes) <= length; at += sizeof(Lanes)) {
         Lanes hit = Lanes(load(bytes + at + 1) == a) & Lanes(load(bytes + at + second) == b);
         hit |= Lanes(load(bytes + at) == '\\');

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-/// Four hexadecimal digits, or UINT32_MAX.
+/// Returns the value of four hexadecimal digits, or UINT32_MAX.
 uint32_t read_hex(const uint8_t *digits) noexcept {
     uint32_t value = 0;
     for (int i = 0; i < 4; i++) {
@@ -109,7 +109,7 @@ size_t psj_unescape(const uint8_t *contents, size_t length, uint8_t *out) {
         if (!backslash) break;
         const penstock::Escape escape = penstock::read_escape(backslash, length - from);
         if (escape.error != penstock::EscapeError::none) return SIZE_MAX;
-        // The shortest escape of a scalar is never shorter than its UTF-8: `out` cannot run over.
+        // An escape is never shorter than the UTF-8 of its character, so `out` cannot overflow.
         to += penstock::write_utf8(escape.scalar, out + to);
         from += escape.length;
     }

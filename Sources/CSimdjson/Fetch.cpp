@@ -1,5 +1,5 @@
-// A set of paths from one event: a walk down the trie, from mark to mark. The event was validated
-// when it came in, so the walk checks only what it needs to stay in bounds and to come to an end.
+// Fetches a set of paths from one event: a walk down the trie, from mark to mark. The event was validated when it came
+// in, so the walk checks only what it needs to stay in bounds and to terminate.
 
 #include "CSimdjson.h"
 #include "Escapes.hpp"
@@ -9,14 +9,14 @@
 namespace penstock {
 namespace {
 
-// All of the walk becomes part of psj_fetch, which is compiled once for each set of vector instructions.
+// The whole walk is inlined into psj_fetch, which is compiled once for each set of vector instructions.
 #pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
 
-/// A container that a path leads into.
+/// An open container that a path leads into.
 struct Frame {
     const Node *node;
     uint32_t start; // offset of the opening bracket
-    uint32_t item;  // of an array: the number of the next item
+    uint32_t item;  // in an array: the number of the next item
 };
 
 class Fetch {
@@ -24,11 +24,11 @@ public:
     Fetch(const psj_paths &paths, const uint8_t *bytes, uint32_t length, psj_value *values) noexcept
         : paths(paths), bytes(bytes), length(length), values(values), marks(bytes, length) {}
 
-    /// false: these bytes were never validated.
+    /// Returns false if these bytes were never validated.
     bool run() noexcept {
         const uint32_t start = behind_space(0);
         if (start == length) return false;
-        // A number or a string has nothing below it.
+        // A number or a string has no values inside.
         if (!is_opening(bytes[start])) return bytes[start] != '"' || marks.end_of_string(start) != 0;
         uint32_t at;
         if (!marks.next(at) || at != start) return false;
@@ -52,7 +52,7 @@ public:
         return false;
     }
 
-    /// Whether a value that was found had to give way to a later one of the same name.
+    /// Whether a later duplicate replaced a value that was found.
     bool saw_duplicates = false;
 
 private:
@@ -76,8 +76,8 @@ private:
     void enter(const Node &node, uint32_t start) noexcept {
         const bool was_array = depth > 0 && bytes[frames[depth - 1].start] == '[';
         frames[depth++] = {&node, start, 0};
-        // Behind its bracket, the first item of an array begins as the others behind their commas: the
-        // bracket comes a second time.
+        // The first item of an array follows the bracket as the other items follow their commas. So the bracket is
+        // returned a second time.
         const bool is_array = bytes[start] == '[';
         if (is_array != was_array) marks.look_for(is_array ? ',' : ':', start);
         if (is_array) marks.repeat(start);
@@ -91,12 +91,12 @@ private:
         if (outer != bytes[frame.start]) marks.look_for(outer == '[' ? ',' : ':', at);
     }
 
-    /// The value that follows, to which the paths of a node lead.
+    /// Takes the value at `at`, to which the paths of a node lead.
     bool take(const Node &node, uint32_t at) noexcept {
         at = behind_space(at);
         if (at == length) return false;
         const uint8_t c = bytes[at];
-        // An array without items.
+        // An empty array.
         if (is_closing(c)) return true;
         forget(node);
         if (c == '"') {
@@ -123,7 +123,7 @@ private:
         return true;
     }
 
-    /// From the mark that opens a container to that which closes it.
+    /// Skips from the mark that opens a container to the mark that closes it.
     bool skip(uint32_t &at) noexcept {
         uint32_t open = 1;
         while (marks.next(at)) {
@@ -134,9 +134,9 @@ private:
         return false;
     }
 
-    /// The node to which the key before a colon leads; nullptr: none.
+    /// Finds the node for the key before a colon. Returns nullptr if no path leads there.
     const Node *find_key(const Node &here, uint32_t colon) const noexcept {
-        // Behind the closing quote. The container's bracket stops the way back.
+        // The end of the key, after the closing quote. The container's bracket stops the walk back.
         uint32_t end = colon;
         if (bytes[end - 1] != '"') {
             while (is_space(bytes[end - 1])) end--;
@@ -151,7 +151,7 @@ private:
         return paths.find(here, bytes, end);
     }
 
-    /// Of the string that ends with the quote at `quote`.
+    /// The start of the string that ends with the quote at `quote`.
     uint32_t start_of_contents(uint32_t quote) const noexcept {
         uint32_t start = quote;
         for (; start > 0; start--) {
@@ -163,7 +163,7 @@ private:
         return start;
     }
 
-    /// What an earlier duplicate of the key left behind.
+    /// Discards the values that an earlier duplicate of the key left.
     void forget(const Node &node) noexcept {
         for (uint32_t k = node.first; k < node.end; k++) {
             psj_value &value = values[paths.order[k]];

@@ -1,4 +1,4 @@
-// The top-level fields that the door looks at, by name.
+// The top-level fields that admission looks at, by name.
 #ifndef PENSTOCK_FIELDS_HPP
 #define PENSTOCK_FIELDS_HPP
 
@@ -8,10 +8,10 @@
 
 namespace penstock {
 
-/// The longest name below; a key that has more bytes, decoded, is none of them.
+/// The longest of the names below. A key that is longer, decoded, is none of them.
 constexpr uint32_t longest_field_name = 12;
 
-/// Which field a decoded key names.
+/// Returns the field that a decoded key names.
 inline psj_field find_field(const uint8_t *key, uint32_t length) noexcept {
     const auto is = [key](const auto &name) { return memcmp(key, name, sizeof name - 1) == 0; };
     switch (length) {
@@ -34,7 +34,7 @@ inline psj_field find_field(const uint8_t *key, uint32_t length) noexcept {
     }
 }
 
-/// Which kind the decoded contents of `type` name.
+/// Returns the kind that the decoded contents of `type` name.
 inline psj_kind find_kind(const uint8_t *text, uint32_t length) noexcept {
     const auto is = [text](const auto &name) { return memcmp(text, name, sizeof name - 1) == 0; };
     switch (length) {

@@ -2,9 +2,9 @@
 
 namespace penstock {
 
-// A loop with a stack of brackets, not a recursion: the depth is the sender's choice.
+// A loop with a stack of brackets, not a recursion, because the sender chooses the depth.
 uint32_t Grammar::container(uint32_t i, size_t depth) noexcept {
-    // Copies: a store through `open` could, for all the compiler knows, change the members.
+    // Local copies: the compiler must assume that a store through `open` changes the members.
     const uint8_t *const bytes = this->bytes;
     const uint32_t *const at = this->at;
     uint8_t *const open = this->open;

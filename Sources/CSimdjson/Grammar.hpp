@@ -1,10 +1,9 @@
-// JSON's grammar (RFC 8259) over structurals: everything that the first stage leaves unchecked
-// except escapes. Strings need no look inside here: that they end, and hold no raw control
-// character, is known.
+// Checks JSON's grammar (RFC 8259) over structurals: everything that the first stage leaves unchecked, except escapes.
+// The contents of strings are not read here: the first stage has checked that strings end and that they contain no raw
+// control characters.
 //
-// All of it relies on a sentinel: the byte behind the document, bytes[length], is readable and
-// is white space. So a walk that runs off the end meets a byte that fits nowhere and stops; no
-// step needs a check of its own.
+// All checks rely on a sentinel: the byte after the document, bytes[length], is readable and is white space. A walk
+// beyond the end meets this byte, which is valid nowhere, and stops. No step needs a bounds check.
 #ifndef PENSTOCK_GRAMMAR_HPP
 #define PENSTOCK_GRAMMAR_HPP
 
@@ -20,11 +19,11 @@ public:
         : bytes(document.bytes), at(document.at), open(open), max_depth(max_depth) {}
 
     GrammarError error = GrammarError::none;
-    /// Where the grammar was left.
+    /// The offset of the first byte that breaks the grammar.
     uint32_t error_offset = 0;
 
-    /// Walks over the value at structural i, `depth` containers around it.
-    /// Returns the number of the structural behind it, or 0 with `error` set.
+    /// Checks the value at structural i, which has `depth` containers around it.
+    /// Returns the number of the structural after the value, or 0 with `error` set.
     uint32_t value(uint32_t i, size_t depth) noexcept;
 
     uint32_t fail(uint32_t offset) noexcept {
@@ -73,7 +72,7 @@ inline bool Grammar::number(uint32_t offset) noexcept {
 
 template <size_t size> inline bool Grammar::literal(uint32_t offset, const char (&word)[size]) noexcept {
     constexpr size_t length = size - 1;
-    // The sentinel ends the comparison, too.
+    // The sentinel also ends the comparison.
     for (size_t k = 1; k < length; k++) {
         if (bytes[offset + k] != uint8_t(word[k])) return false;
     }

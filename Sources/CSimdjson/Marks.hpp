@@ -1,5 +1,5 @@
-// Where an event's structure is, found 64 bytes at a time: the brackets, and what stands between
-// the members of a container. What is inside a string is never one of them.
+// Finds an event's structure, 64 bytes at a time: the brackets, and the separators between the members of a container.
+// Bytes inside a string are never marks.
 #ifndef PENSTOCK_MARKS_HPP
 #define PENSTOCK_MARKS_HPP
 
@@ -10,17 +10,17 @@
 
 namespace penstock {
 
-// See psj_fetch, which these become a part of.
+// Always inlined into psj_fetch; see there.
 #pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
 
-/// Goes over the bytes once, from the first to the last. Reads nothing beyond bytes[length - 1].
+/// Passes over the bytes once, from the first to the last. Reads nothing beyond bytes[length - 1].
 class Marks {
 public:
     /// - length: above 0.
     Marks(const uint8_t *bytes, uint32_t length) noexcept : bytes(bytes), length(length) { load(); }
 
-    /// The offset of the next bracket or separator (of bytes that are no JSON, of others as well).
-    /// false: there is none.
+    /// Finds the offset of the next bracket or separator. In bytes that are not JSON, it may also find others. Returns
+    /// false at the end.
     bool next(uint32_t &at) noexcept {
         while (rest == 0) {
             if (!next_block()) return false;
@@ -30,17 +30,17 @@ public:
         return true;
     }
 
-    /// Which separator counts, a colon or a comma, behind the last mark, which is at `at`.
+    /// Selects the separator, a colon or a comma, for the marks after the last one, which is at `at`.
     void look_for(uint8_t byte, uint32_t at) noexcept {
         separator = byte;
         rest = marks() & ~uint64_t(1) << (at - base);
     }
 
-    /// Hands out the last mark once more.
+    /// Returns the last mark once more.
     void repeat(uint32_t at) noexcept { rest |= uint64_t(1) << (at - base); }
 
-    /// The offset of the quote that ends the string at `at`, which is behind the last mark and before
-    /// the next; 0: none.
+    /// Returns the offset of the quote that ends the string at `at`, or 0 if there is none. The string starts after the
+    /// last mark and before the next one.
     uint32_t end_of_string(uint32_t at) noexcept {
         while (at - base >= size) {
             if (!next_block()) return 0;
@@ -53,12 +53,12 @@ public:
         return base + uint32_t(__builtin_ctzll(found));
     }
 
-    /// In this block or one before it.
+    /// A backslash was seen in this block or one before it.
     bool saw_backslash = false;
 
 private:
     static constexpr uint32_t size = 64;
-    // The compiler makes of these what the machine has.
+    // The compiler maps these to the vector instructions of the machine.
     typedef uint8_t Lanes __attribute__((ext_vector_type(size)));
     typedef bool Bits __attribute__((ext_vector_type(size)));
 
@@ -66,20 +66,20 @@ private:
     const uint32_t length;
     uint8_t separator = ':';
 
-    // Of the block at hand; one bit a byte, the first lowest.
+    // State of the current block. One bit for each byte; the first byte is the lowest bit.
     uint32_t base = 0;
-    /// Marks that were not handed out yet.
+    /// Marks that were not returned yet.
     uint64_t rest = 0;
-    /// Both quotes of every string. Those behind a backslash are text.
+    /// Both quotes of every string. Escaped quotes are text and are not included.
     uint64_t quotes = 0;
-    /// From each opening quote to before the closing one.
+    /// From each opening quote to the byte before the closing one.
     uint64_t inside = 0;
-    /// The first bit, if the last byte before the block escapes it.
+    /// The first bit is set if the last byte before the block escapes it.
     uint64_t escapes_next = 0;
-    /// Where its bytes are read; the first `excess` of them lie before the block.
+    /// The bytes of the block. The first `excess` bytes at `source` lie before the block.
     const uint8_t *source = nullptr;
     uint32_t excess = 0;
-    /// Where an event's bytes are read that is shorter than a block.
+    /// A copy of an event that is shorter than a block.
     uint8_t few[size];
 
     bool next_block() noexcept {
@@ -107,7 +107,7 @@ private:
         quotes = where(lanes == '"') >> excess;
         const uint64_t backslashes = where(lanes == '\\') >> excess;
         if ((backslashes | escapes_next) != 0) quotes &= ~escaped_by(backslashes);
-        // A quote turns everything from itself on.
+        // Each quote inverts all bits from itself on.
         const uint64_t before = uint64_t(int64_t(inside) >> 63);
         inside = quotes;
         for (int shift = 1; shift < 64; shift *= 2) inside ^= inside << shift;
@@ -118,12 +118,12 @@ private:
     uint64_t marks() const noexcept {
         Lanes lanes;
         memcpy(&lanes, source, size);
-        // Outside strings, JSON has no other bytes than brackets that become this one.
+        // Outside strings, brackets are the only JSON bytes that this operation maps to 0x7f.
         const auto brackets = (lanes | 0x26) == 0x7f;
         return where(brackets | (lanes == separator)) >> excess & ~inside;
     }
 
-    /// The bytes behind backslashes that are not escaped themselves.
+    /// The bytes after backslashes that are not escaped themselves.
     uint64_t escaped_by(uint64_t backslashes) noexcept {
         saw_backslash = true;
         uint64_t escaped = escapes_next;

@@ -1,14 +1,15 @@
-// The library's first stage, and how to read what it found.
+// Access to simdjson's first stage and to its result.
 //
-// The library works in two stages. The first runs over the bytes with vector instructions, checks
-// UTF-8, strings' ends and raw control characters, and notes the offset of every *structural*: one of
-// {}[]:, or the first byte of a string, number or literal. The second builds a tree from them.
-// The second is not used here. It copies every string, refuses integers past 64 bits and 1e400,
-// and wants padding behind the document; and what an event's door needs is where the fields lie
-// in the client's own bytes, which the structurals tell directly. In its place
-// stands Grammar.hpp, which checks exactly what the first stage leaves unchecked.
+// simdjson works in two stages. The first one runs over the bytes with vector instructions. It checks UTF-8, the ends
+// of strings and raw control characters, and records the offset of every *structural*: one of {}[]:, or the first byte
+// of a string, number or literal. The second stage builds a tree from the structurals.
 //
-// The first stage reads nothing beyond the length it is given.
+// The second stage is not used here. It copies every string, rejects integers beyond 64 bits and 1e400, and needs
+// padding after the document. Admission only needs the places of the fields in the client's own bytes, and the
+// structurals give these directly. Grammar.hpp replaces the second stage: it checks exactly what the first stage leaves
+// unchecked.
+//
+// The first stage reads nothing beyond the length that it is given.
 #ifndef PENSTOCK_PARSER_HPP
 #define PENSTOCK_PARSER_HPP
 
@@ -30,9 +31,8 @@ struct Structurals {
     /// The first byte of structural i < count.
     uint8_t operator[](uint32_t i) const noexcept { return bytes[at[i]]; }
 
-    /// The end of the scalar at structural i: one past a string's closing quote, or a number's
-    /// last digit. Between it and the next structural there is only white space, else that
-    /// would be a structural itself.
+    /// The end of the scalar at structural i: one past a string's closing quote, or past a number's last digit. Between
+    /// it and the next structural there is only white space, because any other byte would be a structural.
     uint32_t end(uint32_t i) const noexcept {
         uint32_t end = i + 1 < count ? at[i + 1] : length;
         while (end > at[i] + 1 && is_space(bytes[end - 1])) end--;
@@ -53,12 +53,12 @@ struct Structurals {
 struct psj_parser {
     std::unique_ptr<simdjson::internal::dom_parser_implementation> library;
     size_t max_depth = 0;
-    /// max_depth entries: the open containers' opening brackets.
+    /// max_depth entries: the opening brackets of the open containers.
     std::unique_ptr<uint8_t[]> open;
-    /// As long as the longest document: a key with escapes, decoded.
+    /// A buffer for a decoded key, as long as the longest document.
     std::unique_ptr<uint8_t[]> key;
 
-    /// Runs the first stage. The result lives until the next call.
+    /// Runs the first stage. The result is valid until the next call.
     simdjson::error_code index(const uint8_t *bytes, uint32_t length, penstock::Structurals &out) noexcept {
         const auto error = library->stage1(bytes, length, simdjson::stage1_mode::regular);
         if (!error) library->structural_indexes[library->n_structural_indexes] = length;

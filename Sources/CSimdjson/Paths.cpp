@@ -8,7 +8,7 @@ namespace {
 
 using Segments = std::vector<std::string_view>;
 
-/// The array index that a segment names.
+/// Returns the array index that a segment names, or no_index.
 uint32_t parse_index(std::string_view segment) noexcept {
     if (segment.empty() || segment.size() > 9 || (segment[0] == '0' && segment.size() > 1)) return no_index;
     uint32_t index = 0;
@@ -45,7 +45,7 @@ void add_children(psj_paths &made, const std::vector<Segments> &paths, uint32_t 
         made.nodes.push_back(child);
         Node &node = made.nodes[parent];
         node.child_count++;
-        // Before the quotes of an empty key stands anything.
+        // Any byte may precede the quotes of an empty key.
         node.hints |= key.empty() ? ~uint64_t(0) : hint(child.tail);
         node.has_indexed_child |= child.index != no_index;
     }
@@ -54,13 +54,13 @@ void add_children(psj_paths &made, const std::vector<Segments> &paths, uint32_t 
 std::unique_ptr<psj_paths> compile(const std::vector<Segments> &paths) {
     auto made = std::make_unique<psj_paths>();
     for (uint32_t i = 0; i < paths.size(); i++) made->order.push_back(i);
-    // A path that is the beginning of another comes before it.
+    // A path that is a prefix of another one comes before it.
     std::sort(made->order.begin(), made->order.end(),
                      [&](uint32_t a, uint32_t b) { return paths[a] < paths[b]; });
     Node root;
     root.end = uint32_t(paths.size());
     made->nodes.push_back(root);
-    // Level by level; each node's children end up in a row.
+    // Level by level, so that each node's children are consecutive.
     size_t level_end = 1;
     for (size_t node = 0, level = 0; node < made->nodes.size(); node++) {
         if (node == level_end) {
@@ -88,7 +88,7 @@ psj_paths *psj_paths_create(const uint8_t *text, const uint32_t *lengths, const 
         }
         return penstock::compile(paths).release();
     } catch (...) {
-        // Nothing but memory can run out here; C callers know no exceptions.
+        // Only memory can run out here. C callers cannot handle exceptions.
         return nullptr;
     }
 }

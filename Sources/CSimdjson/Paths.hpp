@@ -15,26 +15,26 @@ namespace penstock {
 constexpr uint32_t no_index = UINT32_MAX;
 
 struct Node {
-    /// In `psj_paths::nodes`, in a row.
+    /// The children are consecutive in `psj_paths::nodes`.
     uint32_t first_child = 0, child_count = 0;
     /// The key that leads here, in `psj_paths::keys`.
     uint32_t key_offset = 0, key_length = 0;
     /// The array index that leads here, or no_index.
     uint32_t index = no_index;
-    /// In `psj_paths::order`: the paths that end here lie in first..<own_end, those that lead through
-    /// here in own_end..<end.
+    /// Ranges of `psj_paths::order`: the paths that end at this node are in first..<own_end, the paths that continue
+    /// below it in own_end..<end.
     uint32_t first = 0, own_end = 0, end = 0;
-    /// The first and the last eight bytes of the key in its quotes. Of a shorter one the last are
-    /// all of it, and `tail_bits` says which of the eight count.
+    /// The first and the last eight bytes of the key with its quotes. If it is shorter than eight bytes, `tail` holds
+    /// all of it, and `tail_bits` selects its bytes.
     uint64_t head = 0, tail = 0, tail_bits = 0;
-    /// The `hint`s of the children's keys: a key with another is none of them.
+    /// The union of the `hint`s of the children's keys. A key whose hint is not in it matches no child.
     uint64_t hints = 0;
     bool has_indexed_child = false;
 };
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are compared whose last byte is the highest");
 
-/// The eight bytes before bytes[end], the last one highest; zeros for what would be before bytes[0].
+/// Reads the eight bytes before bytes[end]; the last byte is the highest. Bytes before bytes[0] read as zero.
 inline uint64_t read_tail(const uint8_t *bytes, uint32_t end) noexcept {
     uint64_t tail = 0;
     if (end >= 8) memcpy(&tail, bytes + end - 8, 8);
@@ -42,7 +42,7 @@ inline uint64_t read_tail(const uint8_t *bytes, uint32_t end) noexcept {
     return tail;
 }
 
-/// One of 64 bits, by the two characters before a closing quote.
+/// One of 64 bits, chosen by the two characters before a closing quote.
 inline uint64_t hint(uint64_t tail) noexcept {
     return uint64_t(1) << (uint16_t(uint16_t(tail >> 40) * 0x9e37u) >> 10);
 }
@@ -50,14 +50,14 @@ inline uint64_t hint(uint64_t tail) noexcept {
 } // namespace penstock
 
 struct psj_paths {
-    /// The first is the root: the event itself.
+    /// The first node is the root, which is the event itself.
     std::vector<penstock::Node> nodes;
     std::string keys;
-    /// The paths' numbers, so that those below one node lie in a row.
+    /// The numbers of the paths, sorted so that all paths below one node are consecutive.
     std::vector<uint32_t> order;
 
-    /// The node for the key without escapes whose closing quote is bytes[end - 1]; nullptr: no path
-    /// leads there. Reads nothing before bytes[0].
+    /// Finds the node for a key without escapes whose closing quote is bytes[end - 1]. Returns nullptr if no path leads
+    /// there. Reads nothing before bytes[0].
     __attribute__((always_inline)) const penstock::Node *
     find(const penstock::Node &parent, const uint8_t *bytes, uint32_t end) const noexcept {
         const uint64_t tail = penstock::read_tail(bytes, end);
@@ -74,7 +74,7 @@ struct psj_paths {
         return nullptr;
     }
 
-    /// The same for the contents of a key with escapes.
+    /// As above, for the contents of a key with escapes.
     const penstock::Node *
     find_escaped(const penstock::Node &parent, const uint8_t *contents, uint32_t length) const noexcept {
         const penstock::Node *child = nodes.data() + parent.first_child;

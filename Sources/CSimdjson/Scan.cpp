@@ -1,4 +1,4 @@
-// The door: one line at a time, is it JSON, and is it an event?
+// Admission of lines, one at a time: is the line JSON, and is it an event?
 
 #include "Escapes.hpp"
 #include "Fields.hpp"
@@ -7,16 +7,16 @@
 namespace penstock {
 namespace {
 
-/// One line's JSON on its way to a psj_event.
+/// Checks one line's JSON and fills its psj_event.
 class Line {
 public:
     Line(psj_parser &parser, const uint8_t *bytes, uint32_t length, psj_event &event) noexcept
         : parser(parser), bytes(bytes), length(length), event(event) {}
 
-    /// Leaves a verdict and the index in `event`.
+    /// Stores the verdict and the index in `event`.
     void examine() noexcept {
         event.verdict = check();
-        // For the refusal to name it; what the grammar had not reached is not there.
+        // A rejection names the message id. The id is missing if the grammar failed before it.
         publish(PSJ_FIELD_MESSAGE_ID, event.message_id, PSJ_MESSAGE_ID_ESCAPED);
     }
 
@@ -27,8 +27,8 @@ private:
     psj_event &event;
     Structurals document{};
     const uint8_t *backslash = nullptr;
-    /// The structural at which each field's value starts; 0: no such field (0 is the event's
-    /// own brace). A later duplicate overwrites an earlier one.
+    /// The structural at which each field's value starts. 0: the field is missing, since structural 0 is the event's
+    /// own brace. A later duplicate overwrites an earlier one.
     uint32_t values[PSJ_FIELD_COUNT] = {};
 
     psj_verdict check() noexcept {
@@ -58,7 +58,7 @@ private:
         return is_object ? judge() : PSJ_NOT_AN_OBJECT;
     }
 
-    /// Walks over the whole object, noting the fields. As Grammar::value.
+    /// Checks the whole object and records the fields. Returns the same as Grammar::value.
     uint32_t members(Grammar &grammar) noexcept {
         const uint32_t *at = document.at;
         uint32_t i = 1;
@@ -98,7 +98,7 @@ private:
         return backslash && find_backslash(bytes + text.offset, text.length);
     }
 
-    /// Gives the field's contents to the event, if it is a string.
+    /// Copies the place of the field's contents to the event, if the field is a string.
     void publish(psj_field field, psj_slice &slot, uint8_t escaped) noexcept {
         if (!is_string(field)) return;
         slot = document.string(values[field]);
@@ -190,7 +190,7 @@ psj_verdict Line::judge_rest() noexcept {
 bool Line::is_message_id_too_long() const noexcept {
     if (!is_string(PSJ_FIELD_MESSAGE_ID)) return false;
     psj_slice text = document.string(values[PSJ_FIELD_MESSAGE_ID]);
-    // No character is shorter than a byte, escaped or not.
+    // Every character takes at least one byte, escaped or not.
     if (text.length <= PSJ_MESSAGE_ID_LIMIT) return false;
     const uint8_t *decoded = bytes + text.offset;
     if (has_escape(text)) {
@@ -211,7 +211,7 @@ size_t psj_scan_lines(psj_parser *parser, const uint8_t *bytes, size_t length, s
                       size_t capacity, size_t *consumed, size_t *lines) {
     using penstock::absent;
     using penstock::Structurals;
-    // Offsets have 32 bits; what lies beyond is left for the next call.
+    // Offsets have 32 bits. Bytes beyond that are left for the next call.
     if (length > UINT32_MAX) length = UINT32_MAX;
     size_t at = 0, count = 0, passed = 0;
     while (at < length && count < capacity) {

@@ -1,28 +1,27 @@
-// Configuration: YAML text to values that are known to be valid.
+// Configuration: turns YAML text into values that are known to be valid.
 //
-// - Everything that is wrong is found and told at once: no error hides another. What has errors gives
-//   no configuration at all.
-// - A secret is never in the YAML, and never in a diagnostic, a description or a dump of a value
-//   from here: only whoever asks for `value` or `settings` by name gets it.
-// - Input is bounded, the number of files too. No input traps.
+// Invariants
+// - All errors are found and reported at once: no error hides another. A configuration with errors yields no values.
+// - A secret's value is never in the YAML, and never in a diagnostic, a description or a dump of a value from this
+//   room. Only code that asks for it by name (`value`, `settings`, …) gets it.
+// - The size of the input and the number of files are bounded. No input traps.
 //
-// It reads files (the configuration's and the secrets') and changes nothing. It never opens a
-// socket, never loads a plugin, never asks the network: `penstock check` may run anywhere.
+// This room reads files (the configuration's and the secrets') and changes nothing. It never opens a socket, loads a
+// plugin or uses the network, so `penstock check` can run anywhere.
 
-// Whoever reads a configuration shows what is wrong with it, so the language's room comes along.
-@_exported import ConfigurationLanguage
+// Users of this room show its diagnostics, so the room that declares them is re-exported.
+@_exported import ConfigurationSyntax
 import Events
 import Routing
 
-/// A configuration that was found valid: values, defaults filled in, filters compiled, relative
-/// paths made absolute. What it asks for may still fail when it is applied (a socket that cannot
-/// be opened); what it says cannot be misunderstood any more.
+/// A valid configuration: defaults are filled in, filters compiled, and relative paths made absolute. Applying it may
+/// still fail, for example when a socket cannot be opened.
 package struct Configuration: Sendable {
     package var sources: [Source]
     package var journal: Journal
-    /// What events are held to before they are stored.
+    /// The tracking plan that events are checked against before they are stored.
     package var plan: Plan?
-    /// For every event, before its routes are looked for.
+    /// Runs for every event before routes are matched.
     package var pipeline: [Rules.Step] = []
     package var routes: [Route]
     package var routing = RoutingPool()
@@ -34,32 +33,33 @@ package struct Configuration: Sendable {
         package var name: String
         /// Absolute; at most 107 bytes (unix(7)).
         package var socket: String
-        /// Permission bits of the socket's file.
+        /// Permission bits of the socket file.
         package var mode: UInt32 = 0o660
         package var group: String?
-        /// Nobody but these may connect; nil: whoever can open the socket.
+        /// Only these may connect; nil: everybody who can open the socket.
         package var allow: Peers?
         /// Bytes.
         package var maximumEventSize: Int = 32 << 10
         package var maximumDepth: Int = 64
         package var maximumConnections: Int = 10_000
-        /// Acknowledgements and refusals that a client has not read yet, in bytes; above it, no
-        /// more is read from that client.
+        /// The most bytes of acknowledgements and refusals that a client has not read yet. Above it, nothing more is
+        /// read from that client.
         package var maximumUnreadAnswers: Int = 256 << 10
-        /// Connections that one user may have at once; no user is exempt.
+        /// The most connections that one user may have at once. No user is exempt.
         package var maximumConnectionsPerUser: Int = 1_000
-        /// Refused lines in a row after which a client is let go.
+        /// A client is disconnected after this many refused lines in a row.
         package var maximumConsecutiveRefusals: Int = 1_000
-        /// Bytes held for all clients of the source: unfinished lines, unread answers, what waits for its turn.
+        /// The most bytes buffered for all clients of the source: unfinished lines, unread responses, and lines that
+        /// wait for their turn.
         package var maximumBuffered: Int = 64 << 20
-        /// How long a client may take to finish a line.
+        /// The longest time that a client may take to finish a line.
         package var lineTimeout: Duration = .seconds(60)
-        /// How long a client may be silent; nil: for ever.
+        /// The longest time that a client may be idle; nil: forever.
         package var idleTimeout: Duration?
-        /// For every event, before it is stored.
+        /// Runs for every event before it is stored.
         package var scrub: [Rules.Step] = []
 
-        /// A nameless one with the limits that a source has if nothing is said.
+        /// A nameless source with the default limits.
         package static let usual = Source(name: "", socket: "")
     }
 
@@ -83,9 +83,9 @@ package struct Configuration: Sendable {
         package var retainTime: Duration = .seconds(7 * 86_400)
         package var retainSize: Int = 20 << 30
         package var whenFull: WhenFull = .block
-        /// Bytes a segment file has.
+        /// Size of a segment file in bytes.
         package var segmentSize: Int = 64 << 20
-        /// Bytes that may wait for the next group commit.
+        /// The most bytes that may wait for the next group commit.
         package var queue: Int = 2 << 20
         package var cursorInterval: Duration = .seconds(1)
     }
@@ -93,7 +93,7 @@ package struct Configuration: Sendable {
     package struct Route: Sendable, Equatable {
         package var name: String
         package var rules: Rules
-        /// Names of destinations; each is one that exists.
+        /// Names of destinations that exist.
         package var to: [String]
 
         package var filter: Filter { rules.filter }
@@ -101,7 +101,8 @@ package struct Configuration: Sendable {
     }
 
     package struct RoutingPool: Sendable, Equatable {
-        /// Threads that route events for HTTP destinations and build their requests; nil: as many as the daemon finds right.
+        /// Threads that route events for HTTP destinations and build their requests; nil: the daemon chooses the
+        /// number.
         package var threads: Int?
     }
 

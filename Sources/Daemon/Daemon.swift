@@ -1,14 +1,24 @@
-// Daemon: the composition root. The only room that sees all others: it builds the pipeline from a
-// configuration, changes it at a reload, ends it, and speaks for it (status, control, systemd).
+// Daemon: the composition root. It is the only room that knows all others. It builds the pipeline from a
+// configuration, changes the pipeline at a reload, drains and stops it, and reports on it (status, control, systemd).
 //
-// - The main thread decides: it starts, reloads, stops, and watches the others' heartbeats. It
-//   waits for signals and for requests from the control socket, and for nothing else.
-// - Order of starting: journal, destinations, sockets, READY. Order of ending: sockets, ingest,
-//   journal, destinations, cursors; so that what was accepted is durable, and what is durable is
-//   offered once more within the drain's bound.
+// Invariants:
+//
+// - Start order: journal, sources, destinations, control socket, READY=1. Destinations are declared in the journal
+//   before the sources accept events, so a new destination gets every event from then on.
+// - Stop order: sockets, ingest, destinations, journal. Accepted events become durable first. Destinations that are up
+//   then get `Daemon.drain` to deliver the backlog; the rest stays in the journal.
 // - A configuration is applied whole or not at all (`DaemonReload.swift`).
-// - What may take long on the disk (dead letters, replays) has a thread of its own (`DiskRequests`).
+//
+// Threads:
+//
+// - The main thread starts, reloads, stops, and watches the heartbeats of the other threads. It waits only for signals,
+//   for reload requests from the control socket, and for its timer.
+// - Slow disk work (dead letters, replay requests, housekeeping) runs on the thread of `DiskRequests`, and the dry run
+//   of a replay on its own (`ReplayDryRun`).
+//
+// It never waits without a bound for a destination: a destination whose thread hangs in a call is left behind.
 
+import Assembly
 import Configuration
 import Control
 import Delivery
@@ -16,14 +26,14 @@ import Destinations
 import Events
 import Ingest
 import Journal
+import JournalAdapters
 import NIOCore
 import NIOPosix
 import Platform
-import Seams
 import Synchronization
 import Telemetry
 
-/// The running daemon. Everything on the main thread.
+/// The running daemon. Main thread only.
 package final class Daemon {
     package struct Options: Sendable {
         package var configurationFile: String
@@ -36,18 +46,18 @@ package final class Daemon {
         }
     }
 
-    /// How long the end may take: what is in flight settles, and what is durable is delivered,
-    /// as far as that goes.
+    /// The time limit of a drain: batches in flight settle, and destinations that are up deliver their backlog.
     static let drain = Duration.seconds(10)
-    /// How often status and rates are looked at.
+    /// The interval at which status and rates are sampled.
     private static let tick = Duration.seconds(1)
-    /// How often the files are compared with what runs, after a refused reload.
+    /// The interval at which the configuration files are compared with the running configuration after a refused
+    /// reload.
     private static let comparison = Duration.seconds(5)
 
     let options: Options
     let clock = SystemClock()
     private let signals: SignalWait
-    let service: ServiceManager
+    let service: ServiceNotifier
     let telemetry: Telemetry
     let sockets: SourceSockets
     let group: MultiThreadedEventLoopGroup
@@ -56,7 +66,7 @@ package final class Daemon {
     private let engine: HTTPEngine
     let pool: RoutingPool
     let pipeline: Pipeline
-    let assembly: DestinationAssembly
+    let builder: DestinationBuilder
     let work: MainThreadWork
     let status: StatusCollector
     let replays: ReplayRequests
@@ -67,16 +77,17 @@ package final class Daemon {
     var control: ControlServer?
     private var lastSentence = ""
     var configuration: Configuration
-    /// As the journal was opened.
+    /// The journal's configuration at the start. Some of its keys take effect only when the journal is opened.
     let startingJournal: Configuration.Journal
     private var watchdog: Watchdog
     private var heartbeats = Heartbeats()
-    /// When the files were compared with what runs.
+    /// The last time the configuration files were compared with the running configuration; nil: compare at the next
+    /// tick.
     var comparedAt: Instant?
 
-    /// Runs until a signal ends it.
-    /// - Returns: the process's exit status: 0 after an orderly end, 78 (sysexits(3), EX_CONFIG) for
-    ///   an invalid configuration, 1 for what else keeps it from starting.
+    /// Runs the daemon until SIGTERM or SIGINT stops it.
+    /// - Returns: the process's exit status: 0 after an orderly stop, 78 (sysexits(3), EX_CONFIG) for an invalid
+    ///   configuration, 1 for any other start failure.
     package static func run(_ options: Options) -> Int32 {
         // Before the first secret is read.
         CoreDumps.leaveMemoryOut()
@@ -91,11 +102,12 @@ package final class Daemon {
             ).load(file: options.configurationFile)
             for diagnostic in loaded.diagnostics { log.write(diagnostic) }
             guard let configuration = loaded.configuration else {
-                ServiceManager().failed(Self.sentence(loaded.errors))
-                // What is the machine's fault alone may have gone at the next try.
+                ServiceNotifier().failed(Self.sentence(loaded.errors))
+                // A problem of the machine may be gone at the next start. Status 78 would keep systemd from restarting.
                 return loaded.errors.allSatisfy(\.isOfMachine) ? 1 : 78
             }
-            let daemon = try Daemon(options, configuration, activation, signals: signals, log: log, telemetry: telemetry)
+            let daemon = try Daemon(
+                options, configuration, activation, signals: signals, log: log, telemetry: telemetry)
             try daemon.start()
             daemon.serve()
             daemon.stop()
@@ -103,20 +115,24 @@ package final class Daemon {
         } catch {
             let lines = "\(error)".split(separator: "\n").map(String.init)
             for line in lines { log.write(.error, line) }
-            ServiceManager().failed(lines.first ?? "the start failed")
+            ServiceNotifier().failed(lines.first ?? "the start failed")
             return 1
         }
     }
 
-    /// What `systemctl status` shows of a configuration that is not valid: its log's lines are cut there, this is not.
+    /// The sentence that `systemctl status` shows for an invalid configuration. `systemctl status` cuts long log lines,
+    /// but not this one.
     private static func sentence(_ errors: [Diagnostic]) -> String {
         guard let first = errors.first else { return "the configuration is not valid" }
-        let more = errors.count == 1 ? "" : ", and \(errors.count - 1) more error\(errors.count == 2 ? "" : "s"): see journalctl -u penstock"
+        let more =
+            errors.count == 1
+            ? "" : ", and \(errors.count - 1) more error\(errors.count == 2 ? "" : "s"): see journalctl -u penstock"
         return "\(first.place.name): error: \(first.message)\(more)"
     }
 
     private init(
-        _ options: Options, _ configuration: Configuration, _ activation: SocketActivation, signals: SignalWait, log: StandardErrorLog,
+        _ options: Options, _ configuration: Configuration, _ activation: SocketActivation, signals: SignalWait,
+        log: StandardErrorLog,
         telemetry: Telemetry
     ) throws {
         self.options = options
@@ -126,10 +142,9 @@ package final class Daemon {
         self.signals = signals
         self.telemetry = telemetry
         self.log = log
-        service = ServiceManager()
+        service = ServiceNotifier()
         sockets = SourceSockets(activation: activation)
-        // More descriptors are better; with those there are, a source's max_connections may not be
-        // reached.
+        // Not fatal: with a low limit, a source may run out of descriptors below its connection limit.
         do {
             try OpenFileLimit.raise()
         } catch {
@@ -141,11 +156,12 @@ package final class Daemon {
         group = MultiThreadedEventLoopGroup(numberOfThreads: EventLoopThreads.count)
         loops = LoopHeartbeats(group)
         ingest = try Ingest(
-            threads: EventLoopThreads.count, appender: JournalAppender(journal: journal), clock: clock, telemetry: telemetry)
+            threads: EventLoopThreads.count, appender: JournalAppender(journal: journal), clock: clock,
+            telemetry: telemetry)
         engine = try HTTPEngine(clock: clock)
         pool = RoutingPool(threads: configuration.routing.threads ?? RoutingThreads.usual, clock: clock)
         pipeline = Pipeline(clock: clock)
-        assembly = DestinationAssembly(journal: journal, engine: engine, pool: pool, clock: clock, telemetry: telemetry)
+        builder = DestinationBuilder(journal: journal, engine: engine, pool: pool, clock: clock, telemetry: telemetry)
         work = MainThreadWork(signals: signals)
         status = StatusCollector(journal: journal, pipeline: pipeline, descriptors: ingest.descriptors, clock: clock)
         disk = DiskRequests()
@@ -156,7 +172,7 @@ package final class Daemon {
     // MARK: Start
 
     private func start() throws {
-        let next = try Preparation(of: configuration, replacing: nil, assembly: assembly, sockets: sockets)
+        let next = try Preparation(of: configuration, replacing: nil, builder: builder, sockets: sockets)
         journal.start(
             onDurable: { [ingest, pipeline] _ in
                 pipeline.ring()
@@ -176,27 +192,27 @@ package final class Daemon {
 
     private func serve() {
         while true {
-            let tick = clock.now() + Self.tick
+            let nextTick = clock.now() + Self.tick
             // A watchdog of a second or two is due before a whole tick is over.
-            switch signals.next(until: watchdog.next.map { min($0, tick) } ?? tick, clock: clock) {
+            switch signals.next(until: watchdog.next.map { min($0, nextTick) } ?? nextTick, clock: clock) {
             case .terminate: return
             case .reload: _ = reload()
             case .wake: answer(work.take())
             case nil: break
             }
-            look()
+            tick()
         }
     }
 
-    /// One reload answers everybody who asked before it began.
+    /// Answers all waiting requests with one reload.
     private func answer(_ waiting: [ControlReply]) {
         guard !waiting.isEmpty else { return }
         let report = reload()
         for reply in waiting { reply.respond(report) }
     }
 
-    private func look() {
-        pipeline.goOn()
+    private func tick() {
+        pipeline.startSuccessors()
         keepHouse()
         let stuck = heartbeats.stuck(beats, at: clock.now())
         status.note(stuckThreads: stuck)
@@ -206,10 +222,11 @@ package final class Daemon {
             service.status(sentence)
             lastSentence = sentence
         }
-        watchdog.look(at: clock.now(), stuck: Set(stuck.keys), telemetry: telemetry)
+        watchdog.check(at: clock.now(), stuck: Set(stuck.keys), telemetry: telemetry)
     }
 
-    /// What has to be done now and then and may wait for the disk.
+    /// Queues the periodic work that may block on the disk: expiry of dead letters, lookup of receive times, and the
+    /// comparison after a refused reload.
     private func keepHouse() {
         let now = clock.now()
         let refused = comparedAt.map { now - $0 >= Self.comparison } ?? true ? status.refusedReload : nil
@@ -227,7 +244,7 @@ package final class Daemon {
         }
     }
 
-    /// Whether the files say what runs.
+    /// Whether the configuration files equal the running configuration.
     private static func runs(_ configuration: Configuration, _ options: Options) -> Bool {
         let loader = ConfigurationLoader(pluginDirectories: options.pluginDirectories, accounts: .system)
         guard let files = loader.load(file: options.configurationFile).configuration else { return false }
@@ -235,11 +252,14 @@ package final class Daemon {
     }
 
     private var beats: [String: UInt64] {
-        // These grow all the time, unlike those of threads that sleep until there is work.
-        var beats = ["journal": journal.heartbeat << 1 | 1, "http": engine.heartbeat << 1 | 1, "routing": pool.heartbeat]
+        // These counters grow even while their threads are idle. `<< 1 | 1` marks them as always busy, so that a
+        // counter that stands still means a stuck thread.
+        var beats = [
+            "journal": journal.heartbeat << 1 | 1, "http": engine.heartbeat << 1 | 1, "routing": pool.heartbeat,
+        ]
         for (number, beat) in loops.beats.enumerated() { beats["control \(number)"] = beat << 1 | 1 }
         for (thread, beat) in ingest.heartbeats { beats[thread] = beat }
-        // A destination that hangs harms only itself: its own line of the status shows it.
+        // Destinations are left out: one that hangs harms only itself, and its status line reports it.
         return beats
     }
 
@@ -254,13 +274,13 @@ package final class Daemon {
         for source in sockets.hide() { ingest.stopListening(source: source) }
         ingest.drain(by: deadline, while: { sockets.areAwaited })
         ingest.stopListening()
-        // What was accepted goes out as far as the deadline allows; the rest waits in the journal.
+        // Deliver as much of the backlog as the deadline allows. The rest stays in the journal.
         pipeline.awaitDelivery(upTo: journal.statistics().next, by: deadline)
         pipeline.stopAll(by: deadline)
-        // They were interrupted when the stop began; one that hangs in a call to the disk is left behind.
+        // Both were interrupted above. A thread that hangs in a disk call is left behind.
         disk.awaitEnd(by: clock.now() + .seconds(1))
         replays.dryRun.awaitEnd(by: clock.now() + .seconds(1))
-        // A turn that does not return is left behind, as its destination was.
+        // A turn that does not return is left behind, like its destination.
         pool.stop(by: max(deadline, clock.now() + .seconds(1)))
         engine.stop()
         journal.stop()

@@ -1,3 +1,4 @@
+import Assembly
 import Telemetry
 
 struct Started: NamedEvent {
@@ -5,32 +6,32 @@ struct Started: NamedEvent {
     let configuration: String
     let journal: String
     let level = Level.notice
-    var message: String { "penstock \(Daemon.version) serves \(configuration), journal \(journal)" }
+    var message: String { "penstock \(Release.version) serves \(configuration), journal \(journal)" }
 }
 
 struct Stopped: NamedEvent {
     static let name = "stopped"
     let level = Level.notice
-    let message = "stopped; whatever is not delivered waits in the journal"
+    let message = "stopped; events that are not delivered yet stay in the journal"
 }
 
 struct Reloaded: NamedEvent {
     static let name = "reloaded"
     let level = Level.notice
-    let message = "the new configuration serves"
+    let message = "the new configuration is in effect"
 }
 
 struct ReloadRefused: NamedEvent {
     static let name = "reload_refused"
     let level = Level.error
-    let message = "the new configuration was refused for the reasons above; the one that was running runs on"
+    let message = "the new configuration was refused for the reasons above; the previous one stays in effect"
 }
 
 struct LimitNotRaised: NamedEvent {
     static let name = "limit_not_raised"
     let detail: String
     let level = Level.warning
-    var message: String { "the limit of open files stays as it is: \(detail)" }
+    var message: String { "cannot raise the limit of open files, so fewer clients may connect: \(detail)" }
 }
 
 struct SegmentsHeld: NamedEvent {
@@ -38,7 +39,7 @@ struct SegmentsHeld: NamedEvent {
     let detail: String
     let level = Level.warning
     var message: String {
-        "the journal keeps segments for destinations that are gone, until the next reload or start: \(detail)"
+        "the journal keeps segments for removed destinations until the next reload or start: \(detail)"
     }
 }
 
@@ -47,7 +48,8 @@ struct DestinationLeftBehind: NamedEvent {
     let name: String
     let level = Level.error
     var message: String {
-        "destination \(name) does not come back from a call (a disk, a plugin, a script) and is left behind; what has its name now starts when that call returns"
+        "destination \(name) hangs in a call (disk, plugin or script) and is left behind; "
+            + "a destination of the same name starts when that call returns"
     }
 }
 
@@ -55,12 +57,12 @@ struct ReplayEnded: NamedEvent {
     static let name = "replay_ended"
     let destination: String
     let level = Level.warning
-    var message: String { "the replay to destination \(destination) has ended with it: the configuration does not have it any more" }
+    var message: String { "the replay to destination \(destination) was cancelled: the configuration no longer has it" }
 }
 
 struct DeadLettersNotExpired: NamedEvent {
     static let name = "dead_letters_not_expired"
     let detail: String
     let level = Level.warning
-    var message: String { "old dead letters could not be removed, and are tried again: \(detail)" }
+    var message: String { "cannot remove expired dead letters; the daemon tries again: \(detail)" }
 }

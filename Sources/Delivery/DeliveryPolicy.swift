@@ -1,48 +1,49 @@
 import Platform
 
-/// How one destination is served: the bounds of its batches, its in-flight window and its retries.
-/// Values outside of what can be meant are moved to the nearest one that can.
+/// The bounds of one destination's batches, in-flight window and retries. The initializer moves each value into its
+/// valid range.
 package struct DeliveryPolicy: Sendable, Equatable {
-    /// What stays in order when something has to be tried again.
+    /// The events that keep their order while some of them wait for a retry.
     package enum Order: Sendable {
-        /// Everything: nothing newer is offered until it got through. Batches that are under way at the
-        /// same time may still be taken in another order.
+        /// Everything: no newer event is offered until the retry succeeds. Batches in flight at the same time may still
+        /// arrive in another order.
         case destination
-        /// Each user's events, however many batches are under way; other users' pass.
+        /// Each user's events, however many batches are in flight. Other users' events may overtake them.
         case user
     }
 
-    /// A batch goes when it has this many events,
+    /// A batch is sent when it has this many events,
     package var batchEvents: Int
-    /// or this many bytes of payload (only a single event may have more),
+    /// or this many bytes of payload (a single event may be larger),
     package var batchBytes: Int
-    /// or when its first event has waited this long. Zero: whatever there is goes at once.
+    /// or when its first event has waited this long. Zero: available events are sent at once.
     package var batchWait: Duration
-    /// Batches that may be on offer, or wait to be offered again, at the same time.
+    /// The maximum number of batches in flight, those that wait for a retry included.
     package var inFlight: Int
-    /// No retry comes sooner than this,
+    /// The shortest wait before a retry,
     package var retryInitial: Duration
-    /// and none later, whatever a service asks for. Also how often a held destination is tried.
+    /// and the longest, even if a service asks for more. A held destination is retried at this interval.
     package var retryMaximum: Duration
     package var order: Order
-    /// nil: as fast as it goes.
+    /// nil: unlimited.
     package var rateLimit: RateLimit?
-    /// What has been refused with "retry" for this long becomes a dead letter; nil: never.
+    /// Events that were answered with "retry" for this long become dead letters; nil: never.
     package var giveUpAfter: Duration?
-    /// So does what has been refused with "retry" so often; nil: never.
+    /// So do events that were answered with "retry" this many times; nil: never.
     package var attempts: Int?
-    /// How long settled events may wait for their checkpoint: what a crash can repeat.
+    /// How long settled events may wait for their checkpoint. A crash repeats at most the events of this interval.
     package var checkpointInterval: Duration
-    /// Batches of replays and of retried dead letters that may be on offer at the same time: never more than half of
-    /// `inFlight` (but one); nil: half.
+    /// The maximum number of backfill batches in flight. Never more than half of `inFlight`, but at least one; nil:
+    /// half.
     package var backfillInFlight: Int?
 
     package init(
         batchEvents: Int = 1000, batchBytes: Int = 1 << 20, batchWait: Duration = .zero, inFlight: Int = 1,
         retryInitial: Duration = .milliseconds(500), retryMaximum: Duration = .seconds(300),
-        giveUpAfter: Duration? = nil, attempts: Int? = nil, order: Order = .destination, rateLimit: RateLimit? = nil, checkpointInterval: Duration = .seconds(1), backfillInFlight: Int? = nil
+        giveUpAfter: Duration? = nil, attempts: Int? = nil, order: Order = .destination, rateLimit: RateLimit? = nil,
+        checkpointInterval: Duration = .seconds(1), backfillInFlight: Int? = nil
     ) {
-        // A year is beyond every use, and far from where nanoseconds overflow.
+        // A year is longer than any sensible value, and far below where nanoseconds overflow.
         func within(_ least: Duration, _ value: Duration) -> Duration { min(max(value, least), .seconds(365 * 86_400)) }
         self.batchEvents = max(1, batchEvents)
         self.batchBytes = max(1, batchBytes)

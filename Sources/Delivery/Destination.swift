@@ -1,53 +1,56 @@
 import Events
 import Platform
 
-/// What one destination does with batches: a file, an HTTP service, a plugin.
+/// Takes batches and reports an outcome for each event: a file, an HTTP service, a plugin.
 ///
-/// Lifecycle, all in the turns of the destination's worker, one call at a time: `attach` and `open` once; then any
-/// number of `resume`, `deliver` and the two `checkpoint`s; `close` once. `open` that throws is tried again with backoff.
-/// Where the worker's turns run in a pool, each call may come on another thread, and none may wait.
+/// Lifecycle: the worker makes every call in its turns, one call at a time. It calls `attach` once; then `open`, which
+/// it retries with backoff if it throws; then `resume`, `deliver` and both forms of `checkpoint` any number of times;
+/// then `close`. If the worker runs in a pool, each call may come on another thread, and no call may wait.
 package protocol Destination: AnyObject {
-    /// Bounds of its own, in addition to the configuration's. Those of a batch are read after
-    /// `open`; `maximumInFlight` before each offer, since it may change.
+    /// The destination's own bounds, in addition to the configured ones. The worker reads the batch bounds after
+    /// `open`, and `maximumInFlight` before each offer, because it may change.
     var limits: DestinationLimits { get }
 
-    /// Takes what asks for a turn, for a destination whose answers arrive on another thread.
-    /// - Parameter wake: any thread; cheap.
+    /// Gives the destination a function that requests a turn. Destinations whose answers arrive on another thread need
+    /// it.
+    /// - Parameter wake: may be called from any thread; cheap.
     func attach(wake: @escaping @Sendable () -> Void)
 
-    /// Takes the answers that arrived. Called several times in each turn, also while it is closed.
+    /// Processes answers that have arrived. Called several times in each turn, also while the destination is closed.
     func resume()
 
-    /// Makes it ready.
-    /// - Parameter cursor: where delivery stood when it was last durable.
-    /// - Returns: the position to start at, if the destination itself knows better (it keeps its
-    ///   position with its data); nil: the cursor's.
+    /// Opens the destination.
+    /// - Parameter cursor: the last durable cursor.
+    /// - Returns: the position to start at, if the destination keeps its position with its data; nil: start at the
+    ///   cursor's position.
     func open(from cursor: Cursor) throws -> UInt64?
 
-    /// Offers a batch. It is settled exactly once through the claim, from any thread, also before
-    /// this returns. `batch` may be kept until then.
+    /// Offers a batch. The claim settles it exactly once, from any thread, possibly before this call returns. The
+    /// destination may keep `batch` until then.
     func deliver(_ batch: OutboundBatch, _ claim: consuming DeliveryClaim)
 
-    /// Makes durable whatever was settled as delivered so far, and gives the state to keep with
-    /// the cursor; nil where there is nothing to keep. Throws: the cursor stays, everything since
-    /// is delivered again after a restart.
+    /// Makes durable everything that was settled as delivered so far.
+    /// - Returns: the state to keep with the cursor; nil: no state.
+    /// - Throws: the cursor stays, and a restart delivers again everything after it.
     func checkpoint() throws -> [UInt8]?
 
-    /// The same, where it need not be waited for: makes durable what it can without holding up delivery.
+    /// Makes durable as much as it can without holding up delivery.
     /// - Parameter position: everything below is settled.
-    /// - Returns: a cursor that is durable by now, of this call or of an earlier one; nil: there is
-    ///   none yet, and the next call may have it. Throws as `checkpoint()` does.
+    /// - Returns: a cursor that is durable now, from this call or an earlier one; nil: no cursor is durable yet, and a
+    ///   later call may return one.
+    /// - Throws: as `checkpoint()` does.
     func checkpoint(settled position: UInt64) throws -> Cursor?
 
-    /// Whether the other `checkpoint` may give the cursor of the call before.
+    /// Whether `checkpoint(settled:)` may return the cursor of the previous call.
     var checkpointsLate: Bool { get }
 
-    /// Whether what it has taken needs no checkpoint, and nothing is kept with its cursor: no state, and no position with
-    /// its data. What is settled is then kept after each batch, so that a kill repeats only what was in flight. A
-    /// destination that keeps a state must not say so: it would be given a position that its state does not know.
+    /// Whether delivered events need no checkpoint and the destination keeps nothing with its cursor: neither state nor
+    /// a position with its data. The worker then records settled positions after each batch, so that a kill repeats
+    /// only what was in flight. A destination that keeps state must return false: otherwise it is opened at a position
+    /// that its state does not cover.
     var settlesAtOnce: Bool { get }
 
-    /// Ends it; claims still held are settled (as retry) or dropped.
+    /// Closes the destination. It settles the claims that it still holds as retry, or drops them.
     func close()
 }
 
@@ -66,7 +69,7 @@ package struct DestinationLimits: Sendable, Equatable {
     package var maximumBatchEvents: Int
     package var maximumBatchBytes: Int
     package var maximumInFlight: Int
-    /// What a limit of requests counts: events that go in one. `max`: a whole batch.
+    /// The number of events in one request, for a rate limit in requests. `max`: a whole batch is one request.
     package var eventsPerRequest: Int
 
     package init(
@@ -80,9 +83,9 @@ package struct DestinationLimits: Sendable, Equatable {
     }
 }
 
-/// The right and duty to say once what became of a batch. One that is dropped says "retry".
+/// The right and the duty to report once how a batch ended. Dropping a claim reports retry.
 package struct DeliveryClaim: ~Copyable, Sendable {
-    /// One outcome for all events, or one for each in the batch's order.
+    /// One outcome for all events, or one per event in the batch's order.
     package enum Settlement: Sendable {
         case all(Outcome)
         case each([Outcome])
@@ -94,7 +97,7 @@ package struct DeliveryClaim: ~Copyable, Sendable {
         self.answer = answer
     }
 
-    deinit { answer?(.all(.retry(reason: "the destination did not say what became of the batch"))) }
+    deinit { answer?(.all(.retry(reason: "the destination reported no outcome for the batch"))) }
 
     /// Any thread.
     package consuming func settle(_ settlement: Settlement) {

@@ -1,12 +1,12 @@
-// Destinations: the kinds of places that events are brought to. `File/` appends to files, `HTTP/`
-// sends requests, `Plugin/` calls what others wrote against penstock_plugin.h.
+// Destinations: the sinks that events are delivered to. `File/` appends to files, `HTTP/` sends requests, and `Plugin/`
+// calls sink plugins written against penstock_plugin.h. `Presets/` describes known services for the HTTP destination.
 //
 // Invariants
-// - Each batch is settled exactly once through its claim, event by event where they fared
-//   differently; what is not known to have arrived is never called delivered.
-// - A destination that may block has a thread of its own. The HTTP ones never wait: their events are routed and their
-//   requests built on the few threads of a pool, and one thread, libcurl's, transfers for all of them.
-// - Nothing that may hold a secret gets into a reason, a log line or a dead letter's answer.
+// - Each batch is settled exactly once, through its claim. If its events had different outcomes, it is settled event by
+//   event. An event counts as delivered only if its arrival is confirmed.
+// - A destination that may block has its own thread. HTTP destinations never block: a small thread pool routes their
+//   events and builds their requests, and a single thread runs libcurl's transfers for all of them.
+// - No secret appears in a reason, a log line or the response kept with a dead letter.
 //
-// A destination never reads the journal, never retries by itself and never decides when to give
-// up: that is Delivery's.
+// A destination never reads the journal, never retries by itself and never decides when to give up. Delivery does all
+// three.

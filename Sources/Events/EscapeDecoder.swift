@@ -1,19 +1,18 @@
-/// Decodes the contents of a JSON string byte by byte, for a comparison that needs no memory. What
-/// is wanted whole is better decoded by `JSONText.unescape`.
+/// Decodes the contents of a JSON string byte by byte, for comparisons that must not allocate. To decode a whole
+/// string, `JSONText.unescape` is faster.
 struct EscapeDecoder: ~Escapable {
     private let contents: Span<UInt8>
     private var position = 0
-    /// The bytes, last one lowest, of a character whose escape was read but that was not handed
-    /// out in full.
+    /// The remaining UTF-8 bytes of the character whose escape was read last. The last byte is the lowest.
     private var pending: UInt32 = 0
     private var pendingCount = 0
-    /// False once an escape was met that means nothing; the decoder then ends.
+    /// False after an invalid escape, which also ends the decoding.
     private(set) var isValid = true
 
     @_lifetime(copy contents)
     init(_ contents: Span<UInt8>) { self.contents = contents }
 
-    /// The next byte of UTF-8; nil at the end.
+    /// The next byte of UTF-8; nil at the end or after an invalid escape.
     @_lifetime(self: copy self)
     mutating func next() -> UInt8? {
         if pendingCount > 0 {
@@ -35,7 +34,7 @@ struct EscapeDecoder: ~Escapable {
         return next()
     }
 
-    /// Reads on behind a backslash.
+    /// Reads the rest of an escape after its backslash.
     @_lifetime(self: copy self)
     private mutating func readEscape() -> Unicode.Scalar? {
         guard position < contents.count else { return nil }
@@ -55,7 +54,7 @@ struct EscapeDecoder: ~Escapable {
         guard let first = hexadecimal(at: position + 1) else { return nil }
         position += 4
         guard 0xD800..<0xDC00 ~= first else { return Unicode.Scalar(first) }
-        // The upper half of a pair: the lower one has to follow.
+        // The first half of a surrogate pair: the second half must follow.
         guard position + 2 < contents.count, contents[position + 1] == UInt8(ascii: "\\"),
             contents[position + 2] == UInt8(ascii: "u"), let second = hexadecimal(at: position + 3),
             0xDC00..<0xE000 ~= second

@@ -1,13 +1,13 @@
-/// One event as the journal gives it back.
+/// One event as read from the journal.
 @usableFromInline package struct EventRecord: BitwiseCopyable, Sendable {
-    /// The event's number in the journal: the first one ever is 0, the next 1, for ever.
+    /// The event's position in the journal. The first event ever has position 0; positions are never reused.
     @usableFromInline package var position: UInt64
-    /// When it arrived, in nanoseconds since 1970-01-01 UTC.
+    /// When the event arrived, in nanoseconds since 1970-01-01 UTC.
     @usableFromInline package var receivedAt: Int64
-    /// Where its JSON lies in the batch's bytes.
+    /// Where its JSON starts in the batch's bytes.
     @usableFromInline package var offset: UInt32
     @usableFromInline package var length: UInt32
-    /// Which of the batch's `origins` sent it.
+    /// The index of its sender in the batch's `origins`.
     @usableFromInline package var origin: UInt32
     @usableFromInline package var index: EventIndex
 
@@ -27,21 +27,20 @@
     package var range: Range<Int> { Int(offset)..<Int(offset) + Int(length) }
 }
 
-/// A run of events on their way from the journal to one destination. Whoever reads reuses one
-/// batch for ever, so that a long run of events costs no allocation.
+/// A run of events on the way from the journal to one destination. A reader reuses one batch forever, so reading
+/// allocates no memory.
 @usableFromInline package struct EventBatch: Sendable {
-    /// The events' bytes, with whatever lies between them in the journal.
+    /// The bytes of the events, and any bytes between them in the journal.
     @usableFromInline package var bytes: [UInt8] = []
-    /// In journal order, without repetition; positions may have gaps where the journal was
-    /// damaged.
+    /// In journal order, without duplicates. Positions may have gaps where the journal was damaged.
     package var events: [EventRecord] = []
     package var origins: [Origin] = []
-    /// The position to continue from: above every event in here.
+    /// The position at which to continue; above the position of every event in the batch.
     package var next: UInt64 = 0
 
     package init() {}
 
-    /// Forgets the contents, keeps the memory.
+    /// Removes the contents but keeps the memory.
     package mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         events.removeAll(keepingCapacity: true)

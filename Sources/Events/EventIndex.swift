@@ -1,18 +1,4 @@
-// Events: what an event is. The door that recognises one, the index that the door leaves behind,
-// the way from an event's bytes to its fields, and the texts inside it (strings, numbers, times).
-//
-// - The client's bytes are the event: nothing here changes or reorders them. Everything said
-//   about an event is said as slices of them.
-// - What the door accepted is valid JSON in valid UTF-8, within the limits of size and depth, and one
-//   of the six kinds with what that kind needs. Whoever stands behind it relies on that.
-// - Of keys that occur twice, the last counts, at the door and ever after.
-// - Scanning an event and reading fields from it allocate nothing.
-// - It does no input or output, knows no clock, and starts no thread.
-//
-// Small types that every room uses are `@usableFromInline`, and so is what they store: without that the
-// compiler inlines nothing of a `package` type in another room, whatever stands before its methods.
-
-/// A piece of an event's bytes, relative to the event's first byte.
+/// A part of an event's bytes, relative to the event's first byte.
 @usableFromInline package struct Slice: BitwiseCopyable, Sendable, Equatable {
     @usableFromInline package var offset: UInt32
     @usableFromInline package var length: UInt32
@@ -23,7 +9,7 @@
         self.length = length
     }
 
-    /// Of a field that the event does not have (or that is null).
+    /// The slice of a field that is missing or null.
     @inlinable @inline(__always)
     package static var absent: Slice { Slice(offset: .max, length: 0) }
     @inlinable @inline(__always)
@@ -32,19 +18,18 @@
     package var range: Range<Int> { Int(offset)..<Int(offset) + Int(length) }
 }
 
-/// What the door already knows about an event, so that nobody behind it parses for it: the
-/// kind, and where the four fields lie that filters and destinations ask for most.
+/// The facts about an event that the scanner has already found, so that later stages need not parse it again: the kind,
+/// and the slices of the four fields that filters and destinations use most.
 ///
-/// The slices are the string's *contents*, without its quotes, as the client wrote them. Where
-/// such a string holds a backslash escape, its flag is set and the text has to be decoded
-/// before it is compared or shown.
+/// A slice covers the *contents* of the string, without its quotes, as the client wrote them. If the string contains a
+/// backslash escape, its flag is set, and the text must be decoded before it is compared or shown.
 @usableFromInline package struct EventIndex: BitwiseCopyable, Sendable, Equatable {
     @usableFromInline package struct Flags: OptionSet, BitwiseCopyable, Sendable {
         @usableFromInline package let rawValue: UInt8
         @inlinable @inline(__always)
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// In place of `OptionSet`'s, which other rooms reach only through a witness table.
+        /// Replaces `OptionSet`'s method, which other rooms could call only through a witness table.
         @inlinable @inline(__always)
         package func contains(_ flags: Flags) -> Bool { rawValue & flags.rawValue == flags.rawValue }
 
@@ -52,16 +37,16 @@
         @inlinable package static var messageIDEscaped: Flags { Flags(rawValue: 1 << 1) }
         @inlinable package static var userIDEscaped: Flags { Flags(rawValue: 1 << 2) }
         @inlinable package static var anonymousIDEscaped: Flags { Flags(rawValue: 1 << 3) }
-        /// The event has an `integrations` field, so somebody has to look into it.
+        /// The event has an `integrations` field, which must be checked.
         @inlinable package static var hasIntegrations: Flags { Flags(rawValue: 1 << 4) }
-        /// One of the four fields is there though the index does not have it: it is no string, which a transform
-        /// can bring about, or it is the `event` of something else than a track.
+        /// At least one of the four fields is present but not in the index: its value is not a string (the result of a
+        /// transform), or it is the `event` field of an event that is not a track.
         @inlinable package static var hasOtherValues: Flags { Flags(rawValue: 1 << 5) }
     }
 
     @usableFromInline package var kind: EventKind
     @usableFromInline package var flags: Flags
-    /// `event` of a track; absent for the other kinds.
+    /// The `event` field of a track; absent for other kinds.
     @usableFromInline package var event: Slice
     @usableFromInline package var messageID: Slice
     @usableFromInline package var userID: Slice
@@ -81,14 +66,14 @@
     }
 }
 
-/// One valid event in a buffer that holds several: where its JSON object lies, and its index.
+/// One valid event in a buffer of several: the location of its JSON object, and its index.
 package struct ScannedEvent: BitwiseCopyable, Sendable {
     /// From the buffer's first byte to the event's opening brace.
     package var offset: UInt32
     /// Up to and including the closing brace.
     package var length: UInt32
     package var index: EventIndex
-    /// How many line feeds lie before it in the buffer; 0 where events are not lines.
+    /// The number of line feeds before it in the buffer; 0 if events are not lines.
     package var line: UInt32
 
     package init(offset: UInt32, length: UInt32, index: EventIndex, line: UInt32 = 0) {
@@ -99,8 +84,8 @@ package struct ScannedEvent: BitwiseCopyable, Sendable {
     }
 }
 
-/// Who handed an event in: the source's name in the configuration, and the peer as the kernel
-/// names it (SO_PEERCRED, unix(7)).
+/// The sender of an event: the source's name in the configuration, and the peer's credentials from the kernel
+/// (SO_PEERCRED, unix(7)).
 package struct Origin: Sendable, Hashable {
     package var source: String
     package var uid: UInt32

@@ -1,5 +1,4 @@
-/// The six kinds of the Segment specification. The raw value is what the journal stores: it
-/// never changes.
+/// The six event kinds of the Segment specification. The journal stores the raw values: never change them.
 @usableFromInline package enum EventKind: UInt8, BitwiseCopyable, Sendable, CaseIterable {
     case track = 1
     case identify = 2
@@ -8,7 +7,7 @@
     case group = 5
     case alias = 6
 
-    /// The spelling of the event's `type`.
+    /// The value of the event's `type` field.
     package var name: String {
         switch self {
         case .track: "track"

@@ -1,20 +1,20 @@
 import CSimdjson
 
-/// The door: finds the events in a buffer of lines, and says of every other line why it is none.
+/// Finds and validates the events in a buffer of lines. Reports for every other line why it is not an event.
 ///
-/// Belongs to one thread. Takes five bytes of memory for each byte of `maximumEventSize`, most of
-/// it untouched while events are small.
+/// Belongs to one thread. Reserves five bytes of memory for each byte of `maximumEventSize`; most of it stays untouched
+/// while events are small.
 @safe package final class EventScanner {
-    /// Bytes of JSON that one event may have.
+    /// The largest event, in bytes of JSON.
     package let maximumEventSize: Int
-    /// Containers within one another, the event itself counted.
+    /// The deepest nesting of objects and arrays, including the event itself.
     package let maximumDepth: Int
 
     private let parser: OpaquePointer
-    /// What one call into C fills; reused for ever.
+    /// The output buffer for one call of the C scanner. Reused forever.
     private var found: [psj_event]
 
-    /// - Precondition: both limits are above 0, the size is at most 256 MiB; and there is memory.
+    /// - Precondition: both limits are above 0, the size is at most 256 MiB, and enough memory is available.
     package init(maximumEventSize: Int, maximumDepth: Int) {
         precondition(
             (1...(256 << 20)).contains(maximumEventSize) && maximumDepth > 0,
@@ -30,17 +30,17 @@ import CSimdjson
 
     deinit { unsafe psj_parser_destroy(parser) }
 
-    /// Examines every line of `bytes` that is ended by a line feed; what follows the last one is
-    /// left for the caller to offer again, with more behind it. Lines of white space alone are
-    /// passed over; white space around an event (a carriage return, say) is left off.
+    /// Scans all complete lines of `bytes`. For the part after the last line feed, call again when more of it has
+    /// arrived. Lines that contain only white space are skipped. White space around an event (such as a carriage
+    /// return) is not part of the event.
     ///
-    /// Of a buffer above 2 GiB, what lies beyond counts as not there yet.
+    /// In a buffer above 2 GiB, the bytes beyond that are treated as not arrived yet.
     ///
-    /// Appends to `accepted` and `refused`, each in the order of the lines; the caller empties and reuses them, so that no
-    /// line costs an allocation.
+    /// Appends to `accepted` and `refused`, each in the order of the lines. The caller empties and reuses these arrays,
+    /// so that no line allocates memory.
     ///
-    /// - Parameter maximumRefused: the scan stops after about as many refused lines (at most 256 more): what a buffer of
-    ///   nothing but bad lines takes is bounded.
+    /// - Parameter maximumRefused: the scan stops after about this many refused lines (at most 256 more). This bounds
+    ///   the time for a buffer of bad lines.
     package func scan(
         _ bytes: Span<UInt8>, accepted: inout [ScannedEvent], refused: inout [RefusedLine], maximumRefused: Int = .max
     ) -> ScanResult {
@@ -66,18 +66,20 @@ import CSimdjson
             }
             result.consumed += consumed
             result.lines += lines
-            // A full table means that there may be more; anything less, that the end was met.
+            // A full table means that there may be more lines; a partial one, that the end was reached.
             if count < found.count || refused.count >= maximumRefused { return result }
         }
     }
 
-    /// The same, with a sentence for each refusal: some 200 bytes of text for each bad line.
+    /// Scans as above, with an explanation for each refused line. Allocates about 200 bytes of text per refused line.
     package func scan(
         _ bytes: Span<UInt8>, accepted: inout [ScannedEvent], refused: inout [ScannedRefusal]
     ) -> ScanResult {
         var lines: [RefusedLine] = []
         let result = scan(bytes, accepted: &accepted, refused: &lines)
-        for line in lines { refused.append(ScannedRefusal(line: line.line, refusal: line.refusal(in: bytes, by: self))) }
+        for line in lines {
+            refused.append(ScannedRefusal(line: line.line, refusal: line.refusal(in: bytes, by: self)))
+        }
         return result
     }
 
@@ -109,18 +111,18 @@ import CSimdjson
 
     private func isTimestamp(_ contents: Span<UInt8>) -> Bool {
         if Timestamp.parse(contents) != nil { return true }
-        // Nobody writes a time with escapes, but one may.
+        // Escapes are valid in a time, though unusual.
         var decoded: [UInt8] = []
         guard JSONText.unescape(contents, into: &decoded) else { return false }
         return Timestamp.parse(decoded.span) != nil
     }
 }
 
-/// How far a scan got.
+/// The progress of one scan.
 package struct ScanResult: Sendable, Equatable {
-    /// Bytes, up to and including the last line feed.
+    /// Bytes up to and including the last line feed.
     package var consumed: Int
-    /// Line feeds among those: every line counts, the empty ones too.
+    /// The number of line feeds in these bytes. Every line counts, including empty ones.
     package var lines: Int
 
     package init(consumed: Int, lines: Int) {

@@ -1,9 +1,9 @@
-/// A moment to the nanosecond, in any year that a time's text can name: 64 bits of nanoseconds end in 2262, and
-/// services are sent times such as 9999-12-31.
+/// A time in nanoseconds, in any year that RFC 3339 can express. A 64-bit count of nanoseconds would end in 2262, but
+/// services receive times such as 9999-12-31.
 package struct EventTime: Sendable, Equatable {
-    /// Since 1970-01-01 UTC, rounded down.
+    /// Whole seconds since 1970-01-01 UTC, rounded down.
     package let seconds: Int64
-    /// Behind those: 0..<1,000,000,000.
+    /// The nanoseconds after `seconds`: 0..<1,000,000,000.
     package let nanoseconds: Int64
 
     static let nanosecondsPerSecond: Int64 = 1_000_000_000
@@ -20,20 +20,22 @@ package struct EventTime: Sendable, Equatable {
         self.nanoseconds = remainder < 0 ? remainder + Self.nanosecondsPerSecond : remainder
     }
 
-    /// Whole units since 1970-01-01 UTC, rounded down; nil: more than 64 bits of them.
-    /// - Parameter perSecond: how many of them a second has: 1 to 1,000,000,000.
+    /// Whole units since 1970-01-01 UTC, rounded down; nil if the count exceeds 64 bits.
+    /// - Parameter perSecond: how many units a second has: 1 to 1,000,000,000.
     package func count(perSecond: Int64) -> Int64? {
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: perSecond)
         let (count, overflows) = whole.addingReportingOverflow(nanoseconds / (Self.nanosecondsPerSecond / perSecond))
         return overflow || overflows ? nil : count
     }
 
-    /// In whole milliseconds, rounded down.
-    package var inMilliseconds: EventTime { EventTime(seconds: seconds, nanoseconds: nanoseconds - nanoseconds % 1_000_000) }
+    /// Rounded down to whole milliseconds.
+    package var inMilliseconds: EventTime {
+        EventTime(seconds: seconds, nanoseconds: nanoseconds - nanoseconds % 1_000_000)
+    }
 
-    /// As much later as `end` is behind `start`.
+    /// This time, shifted by the difference between `end` and `start`.
     package func moved(from start: EventTime, to end: EventTime) -> EventTime {
-        // Times from texts: none is further from another than 64 bits of seconds.
+        // These times come from texts, so their differences fit 64 bits of seconds.
         var seconds = seconds &+ (end.seconds &- start.seconds)
         var nanoseconds = nanoseconds &+ (end.nanoseconds &- start.nanoseconds)
         if nanoseconds < 0 {

@@ -1,11 +1,11 @@
 import CSimdjson
 
-/// Where a field lies in an event: `context.os.name`, `properties.products.0.sku`. Segments are
-/// decoded; one of digits also names an item of a list.
+/// The path of a field in an event: `context.os.name`, `properties.products.0.sku`. Segments are decoded. A segment of
+/// digits also selects an array item.
 package struct FieldPath: Hashable, Sendable {
     package var segments: [String]
 
-    /// Of a path in a set that is read from events.
+    /// The longest path that a `PathSet` can read.
     package static var maximumSegments: Int { Int(PSJ_PATH_LIMIT) }
 
     package init(_ segments: [String]) {

@@ -1,20 +1,21 @@
-/// What lies at a path in an event. The raw values are those of `psj_type`.
+/// The type of the value at a path. The raw values are those of `psj_type`.
 @usableFromInline package enum FieldType: UInt8, BitwiseCopyable, Sendable {
     case missing = 0
     case null
     case `false`
     case `true`
     case number
-    /// The slice is the contents without quotes, and there is no escape in them.
+    /// The slice is the contents without quotes; they contain no escapes.
     case string
-    /// The same, with escapes: to be decoded before it is compared or shown.
+    /// The slice is the contents without quotes; they contain escapes and must be decoded before they are compared or
+    /// shown.
     case escapedString
-    /// The slice has its brackets.
+    /// The slice includes the brackets.
     case array
     case object
 }
 
-// In place of the derived operators, which other rooms reach only through a witness table.
+// Replaces the derived operators, which other rooms could call only through a witness table.
 extension FieldType {
     @inlinable @inline(__always)
     package static func == (a: FieldType, b: FieldType) -> Bool {
@@ -31,7 +32,7 @@ extension FieldType {
 }
 
 @usableFromInline package struct FieldValue: BitwiseCopyable, Sendable, Equatable {
-    /// In the event's bytes; absent if the field is missing.
+    /// Relative to the event's first byte; absent if the field is missing.
     @usableFromInline package var slice: Slice
     @usableFromInline package var type: FieldType
 
@@ -44,12 +45,12 @@ extension FieldType {
     @inlinable @inline(__always)
     package static var missing: FieldValue { FieldValue(slice: .absent, type: .missing) }
 
-    /// A string, escaped or not.
+    /// Whether it is a string, escaped or not.
     @inlinable @inline(__always)
     package var isString: Bool { type == .string || type == .escapedString }
 
-    /// The value's bytes as they stand in the JSON, a string's quotes included: to be copied into
-    /// other JSON as they are. Nil if the field is missing.
+    /// The value's JSON in the event, including a string's quotes; can be copied into other JSON unchanged. nil if the
+    /// field is missing.
     @inlinable @inline(__always)
     package var json: Range<Int>? {
         guard slice.isPresent else { return nil }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Asks whoever works on an event to end early, because the result is not wanted any more. It is raised once and
-/// stays raised. Any thread.
+/// Asks the code that processes an event to stop early because the result is no longer needed. Once raised, it stays
+/// raised. Any thread.
 package final class Interruption: Sendable {
     private let raised = Atomic(false)
 

@@ -1,15 +1,15 @@
-/// A number as an event spells it. Integers that fit 64 bits, with a sign or without, keep their exact value;
-/// anything else is the nearest Double, infinite where it is beyond Double's range (`1e400`).
+/// A number in an event. Integers that fit 64 bits, signed or unsigned, keep their exact value. Any other number
+/// becomes the nearest Double, or infinity if it exceeds Double's range (`1e400`).
 ///
-/// Two numbers compare by value, whichever way they are kept: 1 equals 1.0, and 9007199254740993
-/// does not equal 9007199254740992.0.
+/// Numbers are compared by value, whatever their representation: 1 equals 1.0, and 9007199254740993 does not equal
+/// 9007199254740992.0.
 package enum JSONNumber: BitwiseCopyable, Sendable {
     case integer(Int64)
-    /// Above the largest Int64.
+    /// An integer above Int64.max.
     case large(UInt64)
     case real(Double)
 
-    /// Reads a number's text; nil if it is not one by JSON's grammar.
+    /// Parses a number; nil if the text does not match JSON's grammar.
     package init?(_ text: Span<UInt8>) {
         guard let parts = Parts(text) else { return nil }
         if parts.isInteger, let magnitude = parts.mantissa {
@@ -34,7 +34,7 @@ package enum JSONNumber: BitwiseCopyable, Sendable {
         self = .real(value)
     }
 
-    /// As `init(_:)` of bytes.
+    /// Parses a number, like `init(_:)` of bytes.
     package init?(_ text: String) { self.init(text.utf8.span) }
 
     package var double: Double {
@@ -50,7 +50,7 @@ extension JSONNumber: Comparable {
     package static func == (a: JSONNumber, b: JSONNumber) -> Bool { order(a, b) == 0 }
     package static func < (a: JSONNumber, b: JSONNumber) -> Bool { order(a, b) < 0 }
 
-    /// Below, at or above 0, as a is below, equal to or above b.
+    /// Negative, zero or positive, as a is less than, equal to or greater than b.
     private static func order(_ a: JSONNumber, _ b: JSONNumber) -> Int {
         switch (a, b) {
         case (.integer(let a), .integer(let b)): sign(a, b)
@@ -69,8 +69,8 @@ extension JSONNumber: Comparable {
 
     private static func order(_ a: Int64, _ b: Double) -> Int {
         if let exact = Double(exactly: a) { return sign(exact, b) }
-        // A Double beyond 64 bits is on its own side of every Int64. One within, and as large as
-        // an integer that Double cannot hold, has no fraction.
+        // A Double outside the range of Int64 is below or above every Int64. Inside the range, `a` is too large for an
+        // exact Double; a Double of that magnitude has no fraction.
         if b >= 0x1p63 { return -1 }
         if b < -0x1p63 { return 1 }
         return sign(a, Int64(b.rounded(.down)))
@@ -85,14 +85,14 @@ extension JSONNumber: Comparable {
 }
 
 extension JSONNumber {
-    /// A number's text, taken apart.
+    /// The parts of a number's text.
     private struct Parts {
         var isNegative = false
         /// No fraction and no exponent.
         var isInteger = true
-        /// All digits before the exponent as one number; nil if they do not fit.
+        /// All digits before the exponent as one integer; nil if it does not fit.
         var mantissa: UInt64? = 0
-        /// What power of ten the mantissa is to be multiplied with; nil if out of all reason.
+        /// The power of ten by which to multiply the mantissa; nil if it is absurdly large.
         var exponent: Int? = 0
 
         init?(_ text: Span<UInt8>) {
@@ -147,8 +147,8 @@ extension JSONNumber {
             mantissa = overflow || overflows ? nil : sum
         }
 
-        /// The nearest Double, where one multiplication or division gives it: both operands are
-        /// exact, so the one rounding is right (Clinger's fast path).
+        /// The nearest Double, if one multiplication or division produces it; else nil. Both operands are exact, so the
+        /// single rounding is correct (Clinger's fast path).
         var exactDouble: Double? {
             guard let mantissa, mantissa <= 1 << 53, let exponent, abs(exponent) <= 22 else { return nil }
             var power = 1.0

@@ -1,10 +1,10 @@
 import CSimdjson
 
-/// The text of JSON strings: decoding, encoding, comparing. *Contents* means a string's bytes
-/// without its quotes, as they stand in an event: UTF-8, with escapes.
+/// Decoding, encoding and comparing JSON strings. *Contents* are the bytes of a string in an event, without its quotes:
+/// UTF-8, with escapes.
 package enum JSONText {
-    /// Whether an event may have a field of this key, at any depth. The quick answer "no" is certain.
-    /// - Parameter key: as JSON, quotes included; no escapes.
+    /// Whether an event may contain a field with this key, at any depth. A fast check: false is certain, true is not.
+    /// - Parameter key: as JSON, including its quotes; without escapes.
     @inline(__always)
     package static func mayHaveKey(_ key: Span<UInt8>, in json: Span<UInt8>) -> Bool {
         unsafe json.withUnsafeBufferPointer { json in
@@ -15,8 +15,8 @@ package enum JSONText {
     }
 
     /// Appends the decoded contents to `output`.
-    /// - Returns: false if an escape is invalid (an event that was accepted has none such); then
-    ///   nothing is appended.
+    /// - Returns: false if an escape is invalid, and then nothing is appended. An accepted event contains no invalid
+    ///   escapes.
     package static func unescape(_ contents: Span<UInt8>, into output: inout [UInt8]) -> Bool {
         if contents.isEmpty { return true }
         var valid = true
@@ -25,7 +25,7 @@ package enum JSONText {
                 let length = unsafe contents.withUnsafeBufferPointer { contents in
                     unsafe psj_unescape(contents.baseAddress, contents.count, free.baseAddress)
                 }
-                // size_t arrives as Int, and SIZE_MAX as -1.
+                // size_t is imported as Int, and SIZE_MAX as -1.
                 valid = length >= 0
                 if valid { initialized = length }
             }
@@ -40,18 +40,18 @@ package enum JSONText {
         return unescape(contents, into: &decoded) ? text(decoded.span) : nil
     }
 
-    /// Bytes as text; nil if they are not UTF-8.
+    /// Bytes as a String; nil if they are not UTF-8.
     package static func text(_ bytes: Span<UInt8>) -> String? {
         guard let characters = try? UTF8Span(validating: bytes) else { return nil }
         return String(copying: characters)
     }
 
-    /// Whether the contents, decoded, are these bytes. Allocates nothing.
+    /// Whether the decoded contents equal `text`. Allocates no memory.
     /// - Parameter text: plain UTF-8.
     package static func contents(_ contents: Span<UInt8>, equal text: Span<UInt8>) -> Bool {
-        // An escape is longer than what it stands for.
+        // An escape is longer than the character that it encodes.
         if contents.count < text.count { return false }
-        // Then there is no escape in it; and a backslash in the text would have needed one.
+        // With equal lengths, equal contents have no escapes; and a backslash in `text` would need one.
         if contents.count == text.count {
             return contents.hasBytes(of: text) && firstIndex(of: UInt8(ascii: "\\"), in: text) == nil
         }
@@ -62,19 +62,19 @@ package enum JSONText {
         return decoder.next() == nil && decoder.isValid
     }
 
-    /// Appends plain UTF-8 as a JSON string, quotes and all.
+    /// Appends plain UTF-8 as a JSON string, including quotes.
     package static func appendString(_ text: Span<UInt8>, to output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
         appendContents(text, to: &output)
         output.append(UInt8(ascii: "\""))
     }
 
-    /// Appends a JSON string, quotes and all.
+    /// Appends a JSON string, including quotes.
     package static func appendString(_ text: String, to output: inout [UInt8]) {
         appendString(text.utf8.span, to: &output)
     }
 
-    /// Appends plain UTF-8 as the contents of a JSON string: escapes what has to be, no more.
+    /// Appends plain UTF-8 as the contents of a JSON string. Escapes only the characters that require it.
     package static func appendContents(_ text: Span<UInt8>, to output: inout [UInt8]) {
         var written = 0
         for position in 0..<text.count {

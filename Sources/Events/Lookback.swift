@@ -1,8 +1,8 @@
-/// How far back in the journal events lie on which the answer about a later one may depend.
+/// How far back in the journal events can still affect the decision about a later event.
 package struct Lookback: Sendable, Equatable {
-    /// So many positions at most,
+    /// The maximum distance in positions.
     package var positions: UInt64
-    /// received so many nanoseconds before it at most.
+    /// The maximum difference in receive time, in nanoseconds.
     package var time: Int64
 
     package init(positions: UInt64, time: Int64) {

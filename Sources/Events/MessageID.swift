@@ -1,16 +1,16 @@
-/// The id of an event whose client gave it none.
+/// Derives an id for an event that the client sent without one.
 package enum MessageID {
-    /// Bytes of such an id: a UUID's text.
+    /// The length of a derived id in bytes: a UUID as text.
     package static let length = 36
 
-    /// Appends an id made of the journal's identity and the event's position in it: the same on
-    /// every retry and replay, and different for every event of every journal.
+    /// Appends an id that is derived from the journal's identity and the event's position. It is the same for every
+    /// retry and replay, and differs between all events of all journals.
     ///
-    /// It is a UUID of version 8 (RFC 9562, section 5.8: the layout is the maker's): 60 bits of
-    /// the journal's own UUID, its halves folded together, then the position's 62 lowest bits. A
-    /// journal that takes ten million events a second needs 14,000 years to use those up.
+    /// The id is a UUID of version 8 (RFC 9562, section 5.8: custom layout). It contains 60 bits of the journal's UUID
+    /// (the XOR of its halves) and the lowest 62 bits of the position. At ten million events per second, a journal uses
+    /// up 62 bits in 14,000 years.
     ///
-    /// - Parameter journal: 16 bytes that are random enough to tell journals apart.
+    /// - Parameter journal: 16 bytes that are random enough to distinguish journals.
     package static func appendDerived(journal: Span<UInt8>, position: UInt64, to output: inout [UInt8]) {
         precondition(journal.count == 16, "a UUID has 16 bytes, not \(journal.count)")
         var folded: UInt64 = 0
@@ -24,7 +24,7 @@ package enum MessageID {
         }
     }
 
-    /// As `appendDerived(journal:position:to:)`.
+    /// Returns the id that `appendDerived(journal:position:to:)` appends.
     package static func derived(journal: [UInt8], position: UInt64) -> String {
         var text: [UInt8] = []
         appendDerived(journal: journal.span, position: position, to: &text)

@@ -1,21 +1,21 @@
 import CSimdjson
 
-/// Reads the values at a set of paths from one event after the other, and holds those of the last
-/// one. Allocates nothing after it is made. Belongs to one thread.
+/// Reads the values at a set of paths from one event at a time. Holds the values of the last event. Allocates memory
+/// only when it is created. Belongs to one thread.
 @usableFromInline @safe package final class PathReader {
-    /// How a reading went.
+    /// The result of reading an event.
     package enum Answer: Sendable {
         case read
-        /// One of the values has another of the same name before it in the event, which a change of the
-        /// value would leave there.
+        /// For at least one of the values, the event contains an earlier field with the same key. An edit of the value
+        /// would leave the earlier field in place.
         case readFromDuplicates
-        /// These are not the bytes of an accepted event; every value is missing.
+        /// The bytes are not an accepted event. Every value is missing.
         case unreadable
     }
 
     private let paths: PathSet
-    /// As many as there are paths. C fills them; a pointer, since an array of a class is asked for
-    /// exclusive access with every look at it.
+    /// One value per path, filled by C. It is a pointer because every access to an array in a class would check for
+    /// exclusive access.
     @usableFromInline let found: UnsafeMutableBufferPointer<psj_value>
 
     package init(_ paths: PathSet) {
@@ -26,10 +26,10 @@ import CSimdjson
 
     deinit { unsafe found.deallocate() }
 
-    /// Reads all the paths in one pass. Any value's own text may stand for an event: a list's paths
-    /// then begin with an index, and a string or a number has nothing below it.
+    /// Reads all the paths in one pass. Besides an event, any JSON value can be read: the paths into an array start
+    /// with an index, and a string or a number has no fields.
     ///
-    /// - Parameter json: one event's bytes.
+    /// - Parameter json: the bytes of one event.
     package func read(_ json: Span<UInt8>) -> Answer {
         let answer = unsafe json.withUnsafeBufferPointer { json in
             unsafe psj_fetch(paths.compiled, json.baseAddress, json.count, found.baseAddress)
@@ -41,7 +41,7 @@ import CSimdjson
         }
     }
 
-    /// The value at the set's path of this number.
+    /// The value at the path with this index in the set.
     @inlinable @inline(__always)
     package subscript(path: Int) -> FieldValue {
         precondition(unsafe path >= 0 && path < found.count, "the set has no path of this number")

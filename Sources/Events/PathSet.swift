@@ -1,13 +1,12 @@
 import CSimdjson
 
-/// Paths compiled once, to be read from any number of events in one pass each. Immutable; any
-/// thread.
+/// A compiled set of paths. It can be read from any number of events, in one pass each. Immutable; any thread.
 @safe package final class PathSet: @unchecked Sendable {
-    /// As given, duplicates and all: the k-th value that is read answers the k-th path.
+    /// In the given order, including duplicates. The value with index k belongs to the path with index k.
     package let paths: [FieldPath]
     let compiled: OpaquePointer
 
-    /// - Precondition: no path has more than `FieldPath.maximumSegments`.
+    /// - Precondition: no path has more than `FieldPath.maximumSegments` segments.
     package init(_ paths: [FieldPath]) {
         var text: [UInt8] = []
         var lengths: [UInt32] = []

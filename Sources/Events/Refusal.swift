@@ -1,5 +1,5 @@
-/// Why an event was not taken. The raw value is the name that clients, counters and
-/// `penstock status` show; where Segment has a name for it, it is Segment's.
+/// Why an event was refused. The raw value is the name in answers to clients, in counters and in `penstock status`. It
+/// is Segment's name if Segment has one.
 package enum RefusalReason: String, Sendable, CaseIterable {
     case invalidJSON = "invalid_json"
     case invalidUTF8 = "invalid_utf8"
@@ -23,14 +23,14 @@ package enum RefusalReason: String, Sendable, CaseIterable {
     case journalFull = "journal_full"
     case unplanned = "unplanned"
     case schemaViolation = "schema_violation"
-    // A source's limits, by the names that they have in the configuration.
+    // A source's limits, named by their configuration keys.
     case maximumConnectionsPerUser = "max_connections_per_uid"
     case maximumConsecutiveRefusals = "max_consecutive_refusals"
     case maximumBuffered = "max_buffered"
     case lineTimeout = "line_timeout"
     case idleTimeout = "idle_timeout"
 
-    /// The daemon closes the client's connection after this refusal.
+    /// Whether the daemon closes the client's connection after this refusal.
     package var endsConnection: Bool {
         switch self {
         case .maximumConnectionsPerUser, .maximumConsecutiveRefusals, .maximumBuffered, .lineTimeout, .idleTimeout: true
@@ -39,12 +39,12 @@ package enum RefusalReason: String, Sendable, CaseIterable {
     }
 }
 
-/// One event that was not taken: which, why, and what to do about it.
+/// One refused event: the reason, and an explanation for the sender.
 package struct Refusal: Sendable, Equatable {
     package var reason: RefusalReason
-    /// A sentence for the sender, with the offending field's name; never a whole event.
+    /// One sentence for the sender that names the offending field and says what to do. Never contains a whole event.
     package var detail: String
-    /// The event's `messageId`, if that much of it could be read.
+    /// The event's `messageId`, if it could be read.
     package var messageID: String?
 
     package init(reason: RefusalReason, detail: String, messageID: String? = nil) {

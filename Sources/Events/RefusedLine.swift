@@ -1,7 +1,7 @@
 import CSimdjson
 
-/// A line that is no event, with what is needed to say why. It costs no allocation: the sentence for the sender is made only
-/// when somebody wants to read it.
+/// A line that is not a valid event, and the facts needed to explain why. Creating it allocates no memory: the
+/// explanation is built only on request.
 package struct RefusedLine: Sendable {
     private enum Cause: Sendable {
         case found(psj_event)
@@ -9,7 +9,7 @@ package struct RefusedLine: Sendable {
         case explained(Refusal)
     }
 
-    /// How many line feeds lie before it in the buffer that was scanned.
+    /// The number of line feeds before it in the scanned buffer.
     package var line: Int
     package let reason: RefusalReason
     private let cause: Cause
@@ -32,10 +32,10 @@ package struct RefusedLine: Sendable {
         cause = .timestamp(event, text, isSentAt: isSentAt)
     }
 
-    /// The refusal with its sentence.
+    /// The refusal with its explanation.
     /// - Parameters:
-    ///   - bytes: the buffer that was scanned, or an equal one.
-    ///   - scanner: the one that scanned it.
+    ///   - bytes: the scanned buffer, or an equal one.
+    ///   - scanner: the scanner that produced this value.
     package func refusal(in bytes: Span<UInt8>, by scanner: EventScanner) -> Refusal {
         switch cause {
         case .explained(let refusal):

@@ -1,8 +1,8 @@
 import CSimdjson
 
-/// A line that is no event.
+/// A line that is not a valid event, with its explanation.
 package struct ScannedRefusal: Sendable, Equatable {
-    /// How many line feeds lie before it in the buffer that was scanned.
+    /// The number of line feeds before it in the scanned buffer.
     package var line: Int
     package var refusal: Refusal
 
@@ -13,11 +13,13 @@ package struct ScannedRefusal: Sendable, Equatable {
 }
 
 extension Refusal {
-    /// For a line above the limit; also one whose end has not arrived yet.
+    /// The refusal of a line above the limit. The end of the line may not have arrived yet.
     package static func tooLarge(maximum: Int) -> Refusal {
         Refusal(
             reason: .tooLarge,
-            detail: "the event is larger than \(maximum) bytes; send less, or raise max_event_size of this source")
+            detail: """
+                the event is larger than \(maximum) bytes; send a smaller event, or raise max_event_size of this source
+                """)
     }
 }
 
@@ -44,7 +46,7 @@ extension ScannedRefusal {
         let field = name(of: event.field)
         let fault = Slice(event.fault)
         let found = fault.isPresent ? "found \(describe(json, fault))" : "it is missing"
-        // Bytes are counted from 1, as people and editors do.
+        // Positions are counted from 1, as in editors.
         let place = fault.isPresent ? "byte \(Int(fault.offset) + 1)" : "its end"
         switch psj_verdict(rawValue: UInt32(event.verdict)) {
         case PSJ_TOO_LARGE:
@@ -62,7 +64,7 @@ extension ScannedRefusal {
                 reason: .tooDeep,
                 detail: "objects and lists are nested deeper than \(scanner.maximumDepth) at \(place); flatten them")
         case PSJ_INVALID_ESCAPE:
-            return Refusal(reason: .invalidJSON, detail: "no such escape as the one at \(place); a backslash is \\\\")
+            return Refusal(reason: .invalidJSON, detail: "invalid escape at \(place); write a backslash as \\\\")
         case PSJ_LONE_SURROGATE:
             return Refusal(
                 reason: .invalidJSON,
@@ -119,7 +121,7 @@ extension ScannedRefusal {
         return "not valid JSON at \(place): unexpected \(describe(json[Int(fault.offset)]))"
     }
 
-    /// A value that is not what it should be.
+    /// Describes a value of the wrong type.
     private static func describe(_ json: Span<UInt8>, _ fault: Slice) -> String {
         switch Int(fault.offset) < json.count ? json[Int(fault.offset)] : 0 {
         case UInt8(ascii: "{"): "an object"
@@ -148,20 +150,19 @@ extension ScannedRefusal {
         }
     }
 
-    /// The first bytes of a value, as they stand in the event: enough to recognise it by, never a
-    /// whole event.
+    /// The first bytes of a value as they appear in the event: enough to recognise it, never a whole event.
     private static func excerpt(_ json: Span<UInt8>, _ slice: Slice) -> String {
         let limit = 40
         guard slice.length > limit else { return JSONText.text(json.extracting(slice.range)) ?? "something else" }
         var end = Int(slice.offset) + limit
-        // Not in the middle of a character.
+        // Do not cut a character in two.
         while end > Int(slice.offset), json[end] & 0xC0 == 0x80 { end -= 1 }
         return (JSONText.text(json.extracting(Int(slice.offset)..<end)) ?? "something else") + "…"
     }
 
     private static func messageID(_ event: psj_event, _ json: Span<UInt8>) -> String? {
         let slice = Slice(event.message_id)
-        // A longer one is none, and is not to be carried about.
+        // A longer id is invalid and too large to keep.
         guard slice.isPresent, slice.length <= 12 * UInt32(PSJ_MESSAGE_ID_LIMIT) else { return nil }
         return JSONText.string(json.extracting(slice.range))
     }

@@ -1,17 +1,17 @@
-import Glibc
+import CSimdjson
 
-// The one home of copying, comparing and finding bytes at memcpy's speed.
+// Fast copying, comparing and searching of bytes, at the speed of memcpy.
 
-extension Array<UInt8> {
+extension [UInt8] {
     /// Appends a copy of the bytes.
     @inlinable @inline(__always)
     package mutating func append(contentsOf bytes: Span<UInt8>) {
         append(addingCapacity: bytes.count) { free in
             unsafe free.withUnsafeMutableBufferPointer { free, initialized in
                 unsafe bytes.withUnsafeBufferPointer { bytes in
-                    // An empty buffer may have no address, and memcpy must not be given that.
+                    // An empty buffer may have no address, and memcpy must not receive a null pointer.
                     guard let from = bytes.baseAddress, let to = free.baseAddress else { return }
-                    unsafe memcpy(to, from, bytes.count)
+                    unsafe psj_copy(to, from, bytes.count)
                     initialized = bytes.count
                 }
             }
@@ -21,14 +21,14 @@ extension Array<UInt8> {
 
 extension OutputSpan<UInt8> {
     /// Appends a copy of the bytes.
-    /// - Precondition: there is room for them.
+    /// - Precondition: they fit.
     @inlinable @inline(__always)
     package mutating func append(contentsOf bytes: Span<UInt8>) {
         precondition(bytes.count <= freeCapacity, "there is no room for these bytes")
         unsafe withUnsafeMutableBufferPointer { buffer, initialized in
             unsafe bytes.withUnsafeBufferPointer { bytes in
                 guard let from = bytes.baseAddress, let to = buffer.baseAddress else { return }
-                unsafe memcpy(to + initialized, from, bytes.count)
+                unsafe psj_copy(to + initialized, from, bytes.count)
                 initialized += bytes.count
             }
         }
@@ -43,24 +43,24 @@ extension Span<UInt8> {
         return unsafe withUnsafeBufferPointer { a in
             unsafe other.withUnsafeBufferPointer { b in
                 guard let a = a.baseAddress, let b = b.baseAddress else { return true }
-                return unsafe memcmp(a, b, other.count) == 0
+                return unsafe psj_equal(a, b, other.count) != 0
             }
         }
     }
 
-    /// The first place of a byte within a range.
+    /// The index of the first occurrence of a byte in a range; nil if it does not occur.
     @inlinable @inline(__always)
     package func firstIndex(of byte: UInt8, in range: Range<Int>) -> Int? {
         unsafe extracting(range).withUnsafeBufferPointer { bytes in
-            guard let start = bytes.baseAddress, let found = unsafe memchr(start, Int32(byte), bytes.count) else {
+            guard let start = bytes.baseAddress, let found = unsafe psj_find(start, byte, bytes.count) else {
                 return nil
             }
             return unsafe range.lowerBound + (UnsafeRawPointer(found) - UnsafeRawPointer(start))
         }
     }
 
-    /// The first place of either of two bytes within a range. For short ways: it looks at eight bytes at
-    /// once, and calls nothing.
+    /// The index of the first occurrence of either of two bytes in a range; nil if neither occurs. For short distances:
+    /// it compares eight bytes at a time and makes no call.
     @inlinable @inline(__always)
     package func firstIndex(of one: UInt8, or other: UInt8, in range: Range<Int>) -> Int? {
         unsafe extracting(range).withUnsafeBytes { bytes in
@@ -69,7 +69,7 @@ extension Span<UInt8> {
             var position = 0
             while position &+ 8 <= bytes.count {
                 let word = UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-                // A byte that is sought is zero in one of them; the lowest zero is found exactly.
+                // A matching byte is zero in `a` or `b`. The lowest zero byte is found exactly.
                 let (a, b) = (word ^ ones, word ^ others)
                 let found = ((a &- low) & ~a | (b &- low) & ~b) & high
                 if found != 0 { return range.lowerBound &+ position &+ found.trailingZeroBitCount / 8 }

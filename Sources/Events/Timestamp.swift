@@ -1,18 +1,16 @@
-/// Times as events spell them (RFC 3339, the profile of ISO 8601), exact, and in nanoseconds since
-/// 1970-01-01 UTC.
+/// Parses and formats times in RFC 3339 (a profile of ISO 8601): exactly, or as nanoseconds since 1970-01-01 UTC.
 package enum Timestamp {
-    /// As `time(_:)`; what lies before 1677 or after 2262, beyond 64 bits of nanoseconds, is held at the
-    /// nearest that fits: good for knowing that it is a time, and for comparing it with one of today.
+    /// Parses like `time(_:)`. Times before 1677 or after 2262 do not fit 64 bits of nanoseconds and saturate. That is
+    /// enough to validate a time and to compare it with a current one.
     package static func parse(_ text: Span<UInt8>) -> Int64? {
         time(text).map { $0.count(perSecond: EventTime.nanosecondsPerSecond) ?? ($0.seconds < 0 ? .min : .max) }
     }
 
-    /// Reads a date and time; nil if it is none. Beyond RFC 3339 it takes what clients are known to
-    /// send: a date alone, no seconds, no offset (both mean UTC), an offset without a colon or
-    /// minutes, a comma before the fraction, and 24:00 for the end of a day.
+    /// Parses a date and time; nil if the text is not one. Beyond RFC 3339, it accepts forms that clients are known to
+    /// send: a date alone, a time without seconds, a time without an offset (UTC, as for a date alone), an offset
+    /// without a colon or without minutes, a comma before the fraction, and 24:00 for the end of a day.
     ///
-    /// Digits behind the ninth of a fraction are cut off. Second 60, a leap second, is the
-    /// second after 59.
+    /// Fractions are truncated after nine digits. Second 60, a leap second, equals the next second.
     package static func time(_ text: Span<UInt8>) -> EventTime? {
         var reader = Reader(text)
         guard let year = reader.digits(4), reader.skip("-"), let month = reader.digits(2), reader.skip("-"),
@@ -40,17 +38,16 @@ package enum Timestamp {
         return EventTime(seconds: Int64(seconds), nanoseconds: Int64(fraction))
     }
 
-    /// As `parse(_:)`.
+    /// Parses like `parse(_:)` of bytes.
     package static func parse(_ text: String) -> Int64? { parse(text.utf8.span) }
 
-    /// As `append(_:to:)` of an `EventTime`; every time of 64 bits can be written.
+    /// Appends a time in RFC 3339. Every 64-bit time can be formatted.
     package static func append(_ nanoseconds: Int64, to output: inout [UInt8]) {
         _ = append(EventTime(nanoseconds: nanoseconds), to: &output)
     }
 
-    /// Appends `2026-01-31T12:00:00.000Z`: UTC, with as many of 3, 6 or 9 digits of a fraction as it
-    /// takes to lose nothing.
-    /// - Returns: false, and nothing is appended, outside of the years 0 to 9999, which is all that RFC 3339 has.
+    /// Appends `2026-01-31T12:00:00.000Z`: UTC, with 3, 6 or 9 fraction digits, as many as the value needs.
+    /// - Returns: false, and appends nothing, if the year is outside 0 to 9999, the range of RFC 3339.
     package static func append(_ moment: EventTime, to output: inout [UInt8]) -> Bool {
         let fraction = Int(moment.nanoseconds)
         let (days, time) = floorDivide(Int(moment.seconds), by: 86_400)
@@ -82,7 +79,7 @@ package enum Timestamp {
         return true
     }
 
-    /// As `append(_:to:)`.
+    /// Formats a time in RFC 3339.
     package static func format(_ nanoseconds: Int64) -> String {
         var text: [UInt8] = []
         append(nanoseconds, to: &text)
@@ -102,10 +99,9 @@ package enum Timestamp {
         }
     }
 
-    // The two below count years from March, so that the day that leap years add is a year's last,
-    // and group them into the Gregorian calendar's cycle of 400 years, 146,097 days. In such a year
-    // the day on which month m (March is 0) begins is (153 m + 2) / 5. Day 719,468 of that
-    // count, which begins on 0000-03-01, is 1970-01-01.
+    // The two functions below start each year in March, so that a leap day is the last day of its year. Years are
+    // grouped into the Gregorian calendar's cycle of 400 years, 146,097 days. In such a year, month m (March is 0)
+    // begins on day (153 m + 2) / 5. Days are counted from 0000-03-01; 1970-01-01 is day 719,468.
 
     private static func daysSinceEpoch(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let year = month > 2 ? year : year - 1
@@ -127,7 +123,7 @@ package enum Timestamp {
 }
 
 extension Timestamp {
-    /// Takes a time's text apart from the front.
+    /// Parses a time's text from left to right.
     private struct Reader: ~Escapable {
         private let text: Span<UInt8>
         private var position = 0
@@ -163,7 +159,7 @@ extension Timestamp {
             return value
         }
 
-        /// Nanoseconds from one digit or more.
+        /// Nanoseconds from a fraction of at least one digit.
         @_lifetime(self: copy self)
         mutating func fraction() -> Int? {
             guard let first = digit() else { return nil }
@@ -176,7 +172,7 @@ extension Timestamp {
             return value
         }
 
-        /// Seconds east of UTC; nil if there is something else.
+        /// Seconds east of UTC; nil if the text is not an offset.
         @_lifetime(self: copy self)
         mutating func offset() -> Int? {
             if isAtEnd || skip("Z") || skip("z") { return 0 }

@@ -1,11 +1,11 @@
 import Configuration
 import Routing
 
-/// The configuration's keys as a JSON Schema (2020-12), for editors. Made of the declarations that the
-/// configuration is read by, so that it cannot say anything else. What a schema cannot say (names that
-/// have to exist, filters that have to parse) is for `penstock check`.
+/// The configuration's keys as a JSON Schema (2020-12), for editors. It is generated from the declarations that the
+/// configuration is read with, so both always agree. A schema cannot express everything: `penstock check` also checks
+/// that names exist and filters parse.
 package enum ConfigurationSchema {
-    /// With a line feed at the end.
+    /// The schema as JSON text, with a line feed at the end.
     package static var text: String { schema.lines.map { $0 + "\n" }.joined() }
 
     static var schema: JSONTree {
@@ -28,7 +28,7 @@ package enum ConfigurationSchema {
         let known = fields.filter(\.isSupported)
         return .object(
             [
-                // A key with nothing behind it counts as an empty map.
+                // A key without a value counts as an empty map.
                 .init("type", .list([.string("object"), .string("null")])),
                 .init("properties", .object(known.map { .init($0.name, property($0)) })),
             ] + required(known.filter(\.isRequired).map(\.name)) + [.init("additionalProperties", .bool(false))])
@@ -42,7 +42,7 @@ package enum ConfigurationSchema {
         described(shape(field.type), field.summary, field.defaultText)
     }
 
-    /// Puts a description in front.
+    /// Adds a description as the schema's first member.
     static func described(_ schema: JSONTree, _ summary: String, _ defaultText: String?) -> JSONTree {
         guard case .object(let members) = schema else { return schema }
         let sentence = summary + (defaultText.map { "; default: \($0)" } ?? "")
@@ -82,14 +82,14 @@ package enum ConfigurationSchema {
         }
     }
 
-    /// An object with the name of a transform, and perhaps a `where`.
+    /// An object with one transform, and an optional `where`.
     private static var anyTransform: JSONTree {
         guard case .transform(let transforms) = FieldShape.anyTransform else { return .object([]) }
         let properties = transforms.map { transform in
             let example = TransformCatalogue.declaration(of: transform.name).map { "; such as \($0.example)" } ?? ""
             return JSONTree.Member(transform.name, described(shape(transform.type), transform.summary + example, nil))
         }
-        let condition = described(SchemaShapes.text, "only for events that this filter takes", nil)
+        let condition = described(SchemaShapes.text, "only for events that match this filter", nil)
         return .object([
             .init("type", .string("object")), .init("properties", .object(properties + [.init("where", condition)])),
             .init("additionalProperties", .bool(false)),
@@ -97,11 +97,11 @@ package enum ConfigurationSchema {
         ])
     }
 
-    /// One of several sections. All keys stand together, so that an editor can offer them; then each
-    /// section says which ones are its own.
+    /// One of several sections. `properties` has the keys of all sections, so that an editor can offer them. `allOf`
+    /// then restricts each section to its own keys.
     private static func variants(_ variants: [Variant]) -> JSONTree {
         var seen: Set<String> = []
-        // What a key can be, in the sections that have it.
+        // The distinct schemas of a key in the sections that have it.
         var meanings: [String: [JSONTree]] = [:]
         for field in variants.flatMap(\.shared) where field.isSupported {
             let meaning = property(field)
@@ -114,7 +114,8 @@ package enum ConfigurationSchema {
             let choice = described(.object([.init("anyOf", .list(meanings[field.name] ?? []))]), field.summary, nil)
             return JSONTree.Member(field.name, ambiguous.contains(field.name) ? choice : property(field))
         }
-        let common = mine
+        let common =
+            mine
             + own.map { .init($0.name, .object([.init("description", .string("see the destination's preset"))])) }
         var keys: Set<String> = []
         return .object([
@@ -124,12 +125,16 @@ package enum ConfigurationSchema {
         ])
     }
 
-    /// - Parameter ambiguous: shared keys that mean something else in another section.
+    /// - Parameter ambiguous: shared keys that have a different schema in another section.
     private static func rule(_ variant: Variant, _ ambiguous: Set<String>) -> JSONTree {
         let fields = variant.own + variant.shared.filter(\.isSupported)
         let names = JSONTree.object([.init("enum", .list(fields.map { JSONTree.string($0.name) }))])
-        let isValue = variant.value.map { [JSONTree.Member("properties", .object([.init(variant.key, .object([.init("const", .string($0))]))]))] }
-        let meaning = (variant.own + variant.shared.filter { ambiguous.contains($0.name) }).map { JSONTree.Member($0.name, property($0)) }
+        let isValue = variant.value.map {
+            [JSONTree.Member("properties", .object([.init(variant.key, .object([.init("const", .string($0))]))]))]
+        }
+        let meaning = (variant.own + variant.shared.filter { ambiguous.contains($0.name) }).map {
+            JSONTree.Member($0.name, property($0))
+        }
         return .object([
             .init("if", .object(required([variant.key]) + (isValue ?? []))),
             .init(

@@ -1,15 +1,15 @@
+import Assembly
 import Configuration
-import Daemon
 import Delivery
 import Events
 import Routing
 
-/// What came of one test.
+/// The result of one test.
 package struct TestOutcome: Sendable {
     package var test: ConfigurationTest
-    /// Why it failed, each with lines of detail; empty: it held.
+    /// Empty if the test passed.
     package var failures: [TestFailure] = []
-    /// Seconds.
+    /// In seconds.
     package var duration: Double = 0
 
     package var holds: Bool { failures.isEmpty }
@@ -18,9 +18,9 @@ package struct TestOutcome: Sendable {
 package struct TestFailure: Sendable {
     /// `collector: event 1 differs`
     package var summary: String
-    /// Fields that differ: what was expected is before, what came is after.
+    /// The fields that differ: `before` is the expected value, `after` the actual one.
     package var changes: [JSONDifference.Change] = []
-    /// Why it came out as it did.
+    /// How the destination arrived at its result.
     package var explanation: [DestinationExplanation] = []
 
     init(_ summary: String, changes: [JSONDifference.Change] = [], explanation: [DestinationExplanation] = []) {
@@ -30,13 +30,15 @@ package struct TestFailure: Sendable {
     }
 }
 
-/// Runs one test: its events through a fresh explainer, then what each destination got against what
-/// it was to get.
+/// Runs one test: explains its events with a new explainer, then compares the output of each destination with the
+/// expected output.
 package struct ConfigurationTestRun {
     private let test: ConfigurationTest
     private let explanations: [EventExplanation]
 
-    package static func run(_ test: ConfigurationTest, of file: TestFile, under configuration: Configuration) -> TestOutcome {
+    package static func run(_ test: ConfigurationTest, of file: TestFile, under configuration: Configuration)
+        -> TestOutcome
+    {
         let start = ContinuousClock.now
         let run = ConfigurationTestRun(test, of: file, under: configuration)
         let failures = run.failures
@@ -49,8 +51,9 @@ package struct ConfigurationTestRun {
         let explainer = EventExplainer(configuration, source: test.source?.name)
         let now = test.now ?? file.now
         explanations = test.events.enumerated().map { number, event in
-            // A client sends lines; an event that is written as a text may hold some.
-            explainer.explain(Array(event.utf8.map { $0 == 0x0A ? 0x20 : $0 }), position: UInt64(number), receivedAt: now)
+            // A client sends an event on one line, but the test file may spread it over several.
+            explainer.explain(
+                Array(event.utf8.map { $0 == 0x0A ? 0x20 : $0 }), position: UInt64(number), receivedAt: now)
         }
     }
 
@@ -61,7 +64,8 @@ package struct ConfigurationTestRun {
             return TestFailure("event \(number + 1) is refused: \(refusal.reason.rawValue): \(refusal.detail)")
         }
         guard refusals.isEmpty else { return refusals }
-        return test.expectations.flatMap { ExpectationCheck($0, told(of: $0.destination.name)).failures } + othersFailures
+        return test.expectations.flatMap { ExpectationCheck($0, told(of: $0.destination.name)).failures }
+            + othersFailures
     }
 
     private func told(of destination: String) -> [DestinationExplanation] {
@@ -75,7 +79,9 @@ package struct ConfigurationTestRun {
             }
             if refusal.reason.rawValue == reason { return nil }
             return TestFailure(
-                "event \(number + 1): expected to be refused for \(reason), but it is for \(refusal.reason.rawValue): \(refusal.detail)")
+                "event \(number + 1): expected to be refused for \(reason), "
+                    + "but it is for \(refusal.reason.rawValue): \(refusal.detail)"
+            )
         }
     }
 
@@ -83,6 +89,8 @@ package struct ConfigurationTestRun {
         guard test.othersGetNothing else { return [] }
         let named = Set(test.expectations.map(\.destination.name))
         let others = explanations.flatMap(\.destinations).filter { !named.contains($0.name) && $0.verdict == .routed }
-        return others.map { TestFailure("\($0.name): expected nothing (others: nothing), but it gets an event", explanation: [$0]) }
+        return others.map {
+            TestFailure("\($0.name): expected nothing (others: nothing), but it gets an event", explanation: [$0])
+        }
     }
 }

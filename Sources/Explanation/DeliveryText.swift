@@ -3,11 +3,11 @@ import Delivery
 import Destinations
 import Events
 
-/// The last part of an event's story for a person: what leaves the daemon, and in what bounds.
+/// Prints the last part of an explanation: the output of a destination, and its batch limits.
 struct DeliveryText {
-    private let paint: Paint
+    private let paint: ANSIStyle
 
-    init(_ paint: Paint) { self.paint = paint }
+    init(_ paint: ANSIStyle) { self.paint = paint }
 
     func render(_ delivery: ExplainedDelivery, of explanation: DestinationExplanation) -> [String] {
         var lines: [String] = []
@@ -22,7 +22,8 @@ struct DeliveryText {
         case .plugin(let name, let settings, let rows):
             lines.append(paint("→ ", .green) + paint("plugin \(name)", .bold) + paint(" \(settings)", .dim))
             for row in rows {
-                lines.append("  " + paint("position \(row.position), \(row.kind.name), message id \(row.messageID)", .dim))
+                lines.append(
+                    "  " + paint("position \(row.position), \(row.kind.name), message id \(row.messageID)", .dim))
                 lines.append("  " + paint(String(decoding: row.json, as: UTF8.self)))
             }
         case .impossible(let reason): lines.append(paint("! \(reason)", .yellow))
@@ -38,18 +39,31 @@ struct DeliveryText {
             + body.map { "  " + paint($0) }
     }
 
-    /// What the destination's limits say of it.
+    /// Compares the output with the destination's batch limits.
     private func limits(_ explanation: DestinationExplanation) -> [String] {
         let batch = explanation.destination.batch
         let bytes = explanation.output.payload.count
         let events = explanation.output.events.count
         if events > batch.events {
-            return [paint("\(events) events are more than batch.events (\(batch.events)): what one became goes together, alone", .yellow)]
+            return [
+                paint(
+                    "\(events) events exceed batch.events (\(batch.events)): "
+                        + "they are sent together, in a batch of their own",
+                    .yellow)
+            ]
         }
         if bytes > batch.bytes {
-            return [paint("\(bytes) bytes are more than batch.bytes (\(Quantity.text(batch.bytes))): it goes alone", .yellow)]
+            return [
+                paint(
+                    "\(bytes) bytes exceed batch.bytes (\(Quantity.text(batch.bytes))): sent in a batch of its own",
+                    .yellow)
+            ]
         }
         let wait = batch.wait == .zero ? "at once" : "after \(Quantity.text(batch.wait)) at the latest"
-        return [paint("\(bytes) bytes of \(Quantity.text(batch.bytes)), \(events) of \(batch.events) events a batch, \(wait)", .dim)]
+        return [
+            paint(
+                "\(bytes) bytes of \(Quantity.text(batch.bytes)), \(events) of \(batch.events) events a batch, \(wait)",
+                .dim)
+        ]
     }
 }

@@ -1,27 +1,29 @@
+import Assembly
 import Configuration
-import Daemon
 import Delivery
 import Destinations
 import Events
 import Journal
 import Routing
 
-/// What becomes of events at one destination. One thread.
+/// Explains events at one destination. One thread.
 final class DestinationExplainer {
     private let destination: Configuration.Destination
     private let router: RoutedEvents
     private let tracer: RouteTracer
     private let isAlone: Bool
 
-    /// - Parameter isAlone: events that came before are not known.
+    /// - Parameter isAlone: earlier events are unknown.
     init(
-        _ destination: Configuration.Destination, in configuration: Configuration, host: String, journal: [UInt8], isAlone: Bool
+        _ destination: Configuration.Destination, in configuration: Configuration, host: String, journal: [UInt8],
+        isAlone: Bool
     ) {
         self.isAlone = isAlone
         self.destination = destination
         router = RoutedEvents(DestinationRouter(destination, in: configuration, host: host, journal: journal))
         tracer = RouteTracer(
-            name: destination.name, displayName: destination.preset?.title, pipeline: configuration.pipeline.map(\.transform),
+            name: destination.name, displayName: destination.preset?.title,
+            pipeline: configuration.pipeline.map(\.transform),
             routes: configuration.routes(to: destination), filter: destination.filter,
             transforms: destination.transforms, host: host, maximumEventSize: destination.maximumEventSize)
     }
@@ -31,21 +33,22 @@ final class DestinationExplainer {
         var verdict = router.route(event, of: batch, into: &output)
         if verdict != .routed { output = OutboundBatch() }
         let refused = refusals(of: output)
-        // Of several events that one became, each is refused for itself.
+        // If one event became several, each may be refused by itself. The event is rejected if all of them are.
         if let first = refused.first, refused.count == output.events.count { verdict = .rejected(reason: first.reason) }
         return DestinationExplanation(
-            destination: destination, trace: tracer.trace(event, of: batch), verdict: verdict, output: output, refused: refused,
+            destination: destination, trace: tracer.trace(event, of: batch), verdict: verdict, output: output,
+            refused: refused,
             isAlone: isAlone)
     }
 
-    /// Shows it what its transforms have to remember before they are asked about a position, as the daemon does.
+    /// Feeds the events before `position` to transforms that depend on earlier events, as the daemon does at a start.
     func recall(before position: UInt64, _ stored: StoredEvents) throws {
-        var recollection = Recollection(
+        var recollection = StateWarmup(
             before: position, from: stored.start(of: destination.name), StoredLog(stored, end: position), self)
         while try recollection?.advance(maximumBytes: .max) == true {}
     }
 
-    /// What would not be sent, at the time of its receipt.
+    /// The events that would not be sent, judged at their receive time.
     private func refusals(of output: OutboundBatch) -> [DestinationExplanation.Refusal] {
         guard case .http(let http) = destination.kind, let first = output.events.first else { return [] }
         let options = HTTPOptions(http, inFlight: destination.inFlight)
@@ -54,7 +57,7 @@ final class DestinationExplainer {
     }
 }
 
-/// To look back as far as the daemon's router.
+/// `StateWarmup` needs a router: this one looks back as far as the daemon's, and also feeds the tracer.
 extension DestinationExplainer: EventRouter {
     var lookback: Lookback? { router.lookback }
 
@@ -68,43 +71,43 @@ extension DestinationExplainer: EventRouter {
     }
 }
 
-/// One event's story at one destination.
+/// The explanation of one event at one destination.
 package struct DestinationExplanation: Sendable {
     package var destination: Configuration.Destination
     package var trace: RouteTrace
-    /// `.rejected` also where all that came of the event is refused.
+    /// `.rejected` also if all output events are refused.
     package var verdict: RouteVerdict
-    /// What has come of the event for it.
+    /// The routed event, or the events that it became.
     package var output: OutboundBatch
-    /// What of that goes to the dead letters instead, in order.
+    /// The events of `output` that become dead letters instead, in order.
     package var refused: [Refusal]
-    /// Events that came before are not known.
+    /// Earlier events are unknown.
     package var isAlone = false
 
     package struct Refusal: Sendable {
-        /// In `output`.
+        /// The event's index in `output`.
         package var place: Int
         package var reason: String
     }
 
     package var name: String { destination.name }
 
-    /// What it is given, event by event.
+    /// The JSON of each event that the destination gets.
     package var events: [[UInt8]] {
         let refused = Set(refused.map(\.place))
         return output.events.indices.filter { !refused.contains($0) }.map(event)
     }
 
-    /// One of those in `output`.
+    /// The JSON of the event at an index of `output`.
     func event(at place: Int) -> [UInt8] { Array(output.payload[output.events[place].payload]) }
 
-    /// Whether what stands there in `output` is what a mapping has made.
+    /// Whether a mapping has made the event at this index of `output`.
     func isMapped(at place: Int) -> Bool {
         let number = HTTPRequestPreview.number(of: output.events[place], in: output)
         let outputs = destination.outputs
         return outputs.indices.contains(number) ? !outputs[number].isWhole : destination.mapping != nil
     }
 
-    /// How what it is given would go out.
+    /// The files, requests or rows that the destination would make of `output`.
     package var delivery: ExplainedDelivery { ExplainedDelivery(output, to: destination) }
 }

@@ -2,28 +2,30 @@ import Delivery
 import Events
 import Journal
 
-/// What is known of the events that came before those to be told of: transforms may look at them (`dedupe`,
-/// `throttle`).
+/// What is known about the events before the explained ones. Some transforms depend on them (`dedupe`, `throttle`).
 package enum EarlierEvents: Sendable {
-    /// There were none.
+    /// There are no earlier events.
     case none
-    /// There may have been any.
+    /// There may be earlier events.
     case unknown
+    /// The earlier events are those of a journal.
     case stored(StoredEvents)
 }
 
-/// A journal's files, as what shows a router its past reads them.
+/// A journal's files as an `EventLog`, for `StateWarmup`.
 struct StoredLog: EventLog {
     private let stored: StoredEvents
     let end: UInt64
 
-    /// - Parameter end: the position behind the last event that matters.
+    /// - Parameter end: the position after the last event to read.
     init(_ stored: StoredEvents, end: UInt64) {
         self.stored = stored
         self.end = end
     }
 
-    func makeReader(from position: UInt64) throws -> any EventReader { Reader(reader: try stored.makeReader(from: position)) }
+    func makeReader(from position: UInt64) throws -> any EventReader {
+        Reader(reader: try stored.makeReader(from: position))
+    }
 
     private final class Reader: EventReader {
         private let reader: StoredEvents.Reader

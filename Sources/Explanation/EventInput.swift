@@ -1,10 +1,10 @@
-/// A text that holds events, as people keep them: one a line, or spread over several lines.
+/// Splits a text into events. An event may take one line or several.
 package enum EventInput {
-    /// The events, each on one line, in their order. What is no JSON is left for the door to refuse.
+    /// Returns the events in order, each on one line. Text that is not JSON is kept, so that admission refuses it.
     package static func split(_ text: [UInt8]) -> [[UInt8]] {
         var events: [[UInt8]] = []
         var event: [UInt8] = []
-        /// Where the second and later lines of it begin.
+        /// The offsets in `event` at which its second and later lines begin.
         var breaks: [Int] = []
         var depth = 0
         var isInString = false
@@ -18,7 +18,7 @@ package enum EventInput {
         }
         for byte in text {
             if byte == UInt8(ascii: "\n") {
-                // Inside a string it is an error, and the end of what can be made sense of.
+                // A line break inside a string is an error. The event ends here, so that the next line is read anew.
                 if depth <= 0 || isInString {
                     finish()
                 } else {
@@ -50,8 +50,9 @@ package enum EventInput {
         return events
     }
 
-    /// Lines that belong together, unless a bracket was never closed: where that makes no JSON of them, and one of
-    /// them is an event for itself, as no line of an event is that is spread over several, each is on its own.
+    /// Splits lines that were joined because of a bracket that is never closed. If the joined lines are not JSON and
+    /// one line alone is an object, each line is an event of its own: a line of a multi-line event is never a whole
+    /// object.
     private static func apart(_ event: [UInt8], at breaks: [Int]) -> [[UInt8]] {
         guard !breaks.isEmpty, JSONTree(event) == nil else { return [event] }
         let lines = zip([0] + breaks, breaks.map { $0 - 1 } + [event.count]).map { Array(event[$0..<$1]) }

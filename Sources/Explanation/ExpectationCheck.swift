@@ -1,14 +1,14 @@
+import Assembly
 import Configuration
-import Daemon
 import Delivery
 import Destinations
 import Events
 import Routing
 
-/// What one destination got, held against what it was to get.
+/// Compares the output of one destination with the output that a test expects.
 struct ExpectationCheck {
     private let expected: ExpectedDelivery
-    /// For each event of the test.
+    /// The explanations of the test's events.
     private let told: [DestinationExplanation]
     private let name: String
 
@@ -20,7 +20,8 @@ struct ExpectationCheck {
 
     var failures: [TestFailure] {
         if expected.nothing || expected.droppedBy != nil { return nothingFailures }
-        let getsSomething = expected.events != nil || expected.requests != nil || expected.files != nil || !expected.absent.isEmpty
+        let getsSomething =
+            expected.events != nil || expected.requests != nil || expected.files != nil || !expected.absent.isEmpty
         if let text = expected.rejected, !getsSomething { return rejectionFailures(text) }
         var failures: [TestFailure] = []
         if let text = expected.rejected { failures += partialRejectionFailures(text) }
@@ -35,7 +36,7 @@ struct ExpectationCheck {
     }
 
     private var got: [[UInt8]] { told.flatMap(\.events) }
-    /// Of which something does not arrive.
+    /// The explanations of events that do not arrive, or only in part.
     private var notRouted: [DestinationExplanation] { told.filter { $0.verdict != .routed || !$0.refused.isEmpty } }
 
     // MARK: Nothing
@@ -44,7 +45,8 @@ struct ExpectationCheck {
         told.compactMap { told in
             switch (told.verdict, expected.droppedBy) {
             case (.routed, _): TestFailure("\(name): expected nothing, but it gets an event", explanation: [told])
-            case (.rejected(let reason), _): TestFailure("\(name): expected nothing, but the event becomes a dead letter: \(reason)")
+            case (.rejected(let reason), _):
+                TestFailure("\(name): expected nothing, but the event becomes a dead letter: \(reason)")
             case (.filtered(let reason), let wanted?) where reason != wanted:
                 TestFailure("\(name): expected to be dropped by \(wanted), but it is by \(reason)", explanation: [told])
             case (.filtered, _): nil
@@ -56,16 +58,18 @@ struct ExpectationCheck {
         told.compactMap { told in
             switch told.verdict {
             case .rejected(let reason) where reason.contains(text): nil
-            case .rejected(let reason): TestFailure("\(name): expected a dead letter with \"\(text)\", but its reason is: \(reason)")
+            case .rejected(let reason):
+                TestFailure("\(name): expected a dead letter with \"\(text)\", but its reason is: \(reason)")
             case .routed where !told.refused.isEmpty:
-                TestFailure("\(name): expected a dead letter, but it gets a part of what the event became", explanation: [told])
+                TestFailure(
+                    "\(name): expected a dead letter, but it gets a part of what the event became", explanation: [told])
             case .routed: TestFailure("\(name): expected a dead letter, but it gets the event", explanation: [told])
             case .filtered: TestFailure("\(name): expected a dead letter, but it gets nothing", explanation: [told])
             }
         }
     }
 
-    /// Some events become dead letters, beside those that arrive.
+    /// Checks dead letters when other events are expected to arrive.
     private func partialRejectionFailures(_ text: String) -> [TestFailure] {
         let reasons = told.flatMap { told -> [String] in
             if case .rejected(let reason) = told.verdict { [reason] } else { told.refused.map(\.reason) }
@@ -82,7 +86,8 @@ struct ExpectationCheck {
         guard events.count == got.count else {
             return [
                 TestFailure(
-                    "\(name): expected \(count(events.count, "event")), but it gets \(got.isEmpty ? "none" : count(got.count, "event"))",
+                    "\(name): expected \(count(events.count, "event")), "
+                        + "but it gets \(got.isEmpty ? "none" : count(got.count, "event"))",
                     explanation: events.count > got.count ? notRouted : told.filter { $0.verdict == .routed })
             ]
         }
@@ -117,7 +122,7 @@ struct ExpectationCheck {
             guard case .files(let files) = told.delivery else { continue }
             for file in files where !actual.contains(file.path) { actual.append(file.path) }
         }
-        // What does not arrive at all is told of as such.
+        // If nothing arrives, another failure reports that.
         guard wanted != actual, !actual.isEmpty else { return [] }
         let changes = (0..<max(wanted.count, actual.count)).map { number in
             JSONDifference.Change(
@@ -129,14 +134,14 @@ struct ExpectationCheck {
 
     // MARK: Requests
 
-    /// Those of the test's events, in batches as when they come close together.
+    /// The requests for the test's events, batched as if the events were received at the same time.
     private var requests: [HTTPRequestPreview] {
         guard let destination = told.first?.destination, case .http(let http) = destination.kind,
             let limits = try? HTTPDestination.limits(HTTPOptions(http, inFlight: destination.inFlight))
         else { return [] }
-        // Nothing is kept here, so how often does not matter.
+        // No cursor is written here, so the interval does not matter.
         let policy = DeliveryPolicy(destination, cursorInterval: .seconds(1))
-        return BatchForesight.batches(of: told.map(\.output), policy, limits).flatMap { batch -> [HTTPRequestPreview] in
+        return BatchPreview.batches(of: told.map(\.output), policy, limits).flatMap { batch -> [HTTPRequestPreview] in
             if case .requests(let requests) = ExplainedDelivery(batch, to: destination) { requests } else { [] }
         }
     }
@@ -146,7 +151,8 @@ struct ExpectationCheck {
         guard wanted.count == actual.count else {
             return [
                 TestFailure(
-                    "\(name): expected \(count(wanted.count, "request")), but it is sent \(actual.isEmpty ? "none" : "\(actual.count)")",
+                    "\(name): expected \(count(wanted.count, "request")), "
+                        + "but it is sent \(actual.isEmpty ? "none" : "\(actual.count)")",
                     explanation: wanted.count > actual.count ? notRouted : [])
             ]
         }
@@ -159,7 +165,9 @@ struct ExpectationCheck {
     private func changes(_ wanted: ExpectedDelivery.Request, _ actual: HTTPRequestPreview) -> [JSONDifference.Change] {
         var changes: [JSONDifference.Change] = []
         func compare(_ what: String, _ wanted: String?, _ actual: String) {
-            if let wanted, wanted != actual { changes.append(.init(path: what, before: .string(wanted), after: .string(actual))) }
+            if let wanted, wanted != actual {
+                changes.append(.init(path: what, before: .string(wanted), after: .string(actual)))
+            }
         }
         compare("method", wanted.method, actual.method)
         compare("url", wanted.url, actual.url)
@@ -168,7 +176,8 @@ struct ExpectationCheck {
             guard value != header.value else { continue }
             changes.append(
                 .init(
-                    path: "headers.\(header.name)", before: header.value.map(JSONTree.string), after: value.map(JSONTree.string)))
+                    path: "headers.\(header.name)", before: header.value.map(JSONTree.string),
+                    after: value.map(JSONTree.string)))
         }
         guard let body = wanted.body else { return changes }
         if wanted.bodyIsText {
@@ -182,7 +191,7 @@ struct ExpectationCheck {
         return changes
     }
 
-    /// A body as JSON: the value, or the list of values where each is a line.
+    /// Parses a body as one JSON value, or as a list of values if it consists of lines.
     private static func tree(_ body: [UInt8]) -> JSONTree? {
         if body.last != UInt8(ascii: "\n") { return JSONTree(body) }
         let lines = body.split(separator: UInt8(ascii: "\n")).map { JSONTree(Array($0)) }
@@ -193,7 +202,7 @@ struct ExpectationCheck {
 }
 
 extension JSONTree {
-    /// The value at a path; nil: there is none.
+    /// The value at a path, or nil.
     subscript(path: FieldPath) -> JSONTree? {
         var value = self
         for segment in path.segments {

@@ -1,20 +1,20 @@
+import Assembly
 import Configuration
-import Daemon
 import Delivery
 import Destinations
 import Events
 
-/// How a batch would leave the daemon.
+/// A preview of a batch's delivery.
 package enum ExplainedDelivery: Sendable {
-    /// Appended to files, as lines; those of CSV begin with the header.
-    case files([FileForesight])
+    /// Lines that are appended to files. CSV files begin with the header.
+    case files([FileBatchPreview])
     case requests([HTTPRequestPreview])
-    /// Handed to a plugin with these settings (JSON, secrets by their names).
+    /// Rows for a plugin with these settings (JSON, with the names of secrets in place of their values).
     case plugin(name: String, settings: String, rows: [Row])
-    /// It cannot be said, for this reason.
+    /// There is no preview, for this reason.
     case impossible(reason: String)
 
-    /// An event as a plugin sees it.
+    /// An event as the plugin receives it.
     package struct Row: Sendable, Equatable {
         package var position: UInt64
         package var kind: EventKind
@@ -30,7 +30,8 @@ package enum ExplainedDelivery: Sendable {
             case .http(let http):
                 self = .requests(
                     try HTTPRequestPreview.requests(
-                        for: batch, HTTPOptions(http, inFlight: destination.inFlight), at: batch.events.first?.receivedAt ?? 0
+                        for: batch, HTTPOptions(http, inFlight: destination.inFlight),
+                        at: batch.events.first?.receivedAt ?? 0
                     ).requests)
             case .plugin(let plugin):
                 self = .plugin(
@@ -38,7 +39,8 @@ package enum ExplainedDelivery: Sendable {
                     rows: batch.events.map { event in
                         let id = JSONText.string(batch.payload.span.extracting(event.messageID)) ?? ""
                         return Row(
-                            position: event.position, kind: event.kind, messageID: id, json: Array(batch.payload[event.payload]))
+                            position: event.position, kind: event.kind, messageID: id,
+                            json: Array(batch.payload[event.payload]))
                     })
             }
         } catch {

@@ -1,38 +1,42 @@
-// Explanation: what a configuration does with an event, told instead of done. `penstock explain` and
-// `penstock test` are its two uses.
+// Explanation: previews what a configuration does with an event, without doing it. `penstock explain` and
+// `penstock test` use it.
 //
-// - An event goes through the same door, the same routers and the same request as in the daemon:
-//   nothing is imitated, so what is told here is what happens there. Only the telling is of its own.
-// - Secrets are never read: their names stand in their places, or what a test gives for them. What is
-//   printed can go into a ticket as it is.
-// - The same event, earlier events, configuration and time give the same answer, down to the message id.
+// Invariants:
 //
-// It never opens a socket, never writes a file, never loads a plugin and never asks the network.
+// - An event passes the daemon's own code for admission, routing and building requests. Nothing is imitated, so the
+//   preview shows what the daemon would do. Only the presentation is code of this room.
+// - Secrets are never read. Their names, or the values that a test gives, replace them, so the output is safe to share.
+// - The same event, earlier events, configuration and time always give the same result, including the message id.
+//
+// Threads: an `EventExplainer` and everything below it is used by one thread. It may block on the disk when it reads a
+// journal.
+//
+// It never opens a socket, writes a file, loads a plugin or accesses the network.
 
+import Assembly
 import Configuration
-import Daemon
 import Delivery
 import Events
 import Journal
 import Routing
 
-/// What becomes of events, one after the other, under one configuration. One thread.
+/// Explains events, one after the other, under one configuration. One thread.
 package final class EventExplainer {
-    /// A journal without an identity: message ids that are derived from it are the same every time, and
-    /// are no daemon's.
+    /// The identity used when no journal is given. Message ids derived from it are the same every time and never equal
+    /// those of a daemon.
     package static let noJournal = [UInt8](repeating: 0, count: 16)
 
     package let configuration: Configuration
     private let destinations: [DestinationExplainer]
-    private let door: ExplainedDoor
+    private let door: AdmissionPreview
     private let earlier: EarlierEvents
 
     /// - Parameters:
-    ///   - configuration: with stand-ins for its secrets.
-    ///   - source: the source that the events come through; nil: the first.
-    ///   - only: names of destinations to be told of; empty: all.
-    ///   - host: what the machine is called.
-    ///   - earlier: the events that came before; those that it has told of count besides.
+    ///   - configuration: loaded with placeholders for its secrets (`withStandIns`).
+    ///   - source: the name of the source that receives the events; nil: the first source.
+    ///   - only: the names of the destinations to explain; empty: all.
+    ///   - host: the host name that events are stamped with.
+    ///   - earlier: the events before the first explained one. Events that this object has explained count as well.
     package init(
         _ configuration: Configuration, source: String? = nil, only: [String] = [], host: String = "localhost",
         earlier: EarlierEvents = .none
@@ -46,22 +50,24 @@ package final class EventExplainer {
         case .unknown: isAlone = true
         case .stored(let stored): journal = stored.journal
         }
-        door = ExplainedDoor(configuration.sources.first { source == nil || $0.name == source }, in: configuration)
+        door = AdmissionPreview(configuration.sources.first { source == nil || $0.name == source }, in: configuration)
         destinations = configuration.destinations.filter { only.isEmpty || only.contains($0.name) }
             .map { DestinationExplainer($0, in: configuration, host: host, journal: journal, isAlone: isAlone) }
     }
 
+    /// Explains an event as a client sends it.
     /// - Parameters:
-    ///   - text: one line, as a client would send it.
-    ///   - position: in the journal.
-    ///   - receivedAt: nanoseconds since 1970-01-01 UTC.
+    ///   - text: one line of JSON.
+    ///   - position: its position in the journal.
+    ///   - receivedAt: its receive time in nanoseconds since 1970-01-01 UTC.
     package func explain(_ text: [UInt8], position: UInt64, receivedAt: Int64) -> EventExplanation {
         let batch: EventBatch
         switch door.admit(text, position: position, receivedAt: receivedAt) {
         case .success(let admitted): batch = admitted
         case .failure(let refused):
             return EventExplanation(
-                text: text, source: door.source, position: position, receivedAt: receivedAt, verdict: .refused(refused.refusal))
+                text: text, source: door.source, position: position, receivedAt: receivedAt,
+                verdict: .refused(refused.refusal))
         }
         var explanation = explain(batch.events[0], of: batch)
         if door.rewrites, explanation.text != text {
@@ -71,8 +77,8 @@ package final class EventExplainer {
         return explanation
     }
 
-    /// An event of the journal, behind all that came before it there.
-    /// - Throws: when the journal cannot be read.
+    /// Explains an event of the journal, given the events before it in the journal.
+    /// - Throws: an error if the journal cannot be read.
     package func explain(stored event: EventRecord, of batch: borrowing EventBatch) throws -> EventExplanation {
         if case .stored(let stored) = earlier {
             for destination in destinations { try destination.recall(before: event.position, stored) }
@@ -91,18 +97,18 @@ package final class EventExplainer {
     }
 }
 
-/// One event's story.
+/// The explanation of one event.
 package struct EventExplanation: Sendable {
     package enum Verdict: Sendable {
         case refused(Refusal)
         case accepted([DestinationExplanation])
     }
 
-    /// The event's JSON, or what was taken for it.
+    /// The input: the event's JSON, or an invalid line.
     package var text: [UInt8]
-    /// What the journal holds instead, once a tracking plan has noted what is wrong and the source has scrubbed it; nil: the same.
+    /// The event as the journal stores it, if a tracking plan or the source's `scrub` has changed it; nil: unchanged.
     package var stored: [UInt8]?
-    /// nil: the configuration has no source.
+    /// The source's name; nil if the configuration has no source.
     package var source: String?
     package var position: UInt64
     package var receivedAt: Int64

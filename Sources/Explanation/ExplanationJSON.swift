@@ -4,7 +4,7 @@ import Destinations
 import Events
 import Routing
 
-/// An event's story for a program: one line of JSON. Events stand in it as they are.
+/// The explanation of an event as one line of JSON, for programs. Events are embedded unchanged.
 extension EventExplanation {
     package var json: JSONTree {
         var members: [JSONTree.Member] = [
@@ -18,14 +18,16 @@ extension EventExplanation {
             members.append(
                 .init(
                     "refused",
-                    .object([.init("reason", .string(refusal.reason.rawValue)), .init("detail", .string(refusal.detail))])))
+                    .object([
+                        .init("reason", .string(refusal.reason.rawValue)), .init("detail", .string(refusal.detail)),
+                    ])))
         case .accepted(let destinations):
             members.append(.init("destinations", .object(destinations.map { .init($0.name, $0.json) })))
         }
         return .object(members)
     }
 
-    /// As JSON, or, of what is none, as text.
+    /// The event as JSON, or as a string if it is not JSON.
     static func event(_ text: [UInt8]) -> JSONTree { JSONTree(text) ?? .string(String(decoding: text, as: UTF8.self)) }
     static func event(_ text: String) -> JSONTree { JSONTree(text) ?? .string(text) }
 }
@@ -35,16 +37,24 @@ extension DestinationExplanation {
         var members: [JSONTree.Member] = []
         switch verdict {
         case .routed: members.append(.init("verdict", .string("routed")))
-        case .filtered(let reason): members += [.init("verdict", .string("filtered")), .init("reason", .string(reason))]
-        case .rejected(let reason): members += [.init("verdict", .string("rejected")), .init("reason", .string(reason))]
+        case .filtered(let reason):
+            members += [.init("verdict", .string("filtered")), .init("reason", .string(reason))]
+        case .rejected(let reason):
+            members += [.init("verdict", .string("rejected")), .init("reason", .string(reason))]
         }
-        if let route = trace.events.lazy.compactMap(\.taker).first { members.append(.init("route", .string(route.name))) }
+        if let route = trace.events.lazy.compactMap(\.taker).first {
+            members.append(.init("route", .string(route.name)))
+        }
         members.append(
             .init(
                 "routes",
                 .list(
-                    trace.events.flatMap(\.routes).map { .object([.init("name", .string($0.name)), .init("filter", $0.filter.json)]) })))
-        if let key = trace.events.lazy.compactMap(\.forbiddenBy).first { members.append(.init("integration", .string(key))) }
+                    trace.events.flatMap(\.routes).map {
+                        .object([.init("name", .string($0.name)), .init("filter", $0.filter.json)])
+                    })))
+        if let key = trace.events.lazy.compactMap(\.forbiddenBy).first {
+            members.append(.init("integration", .string(key)))
+        }
         members.append(.init("steps", .list((trace.pipeline + trace.events.flatMap(\.steps)).map { $0.json(isAlone) })))
         if !refused.isEmpty {
             members.append(
@@ -52,7 +62,10 @@ extension DestinationExplanation {
                     "dead_letters",
                     .list(
                         refused.map {
-                            .object([.init("event", EventExplanation.event(event(at: $0.place))), .init("reason", .string($0.reason))])
+                            .object([
+                                .init("event", EventExplanation.event(event(at: $0.place))),
+                                .init("reason", .string($0.reason)),
+                            ])
                         })))
         }
         guard verdict == .routed else { return .object(members) }
@@ -83,10 +96,14 @@ extension FilterTrace {
                             .init("text", .string(condition.text)), .init("holds", .bool(condition.isTrue)),
                             .init(
                                 "seen",
-                                .object(condition.values.map { seen in
-                                    // Missing is not null: it is not there.
-                                    .init(seen.text, seen.json.map(EventExplanation.event) ?? .object([.init("missing", .bool(true))]))
-                                })),
+                                .object(
+                                    condition.values.map { seen in
+                                        // A missing field differs from null.
+                                        .init(
+                                            seen.text,
+                                            seen.json.map(EventExplanation.event)
+                                                ?? .object([.init("missing", .bool(true))]))
+                                    })),
                         ])
                     })),
         ])
@@ -94,7 +111,7 @@ extension FilterTrace {
 }
 
 extension StepTrace {
-    /// - Parameter isAlone: what came before the event is not known.
+    /// - Parameter isAlone: earlier events are unknown.
     fileprivate func json(_ isAlone: Bool) -> JSONTree {
         var members: [JSONTree.Member] = [.init("step", .string(name)), .init("of", .string(owner.rawValue))]
         if let filter { members.append(.init("where", filter.json)) }
@@ -131,7 +148,9 @@ extension ExplainedDelivery {
                                     .list(
                                         file.lines.map {
                                             // A row of CSV may look like JSON by chance.
-                                            file.isCSV ? .string(String(decoding: $0, as: UTF8.self)) : EventExplanation.event($0)
+                                            file.isCSV
+                                                ? .string(String(decoding: $0, as: UTF8.self))
+                                                : EventExplanation.event($0)
                                         })),
                             ])
                         }))
@@ -146,7 +165,8 @@ extension ExplainedDelivery {
                         rows.map {
                             .object([
                                 .init("position", .number($0.position)), .init("kind", .string($0.kind.name)),
-                                .init("message_id", .string($0.messageID)), .init("payload", EventExplanation.event($0.json)),
+                                .init("message_id", .string($0.messageID)),
+                                .init("payload", EventExplanation.event($0.json)),
                             ])
                         })),
             ])

@@ -4,11 +4,11 @@ import Destinations
 import Events
 import Routing
 
-/// An event's story for a person.
+/// Prints the explanation of an event for people.
 package struct ExplanationText {
-    private let paint: Paint
+    private let paint: ANSIStyle
 
-    package init(_ paint: Paint) { self.paint = paint }
+    package init(_ paint: ANSIStyle) { self.paint = paint }
 
     package func render(_ explanation: EventExplanation) -> String {
         var lines = [heading(explanation)]
@@ -27,7 +27,8 @@ package struct ExplanationText {
     private func scrubbing(_ explanation: EventExplanation) -> [String] {
         guard let stored = explanation.stored else { return [] }
         let changes = Self.changes(explanation.text, stored, paint)
-        return changes.isEmpty ? [] : [paint("changed", .bold) + paint(" before it is stored", .dim)] + indented(changes)
+        return changes.isEmpty
+            ? [] : [paint("changed", .bold) + paint(" before it is stored", .dim)] + indented(changes)
     }
 
     /// `track "Order Completed" of user ada, 203 bytes, through source apps`
@@ -54,13 +55,18 @@ package struct ExplanationText {
         case .routed:
             let routes = explanation.trace.events.compactMap(\.taker)
             let route = routes.first.map { " · " + Self.label($0) } ?? ""
-            let refused = explanation.refused.isEmpty
-                ? "" : " · \(explanation.refused.count) of \(explanation.output.events.count) events to the dead letters"
-            lines.append(paint("✓ ", .green) + paint(explanation.name, .bold) + paint(route, .dim) + paint(refused, .yellow))
+            let refused =
+                explanation.refused.isEmpty
+                ? ""
+                : " · \(explanation.refused.count) of \(explanation.output.events.count) events to the dead letters"
+            lines.append(
+                paint("✓ ", .green) + paint(explanation.name, .bold) + paint(route, .dim) + paint(refused, .yellow))
         case .filtered(let reason):
             lines.append(paint("✗ ", .red) + paint(explanation.name, .bold) + " · " + paint(sentence(reason), .red))
         case .rejected(let reason):
-            lines.append(paint("! ", .yellow) + paint(explanation.name, .bold) + " · " + paint("to the dead letters: \(reason)", .yellow))
+            lines.append(
+                paint("! ", .yellow) + paint(explanation.name, .bold) + " · "
+                    + paint("to the dead letters: \(reason)", .yellow))
         }
         lines += indented(explanation.trace.pipeline.flatMap { render($0, explanation.isAlone) })
         for event in explanation.trace.events { lines += indented(render(event, explanation.isAlone)) }
@@ -94,15 +100,15 @@ package struct ExplanationText {
         return lines + event.steps.flatMap { render($0, isAlone) }
     }
 
-    /// One without a name is called by its number: `route 2`.
+    /// The route's name; a route without a name has its number: `route 2`.
     private static func label(_ route: RouteAnswer) -> String {
         route.name.hasPrefix("route ") ? route.name : "route \(route.name)"
     }
 
     // MARK: Filters
 
-    /// The conditions that decided, with what they saw: a line each.
-    static func decisions(_ filter: FilterTrace, _ paint: Paint) -> [String] {
+    /// The conditions that decided the filter's result, one per line, with the values of their fields.
+    static func decisions(_ filter: FilterTrace, _ paint: ANSIStyle) -> [String] {
         var rows = AlignedRows()
         for condition in filter.reasons {
             let seen = condition.values.map { "\($0.text) is \($0.json.map { excerpt($0) } ?? "missing")" }
@@ -113,7 +119,7 @@ package struct ExplanationText {
         return rows.lines(paint)
     }
 
-    /// The beginning of a value.
+    /// The value, cut to `limit` characters.
     static func excerpt(_ json: String, limit: Int = 60) -> String {
         let text = JSONTree(json)?.spacedText ?? json
         return text.count > limit ? text.prefix(limit - 1) + "…" : text
@@ -121,20 +127,23 @@ package struct ExplanationText {
 
     // MARK: Steps
 
-    /// - Parameter isAlone: what came before the event is not known.
+    /// - Parameter isAlone: earlier events are unknown.
     private func render(_ step: StepTrace, _ isAlone: Bool) -> [String] {
         let title = paint(step.name, .bold) + paint(step.owner == .pipeline ? " in the pipeline" : "", .dim)
         switch step.outcome {
         case .passedOver:
             guard let filter = step.filter else { return [] }
-            return [title + paint(" passes it by: where \(filter.text)", .dim)] + indented(Self.decisions(filter, paint))
+            return [title + paint(" passes it by: where \(filter.text)", .dim)]
+                + indented(Self.decisions(filter, paint))
         case .dropped:
-            // Of the destination's own filter, the reasons are of interest.
+            // A `where` step is the destination's own filter: show its conditions.
             guard step.name == "where", let filter = step.filter else { return [title + paint(" drops it", .red)] }
             return [paint("where \(filter.text)", .dim)] + indented(Self.decisions(filter, paint))
-        case .rejected(let reason): return [title + paint(" cannot be done: \(reason)", .yellow)]
+        case .rejected(let reason): return [title + paint(" fails: \(reason)", .yellow)]
         case .made where step.looksBack && isAlone:
-            return [title + paint(" lets it pass; events from before this input count as well, and are not known", .yellow)]
+            return [
+                title + paint(" lets it pass, but depends on events before this input, which are not known", .yellow)
+            ]
         case .made(let events): return step.name == "where" ? [] : effect(title, step.before, events)
         }
     }
@@ -148,8 +157,8 @@ package struct ExplanationText {
         return changes.isEmpty ? [title + paint(" changes nothing", .dim)] : [title] + indented(changes)
     }
 
-    /// A line for each field that differs.
-    static func changes(_ before: [UInt8], _ after: [UInt8], _ paint: Paint) -> [String] {
+    /// The fields that differ, one per line.
+    static func changes(_ before: [UInt8], _ after: [UInt8], _ paint: ANSIStyle) -> [String] {
         guard let before = JSONTree(before), let after = JSONTree(after) else { return [] }
         var rows = AlignedRows(widest: 40)
         for change in JSONDifference(from: before, to: after).changes {
@@ -165,7 +174,7 @@ package struct ExplanationText {
         return rows.lines(paint)
     }
 
-    // MARK: What goes out
+    // MARK: Output
 
     private func renderOutput(_ explanation: DestinationExplanation) -> [String] {
         var lines: [String] = []
@@ -173,8 +182,10 @@ package struct ExplanationText {
         let output = explanation.output.events.indices
         let mapped = output.filter(explanation.isMapped)
         if !mapped.isEmpty { lines.append(paint("mapping", .bold)) }
-        for place in mapped { lines += indented(JSONTree(explanation.event(at: place))?.lines.map { paint($0, .green) } ?? []) }
-        // What the router adds by itself: a message id.
+        for place in mapped {
+            lines += indented(JSONTree(explanation.event(at: place))?.lines.map { paint($0, .green) } ?? [])
+        }
+        // The router itself may add a message id.
         for (place, before) in zip(output, last) where !mapped.contains(place) {
             lines += Self.changes(Array(before.utf8), explanation.event(at: place), paint)
         }

@@ -1,18 +1,19 @@
 import Events
 import Routing
 
-/// How two JSON values differ, field by field.
+/// The differences between two JSON values, field by field.
 package struct JSONDifference: Sendable, Equatable {
     package struct Change: Sendable, Equatable {
-        /// As a filter names the field; empty: the whole.
+        /// The field's path in filter notation; empty: the whole value.
         package var path: String
         package var before: JSONTree?
         package var after: JSONTree?
     }
 
     package enum Match: String, Sendable, CaseIterable {
-        /// What was not expected may be there, too.
+        /// Fields that are not in the expected value are ignored.
         case subset
+        /// The values must be equal.
         case whole
     }
 
@@ -22,7 +23,7 @@ package struct JSONDifference: Sendable, Equatable {
         compare(before, after, [], .whole)
     }
 
-    /// What differs from an expectation.
+    /// Compares an actual value with an expected one.
     package init(expected: JSONTree, actual: JSONTree, _ match: Match) {
         compare(expected, actual, [], match)
     }
@@ -54,7 +55,7 @@ package struct JSONDifference: Sendable, Equatable {
     }
 
     private mutating func add(_ path: [String], _ before: JSONTree?, _ after: JSONTree?) {
-        // Of a new object, what is in it is of interest.
+        // List the members of a new object one by one.
         if before == nil, case .object(let members)? = after, !members.isEmpty, path.count < 64 {
             for member in members { add(path + [member.name], nil, member.value) }
             return

@@ -1,8 +1,8 @@
 import Events
 
-/// JSON for looking at: members in their order, numbers as they are spelled.
+/// JSON for printing and comparing. It keeps the order of members and the spelling of numbers.
 package indirect enum JSONTree: Sendable {
-    /// `true`, `null`, `1.50`; or what is nested too deep to be looked at, as it stands.
+    /// `true`, `null`, `1.50`; or the text of a value that is nested deeper than `maximumDepth`.
     case literal(String)
     case string(String)
     case list([JSONTree])
@@ -22,26 +22,26 @@ package indirect enum JSONTree: Sendable {
     package static func bool(_ value: Bool) -> JSONTree { .literal(value ? "true" : "false") }
     package static func number(_ value: some BinaryInteger) -> JSONTree { .literal("\(value)") }
 
-    /// Nil for what is no JSON.
+    /// Nil if the text is not JSON.
     package init?(_ text: [UInt8]) {
-        var reader = Reader(text: text)
-        guard let value = reader.value(depth: 0), reader.isAtEnd else { return nil }
-        self = value
+        guard let document = JSONDocument(text, maximumDepth: Self.maximumDepth) else { return nil }
+        self.init(document, in: text)
     }
 
     package init?(_ text: String) { self.init(Array(text.utf8)) }
 
-    /// Compact.
+    /// Compact JSON.
     package var text: String {
         switch self {
         case .literal(let text): text
         case .string(let text): Self.quoted(text)
         case .list(let items): "[\(items.map(\.text).joined(separator: ","))]"
-        case .object(let members): "{\(members.map { Self.quoted($0.name) + ":" + $0.value.text }.joined(separator: ","))}"
+        case .object(let members):
+            "{\(members.map { Self.quoted($0.name) + ":" + $0.value.text }.joined(separator: ","))}"
         }
     }
 
-    /// Over several lines, two spaces a level; short lists and objects of single values on one.
+    /// JSON for people: indented by two spaces per level. A value that fits into 72 characters takes one line.
     package var lines: [String] {
         let whole = spacedText
         if whole.count <= 72 || isSingle { return [whole] }
@@ -75,14 +75,15 @@ package indirect enum JSONTree: Sendable {
         }
     }
 
-    /// On one line, for reading.
+    /// JSON for people, on one line.
     package var spacedText: String {
         switch self {
         case .literal, .string: text
         case .list(let items): "[\(items.map(\.spacedText).joined(separator: ", "))]"
         case .object(let members):
             members.isEmpty
-                ? "{}" : "{ \(members.map { Self.quoted($0.name) + ": " + $0.value.spacedText }.joined(separator: ", ")) }"
+                ? "{}"
+                : "{ \(members.map { Self.quoted($0.name) + ": " + $0.value.spacedText }.joined(separator: ", ")) }"
         }
     }
 
@@ -98,7 +99,7 @@ package indirect enum JSONTree: Sendable {
 }
 
 extension JSONTree: Equatable {
-    /// Numbers by value; members in any order, but for those of one name.
+    /// Compares numbers by value, and members in any order. Members of the same name must have the same order.
     package static func == (a: JSONTree, b: JSONTree) -> Bool {
         switch (a, b) {
         case (.literal(let a), .literal(let b)):
@@ -116,7 +117,7 @@ extension JSONTree: Equatable {
     }
 }
 
-/// An object's members, to be found by another's. Of those that share a name, the first goes with the first.
+/// Pairs an object's members with those of another object by name. Members that share a name are paired in order.
 struct MembersByName {
     private var values: [String: [JSONTree]] = [:]
     private var taken: [String: Int] = [:]
@@ -125,14 +126,14 @@ struct MembersByName {
         for member in members { values[member.name, default: []].append(member.value) }
     }
 
-    /// The next of this name; nil: there is none (any more).
+    /// Takes the next member of this name; nil if none is left.
     mutating func take(_ name: String) -> JSONTree? {
         guard let values = values[name], taken[name, default: 0] < values.count else { return nil }
         defer { taken[name, default: 0] += 1 }
         return values[taken[name, default: 0]]
     }
 
-    /// Those that were not taken.
+    /// The members that were not taken.
     func rest(of members: [JSONTree.Member]) -> [JSONTree.Member] {
         var passed: [String: Int] = [:]
         return members.filter { member in
@@ -143,107 +144,29 @@ struct MembersByName {
 }
 
 extension JSONTree {
-    /// Reads text that mostly was validated before; nil where it was not.
-    private struct Reader {
-        /// Deeper values are left as they stand: events made on purpose must not use up the stack.
-        static let maximumDepth = 128
+    /// Deeper values stay text, so that malicious events cannot overflow the stack.
+    private static let maximumDepth = 128
 
-        let text: [UInt8]
-        var position = 0
-
-        init(text: [UInt8]) { self.text = text }
-
-        var isAtEnd: Bool {
-            mutating get {
-                skipSpace()
-                return position == text.count
+    private init?(_ document: JSONDocument, in text: [UInt8]) {
+        switch document.value {
+        case .string(let contents):
+            guard let string = JSONText.string(text.span.extracting(contents)) else { return nil }
+            self = .string(string)
+        case .array(let items):
+            var list: [JSONTree] = []
+            for item in items {
+                guard let item = JSONTree(item, in: text) else { return nil }
+                list.append(item)
             }
-        }
-
-        private var byte: UInt8? { position < text.count ? text[position] : nil }
-
-        private mutating func skipSpace() {
-            while let byte, [0x20, 0x0A, 0x0D, 0x09].contains(byte) { position += 1 }
-        }
-
-        private mutating func take(_ character: Unicode.Scalar) -> Bool {
-            skipSpace()
-            guard byte == UInt8(ascii: character) else { return false }
-            position += 1
-            return true
-        }
-
-        mutating func value(depth: Int) -> JSONTree? {
-            skipSpace()
-            switch byte {
-            case UInt8(ascii: "{") where depth < Self.maximumDepth: return object(depth)
-            case UInt8(ascii: "[") where depth < Self.maximumDepth: return list(depth)
-            case UInt8(ascii: "{"), UInt8(ascii: "["): return opaque()
-            case UInt8(ascii: "\""): return string().map(JSONTree.string)
-            default:
-                let start = position
-                while let byte, !" \n\r\t,]}:\"".utf8.contains(byte) { position += 1 }
-                let literal = String(decoding: text[start..<position], as: UTF8.self)
-                return ["true", "false", "null"].contains(literal) || JSONNumber(literal) != nil ? .literal(literal) : nil
+            self = .list(list)
+        case .object(let members):
+            var object: [Member] = []
+            for (name, value) in members {
+                guard let name = JSONText.string(name.span), let value = JSONTree(value, in: text) else { return nil }
+                object.append(Member(name, value))
             }
-        }
-
-        private mutating func object(_ depth: Int) -> JSONTree? {
-            position += 1
-            var members: [Member] = []
-            if take("}") { return .object(members) }
-            repeat {
-                skipSpace()
-                guard let name = string(), take(":"), let value = value(depth: depth + 1) else { return nil }
-                members.append(Member(name, value))
-            } while take(",")
-            return take("}") ? .object(members) : nil
-        }
-
-        private mutating func list(_ depth: Int) -> JSONTree? {
-            position += 1
-            var items: [JSONTree] = []
-            if take("]") { return .list(items) }
-            repeat {
-                guard let value = value(depth: depth + 1) else { return nil }
-                items.append(value)
-            } while take(",")
-            return take("]") ? .list(items) : nil
-        }
-
-        private mutating func string() -> String? {
-            guard let range = contents() else { return nil }
-            return JSONText.string(text.span.extracting(range))
-        }
-
-        /// The inside of the string that begins here.
-        private mutating func contents() -> Range<Int>? {
-            guard byte == UInt8(ascii: "\"") else { return nil }
-            position += 1
-            let start = position
-            while let byte, byte != UInt8(ascii: "\"") { position += byte == UInt8(ascii: "\\") ? 2 : 1 }
-            guard byte != nil else { return nil }
-            position += 1
-            return start..<position - 1
-        }
-
-        private mutating func opaque() -> JSONTree? {
-            let start = position
-            var depth = 0
-            repeat {
-                switch byte {
-                case nil: return nil
-                case UInt8(ascii: "\""): if contents() == nil { return nil }
-                case UInt8(ascii: "{"), UInt8(ascii: "["):
-                    depth += 1
-                    position += 1
-                case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                    depth -= 1
-                    position += 1
-                default: position += 1
-                }
-            } while depth > 0
-            return .literal(String(decoding: text[start..<position], as: UTF8.self))
+            self = .object(object)
+        case .number, .bool, .null, .tooDeep: self = .literal(String(decoding: text[document.range], as: UTF8.self))
         }
     }
 }

@@ -1,16 +1,19 @@
 import Configuration
 
-/// What came of tests in JUnit's XML, as continuous integration reads it.
+/// Test results as JUnit XML, for continuous integration.
 package enum JUnitReport {
     package static func render(_ reports: [TestReport]) -> String {
         let tests = reports.reduce(0) { $0 + $1.outcomes.count }
         let failed = reports.reduce(0) { $0 + $1.failed }
         var lines = [
-            #"<?xml version="1.0" encoding="UTF-8"?>"#, #"<testsuites name="penstock" tests="\#(tests)" failures="\#(failed)">"#,
+            #"<?xml version="1.0" encoding="UTF-8"?>"#,
+            #"<testsuites name="penstock" tests="\#(tests)" failures="\#(failed)">"#,
         ]
         for report in reports {
             lines.append(
-                #"  <testsuite name="\#(escaped(report.file))" tests="\#(report.outcomes.count)" failures="\#(report.failed)" errors="0" time="\#(seconds(report.outcomes.reduce(0) { $0 + $1.duration }))">"#
+                #"  <testsuite name="\#(escaped(report.file))" tests="\#(report.outcomes.count)" "#
+                    + #"failures="\#(report.failed)" errors="0" "#
+                    + #"time="\#(seconds(report.outcomes.reduce(0) { $0 + $1.duration }))">"#
             )
             for outcome in report.outcomes { lines += render(outcome, report.file) }
             lines.append("  </testsuite>")
@@ -20,9 +23,10 @@ package enum JUnitReport {
 
     private static func render(_ outcome: TestOutcome, _ file: String) -> [String] {
         let start =
-            #"    <testcase name="\#(escaped(outcome.test.name))" classname="\#(escaped(file))" file="\#(escaped(file))" line="\#(outcome.test.place.line)" time="\#(seconds(outcome.duration))""#
+            #"    <testcase name="\#(escaped(outcome.test.name))" classname="\#(escaped(file))" "#
+            + #"file="\#(escaped(file))" line="\#(outcome.test.place.line)" time="\#(seconds(outcome.duration))""#
         if outcome.holds { return [start + "/>"] }
-        let text = TestText(Paint(isOn: false))
+        let text = TestText(ANSIStyle(isOn: false))
         let failures = outcome.failures.map { failure in
             let details = text.details(failure).joined(separator: "\n")
             return #"      <failure message="\#(escaped(failure.summary))">\#(escaped(details))</failure>"#
@@ -30,10 +34,10 @@ package enum JUnitReport {
         return [start + ">"] + failures + ["    </testcase>"]
     }
 
-    /// Thousandths are enough.
+    /// Rounded to milliseconds.
     private static func seconds(_ duration: Double) -> String { "\((duration * 1_000).rounded() / 1_000)" }
 
-    /// Text of an attribute or an element; what XML 1.0 cannot hold becomes U+FFFD.
+    /// Escapes text for an attribute or an element. Characters that XML 1.0 does not allow become U+FFFD.
     private static func escaped(_ text: String) -> String {
         var output = ""
         for scalar in text.unicodeScalars {

@@ -1,9 +1,9 @@
 import Routing
 
-/// Mappings as a JSON Schema: values, and objects of which one key may be a directive.
+/// Mappings as a JSON Schema: values, and objects that may have one directive as their only key.
 enum MappingSchema {
     private static let reference = JSONTree.object([.init("$ref", .string("#/$defs/mapping"))])
-    /// One `$`, and not two, which stand for a member whose name begins with one.
+    /// A name with exactly one leading `$`. Two stand for a member whose name begins with `$`.
     private static let directiveName = "^\\$[^$]"
 
     static var any: JSONTree {
@@ -14,9 +14,13 @@ enum MappingSchema {
         return .object([
             .init("description", .string("a value, $.path, {{ template }}, or an object with one $directive")),
             .init("properties", .object(Directive.all.map { .init($0.name, described($0)) })),
-            .init("propertyNames", .object([.init("anyOf", .list([.object([.init("not", pattern)]), .object([.init("enum", .list(names))])]))])),
+            .init(
+                "propertyNames",
+                .object([
+                    .init("anyOf", .list([.object([.init("not", pattern)]), .object([.init("enum", .list(names))])]))
+                ])),
             .init("additionalProperties", reference), .init("items", reference),
-            // A directive stands alone.
+            // A directive must be the only key of its object.
             .init("anyOf", .list([noDirective, .object([.init("maxProperties", .number(1))])])),
         ])
     }
@@ -35,17 +39,23 @@ enum MappingSchema {
         case .arguments(let arguments, let shorthand):
             let object = object(arguments)
             guard let short = arguments.first(where: { $0.name == shorthand }) else { return object }
-            return .object([.init("anyOf", .list([object, .object([.init("allOf", .list([shape(short.shape), shortForm]))])]))])
+            return .object([
+                .init("anyOf", .list([object, .object([.init("allOf", .list([shape(short.shape), shortForm]))])]))
+            ])
         case .list(let arguments):
             return .object([
                 .init("type", .string("array")),
-                .init("prefixItems", .list(arguments.map { ConfigurationSchema.described(shape($0.shape), $0.summary, $0.defaultText) })),
-                .init("minItems", .number(arguments.count(where: \.isRequired))), .init("maxItems", .number(arguments.count)),
+                .init(
+                    "prefixItems",
+                    .list(
+                        arguments.map { ConfigurationSchema.described(shape($0.shape), $0.summary, $0.defaultText) })),
+                .init("minItems", .number(arguments.count(where: \.isRequired))),
+                .init("maxItems", .number(arguments.count)),
             ])
         }
     }
 
-    /// What stands for one argument: anything but an object, or a directive.
+    /// The shorthand of a directive with one argument: any value but an object, or another directive.
     private static var shortForm: JSONTree {
         .object([
             .init("if", SchemaShapes.typed("object")),
@@ -65,8 +75,13 @@ enum MappingSchema {
                 .init("type", .string("object")),
                 .init(
                     "properties",
-                    .object(arguments.map { .init($0.name, ConfigurationSchema.described(shape($0.shape), $0.summary, $0.defaultText)) })),
-            ] + (required.isEmpty ? [] : [.init("required", .list(required))]) + [.init("additionalProperties", .bool(false))])
+                    .object(
+                        arguments.map {
+                            .init($0.name, ConfigurationSchema.described(shape($0.shape), $0.summary, $0.defaultText))
+                        })),
+            ] + (required.isEmpty ? [] : [.init("required", .list(required))]) + [
+                .init("additionalProperties", .bool(false))
+            ])
     }
 
     private static func shape(_ shape: Directive.Argument.Shape) -> JSONTree {

@@ -1,17 +1,19 @@
-/// Schemas of single values as a configuration spells them.
+/// Schemas of the scalar types in a configuration.
 enum SchemaShapes {
-    /// Any single value: what looks like a number to YAML can be meant as text.
+    /// Any scalar, because YAML takes some texts for numbers or booleans.
     static let text = JSONTree.object([.init("type", .list(["string", "number", "boolean"].map(JSONTree.string)))])
     static let flag = typed("boolean")
     static let string = typed("string")
-    /// In octal; without quotes, YAML takes it for a number.
+    /// An octal file mode. Without quotes, YAML takes it for a number.
     static let mode = JSONTree.object([
         .init("type", .list([.string("string"), .string("integer")])), .init("pattern", .string("^(0o)?[0-7]{3,4}$")),
     ])
-    /// Zero needs no unit, where it may stand.
+    /// A number with a unit. Zero, if the bounds allow it, needs no unit.
     static func duration(_ bounds: ClosedRange<Duration>) -> JSONTree {
         guard bounds.contains(.zero) else { return pattern("^0*[1-9][0-9]*(ms|s|m|h|d)$") }
-        return .object([.init("anyOf", .list([pattern("^([0-9]+(ms|s|m|h|d)|0)$"), .object([.init("const", .number(0))])]))])
+        return .object([
+            .init("anyOf", .list([pattern("^([0-9]+(ms|s|m|h|d)|0)$"), .object([.init("const", .number(0))])]))
+        ])
     }
 
     static func integer(_ bounds: ClosedRange<Int>) -> JSONTree {
@@ -21,7 +23,7 @@ enum SchemaShapes {
         ])
     }
 
-    /// Or a share in percent.
+    /// A number, or a percentage.
     static func number(_ bounds: ClosedRange<Double>) -> JSONTree {
         let number = JSONTree.object([
             .init("type", .string("number")), .init("minimum", .literal("\(bounds.lowerBound)")),
@@ -30,7 +32,7 @@ enum SchemaShapes {
         return .object([.init("anyOf", .list([number, pattern("^[0-9]+(\\.[0-9]+)?%$")]))])
     }
 
-    /// In bytes, or with a unit.
+    /// A number of bytes, or a number with a unit.
     static func size(_ bounds: ClosedRange<Int>) -> JSONTree {
         .object([.init("anyOf", .list([integer(bounds), pattern("^[0-9]+(B|KiB|MiB|GiB|TiB|PiB)?$")]))])
     }

@@ -1,6 +1,6 @@
 import Configuration
 
-/// What came of the tests of one file.
+/// The results of one test file.
 package struct TestReport: Sendable {
     package var file: String
     package var outcomes: [TestOutcome]

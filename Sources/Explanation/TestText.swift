@@ -1,10 +1,10 @@
 import Configuration
 
-/// What came of tests for a person.
+/// Prints test results for people.
 package struct TestText {
-    private let paint: Paint
+    private let paint: ANSIStyle
 
-    package init(_ paint: Paint) { self.paint = paint }
+    package init(_ paint: ANSIStyle) { self.paint = paint }
 
     package func render(_ report: TestReport) -> String {
         var lines = [paint(report.file, .bold)]
@@ -13,25 +13,31 @@ package struct TestText {
             if outcome.holds {
                 lines.append("  " + paint("✓ ", .green) + paint(outcome.test.name))
             } else {
-                lines.append("  " + paint("✗ ", .red) + paint(outcome.test.name) + paint("  \(place.file):\(place.line)", .dim))
+                lines.append(
+                    "  " + paint("✗ ", .red) + paint(outcome.test.name)
+                        + paint("  \(place.file):\(place.line)", .dim))
                 lines += outcome.failures.flatMap(render).map { $0.isEmpty ? "" : "      " + $0 }
             }
         }
         return lines.map { $0 + "\n" }.joined()
     }
 
-    private func render(_ failure: TestFailure) -> [String] { [paint(failure.summary)] + details(failure).map { $0.isEmpty ? "" : "  " + $0 } }
+    private func render(_ failure: TestFailure) -> [String] {
+        [paint(failure.summary)] + details(failure).map { $0.isEmpty ? "" : "  " + $0 }
+    }
 
     func details(_ failure: TestFailure) -> [String] {
         var rows = AlignedRows(widest: 40)
         for change in failure.changes {
             let path = change.path.isEmpty ? "the whole" : change.path
-            // A value that is missing on one side says enough by the other.
+            // If the value is missing on one side, only the other side is printed.
             if let before = change.before {
                 rows.add(("- " + path, .red), (before.spacedText, .red), ("expected", .dim))
             }
             if let after = change.after {
-                rows.add(("+ " + path, .green), (after.spacedText, .green), (change.before == nil ? "not expected" : "got", .dim))
+                rows.add(
+                    ("+ " + path, .green), (after.spacedText, .green),
+                    (change.before == nil ? "not expected" : "got", .dim))
             }
         }
         return rows.lines(paint) + failure.explanation.flatMap { ExplanationText(paint).lines($0) }

@@ -1,26 +1,25 @@
 import Events
 
-/// Where accepted events go: what Ingest needs of the journal, and nothing more. Any thread.
+/// Stores accepted events. This is all that Ingest needs from the journal. Any thread.
 package protocol EventAppender: Sendable {
-    /// Copies the events and queues them for the next group commit. Never blocks, never takes a
-    /// part: all of them, or none.
+    /// Copies the events and queues them for the next group commit. Never blocks. Takes all of the events or none.
     ///
     /// - Parameters:
-    ///   - bytes: the buffer that the events lie in.
+    ///   - bytes: the buffer that holds the events.
     ///   - events: valid events within `bytes`, in the order in which they were sent.
-    ///   - origin: who sent them.
+    ///   - origin: the sender.
     func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> AppendOutcome
 
-    /// The position after the last durable event. Only grows.
+    /// The position after the last durable event. Never decreases.
     var durableEnd: UInt64 { get }
 }
 
 package enum AppendOutcome: Sendable, Equatable {
-    /// Queued. They are durable once the journal's durable end has reached this position.
+    /// Queued. The events are durable once the journal's durable end has reached this position.
     case queued(end: UInt64)
-    /// The queue holds as much as it may (`journal.queue`). Offer the same events again when the
-    /// journal says that there is room; until then read no more from this client.
+    /// The queue is full (`journal.queue`). Read no more from this client, and offer the same events again when the
+    /// journal reports room.
     case busy
-    /// Not taken, and offering them again now is of no use.
+    /// Rejected. Offering the events again now does not help.
     case refused(Refusal)
 }

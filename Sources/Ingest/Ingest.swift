@@ -1,27 +1,30 @@
-// Ingest: from a socket to the journal.
+// Ingest: reads events from client sockets, validates them and appends them to the journal.
 //
-// - It validates and admits; it never changes an event, unless it is told to (a source's scrub, a tracking plan that notes what
-//   is wrong), and never drops one without a named reason that is counted and, if the client asked, told.
-// - A line is refused by itself: neighbours and other clients notice nothing.
-// - Back-pressure is the kernel's: while the journal is busy, a client's socket is not read.
-// - An acknowledgement is sent only after the journal said that the events are durable.
-// - A thread that serves many clients serves each for a bounded time and a bounded amount of memory a turn (`TurnBudget`), and
-//   users take turns (`FairQueue`): nobody can stall anybody else.
-// - Memory is bounded: a client owns at most what one turn of reading delivers, one unfinished line, and its unread answers;
-//   all clients of a source together at most `max_buffered`.
+// - It never changes an event unless configured to: a source's `scrub:` removes data, a tracking plan annotates
+//   violations.
+// - It never drops an event silently. Every refusal has a named reason, is counted, and is reported to clients that
+//   asked for acknowledgements.
+// - A refused line affects no other line and no other client.
+// - The kernel's socket buffer provides back-pressure: while the journal is busy, client sockets are not read.
+// - An acknowledgement is sent only after the journal has reported the events durable.
+// - A thread that serves many clients gives each a bounded time and a bounded amount of memory per turn (`TurnBudget`).
+//   Users take turns (`FairQueue`), so no client can stall another.
+// - Memory is bounded. A client holds at most the bytes of one read, one unfinished line and its unread answers. All
+//   clients of a source together hold at most `max_buffered`.
 //
-// It runs on threads of its own (`ClientLoop`), which ask the kernel who is ready (epoll(7)) and read no more of a client than
-// they take. One more thread accepts clients and hands them over. It knows the journal only as an `EventAppender`.
+// Threads: one thread accepts clients (`AcceptLoop`) and hands them to the threads that serve them (`ClientLoop`). Each
+// waits in epoll(7) and reads no more from a client than it can process. Ingest knows the journal only as an
+// `EventAppender`.
 //
-// The first byte of a stream shows its protocol. NDJSON is the one there is now; another one gets its own kind of
-// connection, chosen where `SourceListener` admits a client.
+// The first byte of a stream selects its protocol. NDJSON is the only one so far. Another protocol gets its own
+// connection type, chosen where `SourceListener` admits a client.
 
 import Events
 import Platform
 import Synchronization
 import Telemetry
 
-/// All sources' listeners, and the way by which the journal's news reaches their connections.
+/// The listeners of all sources. Forwards the journal's notifications to their connections.
 package final class Ingest: Sendable {
     private let appender: any EventAppender
     private let clock: any Clock
@@ -31,15 +34,15 @@ package final class Ingest: Sendable {
     private let threads: [WorkerThread]
     private let placement: ClientPlacement
     package let descriptors: DescriptorReserve
-    /// Each source's listener, by its number, and its statistics.
+    /// The current listener of each source: its id and its statistics.
     private let listeners = Mutex<[String: (id: UInt64, statistics: ObjectIdentifier)]>([:])
-    /// Of every source, those removed by a reload included, whose connections live on.
+    /// The statistics of every source. Includes sources that a reload removed while they still had connections.
     private let statistics = Mutex<[ObjectIdentifier: SourceStatistics]>([:])
 
     /// Starts the threads.
     /// - Parameters:
-    ///   - threads: that serve clients; 1 to 255. One more accepts them.
-    ///   - descriptorLimit: descriptors that the process may have; nil: it is not known.
+    ///   - threads: threads that serve clients, 1 to 255. One more thread accepts clients.
+    ///   - descriptorLimit: how many descriptors the process may open; nil if unknown.
     package init(
         threads count: Int, appender: any EventAppender, clock: any Clock, telemetry: Telemetry? = nil,
         descriptorLimit: Int? = OpenFileLimit.current
@@ -52,7 +55,8 @@ package final class Ingest: Sendable {
         let pressure = RefusalPressure()
         let loops = try (0..<min(max(count, 1), 255)).map { number in
             try ClientLoop(
-                number: number, clock: clock, pressure: pressure, placement: placement, durableEnd: { appender.durableEnd })
+                number: number, clock: clock, pressure: pressure, placement: placement,
+                durableEnd: { appender.durableEnd })
         }
         let accepting = try AcceptLoop(clock: clock, descriptors: descriptors, pressure: pressure, placement: placement)
         placement.set(loops)
@@ -65,7 +69,7 @@ package final class Ingest: Sendable {
         self.accepting = accepting
     }
 
-    /// Closes all connections and ends the threads. Once; not on one of them.
+    /// Closes all connections and ends the threads. Call once, and not from one of these threads.
     package func stop() {
         accepting.post(.stop)
         for loop in loops { loop.post(.stop) }
@@ -73,21 +77,21 @@ package final class Ingest: Sendable {
         placement.set([])
     }
 
-    /// A source's listener that is ready to accept and does not do so yet. One that is dropped has changed nothing.
+    /// A listener that is ready to accept but does not accept yet. Dropping it has no effect.
     package struct Prepared {
         fileprivate let source: String
         fileprivate let listener: SourceListener
         fileprivate let socket: ListeningSocket
     }
 
-    /// Does everything that serving a source on a listening socket needs and that can fail, and changes nothing: the
-    /// listener that the source has goes on. From one thread.
+    /// Does everything that can fail when a source starts to listen. Changes nothing: the source's current listener
+    /// continues. Call from one thread.
     ///
     /// - Parameters:
-    ///   - descriptor: a listening AF_UNIX stream socket; owned by the listener from here on.
-    ///   - inspector: makes one for each event loop, if events are looked at before they are stored.
-    ///   - scrubber: makes one for each event loop, if events are scrubbed before they are stored.
-    ///   - statistics: carried on over reloads by the caller.
+    ///   - descriptor: a listening AF_UNIX stream socket. The listener takes ownership.
+    ///   - inspector: creates an inspector for each event loop if events are checked before they are stored.
+    ///   - scrubber: creates a scrubber for each event loop if events are scrubbed before they are stored.
+    ///   - statistics: the caller keeps it across reloads.
     package func prepare(
         source: String, descriptor: consuming Platform.FileDescriptor, limits: SourceLimits, admission: Admission,
         statistics: SourceStatistics, inspector: () -> (any EventInspector)? = { nil },
@@ -101,20 +105,21 @@ package final class Ingest: Sendable {
                 descriptors: descriptors, clock: clock,
                 doors: loops.map { _ in
                     SourceListener.Door(
-                        door: SourceDoor(
-                            limits: limits, appender: appender, statistics: statistics, clock: clock, inspector: inspector(),
+                        door: EventAdmission(
+                            limits: limits, appender: appender, statistics: statistics, clock: clock,
+                            inspector: inspector(),
                             scrubber: scrubber()))
                 }),
             socket: try ListeningSocket(descriptor))
     }
 
-    /// Serves a source with a prepared listener, in place of the one that it has. Clients that connect from now on come
-    /// under the new limits; those there are keep theirs. From one thread.
+    /// Replaces the source's current listener with a prepared one. New clients get the new limits; connected clients
+    /// keep theirs. Call from one thread.
     package func serve(_ prepared: Prepared) {
         let listener = prepared.listener
         let key = ObjectIdentifier(listener.statistics)
         let id = placement.nextNumber()
-        // What connects meanwhile waits in the socket.
+        // Clients that connect in between wait in the socket's backlog.
         stopListening(source: prepared.source)
         let served = listeners.withLock { listeners in
             listeners[prepared.source] = (id, key)
@@ -127,7 +132,7 @@ package final class Ingest: Sendable {
         accepting.post(.listen(listener, prepared.socket, id: id))
     }
 
-    /// Prepares and serves at once.
+    /// Prepares and serves in one step.
     package func listen(
         source: String, descriptor: consuming Platform.FileDescriptor, limits: SourceLimits, admission: Admission,
         statistics: SourceStatistics, inspector: () -> (any EventInspector)? = { nil },
@@ -139,8 +144,8 @@ package final class Ingest: Sendable {
                 inspector: inspector, scrubber: scrubber))
     }
 
-    /// Accepts no new connections for a source; those there are go on. Others may wait in the socket for another listener on
-    /// it. Returns when that is so.
+    /// Stops accepting connections for a source and returns once that is done. Open connections continue. New clients
+    /// wait in the socket's backlog for another listener.
     package func stopListening(source: String) {
         guard let id = listeners.withLock({ $0.removeValue(forKey: source)?.id }) else { return }
         let done = Doorbell()
@@ -148,18 +153,18 @@ package final class Ingest: Sendable {
         done.wait()
     }
 
-    /// The same for all sources.
+    /// Stops accepting connections for all sources.
     package func stopListening() {
         for source in listeners.withLock({ Array($0.keys) }) { stopListening(source: source) }
     }
 
-    /// Goes on reading what clients have sent already, until they have been quiet for a moment or
-    /// the deadline passes. What they sent lies in the kernel, and ends with the connection.
+    /// Continues to read what clients have already sent, until they have been quiet for a moment or the deadline
+    /// passes. Unread bytes are in the kernel, which discards them when the connection is closed.
     ///
-    /// Quiet is: nothing came for some time, in which every event loop looked at all of its sockets
-    /// several times (on a busy machine time alone says nothing), and no client waits for the journal.
+    /// Quiet means that nothing arrived for `quietTime`, that every event loop checked all of its sockets several times
+    /// meanwhile (on a busy machine, elapsed time alone proves nothing), and that no client waits for the journal.
     ///
-    /// - Parameter moreToCome: whether clients are about to be let in.
+    /// - Parameter moreToCome: returns whether clients are about to be accepted.
     package func drain(by deadline: Instant, while moreToCome: () -> Bool) {
         let pause = Doorbell()
         var last = settledLines
@@ -179,13 +184,13 @@ package final class Ingest: Sendable {
         }
     }
 
-    /// How long nothing must have come for clients to count as quiet.
+    /// How long nothing may arrive before clients count as quiet.
     private static let quietTime = Duration.milliseconds(100)
-    /// In how many turns of every event loop.
+    /// How many turns of every event loop the quiet time must cover.
     private static let quietTurns = 4
 
-    /// Waits until every event loop has looked at all of its sockets: first the one that accepts, which hands clients to the
-    /// others.
+    /// Waits until every event loop has checked all of its sockets. The accepting loop goes first because it hands
+    /// clients to the others.
     private func turnLoops(by deadline: Instant) {
         let accepted = Doorbell()
         accepting.post(.turn(accepted))
@@ -201,12 +206,13 @@ package final class Ingest: Sendable {
         statistics.withLock { $0.values.map { $0.snapshot() } }.reduce(0) { $0 + $1.accepted + $1.refused }
     }
 
-    /// By each thread's name: grows while it works; odd then, even while it sleeps.
+    /// The heartbeat of each thread. It grows while the thread works. An odd value means that the thread works, an even
+    /// value that it sleeps.
     package var heartbeats: [(thread: String, beat: UInt64)] {
         [("accept", accepting.heartbeat)] + loops.map { ("ingest \($0.number)", $0.heartbeat) }
     }
 
-    /// The journal committed: acknowledgements can go. Any thread; cheap if nobody waits.
+    /// The journal has committed: acknowledgements can be sent. Any thread; cheap if no client waits.
     package func journalCommitted() {
         for loop in loops { loop.wakeIfDurable() }
     }

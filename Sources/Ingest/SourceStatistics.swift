@@ -1,9 +1,9 @@
 import Events
 import Synchronization
 
-/// What came through one source since the daemon started. Any thread.
+/// Counters of one source since the daemon started. Any thread.
 package final class SourceStatistics: Sendable {
-    /// The most recent refusals that are kept for `penstock status`.
+    /// How many recent refusals are kept for `penstock status`.
     package static let recentLimit = 50
 
     package struct RecentRefusal: Sendable {
@@ -15,19 +15,19 @@ package final class SourceStatistics: Sendable {
     /// How often a limit took effect.
     package struct LimitCount: Sendable, Equatable {
         package var count: UInt64 = 0
-        /// The last time, in nanoseconds since 1970-01-01 UTC.
+        /// The most recent time, in nanoseconds since 1970-01-01 UTC.
         package var last: Int64 = 0
     }
 
     package struct Snapshot: Sendable {
         package var accepted: UInt64
         package var refused: UInt64
-        /// Only reasons that occurred.
+        /// Contains only reasons that occurred.
         package var refusedByReason: [RefusalReason: UInt64]
-        /// Accepted, but not as the tracking plan has it. Only reasons that occurred.
+        /// Events that were accepted although they violate the tracking plan. Contains only reasons that occurred.
         package var violationsByReason: [RefusalReason: UInt64]
         package var connections: Int
-        /// Only limits that took effect.
+        /// Contains only limits that took effect.
         package var limits: [ClientLimit: LimitCount]
         /// Oldest first.
         package var recent: [RecentRefusal]
@@ -35,7 +35,7 @@ package final class SourceStatistics: Sendable {
 
     fileprivate struct Refused {
         var byReason: [RefusalReason: UInt64] = [:]
-        /// A ring: the oldest is at `oldest` once it is full.
+        /// A ring buffer: once it is full, `oldest` is the index of the oldest entry.
         var recent: [RecentRefusal] = []
         var oldest = 0
     }
@@ -45,7 +45,7 @@ package final class SourceStatistics: Sendable {
     private let refused = Mutex(Refused())
     private let violations = Mutex<[RefusalReason: UInt64]>([:])
     private let limits = Mutex<[ClientLimit: LimitCount]>([:])
-    /// Of the connections that are open, whichever configuration they came under.
+    /// Accounts for all open connections, including those accepted under an earlier configuration.
     let accounts = Mutex(Accounts())
 
     package init() {}
@@ -54,7 +54,7 @@ package final class SourceStatistics: Sendable {
         accepted.add(UInt64(count), ordering: .relaxed)
     }
 
-    /// An event that is not as planned is taken all the same.
+    /// Counts a violation of the tracking plan by an event that is accepted anyway.
     func note(_ reason: RefusalReason) {
         violations.withLock { $0[reason, default: 0] += 1 }
     }
@@ -63,13 +63,13 @@ package final class SourceStatistics: Sendable {
         refuse([RefusedLine(line: 0, refusal: refusal)], latest: [refusal], at: time)
     }
 
-    /// Counts refused lines, all at once.
-    /// - Parameter latest: the last of them, explained.
+    /// Counts a group of refused lines.
+    /// - Parameter latest: the last of these refusals, with their explanations.
     func refuse(_ lines: [RefusedLine], latest: [Refusal], at time: Int64) {
         refused.withLock { refused in
             var at = 0
             while at < lines.count {
-                // Bad lines are mostly bad for the same reason.
+                // Consecutive bad lines usually share a reason, so each run costs one dictionary access.
                 let first = at
                 while at < lines.count, lines[at].reason == lines[first].reason { at += 1 }
                 refused.byReason[lines[first].reason, default: 0] += UInt64(at - first)
@@ -85,7 +85,7 @@ package final class SourceStatistics: Sendable {
         }
     }
 
-    /// - Returns: how many connections there are now, this one included.
+    /// - Returns: the number of open connections, including this one.
     func connect() -> Int { connections.add(1, ordering: .relaxed).newValue }
     func disconnect() { connections.subtract(1, ordering: .relaxed) }
 

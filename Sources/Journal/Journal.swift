@@ -1,65 +1,105 @@
-// Journal: one append-only log on disk, and a cursor into it for every destination. It knows
-// Events, Platform and Telemetry.
+// Journal: one append-only log on disk, and a cursor into it for each destination.
 //
-// What always holds:
-// - The durable end is only moved after fdatasync returned, and readers see nothing above it.
-// - Durable bytes never change. Nothing is truncated, nothing is overwritten.
-// - A position is given once. An event's position never changes, and is below every later one's.
-// - A segment is removed only when a cursor that is on disk has passed it.
-// - A file that failed to sync is never written or synced again.
-// - The disk and the time are Platform's protocols; `JournalWriter.step` and `JournalKeeper.step` wait
-//   for nothing else, so that the same code runs in a simulation.
-// What it never does: read an event's JSON; make up for a missing manifest; skip anything silently.
+// An accepted event is written once and gets the next position. The writer commits events in groups. Each destination
+// reads the log with its own reader, and its cursor records which events are settled. Retention removes segments that
+// no destination needs any more. The room depends on Events, Platform and Telemetry.
 //
-// Threads: any number append (one lock, one copy); one writer commits; one keeper prepares the
-// next segment, commits cursors and removes what retention allows; each reader is its owner's.
+// # Invariants
 //
-// The segments are written past the page cache, in whole blocks, where the filesystem can do that
-// (SegmentFile): an event is written once and, by a destination that keeps up, read from memory
-// (RecentCommits), so pages would cost more than the disk does: to read a gigabyte through an empty page
-// cache was measured to cost ten times the CPU time of reading past it. So one that lags reads past it, too,
-// but takes what is there already. That is done in sealed segments only: the kernel drops a page that is
-// written past, yet one that is read at that moment may stay. What looks damaged in the page cache is read
-// again from the disk before anybody hears of it.
+// - The durable end advances only after the fdatasync of the commit has returned (with `sync: never`, after the write).
+//   Readers see no event above it.
+// - Durable bytes of a segment never change. No segment is truncated. A block that is written again gets the same
+//   durable bytes at the same offset.
+// - The position of a durable event never changes and is never assigned to another event. Positions only increase.
+// - An append is queued as a whole or not at all. `append` never blocks on the disk.
+// - A reader returns events only from batches whose header and payload checksums match.
+// - A segment is removed only after the on-disk cursor of every configured destination has passed it. With
+//   `drop_oldest` the cursors are first moved, durably, and the loss is counted and logged.
+// - After a write or sync of a segment fails, the process never writes or syncs that file again: the kernel may have
+//   marked the lost pages clean. Events that are not committed are still in memory and go to a fresh segment.
+// - Each missing or damaged range is reported once, as a `Gap` with its exact positions. After 1,000 gaps, further ones
+//   are only counted.
+// - The disk and the clock are Platform's protocols. `JournalWriter.step` and `JournalKeeper.step` wait for nothing but
+//   the disk, so the simulator runs the same code in one thread.
 //
-// The files, format version 1: Journal.docc/Format.md. In short: segments of fixed size hold batches, each a
-// header and a payload with a checksum each, seeded with where they belong; a seal ends a segment.
+// The journal never parses an event's JSON, never replaces a missing manifest where data exists, and never skips an
+// event silently.
+//
+// # Threads
+//
+// - Any thread: `append` copies the events into the append queue under its lock. Cursors are advanced and settled.
+// - `journal-writer`: takes the whole queue, writes and syncs it, publishes the events to readers, calls `onDurable`.
+// - `journal-keeper`: prepares the next segment, commits the cursors, runs retention.
+// - A reader belongs to one thread at a time. It shares with the writer the segment list, each segment's published
+//   length and the recent commits.
+//
+// No lock that `append` or a reader takes is held during disk I/O. The locks that are held during disk I/O protect the
+// cursor files, the live cursors, the making of the spare, and each destination's dead letters. The lock of the cursor
+// files is taken before the lock of the cursor table.
+//
+// `stop` ends the writer, then the keeper, commits the cursors, and releases the directory's lock.
+//
+// # Files
+//
+// Journal.docc/Format.md specifies format version 1. In short: segments have a fixed size and hold batches. A batch is
+// a header and a payload, each with a checksum that is seeded with the batch's place (journal, segment, offset). A seal
+// ends a segment.
+//
+// Where the filesystem supports it, segments are written past the page cache, in whole blocks (SegmentFile). An event
+// is written once, and a destination that keeps up reads it from memory (RecentCommits), so cached pages would cost
+// more than the disk does: reading a gigabyte through an empty page cache took ten times the CPU time of reading past
+// it. A destination that lags therefore reads past the page cache too, but first takes the pages that are already
+// cached. It does so in sealed segments only: a write past the page cache makes the kernel drop the cached page, but a
+// page that is being read at that moment may stay. Bytes from the page cache that look damaged are read again from the
+// disk before the damage is reported.
 //
 // # Cursors
 //
-// A cursor lies in up to three places. `cursors` is durable with each commit of the cursors, at least once every
-// `cursor_interval`, and the only one that retention goes by. For a destination that keeps no state with its cursor
-// (HTTP), `cursors.live` is written after each settled batch without a sync: after a kill, only what was in flight is
-// delivered again. For a power cut the live cursors ride along with commits of events. Ranges above the position are kept,
-// too, since later batches get through while an earlier one is under way; up to 120 of them, and with `order: user` none.
-// A power cut between the beginning of a segment and the first commit in it takes live cursors back to `cursors`.
-// A destination with a state (files, plugins) takes no part: it stays exactly once because its state and its position
-// are kept together.
+// A cursor is stored in up to three places:
+//
+// - `cursors` is durable after each commit of the cursors, at least once every `cursor_interval`. Retention uses only
+//   this file.
+// - `cursors.live` is written after each settled batch, without a sync, for destinations that keep no state with their
+//   cursor (HTTP). After a kill, only batches that were in flight are delivered again.
+// - Batches of live cursors are committed together with events. They limit what is delivered again after a power cut. A
+//   power cut between the beginning of a segment and the first commit in it takes live cursors back to `cursors`.
+//
+// A live cursor also holds settled ranges above its position, because later batches can succeed while an earlier one is
+// in flight: at most 120 ranges, and none with `order: user`. A destination with a state (files, plugins) has no live
+// cursor. It stays exactly once because its state and its position are stored together.
 //
 // # A full filesystem
 //
-// A journal needs room for two segments (the current one and the spare) and the reserve, at most 16 MiB or two segments:
-// 144 MiB with the usual segments of 64 MiB. Dead letters, and what `retain` keeps, come on top. Where a spare cannot be
-// made, the segments that every destination has had go first. Then `when_full` decides: `block` fills the
-// current segment and makes clients wait, looking for room once a second; `reject` refuses events; `drop_oldest` removes the
-// oldest segment, as long as that frees space. A disk that fills below a segment that was reserved (a quota, a filesystem
-// that shares blocks) fails the commit: nothing of it is acknowledged, it stays in memory and is written again.
+// A journal needs room for two segments (the current one and the spare) and the reserve, which is 16 MiB or two
+// segments, whichever is less: 144 MiB with the default segments of 64 MiB. Dead letters and the segments that `retain`
+// keeps come on top. When no spare can be made, segments that every destination has passed are removed first. Then
+// `when_full` decides:
+//
+// - `block` fills the current segment, then makes clients wait, and checks for room once a second.
+// - `reject` fills the current segment, then refuses events.
+// - `drop_oldest` removes the oldest segment, as long as that frees space.
+//
+// The disk can still run full inside a segment whose space was reserved (a quota, a filesystem that shares blocks).
+// Then the commit fails: none of its events is acknowledged, they stay in memory and are written again.
 //
 // # After a crash
 //
-// Sealed segments are taken at their word. One without a seal is read. Bytes that are no batch, with a
-// whole batch behind them, are damage: they are copied to `quarantine/`, the gap is told, and
-// reading goes on behind them. (If the batch behind says that everything before the gap was the durable
-// end, it is one write that arrived in part: told as never acknowledged.) With nothing whole behind
-// them they are the torn end of the last write, which nobody was told of: the segment is sealed before
-// them. Where the last segment holds only zeros behind its last batch, it is written on.
+// Recovery trusts seals, and reads only the last segment and segments without a seal.
+//
+// - Bytes that are no batch, with a whole batch after them, are damage. They are copied to `quarantine/`, the gap is
+//   reported, and reading continues after them. If the later batch records that the durable end was before the gap, the
+//   gap belongs to a write that arrived in part: it is reported as interrupted, and its events are not known to have
+//   been acknowledged.
+// - Bytes that are no batch, with no whole batch after them, are the torn end of the last write. With `sync: always`,
+//   none of it was acknowledged. The segment is sealed before them.
+// - If only zeros follow the last batch of the last segment, the journal continues to write there.
 
 import Events
 import Platform
 import Synchronization
 import Telemetry
 
-/// One journal, open. Any thread, unless a member says otherwise.
+/// An open journal. Any thread, unless a member says otherwise.
 package final class Journal: Sendable {
     private struct Running {
         var writer: WorkerThread
@@ -67,25 +107,25 @@ package final class Journal: Sendable {
     }
 
     private struct Hands {
-        /// The lock: held as long as it is here.
+        /// Held until it is set to nil.
         var lock: (any DiskFile)?
-        /// What the writer begins with.
+        /// The segment that the writer continues.
         var current: (segment: Segment, file: SegmentFile)?
         var running: Running?
-        /// Of a journal whose owner does the steps.
+        /// Set after `startStepped`: the owner calls the steps.
         var stepped: JournalWriter?
         var isStopped = false
     }
 
     package let uuid: JournalUUID
 
-    private let site: JournalSite
+    private let context: JournalContext
     private let queue: AppendQueue
     let segments: SegmentList
     private let spare: SpareSegment
-    private let cursors: CursorTable
+    let cursors: CursorTable
     private let live: LiveCursorTable
-    private let quarantine: Quarantine
+    let quarantine: Quarantine
     private let ends: JournalEnds
     private let recent: RecentCommits
     private let hands: Mutex<Hands>
@@ -94,30 +134,32 @@ package final class Journal: Sendable {
     private let stopping = Atomic(false)
 
     private init(
-        _ site: JournalSite, lock: any DiskFile, found: Recovery.Result, cursors: CursorTable, live: LiveCursorTable,
+        _ context: JournalContext, lock: any DiskFile, found: Recovery.Result, cursors: CursorTable,
+        live: LiveCursorTable,
         quarantine: Quarantine, ends: JournalEnds
     ) {
-        self.site = site
+        self.context = context
         self.cursors = cursors
         self.live = live
         self.quarantine = quarantine
-        uuid = site.uuid
+        uuid = context.uuid
         segments = SegmentList(found.segments)
-        spare = SpareSegment(site, quarantine)
+        spare = SpareSegment(context, quarantine)
         self.ends = ends
-        recent = RecentCommits(bytes: site.options.queueBytes)
+        recent = RecentCommits(bytes: context.options.queueBytes)
         writerBell = Doorbell()
         let room = found.current.map { $0.segment.capacity - $0.file.offset } ?? 0
-        queue = AppendQueue(options: site.options, clock: site.clock, next: found.next, room: room, bell: writerBell)
+        queue = AppendQueue(
+            options: context.options, clock: context.clock, next: found.next, room: room, bell: writerBell)
         hands = Mutex(Hands(lock: lock, current: found.current))
     }
 
-    /// Opens the journal in a directory, or makes one there, and finds out what it holds. Nothing is
-    /// written to until `start`.
+    /// Opens the journal in a directory, or creates one there, and recovers its contents. No event is committed before
+    /// `start`.
     ///
-    /// - Parameter generator: where a new journal's UUID comes from.
-    /// - Throws: `.locked` while another process has it; `.inconsistent` rather than start anew over
-    ///   somebody's data; `.unsupported`, `.invalidOptions`, `.io`.
+    /// - Parameter generator: the source of a new journal's UUID.
+    /// - Throws: `.locked` if another process holds the journal; `.inconsistent` instead of starting a new journal over
+    ///   existing data; `.unsupported`, `.invalidOptions`, `.io`.
     package static func open(
         directory: String, options: JournalOptions, disk: any Disk, clock: any Clock, telemetry: Telemetry,
         generator: any RandomNumberGenerator = SystemRandomNumberGenerator()
@@ -130,38 +172,43 @@ package final class Journal: Sendable {
         }
         guard let lock else {
             throw JournalError(
-                .locked, "journal: \(directory) is in use by another process: stop that one first (systemctl stop penstock)")
+                .locked,
+                "journal: \(directory) is in use by another process: stop that one first (systemctl stop penstock)")
         }
         let known = try Manifest.read(in: directory, disk, options.protections)
         var generator = generator
-        let site = JournalSite(
+        let context = JournalContext(
             directory: directory, uuid: known?.uuid ?? JournalUUID(using: &generator), options: options, disk: disk,
             clock: clock, telemetry: telemetry)
-        let manifest = if let known { known } else { try site.makeManifest(besides: names) }
-        var file = CursorFile(site)
+        let manifest = if let known { known } else { try context.makeManifest(besides: names) }
+        var file = CursorFile(context)
         let contents = try journal("read the cursors") { () throws(SystemError) in try file.load() }
         let kept = contents?.latest
         if let contents, contents.hasDamagedSlot {
-            telemetry.emit(JournalCursorSlotDamaged(path: site.path(CursorFile.name), isOtherWhole: kept != nil))
+            telemetry.emit(JournalCursorSlotDamaged(path: context.path(CursorFile.name), isOtherWhole: kept != nil))
         }
-        let quarantine = Quarantine(site)
+        let quarantine = Quarantine(context)
         let existed =
-            site.protections.contains(.nextAboveCursors)
-            ? max(kept?.durableEnd ?? 0, kept?.cursors.values.map(\.position).max() ?? 0, manifest.starts.values.max() ?? 0)
+            context.protections.contains(.nextAboveCursors)
+            ? max(
+                kept?.durableEnd ?? 0, kept?.cursors.values.map(\.position).max() ?? 0,
+                manifest.starts.values.max() ?? 0)
             : 0
-        let recovery = Recovery(site: site, quarantine: quarantine, known: existed)
+        let recovery = Recovery(context: context, quarantine: quarantine, known: existed)
         if kept == nil { try recovery.refuseForeign(names) }
         let found = try recovery.run(names)
-        // The journal's UUID is in its cursors. So cursors of no destination, too, show whose segments these are.
-        if contents == nil, found.segments.isEmpty, site.protections.contains(.cursorsFromTheBeginning) {
+        // The cursors' checksum includes the journal's UUID. So even an empty set of cursors proves which journal the
+        // segments belong to.
+        if contents == nil, found.segments.isEmpty, context.protections.contains(.cursorsFromTheBeginning) {
             try journal("write the cursors") { () throws(SystemError) in try file.write([:], durableEnd: found.next) }
         }
         let ends = JournalEnds(found.next)
-        let live = try LiveCursorTable(site, found: found.cursors, end: found.next)
+        let live = try LiveCursorTable(context, found: found.cursors, end: found.next)
         let cursors = CursorTable(
-            site, manifest: manifest, file: file, kept: kept ?? CursorFile.Slot(), live: live,
+            context, manifest: manifest, file: file, kept: kept ?? CursorFile.Slot(), live: live,
             first: found.segments.first?.firstPosition ?? found.next, ends: ends)
-        let opened = Journal(site, lock: lock, found: found, cursors: cursors, live: live, quarantine: quarantine, ends: ends)
+        let opened = Journal(
+            context, lock: lock, found: found, cursors: cursors, live: live, quarantine: quarantine, ends: ends)
         telemetry.emit(
             JournalRecovered(
                 directory: directory, segments: found.segments.count, first: opened.firstPosition, next: found.next))
@@ -170,10 +217,11 @@ package final class Journal: Sendable {
 
     // MARK: - Life
 
-    /// Starts writing. Once.
+    /// Starts the writer and the keeper. Call it once.
     /// - Parameters:
-    ///   - onDurable: after each commit, on the writer's thread, with the acknowledged end; be quick.
-    ///   - onSpace: after `append` said busy and there is room again; from any thread.
+    ///   - onDurable: called after each commit with the acknowledged end, on the writer's thread; it must return
+    ///     quickly.
+    ///   - onSpace: called when there is room again after `append` returned `.busy`; on any thread.
     package func start(
         onDurable: @escaping @Sendable (UInt64) -> Void = { _ in }, onSpace: @escaping @Sendable () -> Void = {}
     ) {
@@ -185,7 +233,7 @@ package final class Journal: Sendable {
         }
     }
 
-    /// The same, without threads: the owner does the steps.
+    /// Like `start`, but without threads: the owner calls the steps.
     package func startStepped(
         onDurable: @escaping @Sendable (UInt64) -> Void = { _ in }, onSpace: @escaping @Sendable () -> Void = {}
     ) -> JournalSteps {
@@ -201,14 +249,15 @@ package final class Journal: Sendable {
     ) -> (JournalWriter, JournalKeeper) {
         precondition(hands.running == nil && hands.stepped == nil && !hands.isStopped, "a journal is started once")
         let writer = JournalWriter(
-            site, queue: queue, segments: segments, spare: spare, ends: ends, recent: recent, live: live, current: hands.current,
+            context, queue: queue, segments: segments, spare: spare, ends: ends, recent: recent, live: live,
+            current: hands.current,
             onDurable: onDurable)
         hands.current = nil
-        return (writer, JournalKeeper(site, queue: queue, segments: segments, spare: spare, cursors: cursors))
+        return (writer, JournalKeeper(context, queue: queue, segments: segments, spare: spare, cursors: cursors))
     }
 
-    /// Writes and syncs what is queued, commits the cursors, and gives up the lock. Returns when that is
-    /// done, or when the disk has refused it.
+    /// Writes and syncs the queued events, commits the cursors, and releases the lock. Returns when that is done or the
+    /// disk has refused it.
     package func stop() {
         queue.end()
         stopping.store(true, ordering: .releasing)
@@ -222,7 +271,7 @@ package final class Journal: Sendable {
         running?.keeper.join()
         if let stepped { write(stepped, {}) }
         do throws(SystemError) { try cursors.commit() } catch {
-            site.telemetry.emit(JournalCursorCommitFailed(detail: "\(error)"))
+            context.telemetry.emit(JournalCursorCommitFailed(detail: "\(error)"))
         }
         hands.withLock { hands in
             hands.current = nil
@@ -231,19 +280,19 @@ package final class Journal: Sendable {
     }
 
     private func write(_ writer: JournalWriter, _ onSpace: @Sendable () -> Void) {
-        // At the end: as many segments as what is queued may need.
-        var attempts = 2 * site.options.queueBytes / site.options.segmentSize + 3
+        // The number of segments that the queued events may need.
+        var attempts = 2 * context.options.queueBytes / context.options.segmentSize + 3
         while true {
             ends.beat()
             let last = stopping.load(ordering: .acquiring)
             let outcome = step(writer, onSpace)
             if outcome == .wrote {
-                // The keeper makes the next segment while this one fills.
+                // The keeper prepares the next segment while this one fills.
                 if !spare.isReady { keeperBell.ring() }
                 continue
             }
             if last {
-                // What lacks may be the next segment only, and the keeper may be gone.
+                // Perhaps only the next segment is missing, and the keeper may have ended.
                 if outcome == .stuck, attempts > 0, (try? spare.prepare()) != nil {
                     attempts -= 1
                     continue
@@ -251,7 +300,7 @@ package final class Journal: Sendable {
                 break
             }
             if outcome == .stuck { keeperBell.ring() }
-            let tick = site.clock.now() + .seconds(1)
+            let tick = context.clock.now() + .seconds(1)
             writerBell.wait(until: min(tick, writer.deadline ?? tick))
         }
         writer.finish()
@@ -276,112 +325,65 @@ package final class Journal: Sendable {
         return next
     }
 
-    /// Takes new options at once, but for the size of segments and of the queue: memory and files are laid
-    /// out for those, so they change with the next start.
-    /// - Throws: `.invalidOptions`; then nothing is changed.
+    /// Applies new options at once, except the segment size and the queue size: memory and files are laid out for
+    /// these, so they change at the next start.
+    /// - Throws: `.invalidOptions`; no option changes then.
     package func configure(_ options: JournalOptions) throws(JournalError) {
         try options.validate()
         var next = options
-        next.segmentSize = site.options.segmentSize
-        next.queueBytes = site.options.queueBytes
-        site.setOptions(next)
-        // Retention or the interval may ask for something now.
+        next.segmentSize = context.options.segmentSize
+        next.queueBytes = context.options.queueBytes
+        context.setOptions(next)
+        // The new retention or intervals may have work due now.
         writerBell.ring()
         keeperBell.ring()
     }
 
     // MARK: - Events
 
-    /// Copies the events and queues them for the next group commit. Never blocks, never takes a part.
+    /// Copies the events and queues them for the next group commit. Never blocks, and queues either all events or none.
     /// - Parameter events: lie within `bytes`, in the order in which they were sent.
-    package func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> JournalAppend {
+    package func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin)
+        -> JournalAppend
+    {
         queue.append(bytes, events: events, from: origin)
     }
 
     /// The position after the last event that readers may see. Only grows.
     package var durableEnd: UInt64 { ends.durable }
-    /// The position after the last event that clients may be told of: the durable end, but with
-    /// `sync: interval` ahead of it.
+    /// The position after the last event that clients may be sent an acknowledgement for: the durable end, or with
+    /// `sync: interval` a position ahead of it.
     package var acknowledgedEnd: UInt64 { ends.acknowledged }
-    /// Of the first event kept.
+    /// The position of the first event kept.
     package var firstPosition: UInt64 { segments.first?.firstPosition ?? ends.durable }
-    /// Grows at least once a second while the writer lives and its disk answers.
+    /// Grows at least once a second while the writer's thread lives and its disk responds.
     package var heartbeat: UInt64 { ends.heartbeat }
 
     /// A reader that starts at `position`, or at the first event kept if that is later.
     package func makeReader(from position: UInt64) -> JournalReader {
-        JournalReader(site, segments, quarantine, recent, from: position)
+        JournalReader(context, segments, quarantine, recent, from: position)
     }
 
-    // MARK: - Cursors
+    // MARK: - Dead letters and figures
 
-    /// Makes destinations known with the position at which each starts, at most the durable end, durably,
-    /// before its first delivery, and takes these for all that are configured: only they hold segments. What is known
-    /// already keeps its cursor.
-    package func declare(destinations: [(name: String, start: UInt64)]) throws(JournalError) {
-        // What is queued may never be on disk: a cursor above everything would say that the end is missing.
-        let (first, end) = (firstPosition, durableEnd)
-        try cursors.declare(destinations.map { ($0.name, max(min($0.start, end), first)) })
-        for (name, position) in cursors.configured(below: first) {
-            quarantine.report(
-                Gap(positions: position..<first, reason: .removed, path: "the segments below the cursor of \(name)", bytes: 0..<0),
-                file: nil)
-        }
-    }
-
-    /// The cursor kept for a destination; nil if it was never declared.
-    package func cursor(of destination: String) -> JournalCursor? { cursors.cursor(of: destination) }
-
-    /// Where a destination began when it was declared first; 0 if it never was.
-    package func start(of destination: String) -> UInt64 { cursors.start(of: destination) }
-
-    /// Takes a new cursor, unless it lies below the one there is. Durable after the next commit, which
-    /// comes by itself at least every `cursorInterval`.
-    package func advance(_ destination: String, to cursor: JournalCursor) { cursors.advance(destination, to: cursor) }
-
-    /// The same, and in the same commit the next cursor of the destination's replay, if one is under way.
-    package func advance(
-        _ destination: String, to cursor: JournalCursor, replay next: (JournalCursor) -> JournalCursor
-    ) { cursors.advance(destination, to: cursor, replay: next) }
-
-    /// Takes how far a passage to a destination is, after each settled batch: about a microsecond, no sync. After a kill it
-    /// is the cursor; after a power cut, as it was with the last commit of events. Only of a destination that keeps no
-    /// state with its cursor.
-    package func settle(_ destination: String, _ cursor: LiveCursor) { cursors.settle(destination, cursor) }
-
-    /// How far a passage to a destination is. For delivery the position is never below the cursor's; nil: there is none.
-    package func live(of destination: String, _ kind: LiveCursor.Kind, tag: UInt64) -> LiveCursor? {
-        cursors.live(of: destination, kind, tag: tag)
-    }
-
-    /// The cursor of the replay that is under way to a destination; nil: none. It holds no segment.
-    package func replay(of destination: String) -> JournalCursor? { cursors.replay(of: destination) }
-    /// Names of the destinations that have one, configured or not.
-    package var replays: [String] { cursors.replays }
-    /// Begins a replay, or (nil) ends it. Durable after the next commit.
-    package func setReplay(of destination: String, to cursor: JournalCursor?) { cursors.setReplay(destination, to: cursor) }
-
-    /// Returns when every cursor taken so far is durable.
-    package func commit() throws(JournalError) {
-        try journal("write the cursors") { () throws(SystemError) in try cursors.commit() }
-    }
-
-    /// The dead letters of one destination, beside the segments.
-    /// - Parameter limit: bytes that they may take.
+    /// Opens the dead letters of one destination.
+    /// - Parameter limit: the maximum of bytes that they may take.
     package func deadLetters(of destination: String, limit: Int) throws(JournalError) -> DeadLetterStore {
-        try DeadLetterStore(site, quarantine, destination: destination, limit: limit)
+        try DeadLetterStore(context, quarantine, destination: destination, limit: limit)
     }
 
-    /// What `penstock status` shows.
+    /// The figures that `penstock status` shows.
     package func statistics() -> JournalStatistics {
         let all = segments.all
         let (gaps, count) = quarantine.gaps
         let problem = queue.problem
         return JournalStatistics(
             first: firstPosition, next: queue.next, durable: ends.durable, acknowledged: ends.acknowledged,
-            bytes: all.reduce(spare.isReady ? site.options.segmentSize : 0) { $0 + $1.fileSize }, segments: all.count,
+            bytes: all.reduce(spare.isReady ? context.options.segmentSize : 0) { $0 + $1.fileSize },
+            segments: all.count,
             queuedBytes: queue.queuedBytes, gaps: gaps, gapCount: count, problem: problem?.detail,
-            isFull: problem?.isFull ?? false, isBlocked: problem?.blocks ?? false, space: problem?.space, retainSize: site.options.retainSize, retainTime: site.options.retainTime,
-            whenFull: site.options.whenFull, removedForSpace: segments.removedForSpace, dropped: cursors.dropped)
+            isFull: problem?.isFull ?? false, isBlocked: problem?.blocks ?? false, space: problem?.space,
+            retainSize: context.options.retainSize, retainTime: context.options.retainTime,
+            whenFull: context.options.whenFull, removedForSpace: segments.removedForSpace, dropped: cursors.dropped)
     }
 }

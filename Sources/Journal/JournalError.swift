@@ -1,16 +1,16 @@
 import Platform
 
-/// Why the journal could not do what it was asked: what happened, and what to do next.
+/// An error of the journal: what happened, and what to do next.
 package struct JournalError: Error, Sendable, CustomStringConvertible {
     package enum Code: Sendable, Equatable {
         /// Another process holds the directory.
         case locked
-        /// Files are missing or damaged that nothing may be made up for.
+        /// Files are missing or damaged, and the journal must not make up their contents.
         case inconsistent
-        /// Written by a version that this one does not understand.
+        /// A version wrote it whose format this version does not support.
         case unsupported
         case invalidOptions
-        /// A system call failed; `underlying` says which.
+        /// A system call failed; see `underlying`.
         case io
         /// A bound was reached.
         case full
@@ -26,7 +26,7 @@ package struct JournalError: Error, Sendable, CustomStringConvertible {
         self.underlying = underlying
     }
 
-    /// - Parameter doing: "write the manifest", as in "cannot write the manifest".
+    /// - Parameter doing: the failed operation, such as "write the manifest" in "cannot write the manifest".
     init(_ doing: String, _ error: SystemError) {
         self.init(.io, "journal: cannot \(doing): \(error)", error)
     }
@@ -34,7 +34,7 @@ package struct JournalError: Error, Sendable, CustomStringConvertible {
     package var description: String { message }
 }
 
-/// Runs `body` with the disk's errors told as the journal's.
+/// Runs `body` and throws its disk errors as journal errors.
 func journal<Value>(
     _ doing: @autoclosure () -> String, _ body: () throws(SystemError) -> Value
 ) throws(JournalError) -> Value {

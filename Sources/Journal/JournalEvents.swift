@@ -1,15 +1,15 @@
 import Telemetry
 
-// What the journal tells an operator.
+// The journal's log lines and metrics.
 
-/// Events that were there once cannot be read.
+/// Events that were stored cannot be read.
 struct JournalGap: NamedEvent {
     static let name = "journal_gap"
     let level = Level.error
     let gap: Gap
     var message: String {
         "journal: \(gap.reason): positions \(gap.positions.lowerBound) to \(gap.positions.upperBound) (exclusive) are"
-            + " missing; everything else is read on"
+            + " missing; all other events can be read"
             + (gap.copy.map { "; the bytes were copied to \($0)" } ?? "")
     }
 }
@@ -20,12 +20,12 @@ struct JournalTornTail: NamedEvent {
     let path: String
     let length: Int
     var message: String {
-        "journal: \(path) ended in a write that was interrupted and is not known to have been acknowledged; batches end at"
-            + " \(length) bytes"
+        "journal: \(path) ends in an interrupted write, which is not known to have been acknowledged; whole"
+            + " batches end at byte \(length)"
     }
 }
 
-/// The last segment was cut off, or the option changed.
+/// The last segment was truncated, or `journal.segment_size` has changed.
 struct JournalSegmentSize: NamedEvent {
     static let name = "journal_segment_size"
     let level = Level.warning
@@ -34,8 +34,8 @@ struct JournalSegmentSize: NamedEvent {
     let expected: Int
     let end: UInt64
     var message: String {
-        "journal: \(path) has \(size) bytes, and segments have \(expected) now (journal.segment_size): if that was not"
-            + " changed, the file was cut off, and events from position \(end) on may be missing"
+        "journal: \(path) has \(size) bytes, but journal.segment_size is \(expected): if that setting has not changed,"
+            + " the file was cut off, and events from position \(end) on may be missing"
     }
 }
 
@@ -47,7 +47,8 @@ struct JournalRecovered: NamedEvent {
     let first: UInt64
     let next: UInt64
     var message: String {
-        "journal: \(directory) holds positions \(first) to \(next) (exclusive) in \(segments) segments"
+        "journal: \(directory) \(first == next ? "is empty" : "holds positions \(first) to \(next) (exclusive) in")"
+            + "\(first == next ? "" : segments == 1 ? " 1 segment" : " \(segments) segments")"
     }
 }
 
@@ -71,9 +72,11 @@ struct JournalFilesystemFull: NamedEvent {
     let space: JournalSpace
     let blocks: Bool
     var message: String {
-        "journal: the filesystem of \(directory) is full: the next segment needs \(space.needed) bytes (journal.segment_size and"
-            + " a reserve), and \(space.free) are free; once the current segment is full, "
-            + (blocks ? "clients wait until there is room (journal.when_full: block)" : "events are refused until there is room")
+        "journal: the filesystem of \(directory) is full: the next segment needs \(space.needed) bytes"
+            + " (journal.segment_size and a reserve), and \(space.free) are free; once the current segment is full, "
+            + (blocks
+                ? "clients wait until there is room (journal.when_full: block)"
+                : "events are refused until there is room")
             + ": free space, or lower journal.retain"
     }
 }
@@ -81,14 +84,14 @@ struct JournalFilesystemFull: NamedEvent {
 struct JournalHasSpaceAgain: NamedEvent {
     static let name = "journal_has_space_again"
     let level = Level.notice
-    var message: String { "journal: its filesystem has room again, and events are taken" }
+    var message: String { "journal: the filesystem has room again; events are accepted" }
 }
 
 struct JournalNoSegment: NamedEvent {
     static let name = "journal_no_segment"
     let level = Level.error
     let detail: String
-    var message: String { "journal: the next segment cannot be prepared: \(detail)" }
+    var message: String { "journal: cannot prepare the next segment: \(detail)" }
 }
 
 struct JournalFile: NamedEvent {
@@ -103,14 +106,16 @@ struct JournalCursorLost: NamedEvent {
     let level = Level.error
     let destination: String
     let start: UInt64
-    /// Positions of the destination that the journal does not hold any more.
+    /// Positions that the destination needed and that the journal no longer holds.
     let removed: Range<UInt64>
     var message: String {
-        let text = "journal: the cursor of destination \(destination) is missing or damaged: everything since position \(start) is"
-            + " delivered again"
+        let text =
+            "journal: the cursor of destination \(destination) is missing or damaged: everything"
+            + " since position \(start) is delivered again"
         guard !removed.isEmpty else { return text }
-        return text + "; destination \(destination) loses positions \(removed.lowerBound) to \(removed.upperBound) (exclusive) if it"
-            + " has not had them, since the journal has removed them (journal.retain)"
+        return text + "; destination \(destination) loses positions \(removed.lowerBound) to"
+            + " \(removed.upperBound) (exclusive) if it has not received them before: the journal has"
+            + " removed them (journal.retain)"
     }
 }
 
@@ -122,9 +127,9 @@ struct JournalCursorSlotDamaged: NamedEvent {
     var message: String {
         "journal: \(path): "
             + (isOtherWhole
-                ? "one of its two slots is not whole (a write that was interrupted, or damage); the other one counts, and what"
-                    + " was settled in the last moments is delivered again"
-                : "neither of its two slots is whole")
+                ? "one of its two slots is damaged, or its write was interrupted; the other slot is used, and"
+                    + " events settled in the last moments before the stop are delivered again"
+                : "both of its slots are damaged")
     }
 }
 
@@ -132,7 +137,7 @@ struct JournalCursorCommitFailed: NamedEvent {
     static let name = "journal_cursor_commit_failed"
     let level = Level.error
     let detail: String
-    var message: String { "journal: cursors are not durable, and will be written again: \(detail)" }
+    var message: String { "journal: cannot make the cursors durable, and will write them again: \(detail)" }
 }
 
 struct JournalLiveCursorsFailed: NamedEvent {
@@ -140,7 +145,7 @@ struct JournalLiveCursorsFailed: NamedEvent {
     let level = Level.warning
     let detail: String
     var message: String {
-        "journal: cursors.live cannot be written: \(detail): until the next start, a kill repeats what was delivered since"
+        "journal: cursors.live cannot be written: \(detail): until the next start, a kill repeats the deliveries since"
             + " the cursors were last committed (journal.cursor_interval)"
     }
 }
@@ -151,8 +156,8 @@ struct JournalSegmentRemovedForSpace: NamedEvent {
     let path: String
     let end: UInt64
     var message: String {
-        "journal: the filesystem is full: \(path) goes before journal.retain asks for it; every destination has had its"
-            + " events, and those below position \(end) cannot be replayed any more"
+        "journal: the filesystem is full: removed \(path) before journal.retain required it; every destination has"
+            + " received its events, and events below position \(end) can no longer be replayed"
     }
 }
 
@@ -163,7 +168,7 @@ struct JournalDroppedOldest: NamedEvent {
     let positions: Range<UInt64>
     var message: String {
         "journal: full: destination \(destination) loses positions \(positions.lowerBound) to"
-            + " \(positions.upperBound) (exclusive), which it had not taken (when_full: drop_oldest)"
+            + " \(positions.upperBound) (exclusive), which it had not received (when_full: drop_oldest)"
     }
 }
 
@@ -172,10 +177,12 @@ struct JournalSegmentsRemoved: NamedEvent {
     let level = Level.debug
     let count: Int
     let first: UInt64
-    var message: String { "journal: \(count) segments removed by retention; it begins at position \(first) now" }
+    var message: String {
+        "journal: retention removed \(count) segment\(count == 1 ? "" : "s"); the first position is now \(first)"
+    }
 }
 
-/// Dead letters that were kept once cannot be read. Their numbers count from 0 for each destination.
+/// Stored dead letters cannot be read. Their numbers count from 0 for each destination.
 struct DeadLettersDamaged: NamedEvent {
     static let name = "dead_letters_damaged"
     let level = Level.error
@@ -183,7 +190,7 @@ struct DeadLettersDamaged: NamedEvent {
     let copy: String?
     var message: String {
         "dead letters: \(gap.path): \(gap.reason): letters \(gap.positions.lowerBound) to \(gap.positions.upperBound)"
-            + " (exclusive) are missing; the others are kept" + (copy.map { "; the bytes were copied to \($0)" } ?? "")
+            + " (exclusive) are missing; all others are kept" + (copy.map { "; the bytes were copied to \($0)" } ?? "")
     }
 }
 
@@ -192,7 +199,7 @@ struct RemovedLettersDamaged: NamedEvent {
     let level = Level.error
     let path: String
     var message: String {
-        "dead letters: \(path) is damaged: letters that were retried or dropped may be there once more"
+        "dead letters: \(path) is damaged: letters that were retried or dropped may be listed and retried again"
     }
 }
 
@@ -201,5 +208,8 @@ struct DeadLettersExpired: NamedEvent {
     let level = Level.warning
     let path: String
     let count: UInt64
-    var message: String { "dead letters: the \(count) oldest in \(path) are gone: dead_letters.time or dead_letters.size is reached" }
+    var message: String {
+        "dead letters: removed the \(count == 1 ? "oldest letter" : "\(count) oldest letters") in \(path):"
+            + " dead_letters.time or dead_letters.size was reached"
+    }
 }

@@ -1,23 +1,22 @@
-/// How a journal behaves; the operator's words for each are in the configuration.
+/// The settings of a journal. Most are keys of the configuration's `journal:` section.
 package struct JournalOptions: Sendable, Equatable {
     package enum Sync: Sendable, Equatable {
-        /// Acknowledged means: on disk.
+        /// An acknowledged event is on disk.
         case always
-        /// Acknowledged means: written. A power cut loses at most this much time; destinations
-        /// see events when they are on disk.
+        /// An acknowledged event is written. A power cut loses at most the events of this interval. Destinations see
+        /// events once they are on disk.
         case interval(Duration)
-        /// Acknowledged means: written. The kernel decides when it reaches the disk.
+        /// An acknowledged event is written. The kernel decides when it reaches the disk.
         case never
     }
 
-    /// What happens when the retained size is reached and a destination still needs the oldest
-    /// events.
+    /// What to do when `retainSize` is reached and a destination still needs the oldest events.
     package enum WhenFull: Sendable, Equatable {
-        /// `append` says busy: clients wait.
+        /// `append` returns `.busy`: clients wait.
         case block
-        /// The destinations that are behind lose their oldest events; counted.
+        /// Destinations that lag lose their oldest events; the loss is counted and logged.
         case dropOldest
-        /// `append` refuses: clients are told.
+        /// `append` returns `.refused`: clients get an error.
         case reject
     }
 
@@ -25,26 +24,26 @@ package struct JournalOptions: Sendable, Equatable {
     package static let maximumSegmentSize = 1 << 30
 
     package var sync: Sync = .always
-    /// Bytes a segment file has. A start after a crash reads one segment, the last.
+    /// The size of a segment file in bytes. A start after a crash reads one segment, the last.
     package var segmentSize = 64 << 20
-    /// Bytes that may wait for the next group commit. As many again may be on their way to the disk,
-    /// and as many are kept behind that for destinations that keep up.
+    /// Bytes that may wait for the next group commit. As many again may be in the commit that is being written, and as
+    /// many are kept in memory after their commit for destinations that keep up.
     package var queueBytes = 2 << 20
     package var retainTime: Duration = .seconds(7 * 86_400)
-    /// Bytes that all segments together may have, the prepared one included.
+    /// The maximum of bytes that all segments may take together, including the spare.
     package var retainSize = 20 << 30
     package var whenFull: WhenFull = .block
     package var cursorInterval: Duration = .seconds(1)
-    /// Bytes of the filesystem that segments leave free, for cursors and dead letters.
+    /// Bytes that segments leave free on the filesystem, for cursors and dead letters.
     package var reserveBytes = 16 << 20
-    /// The same, on a filesystem that is small: whoever has one has small segments.
+    /// The reserve in use: less on a small filesystem, where segments are small, too.
     var reserve: Int { min(reserveBytes, 2 * segmentSize) }
-    /// For the simulator, which takes one out; taken over when the journal is opened.
+    /// The simulator takes single protections out. Fixed when the journal is opened.
     package var protections = Protections.all
 
     package init() {}
 
-    /// Throws `.invalidOptions` for values that a journal cannot work with.
+    /// - Throws: `.invalidOptions` for values with which a journal cannot work.
     package func validate() throws(JournalError) {
         guard (Self.minimumSegmentSize...Self.maximumSegmentSize).contains(segmentSize), segmentSize % 4096 == 0 else {
             throw JournalError(
@@ -60,7 +59,9 @@ package struct JournalOptions: Sendable, Equatable {
                 "journal.retain size is \(retainSize) bytes: give at least three segments (\(3 * segmentSize))")
         }
         guard cursorInterval > .zero, reserveBytes >= 0, retainTime >= .zero else {
-            throw JournalError(.invalidOptions, "journal: cursor_interval must be above zero, retain not below it")
+            throw JournalError(
+                .invalidOptions,
+                "journal: cursor_interval must be above zero, and retain.time and the reserve must not be negative")
         }
         if case .interval(let duration) = sync, duration <= .zero {
             throw JournalError(.invalidOptions, "journal.sync: give an interval above zero, or `always`")

@@ -1,33 +1,33 @@
-/// How the journal is, at one moment.
+/// The journal's state at one moment.
 package struct JournalStatistics: Sendable, Equatable {
-    /// The first position kept.
+    /// The position of the first event kept.
     package var first: UInt64
-    /// The position that the next event gets.
+    /// The position that the next event will get.
     package var next: UInt64
     package var durable: UInt64
     package var acknowledged: UInt64
-    /// Bytes that all segment files have, the prepared one included.
+    /// The size of all segment files in bytes, including the spare.
     package var bytes: Int
     package var segments: Int
     /// Bytes that wait for the writer.
     package var queuedBytes: Int
-    /// Damage met since the start: at most a thousand, one by one.
+    /// The damage found since the start, at most a thousand gaps.
     package var gaps: [Gap]
     package var gapCount: Int
-    /// Why events are not taken, now or once the current segment is full; nil: they are.
+    /// Why events are not accepted, now or once the current segment is full; nil if they are.
     package var problem: String?
-    /// The problem is a lack of room: below `retain`'s size, or on the filesystem.
+    /// The problem is a lack of room: `retainSize` is reached, or the filesystem is full.
     package var isFull: Bool
-    /// Clients wait, now or once the current segment is full; otherwise a problem means that events are refused.
+    /// Clients wait, now or once the current segment is full. If false, a problem means that events are refused.
     package var isBlocked: Bool
-    /// What the filesystem lacks for the next segment; nil: nothing.
+    /// The space that the filesystem lacks for the next segment; nil if it has enough.
     package var space: JournalSpace?
-    /// What `retain` allows, and what happens when there is no more room.
+    /// The `retain` and `when_full` options in force.
     package var retainSize: Int
     package var retainTime: Duration
     package var whenFull: JournalOptions.WhenFull
-    /// Segments that went before `retain` asked for it, because the filesystem was full; since the start.
+    /// Segments removed before `retain` required it, because the filesystem was full; since the start.
     package var removedForSpace: Int
-    /// Positions that `drop_oldest` took from each destination since the start.
+    /// The number of positions that `drop_oldest` took from each destination since the start.
     package var dropped: [String: UInt64]
 }

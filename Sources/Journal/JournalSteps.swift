@@ -1,28 +1,29 @@
 import Platform
 
-/// The work of a journal that has no threads of its own: whoever has this does the writer's and the
-/// keeper's steps, one at a time, in any order. For the simulator.
+/// The work of a journal without threads of its own: the owner calls the writer's and the keeper's steps, one at a
+/// time, in any order. For the simulator.
 package struct JournalSteps: Sendable {
     private let journal: Journal
     private let writer: JournalWriter
     private let keeper: JournalKeeper
     private let onSpace: @Sendable () -> Void
 
-    init(_ journal: Journal, _ writer: JournalWriter, _ keeper: JournalKeeper, onSpace: @escaping @Sendable () -> Void) {
+    init(_ journal: Journal, _ writer: JournalWriter, _ keeper: JournalKeeper, onSpace: @escaping @Sendable () -> Void)
+    {
         self.journal = journal
         self.writer = writer
         self.keeper = keeper
         self.onSpace = onSpace
     }
 
-    /// Once around the writer's loop.
-    /// - Returns: when it has to come again though nobody appends; nil: not by itself.
+    /// One round of the writer's loop.
+    /// - Returns: when to call again if nobody appends; nil if only an append needs another call.
     @discardableResult
     package func write() -> Instant? {
         _ = journal.step(writer, onSpace)
         return writer.deadline
     }
 
-    /// Once around the keeper's.
+    /// One round of the keeper's loop.
     package func keep() { _ = journal.step(keeper, onSpace) }
 }

@@ -1,11 +1,12 @@
+import Synchronization
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
     import Foundation
 #endif
-import Synchronization
 
-/// Where an application records what happens in it.
+/// Records the events of an application.
 ///
 /// ```swift
 /// let analytics = Analytics(providers: [DaemonProvider()])
@@ -14,27 +15,30 @@ import Synchronization
 /// await analytics.flush()
 /// ```
 ///
-/// One for the whole application; any thread. No call throws or waits: an event that cannot be recorded
-/// is counted in ``statistics`` and reported to `Options.diagnostics`.
+/// Create one instance for the whole application; all methods may be called from any thread. No call throws or blocks,
+/// except `flush`, which waits. An event that cannot be recorded is counted in ``statistics`` and reported to
+/// `Options.diagnostics`.
 ///
-/// In a server, where each request has another user, ``scoped(toUser:)`` makes one for each.
+/// In a server, where each request belongs to a different user, create an instance for each user with
+/// ``scoped(toUser:)``.
 public final class Analytics: EventSending {
-    /// Bounds and surroundings. The defaults suit most.
+    /// Limits, context and diagnostics. The defaults suit most applications.
     public struct Options: Sendable {
-        /// What `context.app` says.
+        /// The application's name and version, recorded as `context.app`.
         public var application: Application?
-        /// What is found out about the surroundings, once, and told with every event.
+        /// The parts of the context that the SDK looks up itself, once, and adds to every event.
         public var automaticContext = AutomaticContext.all
-        /// Bytes of an event's line; the daemon's own limit is 32 KiB unless its operator says otherwise.
+        /// The maximum size of an encoded event in bytes. The daemon's own limit is 32 KiB unless its operator changed
+        /// it.
         public var maximumEventSize = 32 << 10
-        /// Events that wait for consent at most.
+        /// The maximum number of events held in memory until the user decides about consent.
         public var heldEvents = 1000
-        /// Takes what goes wrong. Standard error, if not given.
+        /// The handler for problems while recording or delivering. By default they are written to standard error.
         public var diagnostics = DiagnosticsHandler.standardError
-        /// The clock of `timestamp`. The machine's, if not given.
+        /// The clock for `timestamp`. By default it is the system clock.
         public var now: @Sendable () -> Date = { Date() }
 
-        /// The defaults.
+        /// Creates options with the default values.
         public init() {}
     }
 
@@ -43,14 +47,18 @@ public final class Analytics: EventSending {
     private let options: Options
     private let messageIDs: MessageIDGenerator
 
+    /// Creates an `Analytics` that sends events to the given providers.
+    ///
     /// - Parameters:
-    ///   - providers: where events go; more can be added later.
-    ///   - userID: who uses the application, if that is known and stays so.
-    ///   - anonymousID: a name for whoever it is, as long as nothing better is known. A random one, if not
-    ///     given; an application that runs again and again keeps it, and gives it.
-    ///   - consent: what the user has agreed to.
+    ///   - providers: The providers that receive events. You can add more later.
+    ///   - userID: The user's id, if it is known and does not change.
+    ///   - anonymousID: The id to use until a user is identified. By default it is random. An application that is
+    ///     started repeatedly should store an id and pass it here.
+    ///   - consent: The user's consent.
+    ///   - options: Limits, context and diagnostics.
     public init(
-        providers: [any AnalyticsProvider] = [], userID: String? = nil, anonymousID: String? = nil, consent: Consent = .on,
+        providers: [any AnalyticsProvider] = [], userID: String? = nil, anonymousID: String? = nil,
+        consent: Consent = .on,
         options: Options = Options()
     ) {
         self.options = options
@@ -59,7 +67,8 @@ public final class Analytics: EventSending {
         scope = SharedScope(
             AnalyticsScope(
                 userID: Self.nonEmpty(userID),
-                anonymousID: Self.nonEmpty(anonymousID) ?? messageIDs.make(at: options.now(), process: CurrentProcess.id),
+                anonymousID: Self.nonEmpty(anonymousID)
+                    ?? messageIDs.make(at: options.now(), process: CurrentProcess.id),
                 automatic: options.automaticContext.members(application: options.application)), isForOneUser: false)
         for provider in providers { add(provider) }
     }
@@ -71,8 +80,9 @@ public final class Analytics: EventSending {
         self.scope = SharedScope(scope, isForOneUser: true)
     }
 
-    /// An `Analytics` for one user's events: the same providers, middleware and consent, the same super
-    /// properties and context as here now; an identity and a session of its own.
+    /// Returns an `Analytics` for the events of one user. It shares the providers, the middleware and the consent of
+    /// this instance, and starts with a copy of its current super properties and context. It has its own identity and
+    /// session.
     public func scoped(toUser userID: String) -> Analytics {
         var scope = scope.current
         scope.userID = Self.nonEmpty(userID) ?? scope.userID
@@ -83,24 +93,25 @@ public final class Analytics: EventSending {
 
     // MARK: Recording
 
-    /// Records an event. Most call ``EventSending/track(_:)``.
+    /// Records an event. Most applications call ``EventSending/track(_:)`` instead.
     public func send<Event: AnalyticsEvent>(_ event: Event, timing: EventTiming?) {
         record(.track, event.consentCategory, timing: timing, what: { String(describing: Event.self) }) { writer in
             try writer.write(event: event)
         }
     }
 
-    /// Takes a diagnostic to where `Options.diagnostics` says.
+    /// Passes a diagnostic to `Options.diagnostics`.
     public func report(_ diagnostic: Diagnostic) { pipeline.diagnostics.report(diagnostic) }
 
-    /// Encodes one event into its line, and hands it on.
+    /// Encodes one event into its line and passes it to the pipeline.
     ///
     /// - Parameters:
-    ///   - what: what the event is called in a diagnostic.
-    ///   - members: writes the members that only this kind has, without a comma before them; what is last is
-    ///     its properties, if it has any.
+    ///   - what: Returns the name of the event for diagnostics.
+    ///   - members: Writes the members that only this kind of event has, without a leading comma. Properties, if there
+    ///     are any, must come last.
     func record(
-        _ kind: RecordedEvent.Kind, _ category: ConsentCategory = .analytics, timing: EventTiming? = nil, what: () -> String,
+        _ kind: RecordedEvent.Kind, _ category: ConsentCategory = .analytics, timing: EventTiming? = nil,
+        what: () -> String,
         _ members: (JSONWriter) throws -> Void
     ) {
         let route = pipeline.route
@@ -123,7 +134,8 @@ public final class Analytics: EventSending {
                 }
             return pipeline.fail(code, "\(what()) was not recorded: \(Self.reason(error))")
         }
-        // Out of the writer's hands: a variable is accessed without being asked whether anybody else does.
+        // Moves the text out of the writer: the exclusivity of a local variable is checked at compile time, not at run
+        // time.
         var text = JSONText()
         swap(&text, &writer.builder.text)
         defer { swap(&text, &writer.builder.text) }
@@ -134,7 +146,7 @@ public final class Analytics: EventSending {
         text.append(byte: "\"")
         let end = text.bytes.count
         text.append(",\"timestamp\":")
-        // Without one, the daemon takes the time at which the event arrives.
+        // Without a timestamp, the daemon uses the time at which it receives the event.
         if !now.write(to: &text, depth: 0) { text.bytes.removeSubrange(end...) }
         text.bytes.append(contentsOf: fragments.identity)
         if fragments.hasContext || timing != nil {
@@ -149,10 +161,15 @@ public final class Analytics: EventSending {
         guard text.bytes.count <= options.maximumEventSize else {
             return pipeline.fail(
                 .tooLarge,
-                "\(what()) was not recorded: it has \(text.bytes.count) bytes, maximumEventSize allows \(options.maximumEventSize)")
+                "\(what()) was not recorded: it has \(text.bytes.count) bytes; "
+                    + "maximumEventSize is \(options.maximumEventSize) bytes")
         }
         if writer.builder.replaced > 0 {
-            report(Diagnostic(.valueReplaced, "\(what()): \(writer.builder.replaced) of its values have no form in JSON, such as NaN, and became null"))
+            report(
+                Diagnostic(
+                    .valueReplaced,
+                    "\(what()): \(writer.builder.replaced) of its values recorded as null: "
+                        + "JSON cannot represent them (NaN, for example)"))
         }
         pipeline.record(RecordedEvent(kind: kind, consentCategory: category, json: Array(text.bytes[...])), route)
     }
@@ -162,14 +179,14 @@ public final class Analytics: EventSending {
         return context.debugDescription
     }
 
-    /// An id for a session, or for somebody unknown.
+    /// Makes an id for a session or an anonymous user.
     func makeID() -> String { messageIDs.make(at: options.now(), process: CurrentProcess.id) }
 
     static func nonEmpty(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
 }
 
 extension RecordedEvent.Kind {
-    /// The spelling of `type`.
+    /// The value of the member `type`.
     fileprivate var text: StaticString {
         switch self {
         case .track: "track"

@@ -1,9 +1,9 @@
-/// Something that happens in an application and that somebody wants to count.
+/// An event that happens in an application.
 ///
-/// Three forms, which may stand side by side in one application.
+/// There are three ways to define events. You can use all of them in one application.
 ///
-/// **An enum whose cases are events.** Names and properties come from the `Encodable` form that the
-/// compiler writes: the case's name, spelled as `namePolicy` says, and its labelled values.
+/// **An enum whose cases are events.** The compiler's `Encodable` conformance supplies the name and the properties: the
+/// name is the case's name, in the spelling of `namePolicy`; the properties are the case's labelled values.
 ///
 /// ```swift
 /// enum ShopEvent: AnalyticsEvent {
@@ -14,7 +14,7 @@
 /// // {"type":"track","event":"Order Completed","properties":{"orderID":"A1","total":12.5},…}
 /// ```
 ///
-/// The spelling of one case, and of its properties, is changed where `Codable` has it changed, or by
+/// To change the spelling of a case or of its properties, define coding keys as for `Codable`, or implement
 /// `eventName`:
 ///
 /// ```swift
@@ -32,11 +32,11 @@
 /// }
 /// ```
 ///
-/// A case with one value and no label, `case orderCompleted(Order)`, has the value's properties, if it
-/// has any. The cases of `enum Tab: String, AnalyticsEvent` are events without properties, named by
-/// their raw values.
+/// If a case has one value and no label, such as `case orderCompleted(Order)`, the members of the value become the
+/// event's properties. The cases of `enum Tab: String, AnalyticsEvent` are events without properties, named by their
+/// raw values.
 ///
-/// **A struct is one event**, named after its type unless `eventName` says otherwise:
+/// **A struct is one event**, named after its type unless `eventName` returns another name:
 ///
 /// ```swift
 /// struct ProductViewed: AnalyticsEvent {
@@ -45,52 +45,52 @@
 /// }
 /// ```
 ///
-/// A struct with an `encode(to:)` of its own must not begin it with a nested container: that is how an
-/// enum's case begins.
+/// A struct with its own `encode(to:)` must not begin it with a nested container, because an enum's case begins that
+/// way.
 ///
-/// **A registry** is a type for one area of the application, with a method an event: see ``EventSending``.
+/// **A registry** is a type for one area of the application, with one method for each event: see ``EventSending``.
 ///
-/// Properties are whatever is `Encodable`. Dates become RFC 3339 in UTC with milliseconds, `Decimal`
-/// keeps all its digits, `Data` is Base64, a `URL` its text. A number that JSON has no word for (NaN,
-/// infinity) becomes `null`, and is reported. A value that throws when it is encoded makes no event; that
-/// is reported, too.
+/// A property can have any `Encodable` type. A date is recorded as RFC 3339 in UTC with milliseconds, a `Decimal` with
+/// all its digits, `Data` as Base64 and a `URL` as its text. A number that JSON cannot represent (NaN, infinity) is
+/// recorded as `null` and reported. If a value throws while it is encoded, the event is not recorded, and the error is
+/// reported.
 public protocol AnalyticsEvent: Encodable, Sendable {
-    /// How names of cases and types become names of events. Title Case, if not given.
+    /// The rule that derives event names from the names of cases and types. Title Case by default.
     static var namePolicy: EventNamePolicy { get }
 
-    /// This event's name, whatever its case or type is called; nil to derive it.
+    /// The event's name on the wire; nil to derive it from the name of its case or type.
     ///
-    /// The name of a type that a hand-written `encode(to:)` encodes as anything but an object is not
-    /// derived: give one.
+    /// If a hand-written `encode(to:)` encodes anything but an object, no name can be derived: implement `eventName`.
     var eventName: String? { get }
 
-    /// What its recording needs consent to; see ``Consent``. ``ConsentCategory/analytics``, if not given.
+    /// The purpose to which the user must consent before the event is recorded; see ``Consent``. The default is
+    /// ``ConsentCategory/analytics``.
     var consentCategory: ConsentCategory { get }
 }
 
 extension AnalyticsEvent {
-    /// Title Case.
+    /// The default: Title Case.
     public static var namePolicy: EventNamePolicy { .titleCase }
-    /// Nil: the name is derived.
+    /// The default: nil, so the name is derived.
     public var eventName: String? { nil }
-    /// The purpose of every event that has no other.
+    /// The default: `.analytics`.
     public var consentCategory: ConsentCategory { .analytics }
 }
 
-/// What an event is recorded for, so that a user can agree to one purpose and not to another.
+/// The purpose for which an event is recorded. A user can consent to one purpose and not to another.
 public struct ConsentCategory: Hashable, Sendable, RawRepresentable, ExpressibleByStringLiteral {
-    /// The purpose of every event that has no other.
+    /// Product analytics: the default purpose.
     public static let analytics: ConsentCategory = "analytics"
-    /// Advertising, and measuring what it does.
+    /// Advertising, and measuring its results.
     public static let marketing: ConsentCategory = "marketing"
-    /// What the application cannot work without.
+    /// Events without which the application cannot work.
     public static let necessary: ConsentCategory = "necessary"
 
-    /// What the purpose is called.
+    /// The name of the purpose.
     public var rawValue: String
 
-    /// A purpose of this name.
+    /// Creates a purpose with the given name.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// A purpose of this name.
+    /// Creates a purpose with the given name.
     public init(stringLiteral value: String) { rawValue = value }
 }

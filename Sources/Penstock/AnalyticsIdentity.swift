@@ -1,12 +1,12 @@
 extension Analytics {
-    /// Who uses the application, if that is known.
+    /// The id of the current user; nil while the user is unknown.
     public var userID: String? { scope.current.userID }
 
-    /// What whoever uses the application is called as long as nothing better is known.
+    /// The id that identifies this visitor while the user is unknown.
     public var anonymousID: String { scope.current.anonymousID }
 
-    /// Forgets the user, the session, the super properties and the application's context, as when somebody
-    /// signs out: whoever comes next has another anonymous id.
+    /// Clears the user, the session, the super properties and the application's context, and makes a new anonymous id.
+    /// Call it when the user signs out.
     public func reset() {
         let anonymousID = makeID()
         scope.change { scope in
@@ -14,16 +14,17 @@ extension Analytics {
         }
     }
 
-    // MARK: What every event says
+    // MARK: Super properties and context
 
-    /// Properties of every track, page and screen. An event's own have precedence.
+    /// Properties that are added to every track, page and screen. If an event has a property of the same name, the
+    /// event's value is used.
     public var superProperties: [String: PropertyValue] {
         get { scope.current.superProperties }
         set { scope.change { $0.superProperties = newValue } }
     }
 
-    /// Adds super properties. Unlike setting `superProperties`, it leaves alone what another thread adds
-    /// meanwhile.
+    /// Adds super properties. Unlike setting `superProperties`, this keeps properties that another thread adds at the
+    /// same time.
     public func registerSuperProperties(_ properties: [String: PropertyValue]) {
         scope.change { $0.superProperties.merge(properties, uniquingKeysWith: { $1 }) }
     }
@@ -33,28 +34,31 @@ extension Analytics {
         scope.change { $0.superProperties[name] = nil }
     }
 
-    /// The context that every event carries: what was found out about the surroundings, and on top of it
-    /// what the application has set.
+    /// The context of every event: the automatic context, and the members that the application has set, which take
+    /// precedence.
     public var context: [String: PropertyValue] {
         let scope = scope.current
         return scope.automatic.merging(scope.context, uniquingKeysWith: { $1 })
     }
 
-    /// Sets a member of the context of every event, over one that was found out if need be; nil takes it
-    /// back.
+    /// Sets a member of the context of every event. It takes precedence over an automatic member of the same name.
+    ///
+    /// - Parameters:
+    ///   - name: The member's name in `context`.
+    ///   - value: The new value; nil removes the value that the application has set.
     public func setContext(_ name: String, to value: PropertyValue?) {
         scope.change { $0.context[name] = value }
     }
 
     // MARK: Sessions
 
-    /// The id of the session that is under way.
+    /// The id of the active session; nil if no session is active.
     public var sessionID: String? { scope.current.session?.id }
 
-    /// Begins a session, in place of one that is under way. Every event carries it from now on.
+    /// Starts a session and replaces the active one. Every event carries the session from now on.
     ///
-    /// With a user who has signed in, it records their `identify`, whose traits are what the user encodes.
-    /// After a user has gone, the next one has another anonymous id.
+    /// If the session has a signed-in user, this records an `identify` whose traits are what the user encodes. If a
+    /// different user was known before, this also makes a new anonymous id.
     public func start(session: AnalyticsSession) {
         guard let settings = object(session.settings, "the session's settings") else { return }
         let running = RunningSession(id: makeID(), kind: session.kind, settings: settings)
@@ -65,11 +69,13 @@ extension Analytics {
             scope.userID = userID.flatMap(Self.nonEmpty)
             scope.session = running
         }
-        if let user = session.user, let traits = object(user, "the session's user") { identify(user.userID, traits: traits) }
+        if let user = session.user, let traits = object(user, "the session's user") {
+            identify(user.userID, traits: traits)
+        }
     }
 
-    /// Replaces the settings of the session that is under way. If the user has signed in, it records an
-    /// `identify`, so that profiles follow.
+    /// Replaces the settings of the active session. If its user is signed in, this also records an `identify`, so that
+    /// user profiles are updated.
     public func update(settings: some Encodable) {
         guard let settings = object(settings, "the session's settings") else { return }
         let userID: String?? = scope.change { scope in
@@ -78,23 +84,26 @@ extension Analytics {
             return .some(scope.session?.kind == .authenticated ? scope.userID : nil)
         }
         guard let userID else {
-            return report(Diagnostic(.notFound, "no session is under way whose settings could be updated: start one first", events: 0))
+            return report(
+                Diagnostic(
+                    .notFound, "the settings were not updated: no session is active; call start(session:) first",
+                    events: 0))
         }
         if let userID { identify(userID) }
     }
 
-    /// Ends the session that is under way. The user stays known; `reset()` forgets them.
+    /// Ends the active session. The user stays known; call `reset()` to forget the user.
     public func endSession() {
         scope.change { $0.session = nil }
     }
 
-    /// A value's members; nil, and a report, if it has none.
+    /// Returns the members of a value. If the value does not encode as an object, reports that and returns nil.
     private func object(_ value: any Encodable, _ what: String) -> [String: PropertyValue]? {
         do {
             if let members = try PropertyValue(encoding: value).object { return members }
-            report(Diagnostic(.notEncodable, "\(what) encode no object", events: 0))
+            report(Diagnostic(.notEncodable, "\(what) must encode as an object, with keys and values", events: 0))
         } catch {
-            report(Diagnostic(.notEncodable, "\(what) cannot be encoded: \(error)", events: 0))
+            report(Diagnostic(.notEncodable, "cannot encode \(what): \(error)", events: 0))
         }
         return nil
     }

@@ -1,16 +1,18 @@
 extension Analytics {
-    /// Says who uses the application from now on, and what is known about them.
+    /// Sets the current user, and records their traits.
     ///
     /// ```swift
     /// analytics.identify("u_4711", traits: ["plan": "pro", "logins": 12])
     /// ```
     ///
-    /// - Parameter userID: the id that the user has for ever; not an address or a name, which change.
+    /// - Parameters:
+    ///   - userID: The permanent id of the user. Do not use an email address or a name: these change.
+    ///   - traits: The known properties of the user.
     public func identify(_ userID: String, traits: [String: PropertyValue] = [:]) {
         identify(userID, describing: PropertyValue.object(traits))
     }
 
-    /// As ``identify(_:traits:)``, with traits of a type of the application's own.
+    /// Sets the current user, with traits of the application's own type. See ``identify(_:traits:)``.
     public func identify(_ userID: String, traits: some Encodable) { identify(userID, describing: traits) }
 
     private func identify(_ userID: String, describing traits: some Encodable) {
@@ -19,24 +21,33 @@ extension Analytics {
         record(.identify, what: { "identify" }) { writer in try writer.writeTraits(traits) }
     }
 
-    /// Records that a page was seen.
-    /// - Parameter category: what sort of page it is.
+    /// Records that the user viewed a page.
+    ///
+    /// - Parameters:
+    ///   - name: The page's name.
+    ///   - category: The category of the page.
+    ///   - properties: The properties of the event.
     public func page(_ name: String, category: String? = nil, _ properties: [String: PropertyValue] = [:]) {
         view(.page, name, category, PropertyValue.object(properties))
     }
 
-    /// As ``page(_:category:_:)``, with properties of a type of the application's own.
+    /// Records that the user viewed a page, with properties of the application's own type. See ``page(_:category:_:)``.
     public func page(_ name: String, category: String? = nil, _ properties: some Encodable) {
         view(.page, name, category, properties)
     }
 
-    /// Records that a screen was seen.
-    /// - Parameter category: what sort of screen it is.
+    /// Records that the user viewed a screen.
+    ///
+    /// - Parameters:
+    ///   - name: The screen's name.
+    ///   - category: The category of the screen.
+    ///   - properties: The properties of the event.
     public func screen(_ name: String, category: String? = nil, _ properties: [String: PropertyValue] = [:]) {
         view(.screen, name, category, PropertyValue.object(properties))
     }
 
-    /// As ``screen(_:category:_:)``, with properties of a type of the application's own.
+    /// Records that the user viewed a screen, with properties of the application's own type. See
+    /// ``screen(_:category:_:)``.
     public func screen(_ name: String, category: String? = nil, _ properties: some Encodable) {
         view(.screen, name, category, properties)
     }
@@ -55,12 +66,16 @@ extension Analytics {
         }
     }
 
-    /// Says that the user belongs to a group: a company, a team.
+    /// Records that the user belongs to a group, such as a company or a team.
+    ///
+    /// - Parameters:
+    ///   - groupID: The group's id.
+    ///   - traits: The known properties of the group.
     public func group(_ groupID: String, traits: [String: PropertyValue] = [:]) {
         group(groupID, describing: PropertyValue.object(traits))
     }
 
-    /// As ``group(_:traits:)``, with traits of a type of the application's own.
+    /// Records that the user belongs to a group, with traits of the application's own type. See ``group(_:traits:)``.
     public func group(_ groupID: String, traits: some Encodable) { group(groupID, describing: traits) }
 
     private func group(_ groupID: String, describing traits: some Encodable) {
@@ -73,8 +88,11 @@ extension Analytics {
         }
     }
 
-    /// Says that the user has another id from now on.
-    /// - Parameter previousID: what the user was called before; the id of now, if not given.
+    /// Changes the user's id, and records that the two ids are the same user.
+    ///
+    /// - Parameters:
+    ///   - userID: The new id.
+    ///   - previousID: The id that the user had before. By default it is the current user id, or else the anonymous id.
     public func alias(_ userID: String, previousID: String? = nil) {
         guard let userID = Self.nonEmpty(userID) else { return refuseEmpty("alias", "the user's id") }
         let before = scope.change { scope in

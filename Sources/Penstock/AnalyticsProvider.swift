@@ -1,38 +1,41 @@
-/// A way by which events leave the application: to the daemon, over HTTP, into a log, to a vendor's SDK.
+/// A destination to which `Analytics` passes events: the daemon, an HTTP service, a log, a vendor's SDK.
 ///
-/// ``Analytics`` calls it in the thread that recorded the event, with no lock held: so it has to be
-/// quick, to be safe in many threads at once, and to do its waiting elsewhere.
+/// ``Analytics`` calls a provider in the thread that recorded the event, and holds no lock meanwhile. A provider must
+/// therefore return quickly, support calls from many threads at once, and do its waiting in another thread.
 ///
-/// A provider that sends lines needs ``record(_:)`` alone. To wrap a vendor's SDK, conform to
-/// ``VendorProvider``.
+/// A provider that sends lines only needs ``record(_:)``. To wrap a vendor's SDK, conform to ``VendorProvider``.
 public protocol AnalyticsProvider: Sendable {
-    /// What it is called when it is disabled or removed. The type's name, if not given.
+    /// The name by which the application disables or removes the provider. By default it is the type's name.
     var name: String { get }
 
-    /// Takes one event. Never blocks, never throws: what it cannot take it counts, and reports.
+    /// Takes one event. It must not block. A provider counts and reports events that it cannot take.
     func record(_ event: RecordedEvent)
 
-    /// Is told where to report to, before the first event. If not given, nothing is done about it.
+    /// Sets the handler to which the provider reports problems. It is called before the first event. By default it does
+    /// nothing.
     func attach(to diagnostics: DiagnosticsHandler)
 
-    /// Returns when every event recorded before is where it cannot be lost, or at the deadline. If not
-    /// given, there is nothing to wait for.
+    /// Waits until no event recorded before this call can be lost when the process ends, or until the deadline. By
+    /// default it returns `.complete` at once.
+    ///
+    /// - Parameter deadline: The time at which the call returns at the latest.
+    /// - Returns: Whether the flush is complete, or how many events are still in memory.
     func flush(until deadline: ContinuousClock.Instant) async -> FlushOutcome
 }
 
 extension AnalyticsProvider {
-    /// The type's name.
+    /// The default: the type's name.
     public var name: String { String(describing: type(of: self)) }
-    /// Nothing.
+    /// The default: does nothing.
     public func attach(to diagnostics: DiagnosticsHandler) {}
-    /// Nothing, at once.
+    /// The default: returns `.complete` at once.
     public func flush(until deadline: ContinuousClock.Instant) async -> FlushOutcome { .complete }
 }
 
-/// What became of a flush.
+/// The result of a flush.
 public enum FlushOutcome: Sendable, Hashable {
-    /// Nothing that was recorded before can be lost any more by this process' end.
+    /// No event recorded before the flush can be lost when this process ends.
     case complete
-    /// The deadline came first: so many events are still in memory.
+    /// The deadline passed while this number of events was still in memory.
     case pending(events: Int)
 }

@@ -1,8 +1,8 @@
 extension Analytics {
-    /// Where events go, in the order in which they are called; disabled ones too.
+    /// The providers, in the order in which they are called, including disabled ones.
     public var providers: [any AnalyticsProvider] { pipeline.providers.map(\.provider) }
 
-    /// Adds a provider, which gets every event from now on; in the place of one that has its name.
+    /// Adds a provider, which receives every event from now on. It replaces a provider of the same name.
     public func add(_ provider: any AnalyticsProvider) {
         provider.attach(to: pipeline.diagnostics)
         let added = EventPipeline.RegisteredProvider(name: provider.name, provider: provider)
@@ -15,8 +15,9 @@ extension Analytics {
         }
     }
 
-    /// Removes a provider. What it has not sent yet it still sends, if the caller keeps it or flushes it.
-    /// - Returns: the provider; nil if there is none of that name.
+    /// Removes a provider. It still sends the events that it has taken if the caller keeps it, or flushes it.
+    ///
+    /// - Returns: The provider; nil if no provider has this name.
     @discardableResult
     public func removeProvider(named name: String) -> (any AnalyticsProvider)? {
         pipeline.changeProviders { providers in
@@ -24,12 +25,12 @@ extension Analytics {
         }
     }
 
-    /// Whether a provider gets events.
+    /// Returns whether the provider with this name exists and receives events.
     public func isProviderEnabled(named name: String) -> Bool {
         pipeline.providers.first { $0.name == name }?.isEnabled ?? false
     }
 
-    /// Lets a provider have events, or not. Those that are recorded while it is disabled it never gets.
+    /// Enables or disables a provider. A disabled provider never receives the events recorded meanwhile.
     public func setProvider(named name: String, isEnabled: Bool) {
         let isFound = pipeline.changeProviders { providers in
             guard let index = providers.firstIndex(where: { $0.name == name }) else { return false }
@@ -38,32 +39,39 @@ extension Analytics {
         }
         guard !isFound else { return }
         let names = pipeline.providers.map { "\"\($0.name)\"" }.joined(separator: ", ")
-        report(Diagnostic(.notFound, "there is no provider \"\(name)\"; there are: \(names.isEmpty ? "none" : names)", events: 0))
+        report(
+            Diagnostic(
+                .notFound, "there is no provider \"\(name)\"; there are: \(names.isEmpty ? "none" : names)", events: 0))
     }
 
-    /// Steps that every event takes before it is held or handed to providers, in order.
+    /// The steps that every event passes through, in order, before it is held or passed to providers.
     public var middleware: [Middleware] {
         get { pipeline.middleware }
         set { pipeline.setMiddleware(newValue) }
     }
 
-    /// Adds a step behind those that are there.
+    /// Adds a step after the existing ones.
     public func use(_ middleware: Middleware) { pipeline.append(middleware) }
 
-    /// What the user has agreed to. Setting it hands on those of the held events that are allowed now, in
-    /// the order in which they were recorded, before it returns; and discards those that are not to be held.
+    /// The user's consent.
+    ///
+    /// Setting it delivers the held events that are now allowed, in the order in which they were recorded, before it
+    /// returns. Held events that the new consent does not hold are discarded.
     public var consent: Consent {
         get { pipeline.consent }
         set { pipeline.change(to: newValue) }
     }
 
-    /// What became of events so far; together with all that share this one's providers.
+    /// The number of events so far by outcome, including those of all instances that share these providers.
     public var statistics: AnalyticsStatistics { pipeline.statistics }
 
-    /// Returns when every provider has brought what was recorded before to where it cannot be lost, or when
-    /// the time is over. To lose nothing at the end of a program, this is its last call.
+    /// Waits until every provider has brought the events recorded before this call to where they cannot be lost, or
+    /// until the timeout. Make it the last call of a program that must not lose events.
     ///
-    /// What is held for want of consent stays where it is.
+    /// Events that are held until the user consents stay in memory.
+    ///
+    /// - Parameter timeout: The longest time to wait.
+    /// - Returns: Whether the flush is complete, or how many events are still in memory.
     @discardableResult
     public func flush(timeout: Duration = .seconds(5)) async -> FlushOutcome {
         await Flush(of: pipeline.providers.map(\.provider)).outcome(timeout: timeout)

@@ -1,21 +1,22 @@
+import Synchronization
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
     import Foundation
 #endif
-import Synchronization
 
-/// Whose events are recorded, and what all of them say.
+/// The identity, context and properties that the events of one `Analytics` share.
 struct AnalyticsScope: Sendable {
     var userID: String?
     var anonymousID: String
     var superProperties: [String: PropertyValue] = [:]
-    /// The application's own context; it has precedence over `automatic`.
+    /// The context that the application has set. It takes precedence over `automatic`.
     var context: [String: PropertyValue] = [:]
     var automatic: [String: PropertyValue]
     var session: RunningSession?
 
-    /// What the events of this scope have in common, as it is written.
+    /// Encodes what the events of this scope share.
     func makeFragments(process: Int32) -> Fragments {
         var identity = JSONText()
         if let userID {
@@ -27,7 +28,7 @@ struct AnalyticsScope: Sendable {
 
         var members = automatic.merging(context, uniquingKeysWith: { $1 })
         if let session { members["session"] = session.value }
-        // A child that was forked has another number.
+        // A forked child has its own process id.
         if case .object(var fields)? = members["process"], context["process"] == nil {
             fields["pid"] = .integer(Int64(process))
             members["process"] = .object(fields)
@@ -45,25 +46,27 @@ struct AnalyticsScope: Sendable {
             _ = value.write(to: &member, depth: JSONBuilder.maximumDepth)
             return Fragments.Member(key: key.bytes, member: member.bytes)
         }
-        return Fragments(identity: identity.bytes, context: text.bytes, hasContext: !members.isEmpty, properties: properties, process: process)
+        return Fragments(
+            identity: identity.bytes, context: text.bytes, hasContext: !members.isEmpty, properties: properties,
+            process: process)
     }
 }
 
-/// Parts of a line that are the same for many events.
+/// Encoded parts of a line that many events share.
 final class Fragments: Sendable {
     struct Member: Sendable {
         let key: [UInt8]
-        /// Key, colon, value.
+        /// The key, a colon and the value.
         let member: [UInt8]
     }
 
-    /// The ids, from their comma on.
+    /// The ids, starting with a comma.
     let identity: [UInt8]
-    /// The context, from its comma on, without its closing brace.
+    /// The context, starting with a comma, without its closing brace.
     let context: [UInt8]
     let hasContext: Bool
     let properties: [Member]
-    /// Whose number the context tells.
+    /// The process id in the context.
     let process: Int32
 
     init(identity: [UInt8], context: [UInt8], hasContext: Bool, properties: [Member], process: Int32) {
@@ -74,8 +77,8 @@ final class Fragments: Sendable {
         self.process = process
     }
 
-    /// Appends the super properties to the object that begins at `start` and ends the text; those that the
-    /// event has itself stay as they are.
+    /// Appends the super properties to the object that begins at `start` and ends the text. Properties that the event
+    /// already has stay unchanged.
     func appendProperties(to text: inout JSONText, objectAt start: Int) {
         for property in properties where JSONReader.member(property.key, of: start, in: text.bytes) == nil {
             text.bytes.removeLast()
@@ -91,9 +94,10 @@ final class SharedScope: Sendable {
     private let scope: Mutex<AnalyticsScope>
     private let written: ReadMostly<Fragments>
 
-    /// - Parameter isForOneUser: then few threads at once are in it.
+    /// - Parameter isForOneUser: true if few threads use the scope at once. Then one copy of the fragments is enough.
     init(_ scope: AnalyticsScope, isForOneUser: Bool) {
-        written = ReadMostly(scope.makeFragments(process: CurrentProcess.id), copies: isForOneUser ? 1 : ThreadStripe.count)
+        written = ReadMostly(
+            scope.makeFragments(process: CurrentProcess.id), copies: isForOneUser ? 1 : ThreadStripe.count)
         self.scope = Mutex(scope)
     }
 

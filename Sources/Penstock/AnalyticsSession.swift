@@ -1,5 +1,5 @@
-/// Who uses the application, and in which state it is: every event of the session carries it as
-/// `context.session`. Both are types of the application's own.
+/// The current user and the state of the application. Every event of the session carries it as `context.session`. The
+/// application defines the types of the user and of the settings.
 ///
 /// ```swift
 /// struct User: AnalyticsUser { var userID: String; var plan: String }
@@ -9,51 +9,55 @@
 /// analytics.start(session: .authenticated(user, settings))
 /// ```
 public struct AnalyticsSession {
-    /// Whether it is known who it is; the raw values are those of `context.session.kind`.
+    /// Whether the user is signed in. The raw values are those of `context.session.kind`.
     public enum Kind: String, Sendable, Hashable {
-        /// Somebody who has signed in.
+        /// The user is signed in.
         case authenticated
-        /// Nobody in particular.
+        /// The user is unknown.
         case unauthenticated
     }
 
-    /// Whether it is known whose it is.
+    /// Whether the user is signed in.
     public let kind: Kind
     let user: (any AnalyticsUser)?
     let settings: any Encodable
 
-    /// A session of a user who has signed in.
+    /// Creates a session of a signed-in user.
+    ///
+    /// - Parameters:
+    ///   - user: The user. Its encoded members are recorded as the traits of an `identify`.
+    ///   - settings: The state of the application, recorded with every event. It must encode as an object.
     public static func authenticated(_ user: some AnalyticsUser, _ settings: some Encodable) -> AnalyticsSession {
         AnalyticsSession(kind: .authenticated, user: user, settings: settings)
     }
 
-    /// A session of a user who has signed in, in an application without settings worth telling.
+    /// Creates a session of a signed-in user, without settings.
     public static func authenticated(_ user: some AnalyticsUser) -> AnalyticsSession {
         authenticated(user, [String: String]())
     }
 
-    /// A session of nobody in particular.
+    /// Creates a session of an unknown user.
     public static func unauthenticated(_ settings: some Encodable) -> AnalyticsSession {
         AnalyticsSession(kind: .unauthenticated, user: nil, settings: settings)
     }
 
-    /// A session of nobody in particular, in an application without settings worth telling.
+    /// Creates a session of an unknown user, without settings.
     public static func unauthenticated() -> AnalyticsSession { unauthenticated([String: String]()) }
 }
 
-/// Somebody who can sign in. What it encodes is the traits of its `identify`.
+/// A user who can sign in. Its encoded members are recorded as the traits of an `identify`.
 public protocol AnalyticsUser: Encodable {
-    /// The id that the user has for ever; not an address or a name, which change.
+    /// The permanent id of the user. Do not use an email address or a name: these change.
     var userID: String { get }
 }
 
-/// A session that is under way.
+/// An active session.
 struct RunningSession: Sendable {
     let id: String
     let kind: AnalyticsSession.Kind
     var settings: [String: PropertyValue]
 
-    /// As it is on the wire. Settings cannot be called `id` or `kind`.
+    /// The session as it is recorded. Settings cannot replace the members `id` and `kind`.
     var value: PropertyValue {
         .object(settings.merging(["id": .string(id), "kind": .string(kind.rawValue)], uniquingKeysWith: { $1 }))
     }

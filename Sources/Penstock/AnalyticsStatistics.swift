@@ -1,20 +1,22 @@
-/// What became of events so far. Each is in one of these numbers.
+/// The number of events so far, by outcome. Each event is counted in exactly one of these numbers.
 public struct AnalyticsStatistics: Sendable, Hashable {
-    /// Handed to the providers that were there.
+    /// Passed to the providers that were registered at the time.
     public var recorded: Int
-    /// Ended by middleware.
+    /// Removed by middleware.
     public var filtered: Int
-    /// Waiting for consent now.
+    /// Currently held until the user decides about consent.
     public var held: Int
-    /// Discarded since nobody had agreed to them.
+    /// Discarded because the user had not consented.
     public var discarded: Int
-    /// Dropped since too many were waiting for consent.
+    /// Dropped because too many events were waiting for consent.
     public var dropped: Int
-    /// Not recorded since they were invalid, or could not be encoded.
+    /// Not recorded because the event was invalid or could not be encoded.
     public var failed: Int
 
-    /// Numbers to compare with.
-    public init(recorded: Int = 0, filtered: Int = 0, held: Int = 0, discarded: Int = 0, dropped: Int = 0, failed: Int = 0) {
+    /// Creates statistics with the given numbers, for comparisons.
+    public init(
+        recorded: Int = 0, filtered: Int = 0, held: Int = 0, discarded: Int = 0, dropped: Int = 0, failed: Int = 0
+    ) {
         self.recorded = recorded
         self.filtered = filtered
         self.held = held

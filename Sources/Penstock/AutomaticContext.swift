@@ -4,59 +4,65 @@
     import Foundation
 #endif
 
-/// What every event says about where it was recorded, without being told.
+/// The parts of the context that the SDK looks up and adds to every event.
 public struct AutomaticContext: OptionSet, Sendable, Hashable {
-    /// A bit for each part.
+    /// One bit for each part.
     public let rawValue: Int
 
-    /// The parts of these bits.
+    /// Creates a set with the parts of the given bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// `context.library`: this SDK's name and version.
     public static let library = AutomaticContext(rawValue: 1)
-    /// `context.app`: the application's name and version, as `Analytics.Options.application` gives them; on
-    /// Apple's platforms else from its bundle.
+    /// `context.app`: the application's name and version from `Analytics.Options.application`. On Apple's platforms
+    /// they come from the bundle if the option is not set.
     public static let app = AutomaticContext(rawValue: 2)
-    /// `context.os`: name and version.
+    /// `context.os`: the operating system's name and version.
     public static let os = AutomaticContext(rawValue: 4)
-    /// `context.host`: the machine's name.
+    /// `context.host`: the host name.
     public static let host = AutomaticContext(rawValue: 8)
-    /// `context.process`: the program's name, and the process' number.
+    /// `context.process`: the program's name and the process id.
     public static let process = AutomaticContext(rawValue: 16)
     /// `context.locale`, such as `de-DE`.
     public static let locale = AutomaticContext(rawValue: 32)
     /// `context.timezone`, such as `Europe/Berlin`.
     public static let timezone = AutomaticContext(rawValue: 64)
 
-    /// Every part.
+    /// All parts.
     public static let all: AutomaticContext = [.library, .app, .os, .host, .process, .locale, .timezone]
 
-    /// Looks everything up.
+    /// Looks up all parts.
     func members(application: Application?) -> [String: PropertyValue] {
         var members: [String: PropertyValue] = [:]
-        if contains(.library) { members["library"] = ["name": .string(Library.name), "version": .string(Library.version)] }
+        if contains(.library) {
+            members["library"] = ["name": .string(Library.name), "version": .string(Library.version)]
+        }
         if contains(.app), let application = application ?? .ofBundle {
-            members["app"] = .object([
-                "name": .string(application.name), "version": application.version.map { .string($0) },
-                "build": application.build.map { .string($0) },
-            ].compactMapValues { $0 })
+            members["app"] = .object(
+                [
+                    "name": .string(application.name), "version": application.version.map { .string($0) },
+                    "build": application.build.map { .string($0) },
+                ].compactMapValues { $0 })
         }
         if contains(.os) { members["os"] = OperatingSystem.description }
         let process = ProcessInfo.processInfo
         if contains(.host) { members["host"] = ["name": .string(process.hostName)] }
-        if contains(.process) { members["process"] = ["name": .string(process.processName), "pid": .integer(Int64(CurrentProcess.id))] }
+        if contains(.process) {
+            members["process"] = ["name": .string(process.processName), "pid": .integer(Int64(CurrentProcess.id))]
+        }
         if contains(.locale), let locale = Self.currentLocale { members["locale"] = .string(locale) }
         if contains(.timezone), let timezone = Self.currentTimezone { members["timezone"] = .string(timezone) }
         return members
     }
 
     #if os(Linux)
-        // Foundation's essentials know no locale and no time zone here: those come with its whole ICU.
+        // On Linux, FoundationEssentials has no locale and time zone: these need Foundation with all of ICU.
 
         private static var currentLocale: String? {
             let environment = ProcessInfo.processInfo.environment
             let name = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
-            guard let language = name?.prefix(while: { $0 != "." && $0 != "@" }), language != "C", language != "POSIX" else { return nil }
+            guard let language = name?.prefix(while: { $0 != "." && $0 != "@" }), language != "C", language != "POSIX"
+            else { return nil }
             return language.split(separator: "_").joined(separator: "-")
         }
 
@@ -74,23 +80,23 @@ public struct AutomaticContext: OptionSet, Sendable, Hashable {
     #endif
 }
 
-/// The application that records events: `context.app`.
+/// The application that records events, recorded as `context.app`.
 public struct Application: Sendable, Hashable {
-    /// What it is called.
+    /// The application's name.
     public var name: String
-    /// Such as `2.1.0`.
+    /// The version, such as `2.1.0`.
     public var version: String?
-    /// Such as the number of a build, or a commit.
+    /// The build, such as a build number or a commit.
     public var build: String?
 
-    /// An application, as it wants to be known.
+    /// Creates a description of an application.
     public init(name: String, version: String? = nil, build: String? = nil) {
         self.name = name
         self.version = version
         self.build = build
     }
 
-    /// What the application's bundle says, where there are bundles.
+    /// The name and version from the bundle; nil on platforms without bundles.
     static var ofBundle: Application? {
         #if os(Linux)
             nil
@@ -109,7 +115,7 @@ private enum OperatingSystem {
     static var description: PropertyValue {
         #if os(Linux)
             let release = fields(of: (try? String(contentsOfFile: "/etc/os-release", encoding: .utf8)) ?? "")
-            // A rolling distribution has no version.
+            // Rolling distributions have no version.
             let version = release["VERSION_ID"].map { ["version": PropertyValue.string($0)] } ?? [:]
             return .object(version.merging(["name": .string(release["NAME"] ?? "Linux")]) { $1 })
         #else

@@ -1,4 +1,4 @@
-/// What the user has agreed to.
+/// The purposes for which the user has consented to the recording of events.
 ///
 /// ```swift
 /// let analytics = Analytics(providers: [DaemonProvider()], consent: .undecided)
@@ -6,9 +6,9 @@
 /// analytics.consent = .categories([.analytics])
 /// ```
 public struct Consent: Sendable, Hashable {
-    /// What becomes of events that nobody has agreed to.
+    /// How events that lack consent are treated.
     public enum Withheld: Sendable, Hashable {
-        /// They wait in memory, at most `Analytics.Options.heldEvents` of them, until the answer changes.
+        /// They are held in memory until the consent changes, at most `Analytics.Options.heldEvents` of them.
         case hold
         /// They are not recorded.
         case discard
@@ -20,22 +20,26 @@ public struct Consent: Sendable, Hashable {
     }
 
     private let granted: Granted
-    /// What becomes of the others.
+    /// How events of all other categories are treated.
     public let withheld: Withheld
 
-    /// To everything.
+    /// Consent to all categories.
     public static let on = Consent(granted: .all, withheld: .discard)
-    /// To nothing: nothing is recorded, and what was held is discarded.
+    /// No consent: nothing is recorded, and held events are discarded.
     public static let off = Consent(granted: .some([]), withheld: .discard)
-    /// Not asked yet: everything is held.
+    /// The user has not been asked yet: all events are held.
     public static let undecided = Consent(granted: .some([]), withheld: .hold)
 
-    /// To events of these categories. An event whose type names no category is of `.analytics`.
+    /// Consent to the given categories. An event whose type names no category belongs to `.analytics`.
+    ///
+    /// - Parameters:
+    ///   - categories: The categories that are recorded.
+    ///   - withheld: How events of all other categories are treated.
     public static func categories(_ categories: Set<ConsentCategory>, withheld: Withheld = .discard) -> Consent {
         Consent(granted: .some(categories), withheld: withheld)
     }
 
-    /// Whether events of this category are recorded.
+    /// Returns whether events of this category are recorded.
     public func isGranted(_ category: ConsentCategory) -> Bool {
         switch granted {
         case .all: true

@@ -1,22 +1,22 @@
 import Synchronization
 
-/// Where events wait for consent. It lets them go in the order in which they came, and those that come
-/// meanwhile queue behind them.
+/// Holds events until the user consents. It releases them in the order in which they arrived; events that arrive during
+/// the release queue behind them.
 final class ConsentGate: Sendable {
     private struct State {
         var consent: Consent
         var held: [RecordedEvent] = []
-        /// Whether some thread is handing on what was held: others then only add to it.
+        /// Whether a thread is releasing held events. Meanwhile other threads only add to `held`.
         var isReleasing = false
     }
 
-    /// What becomes of one event.
+    /// The decision about one event.
     enum Verdict {
         case pass
         case held
-        /// Nobody agreed to it.
+        /// The user has not consented to it.
         case discarded
-        /// It was to be held, and there is no room.
+        /// It should be held, but the limit is reached.
         case full
     }
 
@@ -30,10 +30,10 @@ final class ConsentGate: Sendable {
 
     var consent: Consent { state.withLock { $0.consent } }
 
-    /// Events that wait.
+    /// The number of held events.
     var heldCount: Int { state.withLock { $0.held.count } }
 
-    /// Decides about an event, and keeps it if it is to wait.
+    /// Decides about an event, and keeps it if it must be held.
     func admit(_ event: RecordedEvent) -> Verdict {
         state.withLock { state in
             let isGranted = state.consent.isGranted(event.consentCategory)
@@ -45,16 +45,17 @@ final class ConsentGate: Sendable {
         }
     }
 
-    /// Takes another answer, and hands on what it allows, in this thread.
+    /// Changes the consent, and delivers the held events that it allows, in the calling thread. If another thread is
+    /// delivering already, that thread applies the change.
     ///
-    /// - Parameter isSettled: called with the gate locked, when nothing is left to hand on.
-    /// - Returns: how many of the held events were discarded.
+    /// - Parameter isSettled: Called with the gate locked, when no event is left to deliver.
+    /// - Returns: How many held events were discarded.
     func change(to consent: Consent, deliver: (RecordedEvent) -> Void, isSettled: (Consent) -> Void) -> Int {
         var discarded = 0
         let isMine = state.withLock { state in
             state.consent = consent
             defer { state.isReleasing = true }
-            // The thread that is at it sees the new answer.
+            // If another thread is releasing, it sees the new consent.
             return !state.isReleasing
         }
         while isMine {

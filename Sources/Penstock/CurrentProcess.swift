@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -5,15 +7,14 @@
 #else
     import Darwin
 #endif
-import Synchronization
 
-/// Which process this is, without asking the kernel for every event: after a fork the child asks once.
+/// The id of this process, cached to avoid a system call for each event. A forked child updates it once.
 enum CurrentProcess {
     private static let number = Atomic<Int32>(getpid())
 
-    /// Whether forks are noticed; nothing that a program does can make this fail but want of memory.
+    /// Whether forks are observed. Registering the handler fails only when memory is exhausted.
     private static let isWatched: Bool = {
-        // Before the first fork, not within it.
+        // Initialize `number` before the first fork, not during one.
         _ = number.load(ordering: .relaxed)
         return pthread_atfork(nil, nil) { CurrentProcess.number.store(getpid(), ordering: .relaxed) } == 0
     }()

@@ -1,46 +1,46 @@
-/// Something that went wrong, or was left out, while events were recorded or delivered. A call site is
-/// never told: it has something better to do.
+/// A problem while events were recorded or delivered. Diagnostics go to the diagnostics handler; the call that recorded
+/// the event never fails.
 public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
-    /// What happened. More may be added.
+    /// The kind of problem. Future versions may add codes.
     public struct Code: Sendable, Hashable, RawRepresentable {
-        /// An event could not be encoded, and was not recorded.
+        /// The event could not be encoded and was not recorded.
         public static let notEncodable = Code(rawValue: "not_encodable")
-        /// An event without a name, or without a user, was not recorded.
+        /// The event has no name or no user, and was not recorded.
         public static let invalid = Code(rawValue: "invalid")
-        /// An event is larger than `Analytics.Options.maximumEventSize`, and was not recorded.
+        /// The event is larger than `Analytics.Options.maximumEventSize` and was not recorded.
         public static let tooLarge = Code(rawValue: "too_large")
-        /// A value that JSON has no word for became null.
+        /// JSON cannot represent a value, which was recorded as null.
         public static let valueReplaced = Code(rawValue: "value_replaced")
-        /// A timer was let go without `stop()` or `cancel()`.
+        /// A timer was released without `stop()` or `cancel()`.
         public static let timerForgotten = Code(rawValue: "timer_forgotten")
-        /// More events wait for consent than `Analytics.Options.heldEvents` allows.
+        /// An event was dropped because `Analytics.Options.heldEvents` events already wait for consent.
         public static let heldEventsFull = Code(rawValue: "held_events_full")
-        /// A provider dropped events: its queue, or its spool, is full.
+        /// A provider dropped events because its queue or its spool is full.
         public static let eventsDropped = Code(rawValue: "events_dropped")
-        /// The other side refused an event for good.
+        /// The daemon or the service rejected an event permanently.
         public static let eventRefused = Code(rawValue: "event_refused")
-        /// A provider cannot reach the other side; it goes on trying.
+        /// A provider cannot reach the daemon or the service. It keeps retrying.
         public static let unreachable = Code(rawValue: "unreachable")
-        /// A provider's spool on disk takes nothing; it goes on trying, and keeps events in memory.
+        /// A provider cannot write to its spool on disk. It keeps retrying, and keeps the events in memory.
         public static let spoolFailed = Code(rawValue: "spool_failed")
-        /// Something asked for was not there: a provider of that name, for instance.
+        /// The named object does not exist, for example a provider of that name.
         public static let notFound = Code(rawValue: "not_found")
 
         /// The code in snake_case, for logs.
         public let rawValue: String
 
-        /// A code of a provider's own.
+        /// Creates a code, for a provider with codes of its own.
         public init(rawValue: String) { self.rawValue = rawValue }
     }
 
-    /// What happened.
+    /// The kind of problem.
     public var code: Code
-    /// One sentence: what happened, to which event, and what to do about it.
+    /// What happened, to which event, and what to do about it.
     public var message: String
-    /// How many events it is about.
+    /// The number of affected events.
     public var events: Int
 
-    /// Says what happened, to `events` events.
+    /// Creates a diagnostic about the given number of events.
     public init(_ code: Code, _ message: String, events: Int = 1) {
         self.code = code
         self.message = message

@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -5,40 +7,44 @@
 #else
     import Darwin
 #endif
-import Synchronization
 
-/// Takes diagnostics. It is called in whichever thread something went wrong in, so it is to be quick.
+/// Receives diagnostics. It is called in the thread where the problem occurred, so it must return quickly.
 public struct DiagnosticsHandler: Sendable {
     private let handle: @Sendable (Diagnostic) -> Void
 
-    /// - Parameter handle: called in any thread, in several at once.
+    /// Creates a handler.
+    ///
+    /// - Parameter handle: Receives each diagnostic. It is called from any thread, and from several at once.
     public init(_ handle: @escaping @Sendable (Diagnostic) -> Void) { self.handle = handle }
 
-    /// Hands on a diagnostic.
+    /// Passes a diagnostic to the handler.
     public func report(_ diagnostic: Diagnostic) { handle(diagnostic) }
 
-    /// Takes them and does nothing.
+    /// Ignores all diagnostics.
     public static let silent = DiagnosticsHandler { _ in }
 
-    /// Writes a line for each to standard error, at most 20 in 10 seconds; then how many were left out.
+    /// Writes one line for each diagnostic to standard error, at most 20 lines in 10 seconds, and then reports how many
+    /// were suppressed.
     public static let standardError: DiagnosticsHandler = {
         let lines = LineLimit()
         return DiagnosticsHandler { diagnostic in
             let (left, isAllowed) = lines.take()
-            if left > 0 { put("penstock: \(left) more lines like these were left out\n") }
+            if left > 0 {
+                put("penstock: \(left) more \(left == 1 ? "diagnostic was" : "diagnostics were") suppressed\n")
+            }
             if isAllowed { put("penstock: \(diagnostic)\n") }
         }
     }()
 
-    /// One system call, so that lines of several threads do not mix.
+    /// Writes with one system call, so that lines of several threads do not mix.
     private static func put(_ line: String) {
         var line = line
-        // What cannot be written has nobody to be told.
+        // A failed write to standard error cannot be reported anywhere.
         line.withUTF8 { text in _ = unsafe write(STDERR_FILENO, text.baseAddress, text.count) }
     }
 }
 
-/// Lets so many lines through in a time.
+/// Limits the number of lines per interval.
 private final class LineLimit: Sendable {
     private struct State {
         var start: ContinuousClock.Instant?
@@ -50,8 +56,8 @@ private final class LineLimit: Sendable {
     private static let time: Duration = .seconds(10)
     private let state = Mutex(State())
 
-    /// - Returns: how many were left out before this one, if that is to be said now; and whether this
-    ///   one may pass.
+    /// - Returns: How many earlier lines were suppressed, if that must be reported now, and whether this line may be
+    ///   written.
     func take() -> (left: Int, isAllowed: Bool) {
         state.withLock { state in
             let now = ContinuousClock.now

@@ -1,18 +1,18 @@
-/// How the name of a case or of a type becomes the name of an event.
+/// The rule by which the name of a case or a type becomes the name of an event.
 public enum EventNamePolicy: Sendable, Hashable, CaseIterable {
-    /// As it is in the source: `orderCompleted`.
+    /// The name as it is in the source: `orderCompleted`.
     case verbatim
-    /// Words with capitals: `Order Completed`. What Segment's specification recommends.
+    /// Capitalized words, as Segment's specification recommends: `Order Completed`.
     case titleCase
-    /// Small words with underscores between them: `order_completed`. What Firebase asks for.
+    /// Lowercase words joined by underscores, as Firebase requires: `order_completed`.
     case snakeCase
 
-    /// The name by this policy.
+    /// Returns the name in the spelling of this policy.
     ///
-    /// Words are parted by spaces, `_`, `-`, `.`, and where a capital follows a small letter or a
-    /// digit, or ends a run of capitals: `productURLOpened` is three words and becomes
-    /// `Product Url Opened`. These are the rules of the daemon's `name_case`, so a name that was made
-    /// here is not changed there.
+    /// A new word begins after a space, `_`, `-` or `.`; at a capital after a lowercase letter or a digit; and at the
+    /// last capital of a run that a lowercase letter follows. `productURLOpened` has three words and becomes
+    /// `Product Url Opened`. The daemon's `name_case` follows the same rules, so it does not change a name that was
+    /// made here.
     public func spelling(of name: String) -> String {
         guard self != .verbatim else { return name }
         var output: [UInt8] = []
@@ -20,7 +20,7 @@ public enum EventNamePolicy: Sendable, Hashable, CaseIterable {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// Appends the name by this policy, unescaped.
+    /// Appends the name in the spelling of this policy, unescaped.
     func append(_ name: String, to output: inout [UInt8]) {
         let start = output.count
         output.append(contentsOf: name.utf8)
@@ -30,7 +30,7 @@ public enum EventNamePolicy: Sendable, Hashable, CaseIterable {
             output.append(contentsOf: joined(Self.words(in: name)).utf8)
             return
         }
-        // The new spelling is written behind the old one, which then goes.
+        // The new spelling is appended after the old one, which is then removed.
         let source = start..<output.count
         appendASCII(source, of: &output)
         output.removeSubrange(source)
@@ -44,7 +44,7 @@ public enum EventNamePolicy: Sendable, Hashable, CaseIterable {
         for position in first..<name.upperBound {
             let byte = output[position]
             guard !Self.isSeparator(byte) else {
-                // Those at the end part nothing.
+                // Separators at the end begin no word.
                 if position + 1 < name.upperBound { startsWord = true }
                 continue
             }
@@ -61,7 +61,7 @@ public enum EventNamePolicy: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The same for letters of the whole world.
+    /// Splits a name that has letters outside ASCII, by the same rules.
     private static func words(in name: String) -> [Substring] {
         var words: [Substring] = []
         var start = name.startIndex

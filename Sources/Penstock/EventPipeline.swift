@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What an event goes through once it is encoded: middleware, consent, providers. One for an
-/// ``Analytics`` and all that are scoped from it.
+/// The path of an encoded event: middleware, consent, providers. An ``Analytics`` shares one pipeline with all
+/// instances that are scoped from it.
 ///
 /// No lock is held while middleware and providers run.
 final class EventPipeline: Sendable {
@@ -11,11 +11,11 @@ final class EventPipeline: Sendable {
         var isEnabled = true
     }
 
-    /// What a thread needs to know to hand on an event; replaced as a whole.
+    /// The data that a thread needs to deliver an event. It is immutable, and replaced as a whole.
     final class Route: Sendable {
         let providers: [RegisteredProvider]
         let middleware: [Middleware]
-        /// Whether nothing is held or discarded: the gate need not be asked.
+        /// Whether no event is held or discarded, so that the gate can be skipped.
         let isGateOpen: Bool
 
         init(providers: [RegisteredProvider], middleware: [Middleware], isGateOpen: Bool) {
@@ -47,10 +47,10 @@ final class EventPipeline: Sendable {
 
     // MARK: Events
 
-    /// The way of an event that is recorded now.
+    /// The current route.
     var route: Route { shared.value }
 
-    /// Whether an event of this category can come to anything; if not, it is counted.
+    /// Returns whether an event of this category may be recorded or held. If not, counts it as discarded.
     func isWanted(_ category: ConsentCategory, _ route: Route) -> Bool {
         if route.isGateOpen { return true }
         let consent = gate.consent
@@ -59,7 +59,7 @@ final class EventPipeline: Sendable {
         return false
     }
 
-    /// Hands on an event, in the calling thread.
+    /// Passes an event through middleware and consent to the providers, in the calling thread.
     func record(_ event: consuming RecordedEvent, _ route: Route) {
         for middleware in route.middleware where !middleware.process(&event) {
             counters.filtered.add(1, ordering: .relaxed)
@@ -86,13 +86,14 @@ final class EventPipeline: Sendable {
     }
 
     private func drop(_ event: RecordedEvent) {
-        // The first one is reported, then each time that there are ten times as many.
+        // Report the first dropped event, and then each power of ten.
         let dropped = counters.dropped.add(1, ordering: .relaxed).newValue
         guard isPowerOfTen(dropped) else { return }
         diagnostics.report(
             Diagnostic(
                 .heldEventsFull,
-                "\(dropped) events were dropped while waiting for consent, the last one \"\(event.name)\"; raise heldEvents, or ask the user sooner",
+                "\(dropped) \(dropped == 1 ? "event was" : "events were") dropped: too many events wait for consent; "
+                    + "the last one is \"\(event.name)\"; raise heldEvents, or ask the user sooner",
                 events: dropped))
     }
 
@@ -123,7 +124,7 @@ final class EventPipeline: Sendable {
         counters.discarded.add(discarded, ordering: .relaxed)
     }
 
-    // MARK: What can be changed at run time
+    // MARK: Changes at run time
 
     var providers: [RegisteredProvider] { route.providers }
     var middleware: [Middleware] { route.middleware }
@@ -133,7 +134,9 @@ final class EventPipeline: Sendable {
     }
 
     func append(_ middleware: Middleware) {
-        shared.change { $0 = Route(providers: $0.providers, middleware: $0.middleware + [middleware], isGateOpen: $0.isGateOpen) }
+        shared.change {
+            $0 = Route(providers: $0.providers, middleware: $0.middleware + [middleware], isGateOpen: $0.isGateOpen)
+        }
     }
 
     func changeProviders<Result: Sendable>(_ change: (inout [RegisteredProvider]) -> Result) -> Result {

@@ -1,6 +1,6 @@
-/// Whatever events can be sent to: ``Analytics``, and stand-ins in tests.
+/// A recorder of events: ``Analytics``, or a replacement in tests.
 ///
-/// It is all that a registry depends on:
+/// A registry depends on this protocol only:
 ///
 /// ```swift
 /// struct ProfileRegistry {
@@ -12,50 +12,53 @@
 /// }
 /// ```
 public protocol EventSending: Sendable {
-    /// Records one event; everything else is made of it. Neither throws nor blocks.
+    /// Records one event. All other methods call this one. It neither throws nor blocks.
     ///
-    /// - Parameter timing: which end of a timed event this is; nil for an event that has none.
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - timing: Whether this is the start or the end of a timed event; nil if the event is not timed.
     func send<Event: AnalyticsEvent>(_ event: Event, timing: EventTiming?)
 
-    /// Takes what went wrong and nobody at the call site can be told. If not given, it goes to
+    /// Receives a problem that the caller does not learn about otherwise. By default it is passed to
     /// ``DiagnosticsHandler/standardError``.
     func report(_ diagnostic: Diagnostic)
 }
 
 extension EventSending {
-    /// Writes it to standard error.
+    /// The default: writes the diagnostic to standard error.
     public func report(_ diagnostic: Diagnostic) { DiagnosticsHandler.standardError.report(diagnostic) }
 
     /// Records an event.
     public func track(_ event: some AnalyticsEvent) { send(event, timing: nil) }
 
-    /// Records an event that has no type, for the day you need one:
-    /// `track("Post Liked", ["Liked": true])`. The name is taken as it is.
+    /// Records an event that has no type of its own: `track("Post Liked", ["Liked": true])`. The name is recorded
+    /// unchanged.
     public func track(_ name: String, _ properties: [String: PropertyValue] = [:]) {
         send(UntypedEvent(name: name, properties: properties), timing: nil)
     }
 }
 
-/// An event whose name and properties are only known when it is recorded.
+/// An event whose name and properties are known only at run time.
 public struct UntypedEvent: AnalyticsEvent {
-    /// The name on the wire.
+    /// The event's name.
     public var name: String
-    /// The properties on the wire.
+    /// The event's properties.
     public var properties: [String: PropertyValue]
-    /// What its recording needs consent to.
+    /// The purpose to which the user must consent.
     public var consentCategory: ConsentCategory
 
-    /// An event of this name, which is taken as it is.
-    public init(name: String, properties: [String: PropertyValue] = [:], consentCategory: ConsentCategory = .analytics) {
+    /// Creates an event. The name is recorded unchanged.
+    public init(name: String, properties: [String: PropertyValue] = [:], consentCategory: ConsentCategory = .analytics)
+    {
         self.name = name
         self.properties = properties
         self.consentCategory = consentCategory
     }
 
-    /// Its name.
+    /// The event's name.
     public var eventName: String? { name }
 
-    /// Its properties, in the order of their names.
+    /// Encodes the properties, sorted by name.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: PropertyName.self)
         for (name, value) in properties.sorted(by: { $0.key < $1.key }) {
@@ -64,7 +67,7 @@ public struct UntypedEvent: AnalyticsEvent {
     }
 }
 
-/// A key that is only known when it is written.
+/// A coding key whose name is known only at run time.
 struct PropertyName: CodingKey {
     var stringValue: String
     var intValue: Int? { nil }

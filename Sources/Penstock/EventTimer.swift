@@ -1,5 +1,6 @@
-/// A timed event that has begun. It ends with `stop()`, or is taken back with `cancel()`; it cannot be
-/// ended twice, since both use it up, and one that is let go without either is reported.
+/// A timed event in progress. End it with `stop()`, or discard it with `cancel()`. Both consume the timer, so the
+/// compiler rejects a second call. A timer that is released without either is reported as
+/// ``Diagnostic/Code/timerForgotten``.
 ///
 /// ```swift
 /// let timer = analytics.start(OnboardingEvent.shown)
@@ -26,12 +27,12 @@ public struct EventTimer<Event: AnalyticsEvent>: ~Copyable, Sendable {
         end(as: event)
     }
 
-    /// Records the end of the event, with properties that are only known now.
+    /// Records the end of the event, with properties that became known only at the end.
     public consuming func stop(with event: Event) {
         end(as: event)
     }
 
-    /// Ends it without recording anything more: its begin stays without an end.
+    /// Discards the timer without recording an end. The recorded start stays without one.
     public consuming func cancel() {
         isEnded = true
     }
@@ -46,15 +47,19 @@ public struct EventTimer<Event: AnalyticsEvent>: ~Copyable, Sendable {
         events.report(
             Diagnostic(
                 .timerForgotten,
-                "a timer of \(Event.self) was let go without stop(): its end is not recorded; call stop() or cancel() on every way out"))
+                "a timer of \(Event.self) was released without stop(), so the end of the event is missing; "
+                    + "call stop() or cancel() on every path"))
     }
 }
 
 extension EventSending {
-    /// Records the begin of a timed event. Its end is recorded by the timer's `stop()`.
+    /// Records the start of a timed event. The timer's `stop()` records its end.
     public func start<Event: AnalyticsEvent>(_ event: Event) -> EventTimer<Event> { EventTimer(event, in: self) }
 
-    /// Runs `work`, and records its begin and its end as a timed event; its end also if it throws.
+    /// Runs `work`, and records its start and its end as a timed event, even if it throws.
+    ///
+    /// - Returns: What `work` returns.
+    /// - Throws: What `work` throws.
     public func measure<Event: AnalyticsEvent, Result: ~Copyable, Failure: Error>(
         _ event: Event, _ work: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -69,8 +74,11 @@ extension EventSending {
         }
     }
 
-    /// Runs `work`, and records its begin and its end as a timed event; its end also if it throws. It runs
-    /// where the caller runs.
+    /// Runs asynchronous `work` in the caller's isolation, and records its start and its end as a timed event, even if
+    /// it throws.
+    ///
+    /// - Returns: What `work` returns.
+    /// - Throws: What `work` throws.
     public func measure<Event: AnalyticsEvent, Result, Failure: Error>(
         _ event: Event, isolation: isolated (any Actor)? = #isolation, _ work: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {

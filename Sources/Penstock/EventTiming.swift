@@ -1,29 +1,29 @@
-/// Which end of a timed event an event is: `context.timing` on the wire.
+/// The start or the end of a timed event, recorded as `context.timing`.
 public struct EventTiming: Sendable, Hashable {
-    /// An end.
+    /// Start or end.
     public enum Phase: Sendable, Hashable {
-        /// The begin.
+        /// The start.
         case start
         /// The end.
-        /// - Parameter duration: from the start, by a clock that nobody sets.
+        /// - Parameter duration: The time since the start, by a monotonic clock.
         case stop(duration: Duration)
     }
 
-    /// The same for both ends, and for no other pair.
+    /// The id that the start and the end share. It differs from that of every other timed event.
     public var id: String
-    /// Which end it is.
+    /// Whether this is the start or the end.
     public var phase: Phase
 
-    /// One end of the timed event `id`.
+    /// Creates the start or the end of the timed event `id`.
     public init(id: String, phase: Phase) {
         self.id = id
         self.phase = phase
     }
 
-    /// 64 random bits: there are never many timers at once.
+    /// 64 random bits are enough, because few timers run at once.
     static func newID() -> String { String(UInt64.random(in: .min ... .max), radix: 36) }
 
-    /// From the start to this end, in seconds; nil for a start.
+    /// The time since the start in seconds; nil for a start.
     public var seconds: Double? {
         guard case .stop(let duration) = phase else { return nil }
         return duration / .seconds(1)
@@ -31,7 +31,7 @@ public struct EventTiming: Sendable, Hashable {
 }
 
 extension EventTiming {
-    /// Appends it as JSON; the duration in seconds, to the microsecond.
+    /// Appends the timing as JSON. The duration is in seconds, rounded to microseconds.
     func append(to text: inout JSONText) {
         text.append("{\"id\":")
         text.append(string: id)

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// A flush of several providers at once. It is over when all of them are, or at the deadline, whether they
-/// obey it or not.
+/// A flush of several providers at once. It ends when all providers have answered, or at the deadline, even if a
+/// provider ignores the deadline.
 final class Flush: Sendable {
     fileprivate struct State {
-        /// Providers that have not answered yet.
+        /// The number of providers that have not answered yet.
         var waiting: Int
         var pending = 0
         var caller: CheckedContinuation<FlushOutcome, Never>?
     }
 
-    /// Longer than anybody waits, and far from where clocks overflow.
+    /// The longest timeout. It is far below the point where clock arithmetic overflows.
     private static let longest: Duration = .seconds(365 * 86_400)
 
     private let providers: [any AnalyticsProvider]
@@ -21,18 +21,18 @@ final class Flush: Sendable {
         state = Mutex(State(waiting: providers.count))
     }
 
-    /// Once.
+    /// Runs the flush. Call it once.
     func outcome(timeout: Duration) async -> FlushOutcome {
         guard !providers.isEmpty else { return .complete }
-        let deadline = ContinuousClock.now.advanced(by: timeout.held(in: .zero ... Self.longest))
-        // A provider that does not look at the deadline cannot be waited for as a child task: so these
-        // are none.
+        let deadline = ContinuousClock.now.advanced(by: timeout.held(in: .zero...Self.longest))
+        // Unstructured tasks: a task group would wait for a provider that ignores the deadline.
         let tasks = providers.map { provider in
             Task { self.answer(await provider.flush(until: deadline)) }
         }
         let limit = Task {
-            // A moment more, for those who use all of their time.
-            guard (try? await Task.sleep(until: deadline.advanced(by: .milliseconds(100)), clock: .continuous)) != nil else { return }
+            // A short extra time for providers that use all of theirs.
+            guard (try? await Task.sleep(until: deadline.advanced(by: .milliseconds(100)), clock: .continuous)) != nil
+            else { return }
             for task in tasks { task.cancel() }
             giveUp()
         }
@@ -61,7 +61,7 @@ final class Flush: Sendable {
 }
 
 extension Flush.State {
-    /// Whoever has not answered has an event at least.
+    /// A provider that has not answered counts as one pending event.
     fileprivate var outcome: FlushOutcome { waiting + pending == 0 ? .complete : .pending(events: pending + waiting) }
 
     fileprivate mutating func takeCaller() -> CheckedContinuation<FlushOutcome, Never>? {

@@ -1,5 +1,5 @@
-/// A step that every event takes before it is held or handed to providers: in the thread that recorded
-/// it, in the order in which steps were added.
+/// A step that every event passes through before it is held or passed to providers. Steps run in the thread that
+/// recorded the event, in the order in which they were added.
 ///
 /// ```swift
 /// analytics.use(.redact("email", "phone"))
@@ -9,11 +9,12 @@
 public struct Middleware: Sendable {
     private let step: @Sendable (inout RecordedEvent) -> Bool
 
-    /// - Parameter step: may change the event; returns whether it goes on. It is called in many threads at
-    ///   once.
+    /// Creates a step.
+    ///
+    /// - Parameter step: May change the event. Returns false to drop it. It is called from many threads at once.
     public init(_ step: @escaping @Sendable (inout RecordedEvent) -> Bool) { self.step = step }
 
-    /// Adds to events, or changes them.
+    /// Returns a step that changes events, or adds to them.
     public static func enrich(_ change: @escaping @Sendable (inout RecordedEvent) -> Void) -> Middleware {
         Middleware { event in
             change(&event)
@@ -21,12 +22,13 @@ public struct Middleware: Sendable {
         }
     }
 
-    /// Lets only those events through for which the answer is true.
+    /// Returns a step that keeps the events for which the closure returns true, and drops all others.
     public static func filter(_ isIncluded: @escaping @Sendable (RecordedEvent) -> Bool) -> Middleware {
         Middleware { isIncluded($0) }
     }
 
-    /// Removes properties and traits of these names, wherever they are in nested objects and lists.
+    /// Returns a step that removes the properties and traits with these names, including those in nested objects and
+    /// arrays.
     public static func redact(_ names: String...) -> Middleware {
         let names = Set(names)
         return Middleware { event in
@@ -36,7 +38,7 @@ public struct Middleware: Sendable {
         }
     }
 
-    /// - Returns: whether the event goes on.
+    /// - Returns: Whether to keep the event.
     func process(_ event: inout RecordedEvent) -> Bool { step(&event) }
 }
 

@@ -1,23 +1,24 @@
-// Penstock: the SDK with which an application records analytics events. Foundation and the standard
-// library are all that it needs, and none of the daemon's rooms.
+// Penstock: the SDK with which an application records analytics events. It depends on Foundation and the standard
+// library only, and on none of the daemon's modules.
 //
-// An event is encoded once, where it is recorded, into the line of JSON that goes on the wire; from
-// there on it is that line (`RecordedEvent`). `Analytics` hands it to every provider in the thread
-// that recorded it, so that each thread's events keep their order, and a provider does its waiting
-// elsewhere.
+// An event is encoded once, in the thread that records it, into the line of JSON that is sent (`RecordedEvent`).
+// `Analytics` passes this line to every provider in the same thread, so each thread's events keep their order. A
+// provider does all waiting in a thread of its own.
 //
-// - Recording never throws, never waits for a network or a disk, and holds no lock while the
-//   application's own code runs: events that encode themselves, middleware, providers.
-// - What is written is JSON that the daemon accepts, or nothing: what cannot be said is reported to
-//   the diagnostics handler, and counted.
-// - Nothing is dropped silently; every queue has a bound with a name in `Analytics.Options`, or
-//   in those of its provider.
+// Invariants:
 //
-// `Providers/` holds the ways out. Of the daemon's (`DaemonProvider`), `DaemonSession` decides what goes
-// where, and is pure; `DaemonWorker` performs it, in a thread of its own; `Spool` is what it has on disk;
-// `DaemonClient` is the seam between that thread and those that record.
+// - Recording never throws and never waits for a network or a disk. No lock is held while the application's own code
+//   runs: `encode(to:)` of events, middleware, providers.
+// - The SDK writes JSON that the daemon accepts, or nothing. An event that cannot be encoded is reported to the
+//   diagnostics handler and counted.
+// - No event is dropped silently. Every queue has a limit, which is a named option in `Analytics.Options` or in the
+//   options of its provider.
+//
+// `Providers/` holds the providers. `DaemonProvider` has four parts: `DaemonSession` is a pure state machine that
+// decides what to send and what to spool; `DaemonWorker` performs these decisions in its own thread; `Spool` keeps
+// events on disk; `DaemonClient` connects that thread with the threads that record.
 
-/// What the SDK calls itself on the wire, in `context.library`.
+/// The name and version of this SDK, as reported in `context.library`.
 enum Library {
     static let name = "penstock-swift"
     static let version = "0.1.0"

@@ -4,38 +4,40 @@
     import Foundation
 #endif
 
-/// A value of a property, where its type is not known before: written as a literal, or read from an
-/// event that was recorded.
+/// A property value whose type is known only at run time: written as a literal, or read from a recorded event.
 ///
 /// ```swift
 /// analytics.track("Post Liked", ["Liked": true, "Tags": ["swift", "linux"], "Score": 4.5])
 /// ```
 public enum PropertyValue: Sendable {
-    /// Nothing.
+    /// JSON `null`.
     case null
-    /// True or false.
+    /// A Boolean value.
     case boolean(Bool)
-    /// A whole number of 64 bits.
+    /// A 64-bit integer.
     case integer(Int64)
-    /// A number; one that is not finite is recorded as `null`.
+    /// A floating-point number. NaN and infinity are recorded as `null`.
     case double(Double)
-    /// A number that a `Double` would spell differently. Numbers that are read are of this case only if
-    /// they have to be.
+    /// A number that a `Double` cannot represent with the same digits. A number read from an event has this case only
+    /// if it fits no other one.
     case decimal(Decimal)
-    /// Text.
+    /// A string.
     case string(String)
-    /// A list.
+    /// An array.
     case array([PropertyValue])
-    /// An object; it is written in the order of its members' names.
+    /// An object. Its members are recorded in the order of their names.
     case object([String: PropertyValue])
 
-    /// A time, as events spell it: RFC 3339, UTC, milliseconds.
+    /// Returns a date as events record it: an RFC 3339 string in UTC with milliseconds. A date that RFC 3339 cannot
+    /// represent becomes `null`.
     public static func date(_ date: Date) -> PropertyValue {
         RFC3339.text(of: date).map(PropertyValue.string) ?? .null
     }
 
-    /// The form in which a value that encodes itself is recorded.
-    /// - Throws: what the value throws; `EncodingError` if it encodes nothing.
+    /// Creates the value that an `Encodable` value is recorded as.
+    ///
+    /// - Parameter value: The value to encode.
+    /// - Throws: The error that the value throws; `EncodingError` if it encodes nothing.
     public init(encoding value: some Encodable) throws {
         let writer = JSONWriter()
         try writer.write(value)
@@ -44,45 +46,46 @@ public enum PropertyValue: Sendable {
 }
 
 extension PropertyValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
-    ExpressibleByFloatLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+    ExpressibleByFloatLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
+    ExpressibleByDictionaryLiteral
 {
-    /// `nil`
+    /// Creates `null` from `nil`.
     public init(nilLiteral: ()) { self = .null }
-    /// `true`
+    /// Creates a Boolean value from a literal such as `true`.
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
-    /// `12`
+    /// Creates an integer from a literal such as `12`.
     public init(integerLiteral value: Int64) { self = .integer(value) }
-    /// `12.5`
+    /// Creates a number from a literal such as `12.5`.
     public init(floatLiteral value: Double) { self = .double(value) }
-    /// `"text"`, `"with \(values)"`
+    /// Creates a string from a literal such as `"text"` or `"with \(values)"`.
     public init(stringLiteral value: String) { self = .string(value) }
-    /// `[1, "two"]`
+    /// Creates an array from a literal such as `[1, "two"]`.
     public init(arrayLiteral elements: PropertyValue...) { self = .array(elements) }
-    /// `["a": 1]`. Of a key that is there twice the last value counts.
+    /// Creates an object from a literal such as `["a": 1]`. If a key occurs twice, its last value is used.
     public init(dictionaryLiteral elements: (String, PropertyValue)...) {
         self = .object(Dictionary(elements, uniquingKeysWith: { $1 }))
     }
 }
 
 extension PropertyValue {
-    /// True or false.
+    /// Creates a Boolean value.
     public init(_ value: Bool) { self = .boolean(value) }
-    /// A whole number.
+    /// Creates an integer.
     public init(_ value: Int) { self = .integer(Int64(value)) }
-    /// A number.
+    /// Creates a floating-point number.
     public init(_ value: Double) { self = .double(value) }
-    /// A number with all its digits.
+    /// Creates a decimal number, which keeps all its digits.
     public init(_ value: Decimal) { self = .decimal(value) }
-    /// Text.
+    /// Creates a string.
     public init(_ value: String) { self = .string(value) }
 
-    /// The value, if it is a string.
+    /// The string; nil if the value is not a string.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
-    /// The value, if it is true or false.
+    /// The Boolean value; nil if the value is not a Boolean.
     public var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
-    /// The value, if it is a whole number of 64 bits.
+    /// The integer; nil if the value is not a 64-bit integer.
     public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
-    /// The value, if it is a number; the nearest one that a `Double` can hold.
+    /// The number, rounded to the nearest `Double`; nil if the value is not a number.
     public var double: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -91,14 +94,14 @@ extension PropertyValue {
         default: nil
         }
     }
-    /// The values, if it is a list.
+    /// The elements; nil if the value is not an array.
     public var array: [PropertyValue]? { if case .array(let value) = self { value } else { nil } }
-    /// The members, if it is an object.
+    /// The members; nil if the value is not an object.
     public var object: [String: PropertyValue]? { if case .object(let value) = self { value } else { nil } }
 }
 
 extension PropertyValue: Hashable {
-    /// Numbers are equal by their value, however they are kept: `1` equals `1.0`.
+    /// Returns whether two values are equal. Numbers are compared by value, whatever case holds them: `1` equals `1.0`.
     public static func == (a: PropertyValue, b: PropertyValue) -> Bool {
         switch (a, b) {
         case (.null, .null): true
@@ -116,7 +119,7 @@ extension PropertyValue: Hashable {
         }
     }
 
-    /// Equal numbers have one hash.
+    /// Hashes the value. Equal numbers have equal hashes.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .null: hasher.combine(0)
@@ -128,7 +131,7 @@ extension PropertyValue: Hashable {
         }
     }
 
-    /// The number as its text says it; nil for what is none.
+    /// The number with the digits of its text; nil if the value is not a number.
     private var exactDecimal: Decimal? {
         switch self {
         case .integer(let value): Decimal(value)
@@ -140,7 +143,7 @@ extension PropertyValue: Hashable {
 }
 
 extension PropertyValue: Encodable {
-    /// The value itself, as if it had a type.
+    /// Encodes the contained value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -157,7 +160,7 @@ extension PropertyValue: Encodable {
 }
 
 extension PropertyValue: CustomStringConvertible {
-    /// The value as JSON; the members of objects in the order of their names.
+    /// The value as JSON. The members of objects are sorted by name.
     public var description: String {
         var text = JSONText()
         _ = write(to: &text, depth: JSONBuilder.maximumDepth)

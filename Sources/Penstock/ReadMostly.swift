@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -5,12 +7,11 @@
 #else
     import Darwin
 #endif
-import Synchronization
 
-/// A value that many threads read all the time, and that is rarely changed.
+/// A value that many threads read often and that changes rarely.
 ///
-/// Each thread reads a copy of its own (or of its own and a few others'), behind a lock that it
-/// therefore seldom waits for: one lock for all is a queue, once threads have to be woken for it.
+/// Threads are spread over several copies, each with a lock of its own, so a reader seldom waits. With a single lock,
+/// readers would queue as soon as threads must be woken for it.
 final class ReadMostly<Value: Sendable>: Sendable {
     private let copies: [Copy]
     private let changing = Mutex(())
@@ -26,9 +27,10 @@ final class ReadMostly<Value: Sendable>: Sendable {
 
     var value: Value { copies[ThreadStripe.current % copies.count].value.withLock { $0 } }
 
-    /// Changes the value; the calling thread sees the new one, and every other thread very soon.
+    /// Changes the value. The calling thread sees the new value when the call returns; other threads see it very soon.
     func change<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
-        // They may be the last that hold something, and its end is not for a locked room.
+        // The old values may hold the last reference to an object. Release them after unlocking, because a deinit may
+        // run any code.
         var old: [Value] = []
         defer { old.removeAll() }
         return changing.withLock { _ in
@@ -43,18 +45,18 @@ final class ReadMostly<Value: Sendable>: Sendable {
     }
 }
 
-/// Which of several copies of something a thread uses.
+/// Selects the copy that a thread uses.
 enum ThreadStripe {
     static let count = 16
 
-    /// The same for all of a thread's life; below `count`.
+    /// An index below `count`, constant for the life of the thread.
     static var current: Int {
         #if canImport(Darwin)
             let thread = unsafe UInt64(UInt(bitPattern: pthread_self()))
         #else
             let thread = UInt64(pthread_self())
         #endif
-        // Descriptors of threads lie a stack apart from each other: Fibonacci's hash spreads them.
+        // Thread descriptors lie a multiple of the stack size apart. Fibonacci hashing spreads them.
         return Int(((thread >> 12) &* 0x9E37_79B9_7F4A_7C15) >> 60)
     }
 }

@@ -1,9 +1,8 @@
-/// A provider that wraps a vendor's SDK. What the SDK has no notion of needs no code: it gets the next
-/// best thing.
+/// A provider that wraps a vendor's SDK. Implement the methods that the SDK supports; the others have a default.
 ///
 /// ```swift
 /// struct FirebaseProvider: VendorProvider {
-///     let wrapper: any FirebaseWrapper    // the five functions of the SDK that are used, so that tests can stand in
+///     let wrapper: any FirebaseWrapper    // the five functions of the SDK in use; tests replace them
 ///
 ///     func track(_ event: RecordedEvent) {
 ///         wrapper.logEvent(EventNamePolicy.snakeCase.spelling(of: event.name), parameters: event.properties)
@@ -12,33 +11,33 @@
 /// }
 /// ```
 ///
-/// | not given | the next best thing |
+/// | not implemented | default |
 /// | --- | --- |
 /// | `identify`, `group`, `alias` | nothing |
 /// | `page`, `screen` | a track: "Viewed Checkout Page", "Viewed Inbox Screen" |
 /// | `timedEventStarted` | nothing |
 /// | `timedEventStopped` | a track with the property `duration`, in seconds |
 public protocol VendorProvider: AnalyticsProvider {
-    /// Something happened: `event.name` with `event.properties`.
+    /// Takes a track: `event.name` with `event.properties`.
     func track(_ event: RecordedEvent)
-    /// The user became known, or something about them: `event.userID`, `event.traits`, `event.session`.
+    /// Takes an identify: `event.userID`, `event.traits`, `event.session`.
     func identify(_ event: RecordedEvent)
-    /// A page was seen.
+    /// Takes a page view.
     func page(_ event: RecordedEvent)
-    /// A screen was seen.
+    /// Takes a screen view.
     func screen(_ event: RecordedEvent)
-    /// The user belongs to a group: `event.groupID`, `event.traits`.
+    /// Takes a group: `event.groupID`, `event.traits`.
     func group(_ event: RecordedEvent)
-    /// The user is now called `event.userID`, and was `event.previousID`.
+    /// Takes an alias: the user's id changed from `event.previousID` to `event.userID`.
     func alias(_ event: RecordedEvent)
-    /// A timed event has begun; `timing.id` will be that of its end.
+    /// Takes the start of a timed event. Its end has the same `timing.id`.
     func timedEventStarted(_ event: RecordedEvent, timing: EventTiming)
-    /// A timed event has ended, `timing.seconds` after its begin.
+    /// Takes the end of a timed event, `timing.seconds` after its start.
     func timedEventStopped(_ event: RecordedEvent, timing: EventTiming)
 }
 
 extension VendorProvider {
-    /// Calls the function for what the event is.
+    /// Calls the method for the kind of the event.
     public func record(_ event: RecordedEvent) {
         switch event.kind {
         case .track:
@@ -55,20 +54,20 @@ extension VendorProvider {
         }
     }
 
-    /// Nothing.
+    /// The default: does nothing.
     public func identify(_ event: RecordedEvent) {}
-    /// Nothing.
+    /// The default: does nothing.
     public func group(_ event: RecordedEvent) {}
-    /// Nothing.
+    /// The default: does nothing.
     public func alias(_ event: RecordedEvent) {}
-    /// A track.
+    /// The default: calls `track(_:)` with "Viewed NAME Page".
     public func page(_ event: RecordedEvent) { track(event.asTrack(of: "Page")) }
-    /// A track.
+    /// The default: calls `track(_:)` with "Viewed NAME Screen".
     public func screen(_ event: RecordedEvent) { track(event.asTrack(of: "Screen")) }
-    /// Nothing.
+    /// The default: does nothing.
     public func timedEventStarted(_ event: RecordedEvent, timing: EventTiming) {}
 
-    /// A track with the duration.
+    /// The default: calls `track(_:)` with the property `duration`, in seconds.
     public func timedEventStopped(_ event: RecordedEvent, timing: EventTiming) {
         var event = event
         event[property: "duration"] = timing.seconds.map { .double($0) }
@@ -77,7 +76,8 @@ extension VendorProvider {
 }
 
 extension RecordedEvent {
-    /// A page or screen as a track, "Viewed NAME Page", with the same properties.
+    /// Returns a page or screen view as a track named "Viewed NAME Page" or "Viewed NAME Screen", with the same
+    /// properties.
     func asTrack(of noun: String) -> RecordedEvent {
         let name = name.isEmpty ? "Viewed \(noun)" : "Viewed \(name) \(noun)"
         var track = RecordedEvent(kind: .track, consentCategory: consentCategory, json: json)

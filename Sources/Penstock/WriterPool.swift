@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Writers with their buffers, for one event after the other. A thread mostly gets the one that it has put
-/// back; where threads, or events inside events, are more than writers, new ones are made.
+/// A pool of writers whose buffers are reused. A thread usually gets back the writer that it returned last. If no
+/// writer is free, because of other threads or an event that records another event, a new one is made.
 struct WriterPool: Sendable {
     private final class Place: Sendable {
         let writer = Mutex<JSONWriter?>(nil)
     }
 
-    /// Bytes that a kept writer's buffer has at most.
+    /// The largest buffer of a pooled writer in bytes. Larger ones are freed.
     private static let sizeLimit = 64 << 10
 
     private let places = (0..<ThreadStripe.count).map { _ in Place() }

@@ -1,63 +1,71 @@
 import Penstock
 
-/// Begins an expectation about what an `Analytics` with a ``RecordingProvider`` has recorded.
+/// Starts an expectation about the events that an `Analytics` with a ``RecordingProvider`` has recorded so far.
 ///
 /// ```swift
 /// expect(analytics).tracked(ShopEvent.orderCompleted(orderID: "A1", total: 12.5))
 /// expect(analytics).notTracked("Payment Failed")
 /// ```
 ///
-/// In a test of Swift Testing an expectation that is not met is an issue, in one of XCTest a failure; its
-/// message shows what differs from the event that is nearest.
+/// If an expectation is not met, the running test fails, in Swift Testing with an issue and in XCTest with a failure.
+/// The message shows the difference from the most similar event.
 public func expect(
     _ analytics: Analytics, fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
     column: UInt = #column
 ) -> Expectation {
     let place = SourcePlace(fileID: fileID, filePath: filePath, line: line, column: column)
     guard let recording = analytics.recording else {
-        place.fail("this Analytics has no RecordingProvider: add one, Analytics(providers: [RecordingProvider()])")
+        place.fail(
+            "this Analytics has no RecordingProvider: create it with Analytics(providers: [RecordingProvider()])")
         return Expectation(events: [], isUsable: false, added: [], place: place)
     }
-    return Expectation(events: recording.events, isUsable: true, added: Set(analytics.superProperties.keys), place: place)
+    return Expectation(
+        events: recording.events, isUsable: true, added: Set(analytics.superProperties.keys), place: place)
 }
 
-/// Begins an expectation about what a provider has kept.
+/// Starts an expectation about the events that a provider has kept so far.
 public func expect(
-    _ recording: RecordingProvider, fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+    _ recording: RecordingProvider, fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line,
     column: UInt = #column
 ) -> Expectation {
     let place = SourcePlace(fileID: fileID, filePath: filePath, line: line, column: column)
     return Expectation(events: recording.events, isUsable: true, added: [], place: place)
 }
 
-/// What is expected of the events that were recorded until it was begun.
+/// An expectation about the events that were recorded before it was created.
 public struct Expectation {
     let events: [RecordedEvent]
-    /// False where there is nothing to look at, which has been said.
+    /// False if there is no provider to check, which has already been reported.
     let isUsable: Bool
-    /// Properties that events may have beside those expected: super properties.
+    /// Properties that events may have in addition to the expected ones: super properties.
     let added: Set<String>
     let place: SourcePlace
 
-    /// An event was tracked with the name and with exactly the properties of this one; super properties do
-    /// not count.
+    /// Expects a track with the name and exactly the properties of the given event. Super properties are ignored.
     ///
-    /// - Parameter times: how often; at least once, if not given.
+    /// - Parameters:
+    ///   - event: The expected event.
+    ///   - times: The expected number of such tracks; at least one if nil.
+    /// - Returns: This expectation, to chain further ones.
     @discardableResult
     public func tracked(_ event: some AnalyticsEvent, times: Int? = nil) -> Expectation {
         guard let expected = ExpectedTrack(event, place) else { return self }
         return tracked(expected, times: times)
     }
 
-    /// The same, for an event that has no type.
+    /// Expects a track with the given name and exactly the given properties, for an event without a type of its own.
     @discardableResult
     public func tracked(_ name: String, _ properties: [String: PropertyValue], times: Int? = nil) -> Expectation {
         tracked(ExpectedTrack(name: name, properties: properties), times: times)
     }
 
-    /// Events of this name were tracked, whatever their properties.
+    /// Expects a track with the given name and any properties.
     ///
-    /// - Parameter times: how often; at least once, if not given.
+    /// - Parameters:
+    ///   - name: The expected name.
+    ///   - times: The expected number of such tracks; at least one if nil.
+    /// - Returns: This expectation, to chain further ones.
     @discardableResult
     public func tracked(_ name: String, times: Int? = nil) -> Expectation {
         let found = tracks.count { $0.name == name }
@@ -67,15 +75,15 @@ public struct Expectation {
         return self
     }
 
-    /// No event was tracked with the name and the properties of this one.
+    /// Expects that no track with the name and the properties of the given event was recorded.
     @discardableResult
     public func notTracked(_ event: some AnalyticsEvent) -> Expectation { tracked(event, times: 0) }
 
-    /// No event of this name was tracked.
+    /// Expects that no track with the given name was recorded.
     @discardableResult
     public func notTracked(_ name: String) -> Expectation { tracked(name, times: 0) }
 
-    /// The names of all tracks, in the order in which they were recorded.
+    /// Expects that the names of all tracks, in the order of recording, are the given ones.
     @discardableResult
     public func trackedNames(_ names: String...) -> Expectation {
         let found = tracks.map(\.name)
@@ -83,7 +91,7 @@ public struct Expectation {
         return self
     }
 
-    /// A user was identified, with these traits among others.
+    /// Expects an identify of the given user that has the given traits, and possibly others.
     @discardableResult
     public func identified(_ userID: String, traits: [String: PropertyValue] = [:]) -> Expectation {
         let ofUser = events.filter { $0.kind == .identify && $0.userID == userID }
@@ -94,11 +102,13 @@ public struct Expectation {
             return self
         }
         let others = nearest.traits.filter { traits[$0.key] != nil }
-        fail("expected an identify of \"\(userID)\" with other traits\n" + PropertyDifference(traits, others).description)
+        fail(
+            "expected an identify of \"\(userID)\" with other traits\n" + PropertyDifference(traits, others).description
+        )
         return self
     }
 
-    /// A page or screen of this name was seen.
+    /// Expects a page or screen view with the given name.
     @discardableResult
     public func viewed(_ name: String) -> Expectation {
         let views = events.filter { $0.kind == .page || $0.kind == .screen }.map(\.name)
@@ -106,7 +116,7 @@ public struct Expectation {
         return self
     }
 
-    /// Nothing at all was recorded.
+    /// Expects that no event of any kind was recorded.
     public func recordedNothing() {
         if !events.isEmpty { fail("expected nothing") }
     }

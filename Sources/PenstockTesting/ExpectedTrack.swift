@@ -10,7 +10,8 @@ struct ExpectedTrack {
         self.properties = properties
     }
 
-    /// What an event is when it is recorded; nil, and the test fails, if it cannot be.
+    /// Records the event to find its name and properties. If it cannot be recorded, the test fails and this returns
+    /// nil.
     init?(_ event: some AnalyticsEvent, _ place: SourcePlace) {
         let recording = RecordingProvider()
         var options = Analytics.Options()
@@ -21,12 +22,13 @@ struct ExpectedTrack {
         self.init(name: recorded.name, properties: recorded.properties)
     }
 
-    /// - Parameter added: properties that the event may have without their being expected.
+    /// - Parameter added: The names of properties that the event may have although they are not expected.
     func matches(_ event: RecordedEvent, without added: Set<String>) -> Bool {
-        event.name == name && event.properties.filter { !added.contains($0.key) || properties[$0.key] != nil } == properties
+        event.name == name
+            && event.properties.filter { !added.contains($0.key) || properties[$0.key] != nil } == properties
     }
 
-    /// The event that has the most in common with this one, and its number; of several the last.
+    /// Returns the most similar event and its index; the last one if several are equally similar.
     func nearest(in events: [RecordedEvent]) -> (number: Int, event: RecordedEvent)? {
         let best = events.enumerated().max { (score($0.element), $0.offset) < (score($1.element), $1.offset) }
         return best.flatMap { score($0.element) > 0 ? ($0.offset, $0.element) : nil }
@@ -38,7 +40,7 @@ struct ExpectedTrack {
     }
 }
 
-/// What differs between expected and recorded properties, a line each.
+/// The differences between expected and recorded properties, one line for each property.
 struct PropertyDifference: CustomStringConvertible {
     private let expected: [String: PropertyValue]
     private let found: [String: PropertyValue]
@@ -48,7 +50,7 @@ struct PropertyDifference: CustomStringConvertible {
         self.found = found
     }
 
-    /// Lines that begin with `-` are what was expected, with `+` what was found, others are the same.
+    /// Lines with `-` show the expected value, lines with `+` the recorded one. All other lines are equal.
     var description: String {
         Set(expected.keys).union(found.keys).sorted().flatMap { name -> [String] in
             let (expected, found) = (expected[name], found[name])

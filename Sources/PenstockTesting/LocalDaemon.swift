@@ -2,7 +2,7 @@ import Foundation
 public import Penstock
 import Synchronization
 
-/// The real penstockd, in a temporary directory of its own, for integration tests.
+/// A real penstockd in its own temporary directory, for integration tests.
 ///
 /// ```swift
 /// let daemon = try LocalDaemon()
@@ -12,61 +12,68 @@ import Synchronization
 /// #expect(try daemon.events(waitingFor: 1).map(\.name) == ["Cart Viewed"])
 /// ```
 ///
-/// Not on Apple's mobile platforms, which start no processes. Its end stops the daemon and removes the directory.
+/// It is not available on Apple's mobile platforms, where an application cannot start processes. Releasing it stops the
+/// daemon and removes the directory.
 public final class LocalDaemon: Sendable {
-    /// Why there is no daemon.
+    /// An error of the daemon or of the test's setup.
     public struct Failure: Error, CustomStringConvertible {
-        /// One sentence, with what the daemon said.
+        /// What failed, with the daemon's log.
         public let description: String
     }
 
-    /// Takes every event and writes it, as it came, to `events.ndjson` in the daemon's directory.
+    /// A configuration that writes every event unchanged to `events.ndjson` in the daemon's directory.
     public static let toFile = """
         routes: [ { to: [events] } ]
         destinations: { events: { file: events.ndjson } }
         """
 
-    /// How long to wait for the daemon, or for events, before it is a failure: a loaded machine is slow.
+    /// How long to wait for the daemon, or for events, before a test fails. It is generous because a loaded machine is
+    /// slow.
     public static let patience: Duration = .seconds(60)
 
-    /// Everything that the daemon has lies in it.
+    /// The daemon's directory, which holds all of its files.
     public let directory: String
-    /// The socket that takes events.
+    /// The path of the socket that accepts events.
     public var socket: String { path("events.sock") }
-    /// The socket of `penstock status --control`.
+    /// The path of the control socket, for `penstock status --control`.
     public var controlSocket: String { path("control.sock") }
-    /// What the daemon has said.
-    public var log: String { FileManager.default.contents(atPath: path("log")).map { String(decoding: $0, as: UTF8.self) } ?? "" }
+    /// The daemon's log so far.
+    public var log: String {
+        FileManager.default.contents(atPath: path("log")).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
 
     private let executable: String
     #if os(Linux) || os(macOS)
         private let process = Mutex<Process?>(nil)
     #endif
 
-    /// Makes the directory, starts the daemon, and waits until it takes events.
+    /// Creates the directory, starts the daemon, and waits until it accepts events.
     ///
     /// - Parameters:
-    ///   - configuration: routes, destinations, a plan…, as in `penstock.yaml`. The source `apps` with its socket,
-    ///     the journal and the control socket are configured already. Relative paths are in `directory`.
-    ///   - files: more files for that directory, by their names: a tracking plan, scripts.
-    ///   - executable: the path of penstockd. If not given: the environment's `PENSTOCKD`, then `penstockd` beside the
-    ///     tests, where SwiftPM puts it if the package builds it, then on the `PATH`.
-    ///   - isStarted: whether it is started at once.
-    /// - Throws: ``Failure``, with what the daemon said.
+    ///   - configuration: Routes, destinations, a plan and other settings, as in `penstock.yaml`. The source `apps`
+    ///     with its socket, the journal and the control socket are already configured. Relative paths start in
+    ///     `directory`.
+    ///   - files: More files for that directory by name, such as a tracking plan or scripts.
+    ///   - executable: The path of penstockd. The default is the environment variable `PENSTOCKD`, or else `penstockd`
+    ///     next to the tests, where SwiftPM puts it if the package builds it, or else the one on the `PATH`.
+    ///   - isStarted: Whether to start the daemon at once.
+    /// - Throws: ``Failure``, with the daemon's log.
     public init(
-        configuration: String = LocalDaemon.toFile, files: [String: String] = [:], executable: String? = nil, isStarted: Bool = true
+        configuration: String = LocalDaemon.toFile, files: [String: String] = [:], executable: String? = nil,
+        isStarted: Bool = true
     ) throws {
         self.executable = try Self.find(executable)
-        // Short: a socket's path has at most 107 bytes.
+        // Keep the path short: the path of a socket has at most 107 bytes.
         directory = "/tmp/penstock-\(UUID().uuidString.prefix(8))"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         let surroundings = """
             sources: { apps: { socket: \(socket) } }
             journal: { directory: \(path("journal")) }
             control: { socket: \(controlSocket) }
 
             """
-        // One file, so that relative paths start in the directory.
+        // A single configuration file, so that relative paths start in the directory.
         for (name, text) in files { try Data(text.utf8).write(to: URL(fileURLWithPath: path(name))) }
         try Data((surroundings + configuration).utf8).write(to: URL(fileURLWithPath: path("penstock.yaml")))
         if isStarted { try start() }
@@ -77,10 +84,12 @@ public final class LocalDaemon: Sendable {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// A path in the daemon's directory.
+    /// Returns the path of a file in the daemon's directory.
+    ///
+    /// - Parameter name: The file's name.
     public func path(_ name: String) -> String { directory + "/" + name }
 
-    /// Options for a `DaemonProvider` that sends to this daemon, with a spool in its directory.
+    /// Options for a `DaemonProvider` that sends to this daemon and has its spool in the daemon's directory.
     public var providerOptions: DaemonProvider.Options {
         var options = DaemonProvider.Options(environment: [:])
         options.socket = socket
@@ -88,9 +97,12 @@ public final class LocalDaemon: Sendable {
         return options
     }
 
-    // MARK: Its life
+    // MARK: Starting and stopping
 
-    /// Starts it, again maybe, and waits until it takes events. Nothing, if it runs.
+    /// Starts the daemon, and waits until it accepts events. Does nothing if the daemon runs already. You can start it
+    /// again after `stop()` or `kill()`.
+    ///
+    /// - Throws: ``Failure``, with the daemon's log.
     public func start() throws {
         #if os(Linux) || os(macOS)
             try process.withLock { running in
@@ -98,7 +110,9 @@ public final class LocalDaemon: Sendable {
                 let process = Process()
                 process.executableURL = URL(fileURLWithPath: executable)
                 process.arguments = ["--config", path("penstock.yaml")]
-                if !FileManager.default.fileExists(atPath: path("log")) { try Data().write(to: URL(fileURLWithPath: path("log"))) }
+                if !FileManager.default.fileExists(atPath: path("log")) {
+                    try Data().write(to: URL(fileURLWithPath: path("log")))
+                }
                 let log = FileHandle(forWritingAtPath: path("log"))
                 try log?.seekToEnd()
                 process.standardError = log
@@ -108,17 +122,23 @@ public final class LocalDaemon: Sendable {
                 do {
                     try Self.wait { !process.isRunning || LocalSocket.accepts(self.socket) }
                 } catch is TimeOut {
-                    throw Failure(description: "penstockd does not take events after \(Self.patience): \(self.log)")
+                    throw Failure(
+                        description: "penstockd did not accept events within \(Self.patience); its log: \(self.log)")
                 }
-                if !process.isRunning { throw Failure(description: "penstockd ended with status \(process.terminationStatus): \(self.log)") }
+                if !process.isRunning {
+                    throw Failure(
+                        description: "penstockd exited with status \(process.terminationStatus); its log: \(self.log)")
+                }
             }
         #else
-            throw Failure(description: "this platform starts no processes")
+            throw Failure(description: "this platform cannot start processes")
         #endif
     }
 
-    /// Asks it to end (SIGTERM), and waits until it has.
-    /// - Returns: its exit status; 0 is an orderly end. Nil if it did not run, or had to be killed.
+    /// Asks the daemon to exit (SIGTERM), and waits until it has.
+    ///
+    /// - Returns: The exit status, which is 0 after an orderly exit; nil if the daemon was not running or had to be
+    ///   killed.
     @discardableResult
     public func stop() -> Int32? {
         #if os(Linux) || os(macOS)
@@ -137,7 +157,7 @@ public final class LocalDaemon: Sendable {
         #endif
     }
 
-    /// Ends it as a power cut would (SIGKILL).
+    /// Kills the daemon at once (SIGKILL).
     public func kill() {
         #if os(Linux) || os(macOS)
             process.withLock { running in
@@ -155,21 +175,30 @@ public final class LocalDaemon: Sendable {
         }
     #endif
 
-    // MARK: What it wrote
+    // MARK: Events that the daemon wrote
 
-    /// The events in a file of NDJSON that the daemon writes, in its order; none if there is no file yet.
-    /// - Throws: ``Failure`` if a line is no event.
+    /// Returns the events in an NDJSON file that the daemon writes, in the order of the file. The result is empty if
+    /// the file does not exist yet.
+    ///
+    /// - Parameter file: The file's name in the daemon's directory.
+    /// - Throws: ``Failure`` if a line is not an event.
     public func events(in file: String = "events.ndjson") throws -> [RecordedEvent] {
         try lines(of: file).map { line in
             guard let event = RecordedEvent(line: Array(line)) else {
-                throw Failure(description: "\(path(file)): this is no event: \(String(decoding: line, as: UTF8.self))")
+                throw Failure(
+                    description: "\(path(file)): this line is not an event: \(String(decoding: line, as: UTF8.self))")
             }
             return event
         }
     }
 
-    /// Waits until the file has so many events, or more, and returns all of them.
-    /// - Throws: ``Failure`` if they do not come within ``patience``.
+    /// Waits until a file has at least the given number of events, and returns all of its events.
+    ///
+    /// - Parameters:
+    ///   - file: The file's name in the daemon's directory.
+    ///   - count: The number of events to wait for.
+    /// - Returns: All events in the file, in its order.
+    /// - Throws: ``Failure`` if the events do not arrive within ``patience``.
     public func events(in file: String = "events.ndjson", waitingFor count: Int) throws -> [RecordedEvent] {
         var found = 0
         do {
@@ -178,20 +207,24 @@ public final class LocalDaemon: Sendable {
                 return found >= count
             }
         } catch is TimeOut {
-            throw Failure(description: "waited \(Self.patience) in vain: \(path(file)) has \(found) of \(count) events; the daemon says: \(log)")
+            throw Failure(
+                description: "\(path(file)) has \(found) of \(count) events after \(Self.patience); "
+                    + "the daemon's log: \(log)")
         }
         return try events(in: file)
     }
 
-    /// Whole lines: the last one may be being written.
+    /// Returns the complete lines. The daemon may still be writing the last one.
     private func lines(of file: String) -> [Data] {
-        guard let data = FileManager.default.contents(atPath: path(file)), let end = data.lastIndex(of: UInt8(ascii: "\n")) else { return [] }
+        guard let data = FileManager.default.contents(atPath: path(file)),
+            let end = data.lastIndex(of: UInt8(ascii: "\n"))
+        else { return [] }
         return data[..<end].split(separator: UInt8(ascii: "\n"))
     }
 
     private struct TimeOut: Error {}
 
-    /// Looks until the condition holds.
+    /// Polls until the condition holds.
     private static func wait(_ condition: () throws -> Bool) throws {
         let end = ContinuousClock.now + patience
         while try !condition() {
@@ -205,24 +238,31 @@ public final class LocalDaemon: Sendable {
     private static func find(_ given: String?) throws -> String {
         let environment = ProcessInfo.processInfo.environment
         if let named = given ?? environment["PENSTOCKD"] {
-            guard FileManager.default.isExecutableFile(atPath: named) else { throw Failure(description: "there is no program \(named)") }
+            guard FileManager.default.isExecutableFile(atPath: named) else {
+                throw Failure(
+                    description:
+                        "\(named) is not an executable file: pass the path of penstockd, or set PENSTOCKD to it")
+            }
             return named
         }
         let beside = besideTests.map { $0 + "/penstockd" }
         let onPath = (environment["PATH"] ?? "").split(separator: ":").map { "\($0)/penstockd" }
         guard let found = (beside + onPath).first(where: FileManager.default.isExecutableFile(atPath:)) else {
             throw Failure(
-                description: "penstockd was not found beside the tests, nor on the PATH: install it, or set PENSTOCKD to its path")
+                description: "penstockd is neither next to the tests nor on the PATH: "
+                    + "install it, or set PENSTOCKD to its path")
         }
         return found
     }
 
-    /// Where SwiftPM puts what it builds: the runner's own directory, or the one in which the test bundle lies.
+    /// The directories in which SwiftPM puts executables: that of the test runner, or the one that contains the test
+    /// bundle.
     private static var besideTests: [String] {
         var directories = [Bundle.main.bundlePath]
         if let runner = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
             directories.append((runner as NSString).deletingLastPathComponent)
         }
-        return directories + CommandLine.arguments.filter { $0.contains(".xctest") }.map { ($0 as NSString).deletingLastPathComponent }
+        return directories
+            + CommandLine.arguments.filter { $0.contains(".xctest") }.map { ($0 as NSString).deletingLastPathComponent }
     }
 }

@@ -6,9 +6,9 @@
     import Darwin
 #endif
 
-/// The system calls of `LocalDaemon`.
+/// The system calls that `LocalDaemon` needs.
 enum LocalSocket {
-    /// Whether somebody listens there.
+    /// Returns whether a process accepts connections at this path.
     static func accepts(_ path: String) -> Bool {
         #if canImport(Glibc)
             let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -29,6 +29,6 @@ enum LocalSocket {
         }
     }
 
-    /// SIGKILL.
+    /// Kills a process with SIGKILL.
     static func signal(_ process: Int32) -> Bool { kill(process, SIGKILL) == 0 }
 }

@@ -1,2 +1,3 @@
-// PenstockTesting: what an application's own tests need. Events are kept instead of sent, and
-// expectations about them fail with the difference in the message.
+// PenstockTesting: tools for testing the events of an application. A provider keeps events instead of sending them;
+// expectations about these events fail with a message that shows the difference; a real daemon runs for integration
+// tests.

@@ -1,7 +1,7 @@
 import Penstock
 import Synchronization
 
-/// A provider that keeps events, for tests to look at.
+/// A provider that keeps all events, so that tests can check them.
 ///
 /// ```swift
 /// let recording = RecordingProvider()
@@ -10,27 +10,29 @@ import Synchronization
 /// #expect(recording.events.map(\.name) == ["Post Liked"])
 /// ```
 public final class RecordingProvider: AnalyticsProvider {
-    /// What it is called among an `Analytics`' providers.
+    /// The name by which `Analytics` knows the provider.
     public let name: String
     private let kept = Mutex<[RecordedEvent]>([])
 
-    /// - Parameter name: what it is called among an `Analytics`' providers.
+    /// Creates a provider.
+    ///
+    /// - Parameter name: The name by which `Analytics` knows the provider.
     public init(name: String = "RecordingProvider") { self.name = name }
 
-    /// All events so far, in the order in which they came.
+    /// All events so far, in the order in which they arrived.
     public var events: [RecordedEvent] { kept.withLock { $0 } }
 
-    /// The tracks among them.
+    /// The track events so far.
     public var tracks: [RecordedEvent] { events.filter { $0.kind == .track } }
 
     /// Keeps the event.
     public func record(_ event: RecordedEvent) { kept.withLock { $0.append(event) } }
 
-    /// Forgets all events so far.
+    /// Removes all events.
     public func removeAll() { kept.withLock { $0.removeAll() } }
 }
 
 extension Analytics {
-    /// The first provider that keeps events; nil if there is none.
+    /// The first provider that is a `RecordingProvider`; nil if there is none.
     public var recording: RecordingProvider? { providers.lazy.compactMap { $0 as? RecordingProvider }.first }
 }

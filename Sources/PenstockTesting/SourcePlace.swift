@@ -1,14 +1,14 @@
 import Testing
 import XCTest
 
-/// Where a test says what it expects.
+/// The source location of an expectation in a test.
 struct SourcePlace: Sendable {
     let fileID: StaticString
     let filePath: StaticString
     let line: UInt
     let column: UInt
 
-    /// Fails the test that is running, whichever of the two libraries runs it.
+    /// Fails the running test, in Swift Testing or XCTest.
     func fail(_ message: String) {
         guard Test.current != nil else { return XCTFail(message, file: filePath, line: line) }
         Issue.record(

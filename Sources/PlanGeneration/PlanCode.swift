@@ -1,19 +1,11 @@
-// PlanGeneration: a tracking plan to Swift that an application compiles, so that an event that is not in
-// the plan, or a property that it does not have, is the compiler's error.
-//
-// - The same plan gives the same text, on every machine: everything stands in the plan's order.
-// - Every name of the plan's makes a name of Swift's. Two that make the same one are an error that names
-//   both places; nothing is numbered.
-// - It writes text and no file, and knows the plan alone: it runs in an application's build.
-
-import ConfigurationLanguage
+import ConfigurationSyntax
 import TrackingPlan
 
-/// What is generated from a plan, before it is written: types with their names settled.
+/// The types to generate from a plan, with their names resolved, before they are written as text.
 struct PlanCode {
-    /// The type that everything is in.
+    /// The name of the outermost type.
     var name: String
-    /// As shown in comments.
+    /// The file's name for comments.
     var file: String
     var events: [EventCode] = []
     var pages: [EventCode] = []
@@ -23,7 +15,7 @@ struct PlanCode {
     var registries: [RegistryCode] = []
 
     struct EventCode {
-        /// On the wire.
+        /// The event's name in the plan and on the wire.
         var name: String
         var place: Place
         var code: StructCode
@@ -32,23 +24,23 @@ struct PlanCode {
 
     struct RegistryCode {
         var name: String
-        /// nil: what has no area.
+        /// nil: the registry of the events without an area.
         var area: String?
         var events: [EventCode]
     }
 }
 
-/// Properties as a struct.
+/// A struct for an object's properties.
 struct StructCode {
     struct Member {
         var name: String
-        /// On the wire.
+        /// The property's name on the wire.
         var key: String
-        /// Without the question mark.
+        /// The type without a question mark.
         var type: String
         var isRequired: Bool
         var documentation: [String]
-        /// nil: not deprecated; else the message, if there is one.
+        /// nil: not deprecated. Otherwise the message, which may be nil.
         var deprecation: String??
 
         var fullType: String { isRequired ? type : type + "?" }
@@ -68,9 +60,9 @@ struct EnumCode {
     var cases: [(name: String, value: String)]
 }
 
-/// The names of one scope, each with the place of what it was made from.
+/// The names declared in one scope, each with the place in the plan that it comes from. Reports conflicts.
 struct NameScope {
-    /// For messages: "the plan".
+    /// The scope's name in messages.
     let owner: String
     private var taken: [String: (origin: String, place: Place)] = [:]
 

@@ -1,8 +1,8 @@
-import ConfigurationLanguage
+import ConfigurationSyntax
 import TrackingPlan
 
 extension PlanCode {
-    /// - Parameter file: the plan's file, whose name the code has if the plan has none.
+    /// - Parameter file: the plan's file. Its name is used if the plan has no name.
     init(_ plan: TrackingPlan, file: ConfigurationFile, _ diagnostics: Diagnostics) {
         let base = file.path.split(separator: "/").last.map(String.init) ?? file.path
         self.file = base
@@ -17,7 +17,9 @@ extension PlanCode {
                 var code = StructCode(type, event.properties, diagnostics)
                 code.documentation = event.about.paragraphs
                 code.deprecation = event.about.deprecated
-                return EventCode(name: event.name, place: event.place, code: code, method: SwiftName.member(event.name, orElse: "event"))
+                return EventCode(
+                    name: event.name, place: event.place, code: code,
+                    method: SwiftName.member(event.name, orElse: "event"))
             }
         }
         self.events = events(plan.events, "")
@@ -31,10 +33,10 @@ extension PlanCode {
                 return code
             }
         }
-        userTraits = traits(plan.identify, "UserTraits", "What is said of a user")
-        groupTraits = traits(plan.group, "GroupTraits", "What is said of a group")
+        userTraits = traits(plan.identify, "UserTraits", "Traits of a user")
+        groupTraits = traits(plan.group, "GroupTraits", "Traits of a group")
 
-        // Registries in the order in which their areas are met.
+        // Registries in the order in which their areas first occur.
         var areas: [(area: TrackingPlan.Named?, events: [EventCode])] = []
         for (event, code) in zip(plan.events ?? [], self.events) {
             if let index = areas.firstIndex(where: { $0.area?.name == event.area?.name }) {
@@ -75,7 +77,7 @@ extension StructCode {
         }
     }
 
-    /// The Swift type of a value; declares it, if it needs one of its own.
+    /// Returns the Swift type of a value, and declares a nested type if it needs one.
     private mutating func type(
         of value: TrackingPlan.Value, named name: String, for property: TrackingPlan.Property, _ types: inout NameScope,
         _ diagnostics: Diagnostics
@@ -118,7 +120,8 @@ extension TrackingPlan.About {
         return text.map { $0.isEmpty ? [] : [$0] } ?? []
     }
 
-    /// Of what cannot be marked as deprecated, since nobody could do without it.
+    /// A sentence for the documentation of a required property. It is not marked as deprecated, because every caller
+    /// has to pass it.
     fileprivate var deprecationText: [String] {
         deprecation.map { ["Deprecated" + ($0.message.map { ": \($0)" } ?? "") + "."] } ?? []
     }
@@ -127,7 +130,7 @@ extension TrackingPlan.About {
 }
 
 extension TrackingPlan.Value {
-    /// What the type alone does not say.
+    /// Constraints that the Swift type does not express, for the documentation.
     fileprivate var constraints: [String] {
         switch self {
         case .string(.pattern(let pattern)): return ["Matches `\(pattern.text)`."]

@@ -1,18 +1,18 @@
-import ConfigurationLanguage
+import ConfigurationSyntax
 import TrackingPlan
 
-/// Writes a plan's Swift.
+/// Generates the Swift code for a plan.
 package struct SwiftGenerator {
-    /// What generating gave.
+    /// The result of generating.
     package struct Result: Sendable {
-        /// Nil if there is an error.
+        /// nil if there are errors.
         package var text: String?
         package var diagnostics: [Diagnostic]
     }
 
     private var text = SwiftText()
 
-    /// - Parameter path: of the plan.
+    /// - Parameter path: the plan's file.
     package static func generate(from path: String) -> Result {
         let diagnostics = Diagnostics()
         var text: String?
@@ -30,12 +30,12 @@ package struct SwiftGenerator {
     // MARK: The file
 
     private mutating func write(_ code: PlanCode) {
-        text.line("// Made from \(SwiftText.harmless(code.file)) by Penstock. Change the plan, not this file.")
+        text.line("// Generated from \(SwiftText.harmless(code.file)) by Penstock. Change the plan, not this file.")
         text.line()
         text.line("import Foundation")
         text.line("import Penstock")
         text.line()
-        text.documentation(["What \(SwiftText.harmless(code.file)) says of this application's events."])
+        text.documentation(["The events of this application, as planned in \(SwiftText.harmless(code.file))."])
         text.block("public enum \(code.name)") { text in
             var isFirst = true
             func part(_ write: (inout SwiftText) -> Void) {
@@ -55,7 +55,7 @@ package struct SwiftGenerator {
         writeViews(code)
         guard code.allowsAdditional else { return }
         text.line()
-        text.line("/// A property that the plan does not name.")
+        text.line("/// The name of an unplanned property.")
         text.block("private struct PropertyKey: CodingKey") { text in
             text.line("let stringValue: String")
             text.line("var intValue: Int? { nil }")
@@ -64,7 +64,7 @@ package struct SwiftGenerator {
         }
     }
 
-    /// Pages and screens are recorded under their own names.
+    /// Writes the methods that record pages and screens.
     private mutating func writeViews(_ code: PlanCode) {
         guard !code.pages.isEmpty || !code.screens.isEmpty else { return }
         text.line()
@@ -94,7 +94,7 @@ package struct SwiftGenerator {
         text.block("public struct \(registry.name): Sendable") { text in
             text.line("private let events: any EventSending")
             text.line()
-            text.line("/// - Parameter events: what they are sent to.")
+            text.line("/// - Parameter events: the receiver of the events.")
             text.line("public init(_ events: any EventSending) { self.events = events }")
             for event in registry.events {
                 text.line()
@@ -128,7 +128,7 @@ package struct SwiftGenerator {
 
     private enum Form {
         case event(String)
-        /// A page or a screen, with its name.
+        /// A page or a screen: its name and its kind.
         case named(String, String)
         case value
     }
@@ -155,7 +155,7 @@ package struct SwiftGenerator {
                 text.line()
             }
             if code.allowsAdditional {
-                text.line("/// Properties that the plan does not name. One that it does is left out.")
+                text.line("/// Unplanned properties. Planned properties in here are ignored.")
                 text.line("public var additionalProperties: [String: PropertyValue]")
                 text.line()
             }
@@ -176,7 +176,8 @@ package struct SwiftGenerator {
         }
     }
 
-    /// A deprecated property is left out of the first initializer, which then uses nothing deprecated.
+    /// Writes a first initializer without deprecated properties, so that it uses nothing deprecated. If there are
+    /// deprecated properties, a second initializer takes them too.
     private static func writeInitializers(_ code: StructCode, _ text: inout SwiftText) {
         let current = code.members.filter { !$0.isLeftOut }
         var lists = [(members: current, deprecation: String??.none)]
@@ -232,10 +233,12 @@ package struct SwiftGenerator {
     // MARK: Parameters
 
     /// - Parameters:
-    ///   - members: those that may be left out have a default, but for deprecated ones: what is called with
-    ///     one of them is not to be taken for what is called without.
-    ///   - scope: what stands before the names of types that the struct declares.
-    private static func parameterList(_ members: [StructCode.Member], of code: StructCode, within scope: String) -> [String] {
+    ///   - members: optional members get a default value. Deprecated members get none, so that a call with one of them
+    ///     differs from a call without.
+    ///   - scope: prefix for the names of types that the struct declares.
+    private static func parameterList(_ members: [StructCode.Member], of code: StructCode, within scope: String)
+        -> [String]
+    {
         var list = members.map { member in
             let type = scope.isEmpty ? member.fullType : code.qualified(member.fullType, with: scope)
             return "\(SwiftName.label(member.name)): \(type)" + (member.isRequired || member.isLeftOut ? "" : " = nil")
@@ -248,7 +251,8 @@ package struct SwiftGenerator {
         let documented = members.filter { !$0.documentation.isEmpty }
         guard !documented.isEmpty else { return [] }
         let lines = documented.map { member in
-            "  - \(member.name): " + member.documentation.joined(separator: " ").split(whereSeparator: \.isNewline).joined(separator: " ")
+            "  - \(member.name): "
+                + member.documentation.joined(separator: " ").split(whereSeparator: \.isNewline).joined(separator: " ")
         }
         return ["- Parameters:\n" + lines.joined(separator: "\n")]
     }
@@ -262,7 +266,7 @@ extension StructCode {
         return names.joined(separator: "; ")
     }
 
-    /// A member's type as it is said outside of this one.
+    /// A member's type, qualified for use outside of this struct.
     fileprivate func qualified(_ type: String, with scope: String) -> String {
         let name = type.filter { $0 != "[" && $0 != "]" && $0 != "?" }
         let isOwn = enums.contains { $0.name == name } || structs.contains { $0.name == name }
@@ -271,13 +275,14 @@ extension StructCode {
 }
 
 extension StructCode.Member {
-    /// Deprecated, and an event may do without it.
+    /// Whether the member is deprecated and optional.
     fileprivate var isLeftOut: Bool { deprecation != nil && !isRequired }
 }
 
 extension PlanCode {
     fileprivate var allowsAdditional: Bool {
         func allows(_ code: StructCode) -> Bool { code.allowsAdditional || code.structs.contains(where: allows) }
-        return (events + pages + screens).contains { allows($0.code) } || [userTraits, groupTraits].contains { $0.map(allows) ?? false }
+        return (events + pages + screens).contains { allows($0.code) }
+            || [userTraits, groupTraits].contains { $0.map(allows) ?? false }
     }
 }

@@ -1,7 +1,7 @@
-/// How names of the user's become Swift's: `order_id` is `orderID`, `Order Completed` is
-/// `OrderCompleted`. Whatever characters a name has, something the compiler takes comes out.
+/// Converts names from a plan to Swift names: `order_id` becomes `orderID`, `Order Completed` becomes `OrderCompleted`.
+/// Any name gives a valid Swift name, whatever characters it has.
 enum SwiftName {
-    /// Of a type.
+    /// The name for a type.
     static func type(_ name: String, orElse suffix: String) -> String {
         if name.isEmpty { return "Unnamed" }
         let words = words(of: name)
@@ -9,7 +9,7 @@ enum SwiftName {
         return finished(joined, name, taken: takenTypes, suffix: suffix)
     }
 
-    /// Of a property, a parameter, a method or a case; not yet `quoted`.
+    /// The name for a property, a parameter, a method or a case. Use `quoted` before writing it.
     static func member(_ name: String, orElse suffix: String) -> String {
         if name.isEmpty { return "empty" }
         let words = words(of: name)
@@ -17,15 +17,15 @@ enum SwiftName {
         return finished((words.first ?? "") + rest, name, taken: takenMembers, suffix: suffix)
     }
 
-    /// As it is written where it is declared and used: keywords between backticks.
+    /// The name as written at its declaration and its uses: keywords are in backticks.
     static func quoted(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
 
-    /// As it is written for a parameter and its argument, where most keywords are no keywords.
+    /// The name as written for a parameter and its argument. Most keywords need no backticks there.
     static func label(_ name: String) -> String { ["inout", "let", "var"].contains(name) ? "`\(name)`" : name }
 
     private static func finished(_ joined: String, _ name: String, taken: Set<String>, suffix: String) -> String {
         guard let first = joined.unicodeScalars.first else {
-            // Of a name without letters and digits its characters' numbers are left.
+            // For a name without letters and digits, use the code points of its characters.
             let numbers = name.unicodeScalars.map { String($0.value, radix: 16, uppercase: true) }
             return suffix + numbers.map { "U" + $0 }.joined()
         }
@@ -33,8 +33,9 @@ enum SwiftName {
         return taken.contains(joined) ? joined + suffix.prefix(1).uppercased() + suffix.dropFirst() : joined
     }
 
-    /// Lower-case; parted by whatever is neither letter nor digit, where a capital follows a small letter
-    /// or a digit, and where one ends a run of capitals.
+    /// Splits a name into lower-case words. Words are separated by characters other than letters and digits. A word
+    /// also starts at a capital after a small letter or digit, and at the last capital of a run if a small letter
+    /// follows.
     private static func words(of name: String) -> [String] {
         var words: [String] = []
         var word = String.UnicodeScalarView()
@@ -63,22 +64,25 @@ enum SwiftName {
     private static func capitalized(_ word: String) -> String { word.prefix(1).uppercased() + word.dropFirst() }
 
     /// Words that Swift writes in capitals.
-    private static let initialisms: Set<String> = ["id", "ip", "url", "uuid", "http", "https", "json", "html", "api", "ui", "os"]
+    private static let initialisms: Set<String> = [
+        "id", "ip", "url", "uuid", "http", "https", "json", "html", "api", "ui", "os",
+    ]
 
-    /// What generated code itself says inside of the plan's type.
+    /// Names that generated code itself uses inside the plan's type.
     private static let takenTypes: Set<String> = [
         "String", "Int", "Double", "Bool", "Date", "Array", "Dictionary", "Optional", "Swift", "Foundation", "Penstock",
-        "Analytics", "PropertyValue", "AnalyticsEvent", "EventSending", "Encodable", "Encoder", "CodingKey", "CodingKeys", "Hashable",
+        "Analytics", "PropertyValue", "AnalyticsEvent", "EventSending", "Encodable", "Encoder", "CodingKey",
+        "CodingKeys", "Hashable",
         "Sendable", "CaseIterable", "PropertyKey", "Self", "Type", "Protocol", "Any",
     ]
 
-    /// What `AnalyticsEvent`, the compiler's conformances and the language itself give a type.
+    /// Names that `AnalyticsEvent`, the compiler's conformances or the language give a type.
     private static let takenMembers: Set<String> = [
         "self", "init", "eventName", "namePolicy", "consentCategory", "encode", "hash", "hashValue", "rawValue",
         "allCases", "additionalProperties", "events", "some", "none", "any",
     ]
 
-    /// That cannot be a name without backticks.
+    /// Words that need backticks as names.
     private static let keywords: Set<String> = [
         "associatedtype", "as", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
         "else", "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import",

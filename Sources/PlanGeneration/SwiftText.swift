@@ -1,4 +1,4 @@
-/// Swift source text while it is written.
+/// Swift source text under construction.
 struct SwiftText {
     private(set) var text = ""
     private var depth = 0
@@ -7,7 +7,7 @@ struct SwiftText {
         text += line.isEmpty ? "\n" : String(repeating: "    ", count: depth) + line + "\n"
     }
 
-    /// `head {`, what `body` writes, and `}`.
+    /// Writes `head {`, the output of `body`, and `}`.
     mutating func block(_ head: String, _ body: (inout SwiftText) -> Void) {
         line(head + " {")
         depth += 1
@@ -16,7 +16,7 @@ struct SwiftText {
         line("}")
     }
 
-    /// `head`, a list, `tail`: on one line, or with a line for each item where that would be a long one.
+    /// Writes `head`, a list and `tail`: on one line, or with one line for each item if the line would be too long.
     mutating func call(_ head: String, _ list: [String], _ tail: String) {
         let whole = head + list.joined(separator: ", ") + tail
         guard whole.count + 4 * depth > 120, list.count > 1 else { return line(whole) }
@@ -33,7 +33,7 @@ struct SwiftText {
         depth -= 1
     }
 
-    /// Documentation: paragraphs of any number of lines.
+    /// Writes documentation: paragraphs of one or more lines.
     mutating func documentation(_ paragraphs: [String]) {
         for (number, paragraph) in paragraphs.enumerated() {
             if number > 0 { line("///") }
@@ -46,27 +46,32 @@ struct SwiftText {
         line("@available(*, deprecated" + (deprecation.map { ", message: \(Self.literal($0))" } ?? "") + ")")
     }
 
-    /// A string literal.
+    /// A Swift string literal.
     static func literal(_ text: String) -> String {
         var literal = "\""
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\"", "\\": literal += "\\\(scalar)"
-            default: if isPrintable(scalar) { literal.unicodeScalars.append(scalar) } else { literal += "\\u{\(String(scalar.value, radix: 16))}" }
+            default:
+                if isPrintable(scalar) {
+                    literal.unicodeScalars.append(scalar)
+                } else {
+                    literal += "\\u{\(String(scalar.value, radix: 16))}"
+                }
             }
         }
         return literal + "\""
     }
 
-    /// On one line of a comment.
+    /// Text that is safe on one line of a comment.
     static func harmless(_ text: String) -> String {
         var line = String.UnicodeScalarView()
         for scalar in text.unicodeScalars { line.append(isPrintable(scalar) ? scalar : " ") }
         return String(line)
     }
 
-    /// Neither a control character, nor a line's end of any kind, nor one that makes text read otherwise
-    /// than the compiler does.
+    /// False for control characters, for line ends of any kind, and for characters that make text look different from
+    /// what the compiler reads.
     private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .format, .surrogate, .unassigned, .privateUse: false

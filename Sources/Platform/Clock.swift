@@ -1,31 +1,34 @@
 import Glibc
 
-/// A point on the monotonic clock (CLOCK_MONOTONIC), in nanoseconds. Meaningless outside this
-/// boot of the machine. Sums and differences are held at the ends of 64 bits: a deadline that lies 300 years ahead is
-/// as far away as there is.
+/// A point on the monotonic clock (CLOCK_MONOTONIC), in nanoseconds. Valid only within one boot of the machine. Sums
+/// and differences saturate at the bounds of 64 bits (about 292 years).
 package struct Instant: Sendable, Comparable, Hashable {
     package var nanoseconds: Int64
     @inline(__always)
     package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
     package static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
-    package static func + (a: Instant, b: Duration) -> Instant { Instant(nanoseconds: a.nanoseconds.saturatingAdd(b.inNanoseconds)) }
-    package static func - (a: Instant, b: Instant) -> Duration { .nanoseconds(a.nanoseconds.saturatingSubtract(b.nanoseconds)) }
+    package static func + (a: Instant, b: Duration) -> Instant {
+        Instant(nanoseconds: a.nanoseconds.saturatingAdd(b.inNanoseconds))
+    }
+    package static func - (a: Instant, b: Instant) -> Duration {
+        .nanoseconds(a.nanoseconds.saturatingSubtract(b.nanoseconds))
+    }
 }
 
 extension Duration {
-    /// Whole nanoseconds; a duration that does not fit is held at the nearest end of 64 bits.
+    /// Whole nanoseconds. A duration that does not fit saturates at the nearest bound of 64 bits.
     package var inNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         return seconds.saturatingMultiply(1_000_000_000).saturatingAdd(attoseconds / 1_000_000_000)
     }
 }
 
-/// Both clocks, behind a protocol so that a simulation can hold them. Any thread.
+/// The monotonic clock and the wall clock, behind a protocol so that a simulation can control them. Any thread.
 package protocol Clock: Sendable {
-    /// Monotonic: for waits, deadlines, durations.
+    /// The monotonic clock: for waits, deadlines and durations.
     func now() -> Instant
-    /// Nanoseconds since 1970-01-01 UTC: for what is shown and stored. May jump.
+    /// Nanoseconds since 1970-01-01 UTC: for times that are shown or stored. May jump.
     func wallClock() -> Int64
 }
 
@@ -38,7 +41,7 @@ package struct SystemClock: Clock {
 
     private static func read(_ clock: clockid_t) -> Int64 {
         var time = timespec()
-        // Fails for an unknown clock only.
+        // Fails only for an unknown clock.
         _ = unsafe clock_gettime(clock, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }

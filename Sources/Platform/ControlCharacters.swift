@@ -1,7 +1,7 @@
 extension String {
-    /// The same text on one line that no terminal, log or protocol takes for more than text: control
-    /// characters (C0, DEL, C1) and the two Unicode line separators as `\n`, `\t`, `\u{1B}`. What
-    /// comes from a peer or a service goes through here before a person sees it.
+    /// The text on one line, with control characters (C0, DEL, C1) and the two Unicode line separators escaped as `\n`,
+    /// `\t`, `\u{1B}`. Terminals, logs and protocols then treat it as plain text. Apply it to any text from a peer or a
+    /// service before it is shown.
     package var withControlCharactersEscaped: String {
         guard unicodeScalars.contains(where: Self.isControl) else { return self }
         var text = ""

@@ -1,5 +1,5 @@
-/// Arithmetic on numbers from outside: a file's times and sizes, a request's bounds, a restored backup. A result
-/// that does not fit is held at the nearest end of the type, so that no such number ends the process.
+/// Arithmetic on untrusted numbers: file times and sizes, the bounds of a request, a restored backup. A result that
+/// does not fit saturates at the type's nearest bound, so that no such number can trap.
 extension FixedWidthInteger {
     @inlinable
     package func saturatingAdd(_ other: Self) -> Self {
@@ -22,13 +22,13 @@ extension FixedWidthInteger {
 }
 
 extension Range<UInt64> {
-    /// How many positions there are. `count` is an Int, and traps beyond Int.max.
+    /// The number of elements. `count` is an Int and traps above Int.max.
     @inlinable
     package var length: UInt64 { upperBound - lowerBound }
 }
 
 extension Int64 {
-    /// The whole part; a number outside of 64 bits is held at the nearest end, and NaN becomes 0.
+    /// The integer part. A number outside 64 bits saturates at the nearest bound; NaN becomes 0.
     @inlinable
     package init(saturating number: Double) {
         self = number.isNaN ? 0 : Int64(exactly: number.rounded(.towardZero)) ?? (number < 0 ? .min : .max)

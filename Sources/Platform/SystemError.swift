@@ -1,10 +1,10 @@
 import Glibc
 
-/// A system call that failed: which, on what, and why.
+/// A failed system call: its name, its subject and errno.
 package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The system call's name, as in its man page.
     package var call: String
-    /// What it was about: a path, an address; empty where there is nothing to name.
+    /// The path or address that the call was about; empty if there is none.
     package var subject: String
     /// errno(3).
     package var code: Int32
@@ -21,12 +21,27 @@ package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible 
         return code == EROFS && Self.isService ? whole + ": " + Self.sandboxHint : whole
     }
 
-    /// What to do about a path that is read-only for the service, though it is not for others.
+    /// The file or directory does not exist.
+    package var isMissing: Bool { code == ENOENT }
+
+    /// The operation is not possible on this kind of file or filesystem.
+    package var isUnsupported: Bool { code == EOPNOTSUPP || code == EINVAL }
+
+    /// The caller may not do this here: no permission, or a filesystem mounted read-only.
+    package var isForbidden: Bool { code == EACCES || code == EROFS }
+
+    /// A file ended before what was asked for.
+    package static func truncated(_ call: String, _ path: String) -> SystemError { SystemError(call, path, code: EIO) }
+
+    /// A path lies on a filesystem that is mounted read-only.
+    package static func readOnly(_ call: String, _ path: String) -> SystemError { SystemError(call, path, code: EROFS) }
+
+    /// What to do about a path that only the service cannot write.
     package static let sandboxHint = """
-        the service's sandbox lets it write below a few directories alone. Add ReadWritePaths=DIRECTORY, which has to exist and belong \
-        to the daemon's user, with `systemctl edit penstock`, and restart it
+        the service's sandbox makes it read-only. Add ReadWritePaths=DIRECTORY with `systemctl edit penstock` (the \
+        directory must exist and belong to the daemon's user), and restart the service
         """
 
-    /// Whether systemd has started this process (systemd.exec(5)).
+    /// Whether systemd started this process (systemd.exec(5)).
     private static let isService = unsafe getenv("INVOCATION_ID") != nil
 }

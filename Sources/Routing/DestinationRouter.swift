@@ -1,34 +1,11 @@
-// The room Routing: filters, transforms and routes, as functions of an event and nothing else.
-//
-// - A text that is not understood is refused when the configuration is read; an event never meets
-//   a filter that could not be compiled.
-// - Events stay bytes. What decides reads the paths it needs in one pass, and mostly none; what
-//   changes an event is an overlay of edits, written out from slices of the input.
-// - The same event and configuration give the same output, on every retry and replay.
-// - Deciding about an event takes a time bounded by its size and the configuration's, and the
-//   common ways allocate nothing.
-//
-// How a transform comes to be (`Transforms/`): it is one struct in one file, which
-// - declares itself: `static let declaration`, made with `TransformDeclaration.keys` or `.value` from
-//   `Setting`s, each a name, a key path, a `SettingType` (path, filter, template, secret, script,
-//   duration, choice, lists and maps of them …) and a sentence. Whoever reads configurations
-//   interprets that: it hands in `SettingValue`s that fit the declared `SettingShape`s, and gets a
-//   `Transform` or the `TransformErrors` of `check()`, each at the keys that lead to the fault;
-// - is an `EditingTransform`, which says what it reads and writes and puts edits into the event's
-//   `Overlay` (set, remove, rename), or a `RewritingTransform`, which appends none, one or several
-//   events. Either may drop the event, counted under its name, or reject it to the dead letters;
-// - stands in `TransformCatalogue.all`. Nothing else knows it.
-//
-// It never does input or output, knows no clock, no destination and no journal, and keeps nothing
-// of an event after it has answered.
 import Events
 
-/// All that one destination's configuration says about an event: the first of its routes that
-/// takes it, and what the destination gets. One thread.
+/// Applies one destination's configuration to events: finds the first route that matches an event, and writes what the
+/// destination gets. One thread.
 package final class DestinationRouter {
     /// A route that names the destination.
     package struct Route: Sendable {
-        /// As in the configuration, for explanations.
+        /// The name in the configuration, for explanations.
         package var name: String
         package var filter: Filter
         package var transforms: [Transform]
@@ -41,65 +18,65 @@ package final class DestinationRouter {
     }
 
     package enum Verdict: Sendable, Equatable {
-        /// Appended to the output. The contents of its message id lie at this place in the output,
-        /// escapes and all; empty if it is not there, or no string any more.
+        /// The event was appended to the output. The range holds the contents of its message id in the output, with
+        /// their escapes. The range is empty if the output has no message id, or one that is not a string.
         case routed(messageID: Range<Int>)
-        /// Transforms made several events of it: appended with line feeds between them.
+        /// Transforms split the event. The parts were appended with line feeds between them.
         case split([Part])
-        /// Not for this destination: `no_route`, `integrations`, `where` (the destination's own), the
-        /// name of the transform that dropped it, or `mapping`, which came to nothing.
+        /// The event is not for this destination. The reason is `no_route`, `integrations`, `where` (the destination's
+        /// own filter), the name of the transform that dropped the event, or `mapping`, which produced nothing.
         case filtered(reason: String)
-        /// For this destination, but a transform or the mapping cannot do its work on it.
+        /// The event is for this destination, but a transform or the mapping cannot process it.
         case rejected(reason: String)
     }
 
-    /// One of several events: where it and the contents of its message id lie in the output.
+    /// One part of a split event: the ranges, in the output, of its JSON and of the contents of its message id.
     package struct Part: Sendable, Equatable {
         package var json: Range<Int>
         package var messageID: Range<Int>
     }
 
-    /// How far back events lie that it has to have been given before its answers are what they would be if it had been
-    /// given them all; nil: it keeps nothing of an event.
+    /// How far back an earlier event can affect an answer. After a start, the answers are exact once the router has
+    /// processed all events within this distance. Nil: earlier events have no effect.
     package let lookback: Lookback?
-    /// One event may take milliseconds: a script is called for it.
+    /// Routing one event may take milliseconds, because a script is called for it.
     package let mayTakeLong: Bool
 
     private let filters: FilterProgram
     private let index: RouteIndex
     private let chains: [RouteChain]
-    /// No event is written more than once on its way, and none is mapped.
+    /// Each event is written at most once, and no mapping is applied.
     private let writesAtOnce: Bool
-    /// If so: what is behind each route.
+    /// The edits behind each route, if `writesAtOnce`; else empty.
     private let stages: [EditStage]
-    /// By route: nothing is edited, so an event that has its message id is copied as it is.
+    /// By route: nothing is edited, so an event that has a message id is copied as it is.
     private let copies: [Bool]
     private let integrations: Integrations
     private let fields: EventFields
     private let outputs: OutputProgram?
     private let journal: [UInt8]
     private let pipeline: [RouteChain.Stage]
-    /// For the pipeline, and for what is behind the route; nil: nothing there needs one.
+    /// For the pipeline, and for the stages behind a route. Nil: no stage needs one.
     private var pipelineRunner: StageRunner?
     private var runner: StageRunner?
 
     /// - Parameters:
-    ///   - name: the destination's, as in the configuration.
-    ///   - displayName: its preset's, which `integrations` may use as well.
-    ///   - pipeline: applied to every event before its route is looked for.
-    ///   - routes: those that lead to it, in order.
-    ///   - filter: its own `where`, asked after the route's transforms.
-    ///   - transforms: its own, applied after that.
-    ///   - mapping: what it gets in place of the event; nil: the event.
-    ///   - outputs: instead of a mapping, several, of which the first that takes the event counts.
+    ///   - name: the destination's name in the configuration.
+    ///   - displayName: the display name of its preset, which `integrations` may use as well.
+    ///   - pipeline: applied to every event before a route is chosen.
+    ///   - routes: the routes to the destination, in order.
+    ///   - filter: the destination's own `where`, evaluated after the route's transforms.
+    ///   - transforms: the destination's own transforms, applied after `filter`.
+    ///   - mapping: produces what the destination gets instead of the event. Nil: the destination gets the event.
+    ///   - outputs: several outputs instead of a mapping. The first one that matches the event is used.
     ///   - host: the name of this machine, for `enrich`.
-    ///   - maximumEventSize: bytes that transforms may add to an event.
-    ///   - journal: the 16 bytes that identify the journal the events come from; message ids derive from
-    ///     them.
-    ///   - interruption: ends a script that runs. The verdicts that follow are not to be relied on.
+    ///   - maximumEventSize: the number of bytes that transforms may add to an event.
+    ///   - journal: the 16-byte id of the journal that the events come from. Message ids are derived from it.
+    ///   - interruption: stops a running script. The verdicts after an interruption are not reliable.
     package init(
         name: String, displayName: String? = nil, pipeline: [Transform] = [], routes: [Route],
-        filter: Filter = .always, transforms: [Transform] = [], mapping: MappingSetting? = nil, outputs: [OutputSetting] = [], host: String = "",
+        filter: Filter = .always, transforms: [Transform] = [], mapping: MappingSetting? = nil,
+        outputs: [OutputSetting] = [], host: String = "",
         maximumEventSize: Int = .max, journal: [UInt8], interruption: Interruption? = nil
     ) {
         let outputs = outputs.isEmpty ? mapping.map { [OutputSetting($0)] } ?? [] : outputs
@@ -115,7 +92,8 @@ package final class DestinationRouter {
             RouteChain(
                 RouteChain.steps($0.transforms, filter, transforms), endsInEdits: outputs.isEmpty, surroundings, &table)
         }
-        self.pipeline = RouteChain(pipeline.map(RouteChain.Step.init), endsInEdits: false, surroundings, &table)
+        self.pipeline =
+            RouteChain(pipeline.map(RouteChain.Step.init), endsInEdits: false, surroundings, &table)
             .stages
         integrations = Integrations(name: name, displayName: displayName, &table)
         self.outputs = outputs.isEmpty ? nil : OutputProgram(outputs, journal: journal, &table)
@@ -131,11 +109,11 @@ package final class DestinationRouter {
         if let indexer, isChained { runner = StageRunner(fields, indexer) }
     }
 
-    /// Whether each event's output has an envelope in front of it, and a byte 0 between the two.
+    /// Whether each event's output starts with an envelope. A byte 0 separates the two.
     package var writesEnvelopes: Bool { outputs?.writesEnvelopes ?? false }
 
-    /// Decides about one event, and appends what the destination is to get to `output`: JSON, no
-    /// line feed at the end. Nothing is appended unless the verdict is `.routed` or `.split`.
+    /// Decides about one event. If the verdict is `.routed` or `.split`, appends what the destination gets to `output`:
+    /// JSON without a line feed at the end. Otherwise appends nothing.
     package func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout [UInt8]) -> Verdict {
         fields.startEvent()
         guard event.length >= 2 else { return .rejected(reason: StageRunner.unreadable) }
@@ -164,7 +142,7 @@ package final class DestinationRouter {
         return parts.verdict(&output)
     }
 
-    /// The common case: one event stays one, and is written once.
+    /// The common case: one event stays one event and is written once.
     @inline(__always)
     private func routeAtOnce(_ view: borrowing EventView, into output: inout [UInt8]) -> Verdict {
         let route = index.first(view, filters)
@@ -193,12 +171,14 @@ package final class DestinationRouter {
         }
     }
 
-    /// The first route that takes it, and what is behind that.
+    /// Finds the first route that matches, and applies the stages behind it.
     private func decide(_ view: borrowing EventView, into output: inout [UInt8], _ parts: inout Parts) {
         let taken = index.first(view, filters)
         if fields.isUnreadable { return parts.reject(StageRunner.unreadable) }
         guard let taken else { return parts.filter("no_route") }
-        if view.index.flags.contains(.hasIntegrations), !integrations.allow(view) { return parts.filter("integrations") }
+        if view.index.flags.contains(.hasIntegrations), !integrations.allow(view) {
+            return parts.filter("integrations")
+        }
         let chain = chains[taken]
         var stages = chain.stages[...]
         let end: End
@@ -208,7 +188,7 @@ package final class DestinationRouter {
             end = .edits(last)
             stages = chain.stages.dropLast()
         } else {
-            preconditionFailure("without a mapping, what is behind a route ends in edits")
+            preconditionFailure("without a mapping, the stages behind a route end in edits")
         }
         guard !stages.isEmpty, var runner = runner.take() else { return write(view, end, into: &output, &parts) }
         defer { self.runner = runner }
@@ -224,7 +204,7 @@ package final class DestinationRouter {
         }
     }
 
-    /// What writes the destination's bytes: the last edits themselves, or the mappings behind them all.
+    /// The last step, which writes the destination's bytes: the last edits, or the mappings after all edits.
     private enum End {
         case edits(EditStage)
         case output(OutputProgram)
@@ -233,7 +213,7 @@ package final class DestinationRouter {
     private func write(_ view: borrowing EventView, _ end: End, into output: inout [UInt8], _ parts: inout Parts) {
         parts.begin(&output)
         let start = output.count
-        // The second and later events that one became get ids of their own.
+        // The second and later parts of a split event get ids of their own.
         switch end {
         case .edits(let stage):
             let outcome = stage.apply(
@@ -249,15 +229,15 @@ package final class DestinationRouter {
             switch program.write(view, suffix: parts.suffix, into: &output) {
             case .written(let messageID): parts.finish(start..<output.count, messageID)
             case .nothing: parts.filter("mapping")
-            case .tooLarge: parts.reject("mapping: what it makes of the event has more than \(program.limit) bytes (max_event_size)")
-            case .tooLong: parts.reject("mapping: it takes more than \(MappingRun.maximumSteps) steps for this event")
+            case .tooLarge: parts.reject("mapping: the result exceeds \(program.limit) bytes (max_event_size)")
+            case .tooLong: parts.reject("mapping: this event takes more than \(MappingRun.maximumSteps) steps")
             }
         }
         if fields.isUnreadable { parts.reject(StageRunner.unreadable) }
     }
 }
 
-/// What has come of one event so far. In the common case, one event of one, it allocates nothing.
+/// Collects the results for one event. Allocates nothing in the common case, where one event stays one event.
 private struct Parts {
     private let start: Int
     private var first: DestinationRouter.Part?
@@ -269,7 +249,7 @@ private struct Parts {
 
     var suffix: String { first == nil ? "" : ":\(others.count + 1)" }
 
-    /// Another event is about to be appended.
+    /// Call before each part is appended. Separates the parts with line feeds.
     mutating func begin(_ output: inout [UInt8]) {
         guard let first else { return }
         let end = others.last?.json.upperBound ?? first.json.upperBound
@@ -284,7 +264,7 @@ private struct Parts {
     mutating func filter(_ reason: String) { filtered = filtered ?? reason }
     mutating func reject(_ reason: String) { rejected = rejected ?? reason }
 
-    /// One event that is rejected takes the others, which came of the same, with it.
+    /// One rejected part rejects the whole event.
     func verdict(_ output: inout [UInt8]) -> DestinationRouter.Verdict {
         let end = rejected == nil ? (others.last ?? first)?.json.upperBound ?? start : start
         if output.count > end { output.removeLast(output.count - end) }

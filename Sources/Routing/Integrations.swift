@@ -1,9 +1,9 @@
 import Events
 
-/// The event's own word about where it may go: `"integrations": {"All": false, "mixpanel": true}`.
-/// A destination's name decides, else its preset's display name, else `All`, else it may.
+/// The event's own choice of destinations: `"integrations": {"All": false, "mixpanel": true}`. The destination's name
+/// decides; else its preset's display name; else `All`; else the destination is allowed.
 struct Integrations {
-    /// Numbers of the paths to look at, the first that is there decides.
+    /// Numbers of the paths to look at. The first one that is present decides.
     private let paths: [Int]
     private let keys: [String]
 
@@ -15,10 +15,11 @@ struct Integrations {
         paths = keys.map { table.index(of: FieldPath(["integrations", $0])) }
     }
 
-    /// `false` forbids; anything else (options for the destination, too) allows, and null says nothing.
+    /// `false` forbids the destination. Null decides nothing, like a missing key. Any other value allows it, including
+    /// options for the destination.
     func allow(_ view: borrowing EventView) -> Bool { forbidding(view) == nil }
 
-    /// The key that forbids it; nil: none does.
+    /// The key that forbids the destination. Nil: the destination is allowed.
     func keyForbidding(_ view: borrowing EventView) -> String? { forbidding(view).map { keys[$0] } }
 
     private func forbidding(_ view: borrowing EventView) -> Int? {

@@ -1,12 +1,11 @@
 import Events
 
-/// Transforms that an event passes before it is stored: what they take away was never there. One
-/// thread.
+/// Applies transforms to an event before it is stored, so that what they remove never reaches the disk. One thread.
 package final class Scrubber {
     package enum Outcome: Sendable, Equatable {
-        /// Appended: JSON, no line feed.
+        /// The event was appended: JSON without a line feed.
         case written
-        /// Not to be stored.
+        /// The event must not be stored.
         case rejected(reason: String)
     }
 
@@ -16,14 +15,15 @@ package final class Scrubber {
 
     package init(_ transforms: [Transform]) {
         var table = PathTable()
-        stages = RouteChain(transforms.map(RouteChain.Step.init), endsInEdits: false, StageSurroundings(), &table).stages
+        stages =
+            RouteChain(transforms.map(RouteChain.Step.init), endsInEdits: false, StageSurroundings(), &table).stages
         let indexer = EventIndexer(&table)
         fields = EventFields(table)
         runner = StageRunner(fields, indexer)
     }
 
     /// - Parameters:
-    ///   - json: an event that the door accepted.
+    ///   - json: an event that admission accepted.
     ///   - index: its index.
     package func scrub(_ json: Span<UInt8>, _ index: EventIndex, into output: inout [UInt8]) -> Outcome {
         fields.startEvent()

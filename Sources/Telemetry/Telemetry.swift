@@ -1,19 +1,19 @@
-// Telemetry: counters and the log. It knows no other room, so every room may speak through it.
+// Telemetry: counters and the log. It depends on no other room, so every room can use it.
 //
-// - One named event is a counter and a log line; nobody counts and logs separately.
-// - A flood of one event is counted in full but logged at most `lineLimit` times an interval,
-//   followed by how many were left out.
-// - Emitting never throws and never blocks longer than a write to stderr.
+// - A named event is both a counter and a log line. No code counts and logs separately.
+// - Every event is counted. At most `lineLimit` lines of one name are logged per interval; the next interval starts
+//   with the number of suppressed lines.
+// - Emitting never throws and blocks no longer than a write to stderr.
 
 import Synchronization
 
-/// Where log lines go.
+/// Receives log lines.
 package protocol LogSink: Sendable {
-    /// Any thread. `line` has no line feed at its end.
+    /// Any thread. `line` has no trailing line feed.
     func write(_ level: Level, _ line: String)
 }
 
-/// The daemon's one recorder of named events. Any thread.
+/// The daemon's recorder of named events. Any thread.
 package final class Telemetry: Sendable {
     private struct Series {
         var count: UInt64 = 0
@@ -22,7 +22,7 @@ package final class Telemetry: Sendable {
         var suppressed = 0
     }
 
-    /// Lines of one name that are logged within one interval; the rest are counted.
+    /// How many lines of one name are logged per interval. Further events are only counted.
     package static let lineLimit = 20
     /// The interval of `lineLimit`, in nanoseconds.
     package static let interval: Int64 = 10_000_000_000
@@ -32,14 +32,14 @@ package final class Telemetry: Sendable {
     private let now: @Sendable () -> Int64
     private let series = Mutex<[String: Series]>([:])
 
-    /// - Parameter now: monotonic nanoseconds; given, so that tests decide about time.
+    /// - Parameter now: returns monotonic nanoseconds. Injected so that tests control time.
     package init(sink: any LogSink, minimum: Level = .info, now: @escaping @Sendable () -> Int64) {
         self.sink = sink
         self.minimum = minimum
         self.now = now
     }
 
-    /// Counts the event and, if its level asks for it, logs it.
+    /// Counts the event, and logs it if its level is at least the minimum.
     package func emit<Event: NamedEvent>(_ event: Event) {
         let logged = event.level >= minimum
         let time = logged ? now() : 0
@@ -62,11 +62,11 @@ package final class Telemetry: Sendable {
             one.linesInWindow += 1
             return (true, left)
         }
-        if left > 0 { sink.write(event.level, "\(Event.name): \(left) more lines like this were left out") }
+        if left > 0 { sink.write(event.level, "\(Event.name): \(left) similar line\(left == 1 ? "" : "s") suppressed") }
         if write { sink.write(event.level, event.message) }
     }
 
-    /// How often each named event has been emitted since the start.
+    /// How often each named event was emitted since the start.
     package func counts() -> [String: UInt64] {
         series.withLock { $0.mapValues(\.count) }
     }

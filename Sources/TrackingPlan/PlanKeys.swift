@@ -1,6 +1,7 @@
-import ConfigurationLanguage
+import ConfigurationSyntax
 
-/// A plan while it is read: what `additional` is where nothing is said, may stand below.
+/// A plan while it is read. A draft is needed because `additional`, the default for all events, may come last in the
+/// file.
 struct PlanDraft: Sendable {
     var name: TrackingPlan.Named?
     var onViolation = TrackingPlan.OnViolation.flag
@@ -20,23 +21,23 @@ struct PlanDraft: Sendable {
     }
 }
 
-/// The whole file.
+/// The keys of the whole file.
 extension Section where Target == PlanDraft {
     static let plan = Section([
-        Field("name", \.name, .swiftName, default: "the file's name", "what generated code is called"),
-        Field("on_violation", \.onViolation, .choice, "what becomes of events that are not as planned"),
+        Field("name", \.name, .swiftName, default: "the file's name", "the name of generated code"),
+        Field("on_violation", \.onViolation, .choice, "what to do with events that violate the plan"),
         Field(
             "additional", \.additional, .flag,
-            "whether events may have properties that the plan does not name, where nothing else is said"),
-        Field("events", \.events, .events("event"), "track events by their names; no others are planned"),
-        Field("pages", \.pages, .events("page"), "pages by their names, \"\" for those without one; no others are planned"),
-        Field("screens", \.screens, .events("screen"), "screens by their names, as pages"),
-        Field("identify", \.identify, .traits, "what is said of a user"),
-        Field("group", \.group, .traits, "what is said of a group"),
+            "whether events may have unplanned properties, unless an event sets it itself"),
+        Field("events", \.events, .events("event"), "track events by name; others are unplanned"),
+        Field("pages", \.pages, .events("page"), "pages by name, \"\" for pages without a name; others are unplanned"),
+        Field("screens", \.screens, .events("screen"), "screens by name, as for pages"),
+        Field("identify", \.identify, .traits, "the traits of a user"),
+        Field("group", \.group, .traits, "the traits of a group"),
     ])
 }
 
-/// `events.NAME`
+/// The keys of `events.NAME`.
 struct EventDraft: Sendable {
     var properties = PropertiesDraft()
     var about = TrackingPlan.About()
@@ -45,13 +46,13 @@ struct EventDraft: Sendable {
 
 extension Section where Target == EventDraft {
     static let event = Section([
-        Field("properties", \.properties.list, .properties, default: "none", "its properties by their names"),
+        Field("properties", \.properties.list, .properties, default: "none", "its properties by name"),
         Field(
             "additional", \.properties.additional, .flag, default: "the plan's",
-            "whether it may have properties that are not named"),
+            "whether it may have unplanned properties"),
         Field("description", \.about.description, .prose, "what it means and when it happens"),
         Field("deprecated", \.about.deprecation, .deprecation, "true, or what to use instead"),
-        Field("area", \.area, .swiftName, "of the application; generated code has a registry for each"),
+        Field("area", \.area, .swiftName, "area of the application; generated code has a registry for each area"),
     ])
 }
 
@@ -63,17 +64,17 @@ extension Located where Draft == EventDraft {
     }
 }
 
-/// `identify`, `group`
+/// The keys of `identify` and `group`.
 struct TraitsDraft: Sendable {
     var traits = PropertiesDraft()
 }
 
 extension Section where Target == TraitsDraft {
     static let traits = Section([
-        Field("traits", \.traits.list, .properties, default: "none", "traits by their names"),
+        Field("traits", \.traits.list, .properties, default: "none", "traits by name"),
         Field(
             "additional", \.traits.additional, .flag, default: "the plan's",
-            "whether there may be traits that are not named"),
+            "whether unplanned traits are allowed"),
     ])
 }
 
@@ -130,8 +131,8 @@ extension Kind where Value == TraitsDraft {
     }
 }
 
-/// An event's or a property's own name: whatever an application may send, on one line.
-/// - Parameter mayBeEmpty: pages and screens may do without a name.
+/// Checks the name of an event or a property. It can be any single line that an application may send.
+/// - Parameter mayBeEmpty: whether the name may be empty, as for pages and screens.
 func isName(_ entry: YAMLEntry, of what: String, mayBeEmpty: Bool = false, _ diagnostics: Diagnostics) -> Bool {
     let isPrintable = entry.key.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     guard mayBeEmpty || !entry.key.isEmpty, entry.key.utf8.count <= 200, isPrintable else {

@@ -1,6 +1,6 @@
-import ConfigurationLanguage
+import ConfigurationSyntax
 
-// Values that only plans have.
+// Kinds of values that only plans have.
 
 extension Kind where Value == [PropertyDraft] {
     static var properties: Kind {
@@ -13,7 +13,8 @@ extension Kind where Value == [PropertyDraft] {
             }
             return entries.compactMap { entry in
                 guard isName(entry, of: "a property", diagnostics),
-                    let rule = Kind<ValueDraft>.value("property \(quoted(entry.key))").read(entry.value, entry.key, diagnostics)
+                    let rule = Kind<ValueDraft>.value("property \(quoted(entry.key))").read(
+                        entry.value, entry.key, diagnostics)
                 else { return nil }
                 return PropertyDraft(name: entry.key, place: entry.place, rule: rule)
             }
@@ -22,11 +23,11 @@ extension Kind where Value == [PropertyDraft] {
 }
 
 extension Kind where Value == [ValueDraft] {
-    /// `items`
+    /// Reads the value of `items`.
     static var item: Kind {
         Kind(.anything) { node, key, diagnostics in
             if let required = node.entries?.first(where: { $0.key == "required" }) {
-                diagnostics.error(at: required.place, "an item is there or it is not", hint: "remove required")
+                diagnostics.error(at: required.place, "items cannot be required", hint: "remove required")
             }
             return Kind<ValueDraft>.value(quoted(key)).read(node, key, diagnostics).map { [$0] }
         }
@@ -36,7 +37,8 @@ extension Kind where Value == [ValueDraft] {
 extension Kind where Value == ValueDraft.NumberDraft {
     static var number: Kind {
         Kind(.text("a number")) { node, key, diagnostics in
-            guard let scalar = node.scalar, let text = ValueDraft.number(scalar), Double(text).map(\.isFinite) ?? false else {
+            guard let scalar = node.scalar, let text = ValueDraft.number(scalar), Double(text).map(\.isFinite) ?? false
+            else {
                 diagnostics.error(at: node.place, "\(quoted(key)) has to be a number")
                 return nil
             }
@@ -58,7 +60,7 @@ extension Kind where Value == YAMLNode {
 }
 
 extension Kind where Value == String {
-    /// For people: of any number of lines.
+    /// Text for people, with any number of lines.
     static var prose: Kind {
         Kind(.text("a text"), show: { $0 }) { node, key, diagnostics in
             if node.scalar?.isReported == true { return nil }
@@ -81,12 +83,13 @@ extension Kind where Value == TrackingPlan.Deprecation {
 }
 
 extension Kind where Value == TrackingPlan.Named {
-    /// A name from which one for Swift can be made: it has a letter.
+    /// A name from which a Swift name can be made: it has at least one letter.
     static var swiftName: Kind {
         Kind(.text("a name"), show: \.name) { node, key, diagnostics in
             guard let text = plainText(node, key, "a name", diagnostics) else { return nil }
             guard text.contains(where: { $0.isASCII && $0.isLetter }), text.utf8.count <= 64 else {
-                diagnostics.error(at: node.place, "\(quoted(key)) has to have a letter from A to Z, and at most 64 bytes")
+                diagnostics.error(
+                    at: node.place, "\(quoted(key)) must have at least one letter from A to Z and at most 64 bytes")
                 return nil
             }
             return .init(name: text, place: node.place)

@@ -1,42 +1,42 @@
-// TrackingPlan: what an application's events are called and what is in them, as a team wrote it down:
-// one YAML file for both sides. The daemon holds events to it at the door; the generator makes types of
-// it that the compiler holds an application to.
+// TrackingPlan: reads a team's tracking plan, one YAML file that names an application's events and describes their
+// properties. The daemon checks events against the plan on admission. The generator makes Swift types from it, so that
+// the compiler checks an application against it.
 //
-// - It says what a plan means, never what becomes of an event: that is Routing's (`Plans/`).
-// - Everything that is wrong with a plan is found and told at once; regular expressions alone are
-//   checked by whoever has the library for them.
-// - Everything keeps its place in the file, for errors that show only later.
-// - It knows the configuration's language and nothing else of Penstock's.
+// - This module defines what a plan means. Routing (`Plans/`) decides what to do with an event.
+// - All errors of a plan are reported at once. Only regular expressions are not checked here: the caller that has RE2
+//   checks them.
+// - Every part of a plan keeps its place in the file, for errors that are found later.
+// - It depends on the configuration's syntax and on nothing else of Penstock.
 
-import ConfigurationLanguage
+import ConfigurationSyntax
 
-/// A plan; that it means something, the diagnostics of reading it say.
+/// A tracking plan. The diagnostics of reading it tell whether it is valid.
 package struct TrackingPlan: Sendable {
-    /// What becomes of an event that is not as planned.
+    /// What to do with an event that violates the plan.
     package enum OnViolation: String, Sendable, CaseIterable {
-        /// It is counted.
+        /// Store the event unchanged and count the violation.
         case allow
-        /// It is kept, and says in `context.violations` what is wrong with it.
+        /// Store the event and list its violations in `context.violations`.
         case flag
-        /// The same, without the properties that are wrong.
+        /// As `flag`, but remove the offending properties.
         case strip
-        /// It is refused.
+        /// Reject the event.
         case refuse
     }
 
-    /// An event of a name: a track, a page, a screen.
+    /// A planned event: a track, a page or a screen.
     package struct Event: Sendable {
         package var name: String
         package var place: Place
         package var properties: Properties
         package var about: About
-        /// Of the application; what belongs together in generated code.
+        /// The area of the application. Generated code groups events by area.
         package var area: Named?
     }
 
     package struct Properties: Sendable {
         package var list: [Property] = []
-        /// Whether others may be there.
+        /// Whether other properties are allowed.
         package var additional: Bool
     }
 
@@ -48,25 +48,25 @@ package struct TrackingPlan: Sendable {
         package var about: About
     }
 
-    /// For people.
+    /// Documentation for people.
     package struct About: Sendable {
         package var description: String?
         package var deprecation: Deprecation?
     }
 
     package struct Deprecation: Sendable {
-        /// What to use instead; nil: nothing is said.
+        /// What to use instead; nil: not given.
         package var message: String?
     }
 
-    /// A text and where it stands.
+    /// A text and its place in the file.
     package struct Named: Sendable {
         package var name: String
         package var place: Place
     }
 
     package indirect enum Value: Sendable {
-        /// Of a property whose type is not given.
+        /// The property has no type.
         case any
         case string(StringRule)
         case number(NumberRule)
@@ -78,9 +78,9 @@ package struct TrackingPlan: Sendable {
 
     package enum StringRule: Sendable {
         case any
-        /// One of these, in the plan's order.
+        /// One of these values, in the order of the plan.
         case choice([Named])
-        /// A regular expression that is found in the text, RE2's; not checked here.
+        /// A regular expression (RE2) that must match a part of the text; not checked here.
         case pattern(Pattern)
     }
 
@@ -91,36 +91,36 @@ package struct TrackingPlan: Sendable {
 
     package struct NumberRule: Sendable {
         package var isInteger: Bool
-        /// One of these; as JSON writes them, digits kept.
+        /// The allowed values as JSON text, so that they keep their digits.
         package var choices: [String]?
-        /// As JSON writes them.
+        /// The bounds as JSON text.
         package var minimum: String?
         package var maximum: String?
     }
 
-    /// The name of generated code's outermost type; nil: the file's.
+    /// The name of the outermost type of generated code; nil: derived from the file's name.
     package var name: Named?
     package var onViolation = OnViolation.flag
-    /// Tracks. nil: the plan says nothing of them, and they pass; so with those below.
+    /// Track events. Here and below, nil means that the plan does not cover this kind, so its events pass.
     package var events: [Event]?
     package var pages: [Event]?
     package var screens: [Event]?
-    /// Traits of identify.
+    /// Traits of identify events.
     package var identify: Properties?
-    /// Traits of group.
+    /// Traits of group events.
     package var group: Properties?
 }
 
 extension TrackingPlan {
-    /// Reads a plan; what is wrong goes into `diagnostics`.
-    /// - Returns: nil if there is none at all; where there are errors, what could be read, so that whoever
-    ///   looks further finds further errors.
+    /// Reads a plan and adds its errors to `diagnostics`.
+    /// - Returns: nil if there is no plan. A plan with errors is returned as far as it could be read, so that the
+    ///   caller can find further errors in it.
     package static func read(_ file: ConfigurationFile, _ diagnostics: Diagnostics) -> TrackingPlan? {
         switch YAMLComposer.compose(file, diagnostics) {
         case .broken: return nil
         case .empty:
             diagnostics.error(
-                at: file.place(line: 1, column: 1), "there is no plan in this file", hint: "add events: { … }")
+                at: file.place(line: 1, column: 1), "the file has no plan", hint: "add events: { … }")
             return nil
         case .root(let root):
             var draft = PlanDraft()
@@ -128,7 +128,7 @@ extension TrackingPlan {
             let kinds = ["events", "identify", "group", "pages", "screens"]
             if root.entries != nil, !kinds.contains(where: { found[$0] != nil }) {
                 diagnostics.error(
-                    at: root.place, "the plan names no events", hint: "add one of \(kinds.joined(separator: ", "))")
+                    at: root.place, "the plan has no events", hint: "add one of \(kinds.joined(separator: ", "))")
             }
             return draft.plan()
         }

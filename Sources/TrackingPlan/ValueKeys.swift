@@ -1,9 +1,11 @@
-import ConfigurationLanguage
+import ConfigurationSyntax
 
-/// What a property's value has to be, while it is read.
+/// The rules for a property's value while they are read.
 struct ValueDraft: Sendable {
     enum ValueType: String, CaseIterable {
-        case string, integer, number, boolean, dateTime = "date-time", array, object
+        case string, integer, number, boolean
+        case dateTime = "date-time"
+        case array, object
     }
 
     var type: ValueType?
@@ -12,18 +14,18 @@ struct ValueDraft: Sendable {
     var pattern: TrackingPlan.Pattern?
     var minimum: NumberDraft?
     var maximum: NumberDraft?
-    /// One, in a box.
+    /// At most one item. An array, because a struct cannot contain itself.
     var items: [ValueDraft]?
     var properties = PropertiesDraft()
     var about = TrackingPlan.About()
 
     struct NumberDraft: Sendable {
-        /// As JSON writes it.
+        /// The number as JSON text.
         var text: String
         var place: Place
     }
 
-    /// - Parameter additional: what the plan says of properties that are not named.
+    /// - Parameter additional: the plan's default for unplanned properties.
     func value(_ additional: Bool) -> TrackingPlan.Value {
         switch type {
         case nil: .any
@@ -32,7 +34,7 @@ struct ValueDraft: Sendable {
         case .boolean: .boolean
         case .dateTime: .dateTime
         case .array: .array(items: items?.first?.value(additional) ?? .any)
-        // An object of which nothing is said is one of any kind.
+        // An object without rules allows any properties.
         case .object: .object(properties.properties(properties.list == nil ? true : additional))
         }
     }
@@ -57,20 +59,20 @@ struct ValueDraft: Sendable {
 }
 
 extension Section where Target == ValueDraft {
-    /// Made when asked for, since a property may hold properties.
+    /// Computed on each use, because a property may contain properties.
     static var value: Section {
         Section([
-            Field("type", \.type, .choice, default: "any", "what kind of value it is"),
-            Field("required", \.isRequired, .flag, "whether it has to be there"),
-            Field("enum", \.choices, .list(.node, "values"), "the values that it may have: texts or numbers"),
-            Field("pattern", \.pattern, .pattern, "a regular expression (RE2's) that is found in the text"),
-            Field("minimum", \.minimum, .number, "the least number that it may be"),
-            Field("maximum", \.maximum, .number, "the greatest number that it may be"),
-            Field("items", \.items, .item, default: "any", "what an array's items are"),
-            Field("properties", \.properties.list, .properties, default: "any", "an object's properties by their names"),
+            Field("type", \.type, .choice, default: "any", "the type of the value"),
+            Field("required", \.isRequired, .flag, "whether it is required"),
+            Field("enum", \.choices, .list(.node, "values"), "the allowed values: texts or numbers"),
+            Field("pattern", \.pattern, .pattern, "a regular expression (RE2) that matches a part of the text"),
+            Field("minimum", \.minimum, .number, "the least allowed number"),
+            Field("maximum", \.maximum, .number, "the greatest allowed number"),
+            Field("items", \.items, .item, default: "any", "the type of an array's items, or its rules"),
+            Field("properties", \.properties.list, .properties, default: "any", "an object's properties by name"),
             Field(
                 "additional", \.properties.additional, .flag, default: "the plan's",
-                "whether an object may have properties that are not named"),
+                "whether an object may have unplanned properties"),
             Field("description", \.about.description, .prose, "what it means"),
             Field("deprecated", \.about.deprecation, .deprecation, "true, or what to use instead"),
         ])
@@ -78,18 +80,18 @@ extension Section where Target == ValueDraft {
 }
 
 extension Kind where Value == ValueDraft {
-    /// - Parameter owner: for messages.
+    /// - Parameter owner: the property's name in messages.
     static func value(_ owner: String) -> Kind {
         Kind(.anything) { node, key, diagnostics in
             var draft = ValueDraft()
-            // The type alone: `total: number`.
+            // The short form has only a type: `total: number`.
             if let scalar = node.scalar, !scalar.isNull {
                 draft.type = Kind<ValueDraft.ValueType>.choice.read(node, key, diagnostics)
                 return draft
             }
             let section = Section<ValueDraft>.value
             let found = section.read(node, named: owner, into: &draft, diagnostics)
-            // A type that is wrong was told; what does not go with it would be guessed.
+            // If the type is invalid, it has been reported. Checking other keys against it would be a guess.
             if found["type"] == nil || draft.type != nil { draft.check(found, diagnostics) }
             return draft
         }
@@ -97,7 +99,7 @@ extension Kind where Value == ValueDraft {
 }
 
 extension ValueDraft {
-    /// What only goes with some types.
+    /// Keys that are valid for some types only.
     private static let belonging: [(key: String, types: [ValueType])] = [
         ("enum", [.string, .integer, .number]), ("pattern", [.string]), ("minimum", [.integer, .number]),
         ("maximum", [.integer, .number]), ("items", [.array]), ("properties", [.object]), ("additional", [.object]),
@@ -108,16 +110,18 @@ extension ValueDraft {
             guard let entry = found[key], !(type.map(types.contains) ?? false) else { continue }
             let names = types.map(\.rawValue).joined(separator: ", ")
             diagnostics.error(
-                at: entry.place, "\(quoted(key)) goes with the type \(names)",
+                at: entry.place, "\(quoted(key)) is allowed only for type \(names)",
                 hint: type == nil ? "add type: \(types[0].rawValue)" : "remove it, or change the type")
         }
         if let pattern = found["pattern"], found["enum"] != nil {
-            diagnostics.error(at: pattern.place, "enum and pattern at once", hint: "remove one of the two")
+            diagnostics.error(at: pattern.place, "enum and pattern exclude each other", hint: "remove one of the two")
         }
-        if let minimum, let maximum, let least = Double(minimum.text), let greatest = Double(maximum.text), least > greatest {
+        if let minimum, let maximum, let least = Double(minimum.text), let greatest = Double(maximum.text),
+            least > greatest
+        {
             diagnostics.error(
                 at: minimum.place, "minimum (\(minimum.text)) is greater than maximum (\(maximum.text))",
-                hint: "exchange the two", note: .init("maximum is set here", at: maximum.place))
+                hint: "swap the two", note: .init("maximum is set here", at: maximum.place))
         }
         checkChoices(found["enum"], diagnostics)
     }
@@ -125,26 +129,28 @@ extension ValueDraft {
     private func checkChoices(_ entry: YAMLEntry?, _ diagnostics: Diagnostics) {
         guard let entry, let choices else { return }
         if choices.isEmpty {
-            diagnostics.error(at: entry.place, "\"enum\" names no value", hint: "name those that it may have, or remove it")
+            diagnostics.error(at: entry.place, "\"enum\" has no values", hint: "list the allowed values, or remove it")
         }
         var seen: [String: Place] = [:]
         for choice in choices {
             if choice.scalar?.isReported == true { continue }
             guard let scalar = choice.scalar, !scalar.isNull, !scalar.isSecret else {
-                diagnostics.error(at: choice.place, "a value of enum is a text or a number, not \(choice.found)")
+                diagnostics.error(at: choice.place, "a value of enum must be a text or a number, not \(choice.found)")
                 continue
             }
             let number = Self.number(scalar)
             if type == .integer || type == .number, number == nil {
-                diagnostics.error(at: choice.place, "\(quoted(scalar.text)) is not a number", hint: "the type is \(type?.rawValue ?? "")")
+                diagnostics.error(
+                    at: choice.place, "\(quoted(scalar.text)) is not a number",
+                    hint: "the type is \(type?.rawValue ?? "")")
             } else if type == .integer, let number, !Self.isWhole(number) {
                 diagnostics.error(at: choice.place, "\(number) is not a whole number", hint: "use type: number")
             }
             let value = type == .string ? scalar.text : number ?? scalar.text
             if let first = seen.updateValue(choice.place, forKey: value) {
                 diagnostics.error(
-                    at: choice.place, "\(quoted(scalar.text)) stands twice in enum", hint: "remove one of the two",
-                    note: .init("it stands first here", at: first))
+                    at: choice.place, "\(quoted(scalar.text)) occurs twice in enum", hint: "remove one of the two",
+                    note: .init("it occurs first here", at: first))
             }
         }
     }

@@ -1,5 +1,5 @@
-/// What a program prints with `--experimental-dump-help` (swift-argument-parser's ToolInfo, version 0):
-/// the part of it that a page needs.
+/// The output of a program's `--experimental-dump-help` (swift-argument-parser's ToolInfo, version 0), reduced to what
+/// a man page needs.
 struct CommandDump: Decodable {
     struct Command: Decodable {
         var commandName: String
@@ -10,7 +10,7 @@ struct CommandDump: Decodable {
         var arguments: [Argument]?
         var shouldDisplay: Bool?
 
-        /// All that do something themselves, in order.
+        /// The commands without subcommands, in order.
         var leaves: [Command] {
             let shown = (subcommands ?? []).filter { $0.commandName != "help" && $0.shouldDisplay != false }
             return shown.isEmpty ? [self] : shown.flatMap(\.leaves)
@@ -41,7 +41,7 @@ struct CommandDump: Decodable {
         var isRepeating: Bool
         var shouldDisplay: Bool
 
-        /// Every command has these.
+        /// Whether every command has this argument: `--help` or `--version`.
         var isUniversal: Bool { names?.contains { ["help", "version"].contains($0.name) } ?? false }
     }
 

@@ -1,6 +1,9 @@
-/// The page of a program.
+/// The man page of a program.
 struct CommandPage {
     let text: String
+
+    /// Starts the last part of a command's help: example command lines.
+    private static let exampleHeading = "Examples:\n"
 
     init(_ program: CommandDump.Command, section: Int, version: String) {
         var roff = Roff(title: program.commandName, section: section, version: version)
@@ -17,43 +20,79 @@ struct CommandPage {
             }
         } else {
             roff.section("Description")
-            Self.describe(program, &roff)
+            Self.describe(program, &roff, isWholePage: true)
         }
         roff.section("Exit status")
         roff.prose(
             leaves.count > 1
-                ? "Each command above says how it ends; where nothing is said, 0 is for done and 1 for an error, which stderr tells."
-                : Self.exitStatus(program) ?? "0 is for done and 1 for an error, which stderr tells.")
+                ? "Each command above lists its exit statuses. "
+                    + "Otherwise 0 means success and 1 an error, printed to stderr."
+                : Self.exitStatus(program) ?? "0 means success and 1 an error, printed to stderr.")
         roff.item("64", "", "The command line was not understood.")
         roff.section("Files")
-        roff.item("/etc/penstock/penstock.yaml", "", "The configuration, and conf.d/*.yaml beside it: penstock.yaml(5).")
-        roff.item("/run/penstock/events.sock", "", "The socket that events come in through, as it is shipped.")
-        roff.item("/run/penstock/control.sock", "", "The daemon's control socket, as it is shipped.")
+        roff.item("/etc/penstock/penstock.yaml", "", "The configuration: penstock.yaml(5).")
+        roff.item("/etc/penstock/conf.d/*.yaml", "", "Further parts of the configuration.")
+        roff.item("/etc/penstock/presets/*.yaml", "", "Your own presets.")
+        if leaves.count > 1 {
+            roff.item("/etc/penstock/tests/*.yaml", "", "Tests of the configuration, run by penstock test.")
+        }
+        roff.item("/run/penstock/events.sock", "", "The socket for events, in the shipped configuration.")
+        roff.item("/run/penstock/control.sock", "", "The daemon's control socket, in the shipped configuration.")
+        roff.item(
+            "/var/lib/penstock/journal", "",
+            "The journal with its cursors and dead letters, in the shipped configuration.")
+        if let examples = Self.examples(program) {
+            roff.section("Examples")
+            roff.example(examples)
+        }
         roff.section("See also")
-        roff.prose(["penstock(1)", "penstockd(8)", "penstock.yaml(5)"].filter { !$0.hasPrefix("\(program.commandName)(") }.joined(separator: ", ") + ", systemctl(1)")
+        roff.prose(
+            ["penstock(1)", "penstockd(8)", "penstock.yaml(5)"].filter { !$0.hasPrefix("\(program.commandName)(") }
+                .joined(separator: ", ") + ", systemctl(1)")
         text = roff.text
     }
 
-    private static func describe(_ command: CommandDump.Command, _ roff: inout Roff) {
+    /// - Parameter isWholePage: the page has no other command. Its exit status and examples are sections of their own.
+    private static func describe(_ command: CommandDump.Command, _ roff: inout Roff, isWholePage: Bool = false) {
         roff.prose(command.abstract ?? "")
         let status = exitStatus(command)
-        let words = (command.discussion ?? "").replacing(status.map { "Exit status: \($0)" } ?? "", with: "")
-        roff.prose(words.split(separator: "\n\n").map { $0.trimming() }.filter { !$0.isEmpty }.joined(separator: "\n\n"))
+        let discussion = command.discussion ?? ""
+        let help = String(discussion[..<(discussion.firstRange(of: exampleHeading)?.lowerBound ?? discussion.endIndex)])
+        let words = status.map { help.replacing("Exit status: \($0)", with: "") } ?? help
+        roff.prose(
+            words.split(separator: "\n\n").map { $0.trimming() }.filter { !$0.isEmpty }.joined(separator: "\n\n"))
         for argument in arguments(of: command) {
             let value = argument.kind == .flag ? "" : (argument.valueName ?? "value").uppercased()
             let names = (argument.names ?? []).map(\.text).joined(separator: ", ")
             var words = [argument.abstract, argument.discussion].compactMap(\.self).joined(separator: " ")
-            if let values = argument.allValues, !values.isEmpty { words += " One of \(values.joined(separator: ", "))." }
+            if let values = argument.allValues, !values.isEmpty {
+                words += " One of \(values.joined(separator: ", "))."
+            }
             if let usual = argument.defaultValue, !words.contains("(default:") { words += " (default: \(usual))" }
             if argument.isRepeating { words += " May be given several times." }
             roff.item(names.isEmpty ? value : names, names.isEmpty ? "" : value, words)
         }
+        if isWholePage { return }
         if let status { roff.item("Exit status", "", status) }
+        if let examples = examples(command) {
+            roff.prose("Examples:")
+            roff.example(examples)
+        }
     }
 
-    /// What a command's help says behind "Exit status:", to the end of the paragraph.
+    /// The lines of a command's help below "Examples:", without indentation.
+    private static func examples(_ command: CommandDump.Command) -> String? {
+        guard let discussion = command.discussion, let heading = discussion.firstRange(of: exampleHeading) else {
+            return nil
+        }
+        return discussion[heading.upperBound...].split(separator: "\n").map { $0.trimming() }.joined(separator: "\n")
+    }
+
+    /// The part of a command's help after "Exit status:", up to the end of the paragraph.
     static func exitStatus(_ command: CommandDump.Command) -> String? {
-        guard let discussion = command.discussion, let start = discussion.firstRange(of: "Exit status: ") else { return nil }
+        guard let discussion = command.discussion, let start = discussion.firstRange(of: "Exit status: ") else {
+            return nil
+        }
         let rest = discussion[start.upperBound...]
         return String(rest[..<(rest.firstRange(of: "\n\n")?.lowerBound ?? rest.endIndex)])
     }
@@ -77,7 +116,7 @@ struct CommandPage {
             }).joined(separator: " ")
     }
 
-    /// As whatis(1) has it: no capital in front, no dot at the end.
+    /// The form of whatis(1): no capital at the start, no full stop at the end.
     private static func lowered(_ sentence: String) -> String {
         let words = sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
         return words.prefix(1).lowercased() + words.dropFirst()

@@ -1,69 +1,127 @@
 import Configuration
-import ConfigurationLanguage
+import ConfigurationSyntax
 import Routing
 
-/// The page of the configuration: every key, from the declarations that it is read by.
-struct ConfigurationPage {
-    private(set) var text = ""
-    private var roff: Roff
+/// The reference of the configuration: its man page, and its page in the book. The keys come from the declarations that
+/// the configuration is read with.
+struct ConfigurationPage<Writer: PageWriter> {
+    private var page: Writer
 
-    init(version: String) {
-        roff = Roff(title: "penstock.yaml", section: 5, version: version)
-        roff.section("Name")
-        roff.prose("penstock.yaml - configuration of the analytics router penstock")
-        roff.section("Description")
-        roff.prose(
-            """
-            YAML 1.2. penstockd(8) reads /etc/penstock/penstock.yaml, then conf.d/*.yaml beside it in the order of their \
-            names. Maps are merged by key, the lists routes and pipeline are appended, and a key set twice is an error. \
-            Relative paths are relative to the file that they stand in. Below, NAME is a name of your own.
+    var text: String { page.text }
 
-            Durations are a whole number and a unit: 200ms, 5s, 10m, 24h, 7d. Sizes are bytes, or have a unit: 32KiB, \
-            1MiB, 20GiB. A secret is written !secret NAME, or {{ secret.NAME }} inside a text, and read from \
-            $CREDENTIALS_DIRECTORY or secrets.directory.
-
-            penstock check finds what is wrong with a configuration; penstock check --schema prints the keys below for \
-            editors.
-            """)
-        for field in Configuration.fields where field.isSupported {
-            roff.section(field.name)
-            roff.prose(Self.sentence(field.summary))
-            keys(field.type, below: field.name)
-        }
+    /// - Parameter page: with its title.
+    init(_ page: Writer) {
+        self.page = page
+        description()
+        keys()
         transforms()
         mapping()
-        roff.section("Names of files")
-        roff.prose(
-            """
-            In the path of a file destination, {{ properties.tenant }} stands for that field of what is written (with a \
-            mapping or columns: of what those make). Letters, digits, and - _ . inside a value stay, every other byte is \
-            written %XX, so that a value is always a part of one name and different values have different names; what the \
-            template has itself around a value is written %XX in it, too, and so is a dot in the last name. A field that is \
-            missing, null, a list or an object is _missing, an empty text is _empty. Values of more than 96 bytes are cut, \
-            with a hash behind. When events have made new_files files within an hour, those that call for another have \
-            _overflow in place of their values. Sizes and numbers of keep are those of the whole destination.
-
-            A file that is rotated is renamed beside the live one: events.ndjson.gz to events.2026-01-31T12-00-00Z.1.ndjson.gz. \
-            A file that others rename or remove (logrotate) is begun anew, with a line in the log.
-
-            In CSV, null and a missing field are nothing between two commas, an empty text is two quotes. Values are \
-            written as they are: a spreadsheet takes one that begins with = for a formula.
-            """)
-        roff.section("Warnings")
-        roff.prose(
-            """
-            A configuration with warnings is valid. penstock check prints them, and fails on them with --deny-warnings; the \
-            daemon logs them when it starts, and penstock reload reports them. Below, … stands for what differs.
-            """)
-        for warning in WarningDescription.all { roff.item(warning.message, "", warning.action) }
-        roff.section("Files")
-        roff.item("/usr/share/penstock/penstock.schema.json", "", "The same keys as a JSON Schema.")
-        roff.section("See also")
-        roff.prose("penstock(1), penstockd(8), strftime(3)")
-        text = roff.text
+        fileDestinations()
+        warnings()
+        files()
+        self.page.section("Examples")
+        self.page.prose("Every event is written to a file, and orders are also sent to a service over HTTP:")
+        self.page.example(Self.example)
+        self.page.section("See also")
+        self.page.prose(
+            "penstock(1), penstockd(8), penstock-filters(7), penstock-mapping(7), penstock-scripts(7), "
+                + "penstock-transforms(7), strftime(3)")
     }
 
-    /// The keys of a section and those below them, each with its whole name.
+    private mutating func description() {
+        page.section("Description")
+        page.prose(
+            """
+            The configuration is YAML 1.2. penstockd(8) reads /etc/penstock/penstock.yaml, then conf.d/*.yaml beside \
+            it in name order. Maps are merged by key, the lists routes and pipeline are appended, and a key that is \
+            set twice is an error. Relative paths are relative to the file that contains them. Below, NAME is a name \
+            of your choice.
+
+            A duration is a whole number and a unit: 200ms, 5s, 10m, 24h, 7d. A size is a number of bytes, or a number \
+            and a unit: 32KiB, 1MiB, 20GiB. A secret is written !secret NAME, or {{ secret.NAME }} inside a string, \
+            and is read from $CREDENTIALS_DIRECTORY or secrets.directory.
+
+            penstock check validates a configuration. penstock check --schema prints the keys below as a JSON Schema \
+            for editors.
+            """)
+    }
+
+    private mutating func keys() {
+        for field in Configuration.fields where field.isSupported {
+            page.section(field.name)
+            page.prose(Self.sentence(field.summary))
+            keys(field.type, below: field.name)
+        }
+    }
+
+    private mutating func fileDestinations() {
+        page.section("File destinations")
+        page.prose(
+            """
+            In the path of a file destination, {{ properties.tenant }} is replaced by that field of the output, which \
+            a mapping or columns may have changed. Letters, digits and - _ . of a value are kept; every other byte is \
+            written as %XX. So a value never adds a directory, and different values give different names. Inside a \
+            value, the characters that surround the field in the template are also written as %XX, and so is a dot in \
+            the last path component. A field that is missing, null, a list or an object becomes _missing, an empty \
+            string _empty. A value of more than 96 bytes is cut and a hash is appended. When events have created \
+            new_files files within an hour, _overflow replaces the values of events that would need another file. The \
+            limits of keep apply to the whole destination.
+
+            A rotated file is renamed beside the live one: events.ndjson.gz becomes \
+            events.2026-01-31T12-00-00Z.1.ndjson.gz. If another program (logrotate) renames or removes the live file, \
+            the daemon creates a new one and logs that.
+
+            In CSV, a null or missing field is empty, and an empty string is two quotes. Values are not changed \
+            otherwise; a spreadsheet may take a value that begins with = for a formula.
+            """)
+    }
+
+    private mutating func warnings() {
+        page.section("Warnings")
+        page.prose(
+            """
+            A configuration with warnings is valid. penstock check prints them, and fails with --deny-warnings. The \
+            daemon logs them when it starts, and penstock reload prints them. Below, … stands for a part that varies.
+            """)
+        for warning in WarningDescription.all { page.item(warning.message, "", warning.action) }
+    }
+
+    private mutating func files() {
+        page.section("Files")
+        page.item("/etc/penstock/penstock.yaml", "", "The configuration.")
+        page.item("/etc/penstock/conf.d/*.yaml", "", "Further parts of it, read in name order.")
+        page.item("/etc/penstock/presets/*.yaml", "", "Your own presets.")
+        page.item("/etc/penstock/tests/*.yaml", "", "Tests of the configuration, run by penstock test.")
+        page.item("/usr/share/penstock/penstock.schema.json", "", "The keys of the configuration as a JSON Schema.")
+    }
+
+    private static var example: String {
+        """
+        sources:
+          apps:
+            socket: /run/penstock/events.sock
+        journal:
+          directory: /var/lib/penstock/journal
+          retain: { time: 7d, size: 20GiB }
+        routes:
+          - name: everything
+            to: [archive]
+          - name: orders
+            where: type = "track" and event = "Order Completed"
+            transforms:
+              - drop: [properties.debug]
+            to: [collector]
+        destinations:
+          archive:
+            file: /var/lib/penstock/archive/%Y-%m-%d.ndjson.zst
+          collector:
+            http: https://collector.example/v1/events
+            format: ndjson
+            headers: { Authorization: "Bearer {{ secret.collector }}" }
+        """
+    }
+
+    /// Appends the keys of a section, and the keys below them, with their full names.
     private mutating func keys(_ shape: FieldShape, below name: String) {
         switch shape {
         case .section(let fields):
@@ -73,19 +131,23 @@ struct ConfigurationPage {
             if case .section = item { keys(item, below: "\(name)[]") }
         case .variants(let variants):
             let kinds = variants.filter { $0.value == nil }
-            // Said once: what all of them have.
+            // The keys that all kinds have are listed only once.
             let common = Set(kinds.first?.shared.map(\.name) ?? []).filter { key in
                 kinds.allSatisfy { $0.shared.contains { $0.name == key } }
             }
-            roff.subsection("Keys of every kind")
-            for field in kinds.first?.shared ?? [] where common.contains(field.name) && field.isSupported { key(field, below: name) }
+            page.subsection("Keys of every kind")
+            for field in kinds.first?.shared ?? [] where common.contains(field.name) && field.isSupported {
+                key(field, below: name)
+            }
             for variant in kinds {
-                roff.subsection("Keys of one that has \(variant.key)")
-                for field in variant.own + variant.shared where !common.contains(field.name) && field.isSupported { key(field, below: name) }
+                page.subsection("Keys of one that has \(variant.key)")
+                for field in variant.own + variant.shared where !common.contains(field.name) && field.isSupported {
+                    key(field, below: name)
+                }
             }
             for variant in variants {
                 guard let value = variant.value, !variant.own.isEmpty else { continue }
-                roff.subsection("Keys of one that has \(variant.key): \(value)")
+                page.subsection("Keys of one that has \(variant.key): \(value)")
                 for field in variant.own where field.isSupported { key(field, below: name) }
             }
         case .filled(let shape): keys(shape, below: name)
@@ -98,11 +160,11 @@ struct ConfigurationPage {
         var words = Self.sentence(field.summary)
         if let usual = field.defaultText { words += " Default: \(usual)." }
         if field.isRequired { words += " Required." }
-        roff.item("\(name).\(field.name)", Self.kind(field.type), words)
+        page.item("\(name).\(field.name)", Self.kind(field.type), words)
         keys(field.type, below: "\(name).\(field.name)")
     }
 
-    /// What may stand there, in a word or two; empty for a map of further keys.
+    /// The type of a value in a few words; empty for a map of further keys.
     private static func kind(_ shape: FieldShape) -> String {
         switch shape {
         case .text(let what): what
@@ -126,16 +188,23 @@ struct ConfigurationPage {
 
     private mutating func transforms() {
         guard case .transform(let transforms) = FieldShape.anyTransform else { return }
-        roff.section("transforms")
-        roff.prose("Each item of a list of transforms is a map with one of these keys, and perhaps where: a filter that says for which events.")
-        for transform in transforms { roff.item(transform.name, Self.kind(transform.type), Self.sentence(transform.summary)) }
+        page.section("transforms")
+        page.prose(
+            "Each item of a list of transforms is a map with one of these keys. It may also have the key where: "
+                + "a filter that selects the events to transform.")
+        for transform in transforms {
+            page.item(transform.name, Self.kind(transform.type), Self.sentence(transform.summary))
+        }
     }
 
     private mutating func mapping() {
-        roff.section("mapping")
-        roff.prose(
-            "A value is itself; $.properties.total is a field of the event; \"{{ event }} of {{ userId }}\" is a text with fields in it; an object with one of these keys is what the directive makes:")
-        for directive in Directive.all { roff.item(directive.name, "", Self.sentence(directive.summary)) }
+        page.section("mapping")
+        page.prose(
+            "A plain value stands for itself. $.properties.total is a field of the event. "
+                + "\"{{ event }} of {{ userId }}\" is a string that contains fields. "
+                + "An object with one of these keys is replaced by the directive's result:"
+        )
+        for directive in Directive.all { page.item(directive.name, "", Self.sentence(directive.summary)) }
     }
 
     private static func sentence(_ words: String) -> String {

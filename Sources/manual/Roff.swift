@@ -1,11 +1,11 @@
-/// The text of a page in man(7), put together line by line.
-struct Roff {
+/// Builds the text of a page in man(7), line by line.
+struct Roff: PageWriter {
     private(set) var text = ""
 
     init(title: String, section: Int, version: String) {
-        // No date: the same sources make the same page.
+        // Without a date, so that the same sources always produce the same page.
         line(".TH \(title.uppercased()) \(section) \"\" \"penstock \(Self.escape(version))\" \"Penstock\"")
-        // Neither hyphenated nor justified: paths and keys stay as they are.
+        // No hyphenation and no justification, so that paths and keys are not broken or stretched.
         line(".nh")
         line(".ad l")
     }
@@ -13,7 +13,7 @@ struct Roff {
     mutating func section(_ name: String) { line(".SH \(Self.quoted(name))") }
     mutating func subsection(_ name: String) { line(".SS \(Self.quoted(name))") }
 
-    /// Paragraphs are parted by empty lines.
+    /// Appends paragraphs, which empty lines separate in `words`.
     mutating func prose(_ words: String) {
         for paragraph in words.split(separator: "\n\n") {
             line(".PP")
@@ -21,14 +21,14 @@ struct Roff {
         }
     }
 
-    /// A term in bold, an argument of it in italics, and what it means.
-    mutating func item(_ term: String, _ argument: String = "", _ words: String) {
+    /// Appends a term in bold, its argument in italics, and its meaning.
+    mutating func item(_ term: String, _ argument: String, _ words: String) {
         line(".TP")
         line("\\fB\(Self.escape(term))\\fR" + (argument.isEmpty ? "" : " \\fI\(Self.escape(argument))\\fR"))
         body(words)
     }
 
-    /// Lines as they are.
+    /// Appends indented lines without filling.
     mutating func example(_ lines: String) {
         line(".PP")
         line(".nf")
@@ -64,7 +64,8 @@ struct Roff {
                 if character.isASCII {
                     escaped.unicodeScalars.append(character)
                 } else {
-                    escaped += "\\[u" + String(repeating: "0", count: max(0, 4 - String(character.value, radix: 16).count))
+                    escaped +=
+                        "\\[u" + String(repeating: "0", count: max(0, 4 - String(character.value, radix: 16).count))
                         + String(character.value, radix: 16, uppercase: true) + "]"
                 }
             }

@@ -1,7 +1,8 @@
-// penstock-plan-generator PLAN.yaml OUTPUT.swift: what `penstock plan generate` does, for the build of
-// an application: it is built with it, so it is small. Errors have the form that build tools read.
+// penstock-plan-generator PLAN.yaml OUTPUT.swift: generates Swift code from a tracking plan, like
+// `penstock plan generate`, during the build of an application. It is a separate small program because the build of the
+// application compiles it. Errors have the format that build tools parse.
 
-import ConfigurationLanguage
+import ConfigurationSyntax
 import Foundation
 import PlanGeneration
 

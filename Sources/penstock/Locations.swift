@@ -1,14 +1,14 @@
 import ArgumentParser
-import ConfigurationLanguage
-import Glibc
+import ConfigurationSyntax
+import Platform
 
-/// Where the shipped configuration puts things.
+/// The paths of the shipped configuration.
 enum Locations {
     static let configuration = "/etc/penstock/penstock.yaml"
     static let events = "/run/penstock/events.sock"
     static let control = "/run/penstock/control.sock"
 
-    /// The variable that names the source's socket, as the SDK reads it.
+    /// The environment variable with the source's socket. The SDK reads it, too.
     static let eventsVariable = "PENSTOCK_SOCKET"
 }
 
@@ -17,21 +17,21 @@ struct SocketOption: ParsableArguments {
     @Option(
         name: .customLong("socket"),
         help: ArgumentHelp(
-            "The source's socket. Default: \(Locations.eventsVariable) of the environment, else \(Locations.events).", valueName: "path"))
+            "The source's socket. Default: $\(Locations.eventsVariable), or \(Locations.events) if that is not set.",
+            valueName: "path"))
     var given: String?
 
     @Option(
         help: ArgumentHelp(
-            "Give up when the daemon has made no progress for this long: 500ms, 10s, 2m. 0 waits without end.", valueName: "duration"))
+            "Give up when the daemon makes no progress for this long: 500ms, 10s, 2m. 0 waits without limit.",
+            valueName: "duration"))
     var timeout = Patience.usual
 
     var path: String { given ?? Self.fromEnvironment ?? Locations.events }
 
-    /// Empty is as good as not set, as in the SDK.
+    /// An empty variable counts as not set, as in the SDK.
     private static var fromEnvironment: String? {
-        guard let value = unsafe getenv(Locations.eventsVariable) else { return nil }
-        let path = unsafe String(cString: value)
-        return path.isEmpty ? nil : path
+        Environment.value(Locations.eventsVariable).flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 
@@ -44,7 +44,7 @@ struct ControlOption: ParsableArguments {
 struct Patience: ExpressibleByArgument, CustomStringConvertible {
     static let usual = Patience(limit: .seconds(10))
 
-    /// nil: without end.
+    /// Nil: no limit.
     let limit: Duration?
 
     private init(limit: Duration?) { self.limit = limit }

@@ -1,21 +1,28 @@
-// penstockd: the daemon's program. Thin: it reads its arguments and lets the Daemon room work.
+// penstockd: the daemon's program. It parses its arguments and runs the Daemon room. It contains no other logic.
 
 import ArgumentParser
+import Assembly
 import Daemon
 
 @main
 struct Penstockd: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "penstockd",
-        abstract: "Take analytics events from local processes, make them durable, and route them to their destinations.",
+        abstract:
+            "Take analytics events from local processes, make them durable, and route them to their destinations.",
         discussion: """
-            Runs in the foreground and logs to stderr. SIGHUP reads the configuration again, SIGTERM \
-            drains and ends. Exit status: 0 after an orderly end, 78 for an invalid configuration, 1 \
-            for what else keeps it from starting.
-            """,
-        version: Daemon.version)
+            Runs in the foreground and logs to stderr. SIGHUP reloads the configuration. SIGTERM drains the \
+            destinations for up to 10 s and stops; events that are not delivered by then stay in the journal.
 
-    @Option(name: .customLong("config"), help: "The configuration; conf.d beside it is read, too.")
+            Exit status: 0 after an orderly stop, 78 for an invalid configuration, 1 for any other start failure.
+
+            Examples:
+              penstockd
+              penstockd --config ./quickstart.yaml
+            """,
+        version: Release.version)
+
+    @Option(name: .customLong("config"), help: "The configuration file; conf.d/*.yaml beside it is read, too.")
     var configurationFile = "/etc/penstock/penstock.yaml"
 
     func run() throws {

@@ -1,11 +1,11 @@
-/* The machine's own limit, beside which the journal is measured: the same writes, syncs and arrivals
- * with nothing around them. One line of JSON a run.
+/* Measures the machine's own limit, for comparison with the journal: the same writes, syncs and arrivals
+ * without a journal. Each run prints one line of JSON.
  *
- *   limit write DIRECTORY direct|cached BYTES MIB     writes of so many bytes, an fdatasync after each
+ *   limit write DIRECTORY direct|cached BYTES MIB     writes of BYTES bytes, each with an fdatasync
  *   limit latency DIRECTORY direct|cached RATE SECONDS     a group-commit loop, events one at a time
- *   limit read direct|cached FILE ...                 files, read a MiB at a time
+ *   limit read direct|cached FILE ...                 reads the files, one MiB at a time
  *
- * What is written to is full of zeros before, and on disk: an fdatasync then has only the data to write. */
+ * The written files are filled with zeros and synced before, so that an fdatasync writes only data. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -44,7 +44,7 @@ static char *aligned(size_t bytes) {
     return memory;
 }
 
-/* A file of zeros, without a name: it goes when the program does. */
+/* Makes a file of zeros. It is unlinked at once, so it disappears when the program ends. */
 static int filled(const char *directory, int is_direct, int64_t bytes) {
     char path[4096];
     snprintf(path, sizeof path, "%s/limit", directory);
@@ -74,7 +74,7 @@ static void measure_writes(const char *directory, int is_direct, int64_t bytes, 
     printf("{\"mb_per_s\":%f,\"cpu_s_per_gb\":%f}\n", total / seconds / 1e6, (cpu_seconds() - cpu) / (total / 1e9));
 }
 
-/* The group-commit loop: whatever came while the last fdatasync ran is the next write. */
+/* The group-commit loop: events that arrive during an fdatasync form the next write. */
 static struct {
     pthread_mutex_t mutex;
     pthread_cond_t arrived;
@@ -123,7 +123,7 @@ static void measure_latency(const char *directory, int is_direct, int64_t rate, 
     loop.capacity = 16 << 20;
     loop.acknowledged = calloc(loop.count, sizeof(int64_t));
     check(loop.acknowledged != NULL, "calloc");
-    /* No commit takes more than a block beyond its events, and no more of them come than events. */
+    /* A commit takes at most one block more than its events, and there are at most as many commits as events. */
     int64_t most = loop.count * (EVENT + BLOCK);
     loop.file = filled(directory, is_direct, most < 1 << 30 ? most : 1 << 30);
     queue.front = aligned(loop.capacity);

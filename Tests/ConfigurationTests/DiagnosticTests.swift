@@ -2,7 +2,7 @@ import Testing
 
 @testable import Configuration
 
-/// What an operator sees, to the byte.
+/// The exact text of each diagnostic.
 @Suite struct DiagnosticTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var about: String
@@ -13,7 +13,7 @@ import Testing
 
     static let cases: [Case] = [
         Case(
-            about: "an unknown key suggests the nearest",
+            about: "an unknown key suggests the nearest known key",
             yaml: """
                 sources:
                   apps:
@@ -62,12 +62,12 @@ import Testing
             about: "a filter's error is at its column in a plain scalar",
             yaml: withRoute("where: type = \"track\" and and event"),
             shown: """
-                /etc/penstock/p.yaml:5:31: error: a field, a value or ( was expected here, found and
+                /etc/penstock/p.yaml:5:31: error: unexpected "and"; expected a field, a value or (
                     where: type = "track" and and event
                                               ^~~
                 """),
         Case(
-            about: "a destination that does not exist suggests the nearest",
+            about: "a destination that does not exist suggests the nearest known one",
             yaml: """
                 sources: { apps: { socket: /run/s } }
                 routes: [ { to: [archvie] } ]
@@ -84,16 +84,16 @@ import Testing
                 hint: add it to the to: of a route
                 """),
         Case(
-            about: "a key of a later version is not unknown",
+            about: "a key of a later version is reported as unsupported",
             yaml: withSource("datagram: /run/d"),
             shown: """
                 /etc/penstock/p.yaml:4:5: error: "datagram" is not supported by this version
                     datagram: /run/d
                     ^~~~~~~~
-                hint: remove it; it is for a datagram socket beside the stream
+                hint: remove it; its purpose: a datagram socket beside the stream
                 """),
         Case(
-            about: "a key of another kind of destination says so",
+            about: "a key of another kind of destination names that kind",
             yaml: withDestination("http: http://h/\nrotate: { size: 1MiB }"),
             shown: """
                 /etc/penstock/p.yaml:6:5: error: "rotate" belongs to a file destination; this is an HTTP destination
@@ -119,7 +119,7 @@ import Testing
                              ^~~~~~
                 """),
         Case(
-            about: "a filter that YAML took for a tag gets the hint about quotes",
+            about: "a filter that YAML reads as a tag gets a hint about quotes",
             yaml: withRoute("where: !contains x"),
             shown: """
                 /etc/penstock/p.yaml:5:12: error: unknown tag "!contains"
@@ -128,7 +128,7 @@ import Testing
                 hint: \(FilterQuoting.hint)
                 """),
         Case(
-            about: "a filter that YAML cut off at a comment gets the hint about quotes",
+            about: "a filter that YAML cuts off at a comment gets a hint about quotes",
             yaml: withRoute("where: event = \"Order #5\""),
             shown: """
                 /etc/penstock/p.yaml:5:20: error: this string has no closing \"
@@ -140,7 +140,7 @@ import Testing
             about: "a filter in single quotes",
             yaml: withRoute("where: 'type = \"it''s\" andd x'"),
             shown: """
-                /etc/penstock/p.yaml:5:28: error: and, or or the end was expected here, found andd
+                /etc/penstock/p.yaml:5:28: error: unexpected "andd"; expected and, or, or the end
                     where: 'type = "it''s" andd x'
                                            ^~~~
                 """),
@@ -148,7 +148,7 @@ import Testing
             about: "a filter in a block",
             yaml: withRoute("where: >-\n  type = \"page\"\n  and event = = 1"),
             shown: """
-                /etc/penstock/p.yaml:7:19: error: a field, a value or ( was expected here, found =
+                /etc/penstock/p.yaml:7:19: error: unexpected "="; expected a field, a value or (
                       and event = = 1
                                   ^
                 """),
@@ -156,14 +156,14 @@ import Testing
             about: "the path and the template of a transform",
             yaml: withRoute("transforms: [ set: { a..b: 1, c: \"{{ x\" } ]"),
             shown: """
-                /etc/penstock/p.yaml:5:26: error: a field name was expected here, found .
+                /etc/penstock/p.yaml:5:26: error: expected a field name, not .
                     transforms: [ set: { a..b: 1, c: "{{ x" } ]
                                          ^~~~
-                hint: a dot stands between two names; one that belongs to a name is written \\.
-                /etc/penstock/p.yaml:5:39: error: }} was expected behind this path
+                hint: a dot separates two names; write \\. for a dot inside a name
+                /etc/penstock/p.yaml:5:39: error: expected }} after this path
                     transforms: [ set: { a..b: 1, c: "{{ x" } ]
                                                       ^~~~
-                hint: between {{ and }} stands one path, as in {{ properties.plan }}; what is no letter, digit, _ or - in a name has \\ before it
+                hint: write one path between {{ and }}, as in {{ properties.plan }}; put \\ before each character of a name that is not a letter, a digit, _ or -
                 """),
         Case(
             about: "a quote that is never closed is shown where it opens",
@@ -175,13 +175,13 @@ import Testing
                 hint: check the indentation, and that every quote and bracket is closed
                 """),
         Case(
-            about: "text that is no YAML at all",
+            about: "text that is not YAML",
             yaml: "sources:\n\tapps: 1\n",
             shown: """
                 /etc/penstock/p.yaml:2:1: error: not YAML: found character that cannot start any token
                 \tapps: 1
                 ^
-                hint: YAML indents with spaces, not with tabs
+                hint: indent with spaces: YAML does not allow tabs
                 """),
         Case(
             about: "the process isolation of a later version",
@@ -202,22 +202,22 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func `what is shown`(_ test: Case) {
+    func `a diagnostic shows its place, an excerpt and a hint`(_ test: Case) {
         #expect(shown(test.yaml) == test.shown)
     }
 
-    @Test func `a second document is refused where it begins`() {
+    @Test func `a second YAML document is rejected where it begins`() {
         #expect(
             shown("sources: {}\n---\nroutes: []\n").hasPrefix(
                 "/etc/penstock/p.yaml:2:1: error: a second YAML document begins here"))
     }
 
-    @Test func `a tab before the place is kept, so that the caret stands below it`() {
+    @Test func `a tab before the place is kept so that the caret stays aligned`() {
         let place = Place(file: "f", line: 1, column: 3, length: 2, text: "\t a1\u{1B}")
         #expect(place.excerpt == "\t a1\u{FFFD}\n\t ^~")
     }
 
-    @Test func `a very long line is cut down to the neighbourhood`() throws {
+    @Test func `a very long line is cut down to the part around its place`() throws {
         let text = String(repeating: "a", count: 5_000) + "BAD" + String(repeating: "z", count: 5_000)
         let excerpt = try #require(Place(file: "f", line: 1, column: 5_001, length: 3, text: text).excerpt)
         let lines = excerpt.split(separator: "\n").map(Array.init)
@@ -227,11 +227,12 @@ import Testing
         #expect(String(lines[1][caret...]) == "^~~")
     }
 
-    @Test func `garbage does not become endless complaints`() {
+    @Test func `the number of errors for garbage is bounded`() {
         let text = (0..<2_000).map { "key\($0): 1" }.joined(separator: "\n")
         let list = load(text).diagnostics
         #expect(list.count(where: { $0.severity == .error }) == Diagnostics.limit + 1)
-        #expect(list.last?.severity == .error && list.last?.message == "there are more errors than the 500 that are shown")
+        #expect(
+            list.last?.severity == .error && list.last?.message == "there are more errors than the 500 that are shown")
     }
 
     @Test func `any number of warnings leaves a configuration valid`() {
@@ -249,7 +250,7 @@ import Testing
         #expect(wrong.errors.map(\.message) == ["\"x\" is not a size"])
     }
 
-    @Test func `as many errors as are shown are not called more`() {
+    @Test func `a list of exactly the maximum number of errors does not claim more`() {
         let list = load((0..<Diagnostics.limit).map { "key\($0): 1" }.joined(separator: "\n")).errors
         #expect(list.count == Diagnostics.limit)
         #expect(list.allSatisfy { $0.message.hasPrefix("unknown key") })

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Configuration
 
-/// What a reload has to do.
+/// The changes that a reload applies.
 @Suite struct DifferenceTests {
     private static let base = """
         sources:
@@ -24,25 +24,28 @@ import Testing
         return ConfigurationDifference(from: old, to: try #require(result.configuration, "\(result.diagnostics)"))
     }
 
-    @Test func `the same text, and other formatting of it, is no difference`() throws {
+    @Test func `a change of formatting alone is no difference`() throws {
         #expect(try difference { $0 }.isEmpty)
         #expect(try difference { "# comment\n" + $0.replacing("/d/x", with: "\"/d//x\"") }.isEmpty)
     }
 
-    @Test func `a plan is a difference when its file says otherwise`() throws {
+    @Test func `a change of the plan's file is a difference`() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("plan.yaml", "events: { A: {} }")
-        func configuration(_ plan: String) throws -> Configuration { try #require(load(Self.base + "\n" + plan).configuration) }
+        func configuration(_ plan: String) throws -> Configuration {
+            try #require(load(Self.base + "\n" + plan).configuration)
+        }
         let old = try configuration("plan: \(file)")
         #expect(ConfigurationDifference(from: old, to: try configuration("plan: { file: \(file) }")).isEmpty)
-        let refusing = ConfigurationDifference(from: old, to: try configuration("plan: { file: \(file), on_violation: refuse }"))
+        let refusing = ConfigurationDifference(
+            from: old, to: try configuration("plan: { file: \(file), on_violation: refuse }"))
         #expect(refusing.planChanged && !refusing.isEmpty && refusing.sources.isEmpty)
         try directory.write("plan.yaml", "events: { B: {} }")
         #expect(ConfigurationDifference(from: old, to: try configuration("plan: \(file)")).planChanged)
         #expect(ConfigurationDifference(from: old, to: try configuration("")).planChanged)
     }
 
-    @Test func `sources are added, removed, changed`() throws {
+    @Test func `sources are reported as added, removed or changed`() throws {
         let found = try difference {
             $0.replacing("a: { socket: /run/a }", with: "c: { socket: /run/c }").replacing(
                 "/run/b }", with: "/run/b, max_depth: 5 }")
@@ -51,17 +54,17 @@ import Testing
         #expect(found.destinations.isEmpty && found.rerouted.isEmpty)
     }
 
-    @Test func `destinations are added, removed, changed`() throws {
+    @Test func `destinations are reported as added, removed or changed`() throws {
         let found = try difference {
             $0.replacing("x: { file: /d/x }", with: "z: { file: /d/x }").replacing("[x, y]", with: "[z, y]")
                 .replacing("A: b", with: "A: c")
         }
         #expect(found.destinations == .init(added: ["z"], removed: ["x"], changed: ["y"]))
-        // The route still leads to y as before.
+        // The route still leads to y.
         #expect(found.rerouted.isEmpty)
     }
 
-    @Test func `a route's filter reroutes the destinations it leads to, and only those`() throws {
+    @Test func `a change of a route's filter reroutes only that route's destinations`() throws {
         let found = try difference { $0.replacing("type = \"track\"", with: "type = \"page\"") }
         #expect(found.rerouted == ["x", "y"])
         #expect(found.destinations.isEmpty)
@@ -70,16 +73,16 @@ import Testing
                 .rerouted == ["y"])
     }
 
-    @Test func `a destination's own filter and transforms reroute it without a new worker`() throws {
+    @Test func `a change of a destination's own filter or transforms reroutes it without a new worker`() throws {
         let found = try difference { $0.replacing("{ file: /d/x }", with: "{ file: /d/x, where: userId = \"u\" }") }
         #expect(found.rerouted == ["x"] && found.destinations.isEmpty)
     }
 
-    @Test func `start does not matter to a destination that is there`() throws {
+    @Test func `a change of start does not affect an existing destination`() throws {
         #expect(try difference { $0.replacing("{ file: /d/x }", with: "{ file: /d/x, start: earliest }") }.isEmpty)
     }
 
-    @Test func `the journal's directory, its other keys, and the control socket`() throws {
+    @Test func `changes of the journal, the control socket, routing and plugin directories are reported`() throws {
         #expect(try difference { $0.replacing("/j }", with: "/k }") }.journalDirectoryChanged)
         let sync = try difference { $0.replacing("/j }", with: "/j, sync: never }") }
         #expect(sync.journalChanged && !sync.journalDirectoryChanged)

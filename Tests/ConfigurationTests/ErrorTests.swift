@@ -2,9 +2,9 @@ import Testing
 
 @testable import Configuration
 
-/// Which errors there are, and that none hides another.
+/// All errors, and that none hides another.
 @Suite struct ErrorTests {
-    @Test func `an error in one key hides none of later stages`() {
+    @Test func `an error in one key hides no errors of later stages`() {
         let text = """
             sources:
               apps: { socket: /run/s, max_depth: deep, moed: "0660" }
@@ -29,8 +29,8 @@ import Testing
         ("file: /d/out\nhttp: http://h/", "a destination has only one of file, http, plugin"),
         ("batch: { events: 1 }", "destination \"out\" needs one of file, http, plugin"),
         ("file: /d/", "\"/d/\" is a directory"),
-        ("file: /d/%Q", "a conversion that a path cannot have"),
-        ("file: /d/out%", "a conversion that a path cannot have"),
+        ("file: /d/%Q", "a path cannot have this conversion"),
+        ("file: /d/out%", "a path cannot have this conversion"),
         ("file: /d/out\ntimezone: Europe/Atlantis", "\"Europe/Atlantis\" is not a time zone of this machine"),
         ("file: /d/out\ntimezone: ../../etc/passwd", "\"../../etc/passwd\" is not a time zone of this machine"),
         ("file: /d/out\nin_flight: 0", "\"in_flight\" has to be from 1 to 1024"),
@@ -51,16 +51,19 @@ import Testing
         ("http: \"http://h/a b\"", "a character that a URL cannot have"),
         ("http: http:///path", "\"http:///path\" has no valid host and port"),
         ("http: http://h:99999/", "\"http://h:99999/\" has no valid host and port"),
-        ("http: \"http://h/{{ a. }}\"", "a field name was expected here"),
+        ("http: \"http://h/{{ a. }}\"", "expected a field name"),
         ("http: \"http://{{ userId }}/x\"", "neither a secret nor a value of the event can be a part of the host"),
         ("http: \"http://{{ userId }}@h/x\"", "a value of the event cannot be a part of the host"),
         ("http: \"http://{{ secret.host }}/\"", "neither a secret nor a value of the event can be a part of the host"),
-        ("http: http://h/\nformat: ndjson\nbody: { a: $events }", "lines of NDJSON have no body around them"),
-        ("http: http://h/\nbody: { a: 1 }", "nothing says where the events go"),
-        ("http: http://h/\nbody: { a: $events, b: $events }", "$events stands here a second time"),
-        ("http: http://h/\nbody: { a: { $merge: [ { b: $events } ] } }", "$events cannot stand inside a directive"),
+        ("http: http://h/\nformat: ndjson\nbody: { a: $events }", "the formats ndjson and lines take no body"),
+        ("http: http://h/\nbody: { a: 1 }", "$events is missing, so the events have no place"),
+        ("http: http://h/\nbody: { a: $events, b: $events }", "$events occurs a second time"),
+        ("http: http://h/\nbody: { a: { $merge: [ { b: $events } ] } }", "$events is not allowed inside a directive"),
         ("http: http://h/\nlimits: [ { path: a, pattern: \"(\" } ]", "this is not a regular expression: missing ): ("),
-        ("http: http://h/\nrequests: [ { where: type =, http: http://h/ } ]", "the filter ends where a field, a value or ( was expected"),
+        (
+            "http: http://h/\nrequests: [ { where: type =, http: http://h/ } ]",
+            "unexpected end of the filter; expected a field, a value or ("
+        ),
         ("http: http://h/\nrequests: [ { url: http://h/ } ]", "unknown key \"url\" in request 1 of \"out\""),
         ("http: \"http://h/{{ secret.x\"", "\"{{\" without \"}}\""),
         ("http: unix:run/s", "\"unix:run/s\" is not a Unix socket's URL"),
@@ -76,45 +79,66 @@ import Testing
         ("file: /d/out\ntransforms: [ !drop a ]", "unknown tag \"!drop\""),
         ("file: /d/out\nretry: !wait 5s", "unknown tag \"!wait\""),
         ("http: http://h/\nlimits: [ { required: !really true, max_length: 5 } ]", "unknown tag \"!really\""),
-        ("http: http://h/\nin_flight: \"5\"", "\"in_flight\" has to be a number, and in quotes it is text"),
+        ("http: http://h/\nin_flight: \"5\"", "\"in_flight\" has to be a number; in quotes it is text"),
         ("file: /d/out\nbatch: { events: -5 }", "\"events\" has to be from 1 to 100000"),
         ("file: /d/out\nbatch: { events: 0x20000 }", "\"events\" has to be from 1 to 100000"),
-        ("file: /d/out\ntransforms: [ sample: { share: \"0.5\" } ]", "\"share\" has to be a number, and in quotes it is text"),
+        (
+            "file: /d/out\ntransforms: [ sample: { share: \"0.5\" } ]",
+            "\"share\" has to be a number; in quotes it is text"
+        ),
         ("file: /d/out\nformat: csv\ncolumns: {}", "\"columns\" has to be a map of names and values, not an empty map"),
         ("http: http://h/\nrequests: []", "\"requests\" has to be a list of requests, not an empty list"),
         ("file: /d/out\ntransforms: [ drop: [] ]", "\"drop\" has to be a list with something in it, not an empty list"),
         ("http: http://h/\nin_flight: [1, 2]", "\"in_flight\" has to be a whole number, not a list"),
-        ("file: /d/out\nin_flight: { maximum: 2 }", "only an HTTP destination finds out how many batches it bears"),
+        ("file: /d/out\nin_flight: { maximum: 2 }", "only an HTTP destination takes a range here"),
         (
             "http: http://h/\nrate_limit: { events_per_second: 5, per: user }",
-            "a rate for each user lets other users' events pass"
+            "a rate per user needs order: user"
         ),
         ("http: http://h/\nanswers: { status: 200 }", "\"answers\" has to be a list, not a map"),
-        ("http: http://h/\nanswers: [ { status: 200 } ]", "a rule that does not say what an answer means"),
+        ("http: http://h/\nanswers: [ { status: 200 } ]", "this rule does not say what an answer means"),
         ("http: http://h/\nanswers: [ { status: 6xx, then: retry } ]", "\"6xx\" is not an HTTP status"),
         ("http: http://h/\nanswers: [ { status: 500-400, then: retry } ]", "\"500-400\" is not an HTTP status"),
-        ("http: http://h/\nanswers: [ { then: drop } ]", "\"then\" has to be one of delivered, retry, rejected, split, hold"),
+        (
+            "http: http://h/\nanswers: [ { then: drop } ]",
+            "\"then\" has to be one of delivered, retry, rejected, split, hold"
+        ),
         ("http: http://h/\nanswers: [ { then: retry, events: { list: a } } ]", "\"then\" beside \"events\""),
         ("http: http://h/\nanswers: [ { events: { index: a } } ]", "\"events\" needs \"list\""),
         ("http: http://h/\nanswers: [ { events: { list: a..b } } ]", "\"a..b\" is not a path"),
         (
             "http: http://h/\nanswers: [ { events: { list: a, code: b, outcomes: { delivered: 409, retry: 409 } } } ]",
-            "a code that has two outcomes"
+            "this code has two outcomes"
         ),
-        ("http: http://h/\nanswers: [ { events: { list: a, code: b, outcomes: { ok: 409 } } } ]", "\"ok\" is no outcome"),
-        ("http: http://h/\nanswers: [ { events: { list: a, outcomes: { retry: 409 } } } ]", "outcomes without \"code\""),
+        (
+            "http: http://h/\nanswers: [ { events: { list: a, code: b, outcomes: { ok: 409 } } } ]",
+            "\"ok\" is not an outcome"
+        ),
+        (
+            "http: http://h/\nanswers: [ { events: { list: a, outcomes: { retry: 409 } } } ]",
+            "outcomes without \"code\""
+        ),
         (
             "http: http://h/\nrequests: [ { mapping: { a: 1 } }, { where: type = \"page\", mapping: { b: 1 } } ]",
-            "no event comes to request 2: request 1 takes every one"
+            "no event reaches request 2: request 1 takes every event"
         ),
-        ("http: http://h/\nrequests: [ { where: type = \"page\", headers: { A: 1, a: 2 } } ]", "the header a is set twice"),
+        (
+            "http: http://h/\nrequests: [ { where: type = \"page\", headers: { A: 1, a: 2 } } ]",
+            "the header a is set twice"
+        ),
         ("http: http://h/\nlimits: [ {} ]", "this limits nothing"),
         ("http: http://h/\nlimits: [ { path: a, required: false } ]", "this limits nothing"),
-        ("http: http://h/\nlimits: [ { min_length: 5, max_length: 2 } ]", "min_length (5) is above max_length (2): no text can have both"),
-        ("http: http://h/\nlimits: [ { path: a, max_length: 2, except: [b] } ]", "names are excepted where nothing stands for every name"),
-        ("http: http://h/\nlimits: [ { path: a, max_length: 2, unit: seconds } ]", "a unit of a time that has no bounds"),
-        ("http: http://h/\nrate_limit: { burst: 5 }", "a burst without events_per_second"),
-        ("http: http://h/\nrate_limit: { events_per_second: 0 }", "\"events_per_second\" has to be from 1 to 100000000"),
+        (
+            "http: http://h/\nlimits: [ { min_length: 5, max_length: 2 } ]",
+            "min_length (5) is above max_length (2): no text can have both"
+        ),
+        ("http: http://h/\nlimits: [ { path: a, max_length: 2, except: [b] } ]", "\"except\" needs * in the path"),
+        ("http: http://h/\nlimits: [ { path: a, max_length: 2, unit: seconds } ]", "\"unit\" needs oldest or newest"),
+        ("http: http://h/\nrate_limit: { burst: 5 }", "a burst needs events_per_second"),
+        (
+            "http: http://h/\nrate_limit: { events_per_second: 0 }",
+            "\"events_per_second\" has to be from 1 to 100000000"
+        ),
         ("file: /d/out\ntls: { key: k }", "\"tls\" belongs to an HTTP destination; this is a file destination"),
         ("http: http://h/\nformat: xml", "\"format\" has to be one of ndjson, lines, array, single"),
         ("http: http://h/\nheaders: { \"a b\": c }", "\"a b\" cannot be the name of a header"),
@@ -132,7 +156,7 @@ import Testing
         ("plugin: sqlite\nsettings: { a: .inf }", "\".inf\" has no value in JSON"),
         ("plugin: sqlite\nisolation: thread", "\"isolation\" has to be none"),
     ])
-    func `a destination's mistakes`(_ lines: String, _ message: String) {
+    func `a destination's mistake is one error`(_ lines: String, _ message: String) {
         #expect(load(withDestination(lines)).errors.map(\.message) == [message])
     }
 
@@ -144,12 +168,12 @@ import Testing
         ("allow: { user: [a] }", "unknown key \"user\" in \"allow\""),
         ("allow: { users: www-data }", "\"users\" has to be a list of users, not a single value"),
     ])
-    func `a source's mistakes`(_ lines: String, _ message: String) {
+    func `a source's mistake is one error`(_ lines: String, _ message: String) {
         #expect(load(withSource(lines)).errors.map(\.message) == [message])
     }
 
     @Test(arguments: [
-        ("where: yes", "\"yes\" is text to YAML 1.2, and no filter"),
+        ("where: yes", "\"yes\" is text in YAML 1.2, not a filter"),
         ("where:", "\"where\" has no value"),
         ("where: [a]", "\"where\" has to be a filter, not a list"),
         ("transforms: { set: { a: 1 } }", "\"transforms\" has to be a list of transforms, not a map"),
@@ -157,10 +181,13 @@ import Testing
         ("transforms: [ lua: x ]", "Lua: syntax error near <eof>"),
         ("transforms: [ sett: { a: 1 } ]", "unknown transform \"sett\""),
         ("transforms: [ { where: true } ]", "a transform without a name"),
-        ("transforms: [ { set: 5 } ]", "\"set\" has to be a map of paths of fields, each with a value, not a single value"),
+        (
+            "transforms: [ { set: 5 } ]",
+            "\"set\" has to be a map of paths of fields, each with a value, not a single value"
+        ),
         ("transforms: [ { set: { a: !secret x } } ]", "a secret is not allowed here"),
     ])
-    func `a route's mistakes`(_ lines: String, _ message: String) {
+    func `a route's mistake is one error`(_ lines: String, _ message: String) {
         #expect(load(withRoute(lines)).errors.map(\.message) == [message])
     }
 
@@ -183,11 +210,11 @@ import Testing
         ("[a]: b", "a key has to be plain text"),
         ("a: *b", "not YAML: found undefined alias"),
     ])
-    func `mistakes of the whole`(_ text: String, _ message: String) {
+    func `a mistake in the whole configuration is one error`(_ text: String, _ message: String) {
         #expect(load(text).errors.map(\.message) == [message])
     }
 
-    @Test func `two routes of one name and a destination named twice in one route`() {
+    @Test func `two routes of one name and a destination named twice in one route are errors`() {
         let text = """
             sources: { apps: { socket: /run/s } }
             routes: [ { name: a, to: [out, out] }, { name: a, to: [out] } ]
@@ -196,7 +223,7 @@ import Testing
         #expect(messages(text) == ["this route names \"out\" twice", "another route has the name \"a\""])
     }
 
-    @Test func `a socket's path has at most 107 bytes`() {
+    @Test func `a socket's path is limited to 107 bytes`() {
         let path = "/" + String(repeating: "s", count: 107)
         #expect(
             messages("sources: { a: { socket: \(path) } }") == [
@@ -205,24 +232,28 @@ import Testing
         #expect(load("sources: { a: { socket: \(path.dropLast()) } }").errors.isEmpty)
     }
 
-    @Test func `a header has at most 8 KiB`() {
+    @Test func `a header is limited to 8 KiB`() {
         let value = String(repeating: "{{ secret.x }}", count: 600)
         #expect(
-            messages(withDestination("http: http://h/\nheaders: { A: \"\(value)\" }")) == ["a header of more than 8KiB"])
+            messages(withDestination("http: http://h/\nheaders: { A: \"\(value)\" }")) == ["a header of more than 8KiB"]
+        )
     }
 
     @Test(arguments: [
-        ("{ segment_size: 1048577 }", ["1:26: journal.segment_size (1048577) is no multiple of 4KiB"]),
-        ("{ segment_size: 1GiB, retain: { size: 2GiB } }", ["1:48: journal.retain.size (2GiB) is below three segments of 1GiB"]),
+        ("{ segment_size: 1048577 }", ["1:26: journal.segment_size (1048577) is not a multiple of 4KiB"]),
+        (
+            "{ segment_size: 1GiB, retain: { size: 2GiB } }",
+            ["1:48: journal.retain.size (2GiB) is below three segments of 1GiB"]
+        ),
         ("{ segment_size: 7GB, retain: { size: 16MiB } }", ["1:26: \"7GB\" is not a size"]),
         ("{ queue: 255KiB }", ["1:19: \"queue\" has to be from 256KiB to 1GiB"]),
     ])
-    func `what the journal cannot do is told where it is written`(_ journal: String, _ expected: [String]) {
+    func `an unusable journal setting is reported at its place`(_ journal: String, _ expected: [String]) {
         let found = load("journal: \(journal)\n" + withSource("mode: \"0600\"")).diagnostics
         #expect(found.map { "\($0.place.line):\($0.place.column): \($0.message)" } == expected)
     }
 
-    @Test func `an event has to fit into the journal`() {
+    @Test func `an event that cannot fit into the journal is an error`() {
         let text = "journal: { queue: 256KiB, segment_size: 1MiB }\n" + withSource("max_event_size: 2MiB")
         #expect(
             messages(text) == [
@@ -240,7 +271,7 @@ import Testing
         #expect(!all.contains("\u{1B}"))
     }
 
-    @Test func `keys set twice are all found, in maps within maps, quoted or not, three times too`() {
+    @Test func `a repeated key is an error in every map, quoted or not, each time it is repeated`() {
         let text = """
             sources: { a: { socket: /s, mode: "0600", socket: /t }, b: { socket: /u }, "b": { socket: /v } }
             control: { socket: /c }
@@ -258,26 +289,30 @@ import Testing
     }
 
     @Test(arguments: [
-        ("max_connections: 1e3", "write max_connections: 1000"), ("max_connections: 1_000", "write max_connections: 1000"),
+        ("max_connections: 1e3", "write max_connections: 1000"),
+        ("max_connections: 1_000", "write max_connections: 1000"),
         ("max_connections: 1,000", "write max_connections: 1000"), ("max_connections: +5", "write max_connections: 5"),
-        ("max_connections: 500.0", "write max_connections: 500"), ("max_connections: 10k", "a whole number is written 1000, without a unit"),
+        ("max_connections: 500.0", "write max_connections: 500"),
+        ("max_connections: 10k", "a whole number is written 1000, without a unit"),
         ("max_connections: 1.5", "a whole number is written 1000, without a unit"),
         ("max_connections: 99999999999999999999", "a whole number is written 1000, without a unit"),
         ("max_event_size: 32KB", Quantity.sizeHint),
     ])
-    func `a malformed number comes with the number to write`(_ line: String, _ hint: String) {
+    func `a malformed number's hint shows the number to write`(_ line: String, _ hint: String) {
         let errors = load(withSource(line)).errors
-        // YAML itself knows +5.
+        // YAML itself accepts +5.
         #expect(errors.map(\.hint) == (line.hasSuffix("+5") ? [] : [hint]))
     }
 
-    @Test(arguments: [("1_0", "write share: 10"), ("0,5", "write share: 0.5"), ("ten", "a number is written 0.5, or 50%")])
-    func `a malformed share comes with the number to write`(_ share: String, _ hint: String) {
+    @Test(arguments: [
+        ("1_0", "write share: 10"), ("0,5", "write share: 0.5"), ("ten", "a number is written 0.5, or 50%"),
+    ])
+    func `a malformed share's hint shows the number to write`(_ share: String, _ hint: String) {
         let errors = load(withRoute("transforms: [ { sample: { share: \"\(share)\", by: userId } } ]")).errors
         #expect(errors.map(\.hint) == [hint])
     }
 
-    @Test func `unknown users and groups are warnings`() {
+    @Test func `an unknown user or group is a warning`() {
         let accounts = KnownAccounts(hasUser: { $0 == "root" }, hasGroup: { $0 == "root" })
         let text = withSource("group: roto\nallow: { users: [root, nobdoy], groups: [root] }")
         let result = ConfigurationLoader(accounts: accounts).load(text: text, named: "p.yaml")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Configuration
 
-/// Files on disk: conf.d, relative paths, what cannot be read.
+/// Files on disk: conf.d, relative paths, unreadable files.
 @Suite struct FileTests {
     private let main = """
         sources: { apps: { socket: run/s } }
@@ -12,7 +12,7 @@ import Testing
         destinations: { a: { file: out } }
         """
 
-    @Test func `maps merge, routes append, in the order of the files' names`() throws {
+    @Test func `maps merge and routes append in the order of the files' names`() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("penstock.yaml", main)
         try directory.write("conf.d/20-b.yaml", "routes: [ { name: third, to: [b] } ]\nsources: { apps: { group: g } }")
@@ -36,10 +36,11 @@ import Testing
         ("X.YAML", "rename it to X.yaml; to keep it here unread, rename it to X.YAML.disabled"),
         ("10-shop.json", "rename it to 10-shop.yaml; to keep it here unread, rename it to 10-shop.json.disabled"),
         ("shop", "rename it to shop.yaml; to keep it here unread, rename it to shop.disabled"),
-        ("a.yaml.bak", nil), ("a.yaml~", nil), (".a.yaml.swp", nil), (".a.yaml", nil), ("README.md", nil), ("a.yaml.dpkg-dist", nil),
+        ("a.yaml.bak", nil), ("a.yaml~", nil), (".a.yaml.swp", nil), (".a.yaml", nil), ("README.md", nil),
+        ("a.yaml.dpkg-dist", nil),
         ("a.yml.disabled", nil), ("#a.yaml#", nil),
     ])
-    func `a file of conf.d that is not read is listed, and reported unless it was set aside`(_ name: String, _ hint: String?) throws {
+    func `an unread file of conf.d is listed, and reported unless disabled`(_ name: String, _ hint: String?) throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("penstock.yaml", main)
         let read = try directory.write("conf.d/a.yaml", "{}")
@@ -49,15 +50,19 @@ import Testing
         #expect(result.files == [file, read])
         #expect(result.unread.map(\.path) == [other])
         #expect(result.warnings.map(\.hint) == (hint == nil ? [] : [hint]))
-        #expect(result.warnings.allSatisfy { $0.place.name == "\(other):1:1" && $0.message.hasPrefix("this file is not read: ") })
+        #expect(
+            result.warnings.allSatisfy {
+                $0.place.name == "\(other):1:1" && $0.message.hasPrefix("this file is not read: ")
+            })
     }
 
-    @Test func `a directory in conf.d is not read, and a plan and a preset of one's own are listed`() throws {
+    @Test func `a directory in conf.d is not read, and the user's plan and preset are listed`() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write(
             "penstock.yaml", main.replacing("file: out", with: "preset: mine") + "\nplan: plan.yaml")
         let inner = try directory.write("conf.d/more/a.yaml", "{}")
-        let preset = try directory.write("presets/mine.yaml", "title: Mine\ndescription: d\ndestination: { file: /d/out }")
+        let preset = try directory.write(
+            "presets/mine.yaml", "title: Mine\ndescription: d\ndestination: { file: /d/out }")
         let plan = try directory.write("plan.yaml", "version: 1\nname: shop\nevents: []")
         let result = ConfigurationLoader(credentialsDirectory: nil).load(file: file)
         #expect(result.files == [file, plan, preset])
@@ -85,18 +90,18 @@ import Testing
             ])
     }
 
-    @Test func `errors of all files are told at once, and no misleading ones`() throws {
+    @Test func `errors of all files are reported at once, without misleading ones`() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("penstock.yaml", main + "\njournal: { sync: x }")
         let broken = try directory.write("conf.d/a.yaml", "destinations: { b: [ }")
         let wrong = try directory.write("conf.d/b.yaml", "routes: [ { to: [b], nmae: x } ]")
         let list = ConfigurationLoader(credentialsDirectory: nil).load(file: file).diagnostics
-        // Nothing about the destination `b`, which stands in the broken file.
+        // There is no error about the destination `b`, which is in the broken file.
         #expect(list.map(\.place.file) == [file, broken, wrong])
         #expect(list.allSatisfy { $0.severity == .error })
     }
 
-    @Test func `an empty file beside a wrong one hides nothing`() throws {
+    @Test func `an empty file beside an invalid one hides no error`() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("penstock.yaml", main + "\ncontrol: {}\ncontrol: {}")
         try directory.write("conf.d/a.yaml", "# nothing")
@@ -105,12 +110,12 @@ import Testing
         #expect(list.map(\.message) == ["\"control\" is set twice", "there is no destination \"b\""])
     }
 
-    @Test func `a relative path of the configuration is relative to the working directory`() throws {
+    @Test func `the configuration's relative path is relative to the working directory`() throws {
         let result = ConfigurationLoader().load(text: "sources: { a: { socket: s } }", named: "some/p.yaml")
         #expect(result.configuration?.sources.map(\.socket) == [FileManager.default.currentDirectoryPath + "/some/s"])
     }
 
-    @Test func `a section without anything in it is an empty one`() throws {
+    @Test func `a section without content is an empty section`() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("penstock.yaml", main + "\njournal:\nplugins:\n")
         try directory.write("conf.d/a.yaml", "journal: { sync: never }\nsources:\n")
@@ -121,7 +126,7 @@ import Testing
         #expect(result.configuration?.sources.count == 1)
     }
 
-    @Test func `a file that is missing, a directory, too large, or no text is told as such`() throws {
+    @Test func `a missing, unreadable, oversized or binary file has its own error`() throws {
         let directory = try TemporaryDirectory()
         let loader = ConfigurationLoader(credentialsDirectory: nil)
         let missing = loader.load(file: directory.path + "/none.yaml")
@@ -146,7 +151,7 @@ import Testing
         #expect(!escape.description.contains("\u{1B}"))
     }
 
-    @Test func `line ends of other systems do not move the places`() {
+    @Test func `line ends of other systems do not change the places`() {
         let text = "\u{FEFF}# one\r\n# two\r\nsuorces: {}\r\n"
         #expect(load(text).errors.map { "\($0.place.line):\($0.place.column)" } == ["3:1"])
         #expect(load(text).errors.first?.place.text == "suorces: {}")

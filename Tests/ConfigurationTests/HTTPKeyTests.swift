@@ -3,9 +3,11 @@ import Testing
 
 @testable import Configuration
 
-/// What the keys of HTTP destinations say.
+/// The keys of HTTP destinations and their values.
 @Suite struct HTTPKeyTests {
-    private func http(_ lines: String, secrets: [String: String] = [:]) throws -> (Configuration.HTTP, Configuration.Destination) {
+    private func http(_ lines: String, secrets: [String: String] = [:]) throws -> (
+        Configuration.HTTP, Configuration.Destination
+    ) {
         let result = try withSecrets(secrets) { load($0, withDestination(lines)) }
         let destination = try #require(result.configuration?.destinations.first, "\(result.diagnostics)")
         guard case .http(let http) = destination.kind else { throw NotHTTP() }
@@ -24,7 +26,7 @@ import Testing
         ConfigurationLoader(credentialsDirectory: credentials).load(text: text, named: "/etc/penstock/p.yaml")
     }
 
-    @Test func `TLS, proxy and bounds arrive in their properties`() throws {
+    @Test func `the values of TLS, proxy and limit keys are loaded`() throws {
         let (http, destination) = try http(
             """
             http: https://h.example:8443/v1
@@ -45,19 +47,22 @@ import Testing
                 == .init(
                     caFile: "/etc/penstock/ca.pem", certificate: "/c/client.pem", key: "/etc/penstock/client.key",
                     minimumVersion: .v1_3, serverName: "api.example"))
-        #expect(http.proxy == "socks5h://user:word@proxy.example:1080" && http.proxyExceptions == [".internal", "10.0.0.0/8"])
+        #expect(
+            http.proxy == "socks5h://user:word@proxy.example:1080"
+                && http.proxyExceptions == [".internal", "10.0.0.0/8"])
         #expect(destination.inFlight == 2...16)
         #expect(destination.rateLimit == .init(eventsPerSecond: 30, requestsPerSecond: 2, burst: 100, per: .user))
         #expect(destination.order == .user && destination.retry.attempts == 7)
     }
 
-    @Test func `what is left out is the documented default`() throws {
+    @Test func `an omitted key has its documented default`() throws {
         let (http, destination) = try http("http: http://h\nin_flight: {}")
-        #expect(http.maximumAnswer == 64 << 10 && http.maximumRedirects == 0 && http.tls == .init() && http.proxy == nil)
+        #expect(
+            http.maximumAnswer == 64 << 10 && http.maximumRedirects == 0 && http.tls == .init() && http.proxy == nil)
         #expect(destination.inFlight == 1...32 && destination.rateLimit == nil)
     }
 
-    @Test func `a secret in a URL is percent-encoded, and shown by its name`() throws {
+    @Test func `a secret in a URL is percent-encoded and shown by its name`() throws {
         let (http, _) = try http(
             """
             http: "https://{{ secret.user }}@h.example/{{secret.path}}?api_secret={{ secret.key }}&v=1"
@@ -73,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: ["unix:/run/s.sock", "unix:/run/s.sock:/v1/events?x=1"])
-    func `a Unix socket is a URL, too`(_ url: String) throws {
+    func `a Unix socket is accepted as a URL`(_ url: String) throws {
         #expect(try http("http: \(url)").0.url == url)
     }
 }

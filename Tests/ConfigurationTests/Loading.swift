@@ -1,22 +1,22 @@
 @testable import Configuration
 
-/// Loads a text as the file `p.yaml` of a machine with no credentials.
+/// Loads a text as the file `p.yaml` on a machine without credentials.
 func load(_ text: String) -> LoadResult {
     ConfigurationLoader(credentialsDirectory: nil).load(text: text, named: "/etc/penstock/p.yaml")
 }
 
-/// Everything found in a text, as it is shown.
+/// All diagnostics of a text, as an operator sees them.
 func shown(_ text: String) -> String {
     load(text).diagnostics.map(\.description).joined(separator: "\n")
 }
 
-/// The messages alone.
+/// The messages of all diagnostics of a text.
 func messages(_ text: String) -> [String] { load(text).diagnostics.map(\.message) }
 
-/// A valid configuration with `lines` below its one destination, a file.
+/// A valid configuration with one file destination that has `lines` below its path.
 func withFile(_ lines: String) -> String { withDestination("file: /d/out.ndjson\n" + lines) }
 
-/// A valid configuration with `lines` as its one destination.
+/// A valid configuration whose only destination consists of `lines`.
 func withDestination(_ lines: String) -> String {
     """
     sources: { apps: { socket: /run/s } }
@@ -27,7 +27,7 @@ func withDestination(_ lines: String) -> String {
     """
 }
 
-/// A valid configuration with `lines` below its one source.
+/// A valid configuration whose only source has `lines`.
 func withSource(_ lines: String) -> String {
     """
     sources:
@@ -39,7 +39,7 @@ func withSource(_ lines: String) -> String {
     """
 }
 
-/// A valid configuration whose one route has `lines`.
+/// A valid configuration whose only route has `lines`.
 func withRoute(_ lines: String) -> String {
     """
     sources: { apps: { socket: /run/s } }

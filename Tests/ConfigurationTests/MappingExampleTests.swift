@@ -1,8 +1,9 @@
-@testable import Configuration
 import Events
 import Foundation
-@testable import Routing
 import Testing
+
+@testable import Configuration
+@testable import Routing
 
 /// The examples of Mapping.md, in its order.
 @Suite("Mapping examples")
@@ -11,14 +12,14 @@ struct MappingExampleTests {
         var section: String
         var event: String
         var mapping: String
-        /// nil: nothing.
+        /// nil: the mapping has no output.
         var output: String?
         var testDescription: String { "\(section): \(mapping)" }
     }
 
     static let examples: [Example] = {
         let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Sources/Routing/Routing.docc/Mapping.md")
+            .appending(path: "../../Sources/penstockd/Penstock.docc/Mapping.md")
         return (try? String(contentsOf: article, encoding: .utf8)).map(read) ?? []
     }()
 
@@ -35,7 +36,9 @@ struct MappingExampleTests {
             let cells = line.dropFirst(2).dropLast(2).split(separator: " | ")
             guard cells.count == 2, let mapping = code(cells[0]), !section.isEmpty else { continue }
             examples.append(
-                Example(section: section, event: event, mapping: mapping, output: cells[1] == "nothing" ? nil : code(cells[1])))
+                Example(
+                    section: section, event: event, mapping: mapping,
+                    output: cells[1] == "nothing" ? nil : code(cells[1])))
         }
         return examples
     }
@@ -45,16 +48,16 @@ struct MappingExampleTests {
         return parts.count >= 3 ? String(parts[1]) : nil
     }
 
-    @Test("The article has examples of every directive")
-    func complete() {
+    @Test func `the article has examples of every directive`() {
         #expect(Self.examples.count > 60)
         for directive in Directive.all {
-            #expect(Self.examples.contains { $0.section.contains(directive.name) && $0.mapping.contains(directive.name) })
+            #expect(
+                Self.examples.contains { $0.section.contains(directive.name) && $0.mapping.contains(directive.name) })
         }
     }
 
-    @Test("Each mapping gives what the article says", arguments: examples)
-    func gives(_ example: Example) throws {
+    @Test(arguments: examples)
+    func `each mapping has the output that the article shows`(_ example: Example) throws {
         let result = load(withFile("mapping: \(example.mapping)"))
         #expect(result.diagnostics.isEmpty)
         let mapping = try #require(result.configuration?.destinations.first?.mapping)
@@ -63,7 +66,7 @@ struct MappingExampleTests {
     }
 }
 
-/// What a mapping makes of an event, received at 2026-01-31T12:00:05Z; nil: nothing.
+/// The mapping's output for an event that was received at 2026-01-31T12:00:05Z. Nil: no output.
 func mapped(_ event: String, _ filled: Configuration.FilledMapping) throws -> String? {
     var table = PathTable()
     let program = MappingProgram(

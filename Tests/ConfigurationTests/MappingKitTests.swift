@@ -1,13 +1,14 @@
-@testable import Configuration
 import Foundation
 import Testing
+
+@testable import Configuration
 
 /// The differences from Segment's mapping-kit that Mapping.md lists.
 @Suite("Differences from mapping-kit")
 struct MappingKitTests {
     struct Difference: Sendable, CustomTestStringConvertible {
         var mapping: String
-        /// nil: nothing.
+        /// nil: the mapping has no output.
         var output: String?
         var testDescription: String { mapping }
     }
@@ -15,10 +16,11 @@ struct MappingKitTests {
     private static let article =
         (try? String(
             contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-                .appending(path: "../../Sources/Routing/Routing.docc/Mapping.md"), encoding: .utf8)) ?? ""
+                .appending(path: "../../Sources/penstockd/Penstock.docc/Mapping.md"), encoding: .utf8)) ?? ""
 
-    /// The event that the article's examples are about.
-    private static let event = article.split(separator: "\n").first { $0.hasPrefix(#"{"type":"#) }.map(String.init) ?? ""
+    /// The event of the article's examples.
+    private static let event =
+        article.split(separator: "\n").first { $0.hasPrefix(#"{"type":"#) }.map(String.init) ?? ""
 
     static let differences: [Difference] = {
         guard let start = article.firstRange(of: "| Mapping | Penstock | mapping-kit |") else { return [] }
@@ -27,23 +29,22 @@ struct MappingKitTests {
             guard cells.count == 3 else { return nil }
             let code = cells[1].split(separator: "`", omittingEmptySubsequences: false)
             return Difference(
-                mapping: String(cells[0].dropFirst().dropLast()), output: cells[1].hasPrefix("nothing") ? nil : code.count >= 3 ? String(code[1]) : "?")
+                mapping: String(cells[0].dropFirst().dropLast()),
+                output: cells[1].hasPrefix("nothing") ? nil : code.count >= 3 ? String(code[1]) : "?")
         }
     }()
 
-    @Test("Penstock's column is what each mapping gives", arguments: differences)
-    func gives(_ difference: Difference) throws {
+    @Test(arguments: differences)
+    func `each mapping has the output in Penstock's column`(_ difference: Difference) throws {
         let result = load(withFile("mapping: \(difference.mapping)"))
         #expect(result.diagnostics.isEmpty)
         let mapping = try #require(result.configuration?.destinations.first?.mapping)
         #expect(try mapped(Self.event, mapping) == difference.output?.replacing("EVENT", with: Self.event))
     }
 
-    @Test("The table is found")
-    func complete() { #expect(Self.differences.count > 25) }
+    @Test func `the article's table is found`() { #expect(Self.differences.count > 25) }
 
-    @Test("A mapping-kit condition that means the opposite is an error with both meanings")
-    func blank() throws {
+    @Test func `a mapping-kit condition with the opposite meaning is an error that explains both meanings`() throws {
         let result = load(withFile("mapping: { a: { $if: { blank: $.userId, then: !secret k, else: 2 } } }"))
         let error = try #require(result.errors.first { $0.message.contains("blank") })
         #expect(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Configuration
 
-/// No text traps or hangs the loader, and whatever it refuses has a reason with a place.
+/// No text crashes or hangs the loader, and every rejection has a reason with a place.
 @Suite struct MutationTests {
     private static let example = """
         sources:
@@ -42,7 +42,7 @@ import Testing
         "\u{0}", "where: ", "file: /x", "(", ")", "and",
     ]
 
-    /// splitmix64: the same texts every time.
+    /// splitmix64, which produces the same texts in every run.
     private struct Random {
         var state: UInt64
         mutating func next(below bound: Int) -> Int {
@@ -54,14 +54,14 @@ import Testing
         }
     }
 
-    @Test func `the example itself is valid`() {
+    @Test func `the example is valid`() {
         let result = ConfigurationLoader(credentialsDirectory: nil, missingSecretsAreWarnings: true)
             .load(text: Self.example, named: "p.yaml")
         #expect(result.errors.isEmpty)
     }
 
     @Test(arguments: 0..<20)
-    func `mutations end in a configuration or in errors with places`(_ seed: Int) {
+    func `a mutated text loads as a configuration or has errors with places`(_ seed: Int) {
         var random = Random(state: UInt64(seed) &* 0x1234_5678_9ABC_DEF1)
         let loader = ConfigurationLoader(credentialsDirectory: nil, missingSecretsAreWarnings: true)
         for _ in 0..<40 {

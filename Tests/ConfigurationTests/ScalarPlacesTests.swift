@@ -2,7 +2,7 @@ import Testing
 
 @testable import Configuration
 
-/// The word `bad` of a scalar's value is found where it stands in the file.
+/// The place of the word `bad` in a scalar's value is found in the file.
 @Suite struct ScalarPlacesTests {
     @Test(arguments: [
         "key: one bad two",
@@ -23,7 +23,7 @@ import Testing
         "key: >2\n      one\n  two bad",
         "- { a: 1, key: a bad }",
     ])
-    func `a place inside a scalar`(_ text: String) throws {
+    func `a place inside a scalar is found in the file`(_ text: String) throws {
         let diagnostics = Diagnostics()
         let file = ConfigurationFile(path: "f", text: text)
         guard case .root(let root) = YAMLComposer.compose(file, diagnostics) else {
@@ -49,20 +49,20 @@ import Testing
         ("key: \"one\\ntwo \\\n  \\nthree\"", [1, 1, 2]),
         ("key: 'one\n\n  two'", [1, 3]),
     ])
-    func `the file's lines of a scalar`(_ text: String, _ lines: [Int]) throws {
+    func `the lines of a scalar are those of the file`(_ text: String, _ lines: [Int]) throws {
         let file = ConfigurationFile(path: "f", text: text)
         guard case .root(let root) = YAMLComposer.compose(file, Diagnostics()) else {
-            Issue.record("no YAML")
+            Issue.record("not YAML")
             return
         }
         let node = try #require(root.entries?.first?.value)
         #expect(ScalarPlaces.lines(of: node) == lines)
     }
 
-    @Test func `the end of a scalar has a place, and so has what lies beyond it`() throws {
+    @Test func `the end of a scalar has a place, and so has every offset beyond it`() throws {
         let file = ConfigurationFile(path: "f", text: "key: 'ab'")
         guard case .root(let root) = YAMLComposer.compose(file, Diagnostics()) else {
-            Issue.record("no YAML")
+            Issue.record("not YAML")
             return
         }
         let node = try #require(root.entries?.first?.value)

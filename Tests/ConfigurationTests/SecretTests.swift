@@ -4,7 +4,7 @@ import Testing
 
 @testable import Configuration
 
-/// Secrets are filled in, and shown nowhere.
+/// Secrets are filled in but never shown.
 @Suite struct SecretTests {
     private static let token = "s3cr3t-t0ken\"\\"
 
@@ -26,18 +26,18 @@ import Testing
         return try #require(result.configuration, "\(result.diagnostics)")
     }
 
-    @Test func `they are filled in where they are used, encoded for the place`() throws {
+    @Test func `a secret is filled in where it is used, encoded for its place`() throws {
         let directory = try TemporaryDirectory()
         let destinations = try loaded(directory).destinations
         guard case .http(let http) = destinations[0].kind, case .plugin(let plugin) = destinations[1].kind else {
-            Issue.record("the kinds are others")
+            Issue.record("unexpected kinds of destinations")
             return
         }
         #expect(http.headers.map(\.value) == ["Bearer \(Self.token)!", Self.token])
         #expect(plugin.settings == #"{"dsn":"s3cr3t-t0ken\"\\","list":["s3cr3t-t0ken\"\\"]}"#)
     }
 
-    @Test func `no description, debug description or dump shows them`() throws {
+    @Test func `no description, debug description or dump shows a secret`() throws {
         let directory = try TemporaryDirectory()
         let configuration = try loaded(directory)
         var dumped = ""
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a changed secret is a changed destination`() throws {
+    @Test func `a changed secret changes its destination`() throws {
         let directory = try TemporaryDirectory()
         let old = try loaded(directory)
         try directory.write("token", "another")
@@ -61,7 +61,7 @@ import Testing
         #expect(ConfigurationDifference(from: old, to: new).destinations.changed == ["h", "p"])
     }
 
-    @Test func `secrets.directory is relative to its file and comes after the credentials`() throws {
+    @Test func `a secrets directory is relative to its file, and credentials take precedence`() throws {
         let directory = try TemporaryDirectory()
         try directory.write("credentials/one", "from credentials")
         try directory.write("secrets/one", "from secrets")
@@ -82,7 +82,7 @@ import Testing
         #expect(http.headers.map(\.value) == ["from credentials two"])
     }
 
-    @Test func `a missing one is an error, or a warning where there is nowhere to look`() throws {
+    @Test func `a missing secret is an error, or a warning without a credentials directory`() throws {
         let directory = try TemporaryDirectory()
         var loader = ConfigurationLoader(credentialsDirectory: directory.path, missingSecretsAreWarnings: true)
         let missing = loader.load(text: Self.text, named: "p.yaml")
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: ["a\nInjected: yes", "a\rb", "tab\t", "nul\0"])
-    func `a header's secret cannot hold control characters, and the error does not show it`(_ value: String) throws {
+    func `a control character in a header's secret is an error that does not show the secret`(_ value: String) throws {
         let directory = try TemporaryDirectory()
         try directory.write("token", value + "\n")
         let text = Self.text.replacing("plugin: postgres", with: "plugin: sqlite")

@@ -1,10 +1,11 @@
-@testable import Configuration
 import Testing
 
-/// One configuration with a mistake of every kind: all are told at once, each at its own place.
+@testable import Configuration
+
+/// One configuration with a mistake of every kind. All are reported at once, each at its own place.
 @Suite("Mistakes in transforms, filters, scripts and mappings")
 struct StepErrorTests {
-    @Test func everyMistakeIsToldAtItsPlace() {
+    @Test func `every mistake is reported at its place`() {
         let text = #"""
             sources:
               apps: { socket: e.sock, scrub: [ { sample: 50% } ] }
@@ -36,26 +37,27 @@ struct StepErrorTests {
                   t: "{{ userId }"
             """#
         let errors = load(text).diagnostics.filter { $0.severity == .error }
-        #expect(errors.map { "\($0.place.line):\($0.place.column): error: \($0.message)" } == [
-            #"2:38: error: the transform "sample" cannot be used here"#,
-            #"4:5: error: unknown transform "hahs""#,
-            #"5:11: error: "hash" needs "paths""#,
-            #"5:13: error: unknown key "path" in "hash""#,
-            #"7:30: error: there is no function evnt"#,
-            #"9:15: error: "drop" has to be a list with something in it, not a single value"#,
-            #"11:17: error: "sample" has to be from 0.0 to 1.0"#,
-            #"12:20: error: "name_case" has to be one of snake, kebab, camel, title"#,
-            #"15:11: error: Lua: unexpected symbol near 'return'"#,
-            #"16:19: error: unknown key "find" in "redact""#,
-            #"16:46: error: this is not a regular expression: missing ): (a+"#,
-            #"17:34: error: the filter ends where a field, a value or ( was expected"#,
-            #"18:29: error: "events" has to be from 1 to 1000000000"#,
-            #"19:15: error: there is no destination "otu""#,
-            #"23:12: error: "timed" has to be one of native, suffix, both, ignore"#,
-            #"25:15: error: unknown directive $pth"#,
-            #"26:50: error: format has to be one of rfc3339, date, epoch_seconds, epoch_milliseconds, epoch_microseconds, epoch_nanoseconds"#,
-            #"27:27: error: two directives in one object: $path and $literal"#,
-            #"28:11: error: }} was expected behind this path"#,
-        ])
+        #expect(
+            errors.map { "\($0.place.line):\($0.place.column): error: \($0.message)" } == [
+                #"2:38: error: the transform "sample" cannot be used here"#,
+                #"4:5: error: unknown transform "hahs""#,
+                #"5:11: error: "hash" needs "paths""#,
+                #"5:13: error: unknown key "path" in "hash""#,
+                #"7:30: error: unknown function evnt"#,
+                #"9:15: error: "drop" has to be a list with something in it, not a single value"#,
+                #"11:17: error: "sample" has to be from 0.0 to 1.0"#,
+                #"12:20: error: "name_case" has to be one of snake, kebab, camel, title"#,
+                #"15:11: error: Lua: unexpected symbol near 'return'"#,
+                #"16:19: error: unknown key "find" in "redact""#,
+                #"16:46: error: this is not a regular expression: missing ): (a+"#,
+                #"17:34: error: unexpected end of the filter; expected a field, a value or ("#,
+                #"18:29: error: "events" has to be from 1 to 1000000000"#,
+                #"19:15: error: there is no destination "otu""#,
+                #"23:12: error: "timed" has to be one of native, suffix, both, ignore"#,
+                #"25:15: error: unknown directive $pth"#,
+                #"26:50: error: format has to be one of rfc3339, date, epoch_seconds, epoch_milliseconds, epoch_microseconds, epoch_nanoseconds"#,
+                #"27:27: error: two directives in one object: $path and $literal"#,
+                #"28:11: error: expected }} after this path"#,
+            ])
     }
 }

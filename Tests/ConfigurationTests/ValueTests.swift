@@ -4,14 +4,14 @@ import Testing
 
 @testable import Configuration
 
-/// What a valid configuration says.
+/// The values of a valid configuration.
 @Suite struct ValueTests {
     private func value(_ text: String) throws -> Configuration {
         let result = load(text)
         return try #require(result.configuration, "\(result.diagnostics)")
     }
 
-    @Test func `every key of this version arrives in its property`() throws {
+    @Test func `every key of this version is loaded into its property`() throws {
         let configuration = try value(
             """
             sources:
@@ -101,13 +101,15 @@ import Testing
                             pieces: [.text("/etc/penstock/out/%Y-%m-%d.ndjson.zst")]),
                         compression: .zstd, rotateSize: 256 << 20,
                         rotateEvery: .seconds(3_600), timezone: "UTC")))
-        #expect(f.start == .earliest && f.inFlight == 2...2 && f.deadLetters == .init(size: 1 << 20, time: .seconds(7 * 86_400), whenFull: .drop_oldest))
+        #expect(
+            f.start == .earliest && f.inFlight == 2...2
+                && f.deadLetters == .init(size: 1 << 20, time: .seconds(7 * 86_400), whenFull: .drop_oldest))
         #expect(f.replay == .init(inFlight: 1, eventsPerSecond: 500))
         #expect(f.batch == .init(events: 7, bytes: 4_096, wait: .seconds(3)))
         #expect(f.retry == .init(initial: .seconds(1), max: .seconds(2), giveUpAfter: .seconds(10_800)))
         #expect(f.rules.condition.text == "event != \"Heartbeat\"")
         guard case .http(let http) = h.kind, case .plugin(let plugin) = p.kind else {
-            Issue.record("the kinds are others")
+            Issue.record("unexpected kinds of destinations")
             return
         }
         #expect(http.url == "https://collector.example/v1/events" && http.method == .PUT && http.format == .ndjson)
@@ -121,7 +123,7 @@ import Testing
         #expect(configuration.plugins.directories == ["/etc/penstock/plugins", "/opt/p"])
     }
 
-    @Test func `what is left out has the documented defaults`() throws {
+    @Test func `an omitted key has its documented default`() throws {
         let configuration = try value(
             """
             sources: { apps: { socket: /run/s } }
@@ -156,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: ["W1", "W2", "W3"])
-    func `the yardstick's flow style loads`(_ name: String) throws {
+    func `the yardstick's flow style is loaded`(_ name: String) throws {
         let destinations = [
             "W1": "out: { file: /d/out.json }", "W2": "out: { file: /d/a.json }",
             "W3":
@@ -180,7 +182,7 @@ import Testing
         #expect(result.configuration?.journal.retainSize == 64 << 30)
     }
 
-    @Test func `the shipped configuration is valid without a warning`() throws {
+    @Test func `the shipped configuration is valid and has no warnings`() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("etc/penstock/penstock.yaml").path
         let result = ConfigurationLoader(credentialsDirectory: nil).load(file: file)
@@ -195,7 +197,7 @@ import Testing
         ("s", nil), ("", nil),
         ("9223372036854775807d", nil), ("٥s", nil), ("5S", nil),
     ])
-    func `durations`(_ text: String, _ duration: Duration?) {
+    func `a duration has a unit and fits into 64 bits`(_ text: String, _ duration: Duration?) {
         #expect(Quantity.duration(text) == duration)
     }
 
@@ -205,24 +207,25 @@ import Testing
             ("2TiB", 2 << 40),
             ("32KB", nil), ("32K", nil), ("1.5MiB", nil), ("-1", nil), ("+1", nil), ("", nil), ("9999999999TiB", nil),
         ] as [(String, Int?)])
-    func `sizes`(_ text: String, _ size: Int?) {
+    func `a size has a binary unit and fits into 64 bits`(_ text: String, _ size: Int?) {
         #expect(Quantity.size(text) == size)
     }
 
-    @Test(arguments: ["99999999999999999999d", "9223372036854775807d"]) func `a value too long for 64 bits is refused with the bounds`(text: String) {
+    @Test(arguments: ["99999999999999999999d", "9223372036854775807d"])
+    func `a value that does not fit into 64 bits is rejected with the bounds`(text: String) {
         let loaded = ConfigurationLoader().load(text: "journal: { retain: { time: \(text) } }", named: "p.yaml")
         let message = loaded.errors.first { $0.message.contains("time") }?.message
         #expect(message?.contains("has to be from ") == true, "\(loaded.errors)")
     }
 
-    @Test func `quantities are shown as they are written`() {
+    @Test func `quantities are shown as written`() {
         for text in ["200ms", "5s", "90s", "10m", "23h", "7d", "0s"] {
             #expect(Quantity.duration(text).map { Quantity.text($0) } == text)
         }
         for text in ["32KiB", "1000", "20GiB", "0"] { #expect(Quantity.size(text).map { Quantity.text($0) } == text) }
     }
 
-    @Test func `every key is described, with the default that applies`() throws {
+    @Test func `every key has a description and its actual default`() throws {
         let fields = Configuration.fields
         #expect(
             Set(fields.map(\.name)).isSuperset(of: [
@@ -230,7 +233,7 @@ import Testing
             ]))
         let journal = try #require(fields.first { $0.name == "journal" })
         guard case .section(let keys) = journal.type else {
-            Issue.record("the journal is no section")
+            Issue.record("the journal is not a section")
             return
         }
         let defaults = Dictionary(keys.map { ($0.name, $0.defaultText) }, uniquingKeysWith: { first, _ in first })

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Configuration
 
-/// YAML's own features, allowed with bounds.
+/// YAML's own features, within bounds.
 @Suite struct YAMLTests {
     @Test func `anchors, aliases and merge keys work`() throws {
         let result = load(
@@ -22,7 +22,7 @@ import Testing
         #expect(configuration.destinations.map(\.inFlight) == [2...2, 2...2])
     }
 
-    @Test func `aliases within aliases are refused before they take the memory`() {
+    @Test func `nested aliases are rejected before they take much memory`() {
         var text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
         for level in 1...9 {
             text += "a\(level): &a\(level) [\((0..<10).map { _ in "*a\(level - 1)" }.joined(separator: ", "))]\n"
@@ -30,7 +30,7 @@ import Testing
         #expect(messages(text).contains("the aliases of this file expand to more than 100000 values"))
     }
 
-    @Test func `keys made of aliases are refused before they are hashed for ever`() {
+    @Test func `a key made of aliases is rejected before it is hashed`() {
         var text = "a0: &a0 [x, x]\n"
         for level in 1...40 { text += "a\(level): &a\(level) [*a\(level - 1), *a\(level - 1)]\n" }
         text += "? *a40\n: x\n"
@@ -44,13 +44,16 @@ import Testing
         #expect(messages(deeper) == ["nested deeper than 64 levels"])
     }
 
-    @Test func `many lines and many values in one line take no more time for each than a few`() {
-        // Taken apart anew for each value, or joined line by line, these would take minutes.
+    @Test func `the time for each value does not grow with the number of lines or values`() {
+        // Splitting the line for each value, or joining line by line, would take minutes.
         let values = (0..<20_000).map { "v\($0)" }.joined(separator: ", ")
-        #expect(messages("plugins: { directories: [ \(values) ], x: 1 }\n" + String(repeating: "# nothing\n", count: 80_000)).first == "unknown key \"x\" in \"plugins\"")
+        #expect(
+            messages(
+                "plugins: { directories: [ \(values) ], x: 1 }\n" + String(repeating: "# nothing\n", count: 80_000)
+            ).first == "unknown key \"x\" in \"plugins\"")
     }
 
-    @Test func `an alias used twice with a mistake in it is told once`() {
+    @Test func `a mistake in an alias that is used twice is reported once`() {
         let errors = load(
             """
             sources: { apps: { socket: /run/s } }
@@ -71,7 +74,7 @@ import Testing
             ("123456789012345678901", "123456789012345678901"),
             ("1_000", nil), ("1e", nil), ("0x", nil), ("-", nil), (".", nil), ("", nil), ("1:30", nil), ("٣", nil),
         ] as [(String, String?)])
-    func `numbers of YAML 1.2 as JSON writes them`(_ text: String, _ json: String?) {
+    func `a YAML 1.2 number is written as a JSON number`(_ text: String, _ json: String?) {
         #expect(JSONRendering.number(text) == json)
     }
 }

@@ -9,13 +9,16 @@ import Testing
         #expect(throws: ControlClientError.self) { try body() }
     }
 
-    @Test func `without a socket it says that the daemon is not running, and how to start it`() {
+    @Test func `a missing socket is reported as a stopped daemon, with the command that starts it`() {
         let error = failure { try ControlClient(socket: "/nonexistent/control.sock").get("/status") }
         #expect(error?.code == .notRunning)
-        #expect(error?.description == "penstockd is not running: nobody listens at /nonexistent/control.sock; start it with: systemctl start penstock")
+        #expect(
+            error?.description
+                == "penstockd is not running: nobody listens at /nonexistent/control.sock; start it with: systemctl start penstock"
+        )
     }
 
-    @Test func `a socket that a dead daemon left is the same`() throws {
+    @Test func `a socket that a dead daemon left is reported as a stopped daemon`() throws {
         let daemon = try Daemon { _, reply in reply.fail(404, "no") }
         let stale = daemon.directory + "/stale.sock"
         do {
@@ -25,13 +28,13 @@ import Testing
         #expect(failure { try ControlClient(socket: stale).get("/status") }?.code == .notRunning)
     }
 
-    @Test func `a path that no socket can have is named as the reason`() {
+    @Test func `a path that is too long for a socket is named as the reason`() {
         let error = failure { try ControlClient(socket: "/" + String(repeating: "x", count: 200)).get("/status") }
         #expect(error?.code == .unreachable)
         #expect(error?.description.contains("107 bytes") == true)
     }
 
-    @Test func `a daemon that hangs is not waited for without end`() throws {
+    @Test func `a request to a daemon that hangs times out`() throws {
         let held = Collected<ControlReply>()
         let daemon = try Daemon { _, reply in held.append(reply) }
         let error = failure { try daemon.client.get("/status", timeout: .milliseconds(500)) }
@@ -39,17 +42,19 @@ import Testing
         #expect(eventually { held.values.count == 1 })
     }
 
-    @Test func `a connection that ends in the middle of an answer is an error`() throws {
+    @Test func `a connection that ends within an answer is an error`() throws {
         let daemon = try Daemon { _, reply in reply.fail(404, "no") }
         let path = daemon.directory + "/half.sock"
         let listener = HalfServer(try UnixListener.listen(at: path, mode: 0o600))
-        let thread = WorkerThread(name: "half") { listener.answerOnce("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf") }
+        let thread = WorkerThread(name: "half") {
+            listener.answerOnce("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf")
+        }
         #expect(failure { try ControlClient(socket: path).get("/status") }?.code == .broken)
         thread.join()
     }
 
-    @Test func `nobody but the owner may ask`() throws {
-        // Root may open every socket; then there is nothing to see.
+    @Test func `only the socket's owner may send requests`() throws {
+        // Root may open every socket, so root sees no error.
         let daemon = try Daemon(mode: 0o000) { _, reply in reply.respond(contentType: "text/plain", body: []) }
         if getuid() == 0 {
             #expect(try daemon.client.get("/").status == 200)
@@ -59,7 +64,7 @@ import Testing
     }
 }
 
-/// Takes one connection, says something, and hangs up.
+/// Accepts one connection, sends a text and closes the connection.
 final class HalfServer: Sendable {
     private let listener: FileDescriptor
 

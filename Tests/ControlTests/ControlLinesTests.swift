@@ -4,7 +4,7 @@ import Platform
 import Testing
 
 @Suite struct ControlLinesTests {
-    @Test func `lines arrive in order, and the end after the last`() throws {
+    @Test func `lines arrive in order, and the end follows the last one`() throws {
         let daemon = try Daemon { _, reply in
             let lines = reply.startLines()
             for number in 1...500 { lines.send(Array("\(number)".utf8)) }
@@ -19,7 +19,7 @@ import Testing
         #expect(received.values == (1...500).map(String.init))
     }
 
-    @Test func `a client that has had enough ends the stream for the sender, too`() throws {
+    @Test func `a client that stops reading ends the stream for the sender`() throws {
         let streams = Collected<ControlLines>()
         let daemon = try Daemon { _, reply in
             let lines = reply.startLines()
@@ -33,7 +33,7 @@ import Testing
         #expect(eventually { streams.values[0].send([0]) == .closed })
     }
 
-    @Test func `a client that does not read loses lines, and costs no more than the bound`() throws {
+    @Test func `a client that does not read loses lines and uses bounded memory`() throws {
         var limits = ControlServer.Limits()
         limits.unreadLines = 100_000
         let streams = Collected<ControlLines>()
@@ -42,15 +42,15 @@ import Testing
         client.send("GET /tap HTTP/1.1\r\nhost: a\r\n\r\n")
         #expect(eventually { streams.values.count == 1 })
         let lines = streams.values[0]
-        // The kernel's buffers take some; then the bound holds.
+        // The kernel's buffers take some lines. After that, the bound applies.
         let line = [UInt8](repeating: 65, count: 10_000)
         #expect(eventually { lines.send(line) == .dropped })
         #expect(lines.dropped == 1)
-        // It reads after all: there is room again.
+        // The client reads at last, so there is room again.
         #expect(eventually { client.receiveMore() > 0 && lines.send(line) == .sent })
     }
 
-    @Test func `a stream that has ended waits so long for a client that does not read, and no longer`() throws {
+    @Test func `a finished stream waits for a client that does not read, but not longer than its patience`() throws {
         var limits = ControlServer.Limits()
         limits.patience = .milliseconds(50)
         let streams = Collected<ControlLines>()
@@ -64,14 +64,14 @@ import Testing
         #expect(eventually { client.hasHungUp })
     }
 
-    @Test func `a refused stream says why`() throws {
+    @Test func `a refused stream has a reason`() throws {
         let daemon = try Daemon { _, reply in reply.fail(400, "the filter has no end") }
         let answer = try daemon.client.lines("/tap") { _ in true }
         #expect(answer.status == 400)
         #expect(answer.error == "the filter has no end")
     }
 
-    @Test func `an answer that was given is not followed by a stream`() throws {
+    @Test func `an answered request gets no stream`() throws {
         let outcomes = Collected<ControlLines.Outcome>()
         let daemon = try Daemon { _, reply in
             reply.respond(contentType: "text/plain", body: [65])
@@ -81,7 +81,7 @@ import Testing
         #expect(outcomes.values == [.closed])
     }
 
-    @Test func `a stream whose owner forgets it ends`() throws {
+    @Test func `a stream ends when its owner drops it`() throws {
         let daemon = try Daemon { _, reply in reply.startLines().send([65]) }
         let received = Collected<[UInt8]>()
         _ = try daemon.client.lines("/tap") { line in

@@ -4,7 +4,7 @@ import Platform
 import Testing
 
 @Suite struct ControlServerTests {
-    @Test func `a request arrives as it was asked, and its answer is the report`() throws {
+    @Test func `a request arrives as it was sent, and the report is its answer`() throws {
         let requests = Collected<ControlRequest>()
         let daemon = try Daemon { request, reply in
             requests.append(request)
@@ -13,7 +13,8 @@ import Testing
         let query = ["where": "type = \"track\" & event != 'é+%'", "limit": ""]
         let answer = try daemon.client.post("/reload it", query: query, body: [1, 0, 255])
         #expect(answer.status == 200)
-        #expect(String(decoding: answer.body, as: UTF8.self) == #"{"applied":true,"errors":[],"warnings":["a/b"]}"# + "\n")
+        #expect(
+            String(decoding: answer.body, as: UTF8.self) == #"{"applied":true,"errors":[],"warnings":["a/b"]}"# + "\n")
         #expect(try answer.decode(ReloadReport.self).applied)
         let request = try #require(requests.values.first)
         #expect(request.method == .post)
@@ -22,14 +23,14 @@ import Testing
         #expect(request.body == [1, 0, 255])
     }
 
-    @Test func `the socket is the daemon's own, and goes with the server`() throws {
+    @Test func `only the owner can open the control socket, and the server removes it`() throws {
         let daemon = try Daemon { _, reply in reply.fail(404, "nothing here") }
         #expect(try FileManager.default.attributesOfItem(atPath: daemon.socket)[.posixPermissions] as? Int == 0o600)
         daemon.server.stop()
         #expect(!FileManager.default.fileExists(atPath: daemon.socket))
     }
 
-    @Test func `an answer may come later, from another thread, and only the first counts`() throws {
+    @Test func `an answer may come later from another thread, and only the first one counts`() throws {
         let waiting = Collected<ControlReply>()
         let daemon = try Daemon { _, reply in waiting.append(reply) }
         let main = WorkerThread(name: "main") {
@@ -41,7 +42,7 @@ import Testing
         main.join()
     }
 
-    @Test func `a request that nobody answers is answered with 500`() throws {
+    @Test func `an unanswered request is answered with status 500`() throws {
         let daemon = try Daemon { _, _ in }
         let answer = try daemon.client.get("/status")
         #expect(answer.status == 500)
@@ -49,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [(1000, 200), (1001, 413)])
-    func `a body has a bound`(size: Int, status: Int) throws {
+    func `the size of a request's body is bounded`(size: Int, status: Int) throws {
         var limits = ControlServer.Limits()
         limits.body = 1000
         let daemon = try Daemon(limits: limits) { request, reply in
@@ -64,14 +65,14 @@ import Testing
         ("PUT / HTTP/1.1\r\nhost: a\r\n\r\n", "HTTP/1.1 405"), ("GET /%zz HTTP/1.1\r\nhost: a\r\n\r\n", "HTTP/1.1 400"),
         ("GET /%ff HTTP/1.1\r\nhost: a\r\n\r\n", "HTTP/1.1 400"), ("nonsense\r\n\r\n", "HTTP/1.1 400"),
     ])
-    func `what is not understood is refused`(bytes: String, answer: String) throws {
+    func `a malformed request is rejected`(bytes: String, answer: String) throws {
         let daemon = try Daemon { _, reply in reply.respond(contentType: "text/plain", body: []) }
         let socket = try RawClient(daemon.socket)
         socket.send(bytes)
         #expect(socket.receive(until: "\r\n")?.hasPrefix(answer) == true)
     }
 
-    @Test func `one connection may ask several times`() throws {
+    @Test func `one connection may send several requests`() throws {
         let daemon = try Daemon { request, reply in
             reply.respond(contentType: "text/plain", body: Array("<\(request.path)>".utf8))
         }
@@ -83,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: ["", "GET / HTTP/1.1\r\nho"])
-    func `a client that does not get to the point is dropped`(bytes: String) throws {
+    func `a client that does not complete its request in time is disconnected`(bytes: String) throws {
         var limits = ControlServer.Limits()
         limits.patience = .milliseconds(50)
         let daemon = try Daemon(limits: limits) { _, reply in reply.fail(404, "no") }
@@ -92,12 +93,16 @@ import Testing
         #expect(socket.isClosedByPeer())
     }
 
-    @Test func `while every place is taken by a request that is being answered, no more connections are served`() throws {
+    @Test func `no further connection is served while every place is taken by a request`() throws {
         var limits = ControlServer.Limits()
         limits.connections = 2
         let waiting = Collected<ControlReply>()
         let daemon = try Daemon(limits: limits) { request, reply in
-            if request.path == "/slow" { waiting.append(reply) } else { reply.respond(contentType: "text/plain", body: [65]) }
+            if request.path == "/slow" {
+                waiting.append(reply)
+            } else {
+                reply.respond(contentType: "text/plain", body: [65])
+            }
         }
         let busy = [try RawClient(daemon.socket), try RawClient(daemon.socket)]
         for socket in busy { socket.send("GET /slow HTTP/1.1\r\nhost: a\r\n\r\n") }
@@ -109,10 +114,14 @@ import Testing
     }
 
     @Test(arguments: ["", "GET / HTTP/1.1\r\nho", "GET / HTTP/1.1\r\nhost: a\r\n\r\n"])
-    func `as many idle connections as there may be do not keep a new one out`(bytes: String) throws {
+    func `idle connections do not keep out a new one`(bytes: String) throws {
         let waiting = Collected<ControlReply>()
         let daemon = try Daemon { request, reply in
-            if request.path == "/slow" { waiting.append(reply) } else { reply.respond(contentType: "text/plain", body: [65]) }
+            if request.path == "/slow" {
+                waiting.append(reply)
+            } else {
+                reply.respond(contentType: "text/plain", body: [65])
+            }
         }
         let busy = try RawClient(daemon.socket)
         busy.send("GET /slow HTTP/1.1\r\nhost: a\r\n\r\n")
@@ -123,7 +132,8 @@ import Testing
             return socket
         }
         for _ in 0..<3 { #expect(try daemon.client.get("/").status == 200) }
-        // The longest idle ones made room; the request that is being answered is no idle connection.
+        // The server closed the connection that was idle longest. A connection whose request is being answered is not
+        // idle.
         #expect(idle[0].isClosedByPeer())
         waiting.values.first?.respond(contentType: "text/plain", body: [66])
         #expect(busy.receive(until: "B") != nil)

@@ -4,8 +4,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A control server on a socket of its own, answering as a test says; it ends with its last
-/// reference.
+/// A control server on its own socket that answers as the test specifies. It stops with its last reference.
 final class Daemon {
     let directory: String
     let socket: String
@@ -19,10 +18,12 @@ final class Daemon {
         _ handle: @escaping @Sendable (ControlRequest, ControlReply) -> Void
     ) throws {
         // Short: a socket's path has at most 107 bytes.
-        directory = FileManager.default.temporaryDirectory.appendingPathComponent("ps-" + UUID().uuidString.prefix(8)).path
+        directory =
+            FileManager.default.temporaryDirectory.appendingPathComponent("ps-" + UUID().uuidString.prefix(8)).path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         socket = directory + "/control.sock"
-        server = try ControlServer.open(path: socket, mode: mode, handler: Handler(handle), group: group, limits: limits)
+        server = try ControlServer.open(
+            path: socket, mode: mode, handler: Handler(handle), group: group, limits: limits)
         server.serve()
     }
 
@@ -39,13 +40,13 @@ final class Daemon {
     }
 }
 
-/// Values that several threads put down.
+/// Collects values from several threads.
 final class Collected<Value: Sendable>: Sendable {
     private let list = Mutex<[Value]>([])
 
     var values: [Value] { list.withLock { $0 } }
 
-    /// - Returns: how many there are now.
+    /// - Returns: the number of values so far.
     @discardableResult
     func append(_ value: Value) -> Int {
         list.withLock {
@@ -55,7 +56,7 @@ final class Collected<Value: Sendable>: Sendable {
     }
 }
 
-/// Whether a condition comes true within ten seconds.
+/// Whether the condition becomes true within ten seconds.
 func eventually(_ condition: () -> Bool) -> Bool {
     let end = ContinuousClock.now + .seconds(10)
     while !condition() {

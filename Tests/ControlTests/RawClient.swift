@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Platform
 
-/// A connection on which a test says exactly what it wants. Waits at most ten seconds.
+/// A connection on which a test sends exact bytes. Each read waits at most ten seconds.
 final class RawClient {
     private let socket: FileDescriptor
     private var received: [UInt8] = []
@@ -18,7 +18,7 @@ final class RawClient {
         _ = unsafe Glibc.send(socket.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// Everything received up to and with `end`; nil: it did not come.
+    /// Everything received up to and including `end`. Nil: `end` did not arrive.
     func receive(until end: String) -> String? {
         while true {
             let text = String(decoding: received, as: UTF8.self)
@@ -35,14 +35,14 @@ final class RawClient {
         }
     }
 
-    /// Whether the peer has closed, whatever is still unread here.
+    /// Whether the peer has closed the connection. Unread bytes may remain.
     var hasHungUp: Bool {
         var state = pollfd(fd: socket.raw, events: 0, revents: 0)
         return unsafe poll(&state, 1, 0) == 1 && state.revents & Int16(POLLHUP) != 0
     }
 
-    /// Waits for more and keeps it.
-    /// - Returns: how many bytes; 0: the peer has closed; negative: errno says why.
+    /// Waits for more bytes and keeps them.
+    /// - Returns: the number of bytes; 0: the peer has closed; negative: see errno.
     @discardableResult
     func receiveMore() -> Int {
         var bytes = [UInt8](repeating: 0, count: 4096)

@@ -1,4 +1,4 @@
-"""Clients of the events' socket. They note in the ledger whatever the daemon tells them."""
+"""Clients of the events' socket. They record the daemon's answers in the ledger."""
 
 import json
 import random
@@ -12,13 +12,13 @@ from ledger import UNKNOWN, message_id
 
 
 class Connection:
-    """One connection with acknowledgements: from the ledger's next event on."""
+    """One connection with acknowledgements. It starts at the ledger's next event."""
 
     def __init__(self, path, ledger, client, padding=0):
         self.ledger, self.client, self.padding = ledger, client, padding
         self.page = ledger.page(client)
         self.era = ledger.era
-        # The number of line 1.
+        # The event number of line 1.
         self.first = len(self.page)
         self.told = self.first
         self.unread = b""
@@ -41,11 +41,11 @@ class Connection:
             f'"properties":{{"padding":"{"x" * self.padding}"}}}}\n')
 
     def send(self, count):
-        """Sends the next events; blocks while the daemon takes none."""
+        """Sends the next events. Blocks while the daemon reads nothing."""
         start = len(self.page)
         text = "".join(self.line(number) for number in range(start, start + count)).encode()
         self.page.extend(bytes([UNKNOWN]) * count)
-        # Both ways at once: a daemon that cannot get rid of its answers reads no more.
+        # Reads and writes at once, because a daemon whose answers are not read stops reading.
         deadline = time.monotonic() + PATIENCE
         while text:
             readable, writable, _ = select.select([self.socket], [self.socket], [], 1)
@@ -58,7 +58,7 @@ class Connection:
                 raise Failure(f"the daemon has not read for {PATIENCE:.0f} s")
 
     def read(self, timeout):
-        """Takes the answers that come within `timeout` seconds. Returns False at the connection's end."""
+        """Reads the answers that arrive within `timeout` seconds. Returns False when the connection has ended."""
         if not select.select([self.socket], [], [], timeout)[0]:
             return True
         block = self.socket.recv(1 << 16)
@@ -75,7 +75,7 @@ class Connection:
         return bool(block)
 
     def drain(self, timeout):
-        """Waits up to `timeout` seconds until everything sent is answered. Returns whether it is."""
+        """Waits up to `timeout` seconds until every event is answered. Returns whether this is so."""
         deadline = time.monotonic() + timeout
         while self.outstanding and (left := deadline - time.monotonic()) > 0:
             if not self.read(left):
@@ -87,9 +87,9 @@ class Connection:
 
 
 class Client(threading.Thread):
-    """Sends without end, through any number of the daemon's lives."""
+    """Sends events until it is stopped, across restarts of the daemon."""
 
-    # Lines that may be without an answer.
+    # The maximum number of lines without an answer.
     WINDOW = 1000
 
     def __init__(self, path, ledger, number, seed, burst=12, pause=0.02):
@@ -105,7 +105,7 @@ class Client(threading.Thread):
             try:
                 connection = Connection(self.path, self.ledger, self.number, padding=self.random.randrange(400))
             except OSError:
-                # Nobody is there: soon.
+                # The daemon is down: try again soon.
                 self.ended.wait(0.002)
                 continue
             try:
@@ -115,7 +115,7 @@ class Client(threading.Thread):
             except OSError:
                 pass
             try:
-                # What was acknowledged before the end counts, too.
+                # Acknowledgements from before the disconnect count, too.
                 while connection.read(0.2) and connection.outstanding and not self.ended.is_set():
                     pass
             except OSError:

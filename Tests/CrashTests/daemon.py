@@ -1,4 +1,4 @@
-"""The daemon under test: a directory of its own, one configuration, many lives."""
+"""The daemon under test, with its own directory, one configuration and many runs."""
 
 import http.client
 import json
@@ -11,7 +11,7 @@ import time
 
 BINARIES = pathlib.Path(
     os.environ.get("PENSTOCK_BINARIES") or pathlib.Path(__file__).parents[2] / ".build/debug").resolve()
-# How long anything may take that has to happen: machines may be slow, and a bound is a bound.
+# The timeout for everything that must happen. Generous, because machines may be slow.
 PATIENCE = 60.0
 
 COMMON = """
@@ -23,25 +23,25 @@ journal: {{ directory: {journal}, {options} }}
 
 
 class Failure(Exception):
-    """What must not happen, in a sentence."""
+    """A failure of the test, described in a sentence."""
 
 
 def eventually(what, condition, patience=PATIENCE):
-    """Asks until there is an answer that counts as true, and returns that."""
+    """Calls `condition` until its result is true, and returns the result."""
     deadline = time.monotonic() + patience
     while True:
         answer = condition()
         if answer:
             return answer
         if time.monotonic() > deadline:
-            raise Failure(f"waited {patience:.0f} s in vain: {what}")
+            raise Failure(f"waited {patience:.0f} s without success: {what}")
         time.sleep(0.005)
 
 
 class Daemon:
     def __init__(self, directory, destinations, options="", journal="journal"):
-        """`destinations` is YAML: what stands below `routes:` and `destinations:`, LIFE for the number of the
-        daemon's life. `options` are the journal's."""
+        """`destinations` is YAML with the keys `routes` and `destinations`, in which LIFE stands for the number of
+        the daemon's run. `options` are journal options."""
         self.directory = pathlib.Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self.journal = self.directory / journal
@@ -49,7 +49,7 @@ class Daemon:
         self.log_file = self.directory / "log"
         self.process = None
         self.life = 0
-        # What a service manager would hear: READY=1 and the status.
+        # Receives what the daemon reports to a service manager: READY=1 and the status.
         self.notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notices.bind(str(self.directory / "notify.sock"))
         self.configure(destinations, options)
@@ -57,10 +57,10 @@ class Daemon:
     def configure(self, destinations, options=""):
         self.configuration = COMMON.format(binaries=BINARIES, journal=self.journal, options=options) + destinations
 
-    # Life
+    # Lifecycle
 
     def spawn(self, *before):
-        """Starts it and returns at once. `before`: words in front of the command, as of strace's."""
+        """Starts the daemon and returns at once. `before`: words before the command, such as strace's."""
         self.notices.setblocking(False)
         try:
             while self.notices.recv(4096):
@@ -76,7 +76,7 @@ class Daemon:
                 env={**os.environ, "NOTIFY_SOCKET": str(self.directory / "notify.sock")})
 
     def await_ready(self, patience=PATIENCE):
-        """Waits for READY=1. Returns whether it came; if not, the daemon has ended by itself."""
+        """Waits for READY=1. Returns whether it came. If not, the daemon has ended on its own."""
         deadline = time.monotonic() + patience
         self.notices.settimeout(0.02)
         while time.monotonic() < deadline:
@@ -89,7 +89,7 @@ class Daemon:
         raise Failure(f"the daemon was not ready within {patience:.0f} s")
 
     def start(self):
-        """Starts it and waits until it serves. Returns how many seconds that took."""
+        """Starts the daemon and waits until it serves. Returns the time in seconds."""
         begin = time.monotonic()
         self.spawn()
         if not self.await_ready():
@@ -97,12 +97,12 @@ class Daemon:
         return time.monotonic() - begin
 
     def kill(self):
-        """kill -9. It must have lived until now."""
+        """Kills the daemon with SIGKILL. It must still run."""
         self.check_alive()
         self.end()
 
     def terminate(self):
-        """SIGTERM, and an orderly end."""
+        """Sends SIGTERM and waits for an orderly end."""
         self.check_alive()
         self.process.send_signal(signal.SIGTERM)
         try:
@@ -113,9 +113,9 @@ class Daemon:
             raise Failure(f"the daemon ended with status {status} after SIGTERM: {self.log_tail()}")
 
     def end(self, allowed=signal.SIGKILL):
-        """kill -9, whatever state it is in; it may have given up, but not crashed, but for one signal.
+        """Kills the daemon with SIGKILL in any state. It may have exited, but not crashed, except with `allowed`.
 
-        Returns whether it had ended by that.
+        Returns whether it had ended with that signal.
         """
         if self.process.poll() is None:
             self.process.kill()
@@ -127,30 +127,30 @@ class Daemon:
 
     def check_alive(self):
         if self.process.poll() is not None:
-            raise Failure(f"the daemon ended by itself, status {self.process.returncode}: {self.log_tail()}")
+            raise Failure(f"the daemon ended on its own, status {self.process.returncode}: {self.log_tail()}")
 
     def threads(self):
-        """Names of its threads, with their ids."""
+        """The names of the daemon's threads, with their ids."""
         names = {}
         for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
             names[(task / "comm").read_text().strip()] = int(task.name)
         return names
 
-    # What it says
+    # Reports
 
     def penstock(self, *words):
         command = [BINARIES / "penstock", *words, "--control", self.directory / "control.sock"]
         return subprocess.run(command, capture_output=True, text=True)
 
     def status(self):
-        """What `penstock status --json` prints."""
+        """The output of `penstock status --json`."""
         answer = self.penstock("status", "--json")
         if answer.returncode not in (0, 1):
             raise Failure(f"penstock status: exit status {answer.returncode}: {answer.stderr.strip()}")
         return json.loads(answer.stdout)
 
     def glance(self):
-        """The same report, without a process of its own; for waiting."""
+        """As `status`, but without a process, for use in loops."""
         connection = http.client.HTTPConnection("penstock", timeout=PATIENCE)
         connection.sock = socket.socket(socket.AF_UNIX)
         connection.sock.settimeout(PATIENCE)
@@ -168,7 +168,7 @@ class Daemon:
         return [json.loads(line) for line in answer.stdout.splitlines()]
 
     def settle(self, names=None, patience=PATIENCE):
-        """Waits until the destinations have worked off the journal; as long as there is progress."""
+        """Waits until the destinations have caught up. Fails when there is no progress for `patience` seconds."""
         best, since = None, time.monotonic()
         while True:
             self.check_alive()

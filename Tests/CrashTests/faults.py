@@ -1,4 +1,4 @@
-"""System calls that fail, one at a time, once or from then on, in the threads that write the journal or a file."""
+"""Failing system calls, once or permanently, in the threads that write the journal or a file."""
 
 import sinks
 from client import Connection
@@ -7,13 +7,13 @@ from ledger import ACKNOWLEDGED, Ledger
 from tracer import Tracer, check_strace, words
 
 ERRORS = {"EIO": "Input/output error", "ENOSPC": "No space left on device", "EINTR": None}
-# A short run takes this many cases by lot.
+# The number of random cases in a short run.
 SHORT = 16
-# Each call's first ones, up to this one.
+# The first calls of each kind that are made to fail.
 DEPTH = 8
-# Events of 8 KiB, sixteen at a time: a segment of 1 MiB takes eight batches.
+# Events of 8 KiB, sixteen at a time: a segment of 1 MiB holds eight batches.
 PADDING, BATCH, BATCHES = 8000, 16, 20
-# As many as it takes until the oldest segment goes.
+# Enough batches that the oldest segment is removed.
 UNLINK_BATCHES = 160
 
 DESTINATIONS = """
@@ -29,12 +29,12 @@ THREADS = ["journal-writer", "journal-keeper", "to-file", "sync-file"]
 
 
 class Case:
-    """One call of one thread that fails."""
+    """One failing call of one thread."""
 
     def __init__(self, thread, call, error=None, nth=1, for_ever=False):
         self.thread, self.call, self.error, self.nth, self.for_ever = thread, call, error, nth, for_ever
         self.batches = UNLINK_BATCHES if call == "unlink" and thread == "journal-keeper" else BATCHES
-        # A journal that takes the filesystem for full gives up what is only kept for replay.
+        # On a full filesystem, the journal removes segments that it keeps for replay only.
         self.frees_space = error == "ENOSPC" and thread.startswith("journal-")
         self.keeps_all = self.batches == BATCHES and not self.frees_space
         self.connection = None
@@ -46,7 +46,7 @@ class Case:
         return words(self.call, self.error, f"{self.nth}{'+' if self.for_ever else ''}")
 
     def run(self, directory, patience=30):
-        """Returns the trace, and events acknowledged."""
+        """Returns the trace and the number of acknowledged events."""
         self.directory = directory
         self.ledger = Ledger()
         options = JOURNAL.format(retain="64MiB" if self.keeps_all else "16MiB")
@@ -83,26 +83,28 @@ class Case:
         return self.connection.drain(patience)
 
     def load(self, trace, patience):
-        """Until all is sent, or an answer does not come. Counts what was promised in vain."""
+        """Sends until all is sent or an answer is missing. Fails if unwritten events are acknowledged."""
         for _ in range(self.batches):
             fails = self.for_ever and trace.injected > 0
             before = self.ledger.count(ACKNOWLEDGED)
             answered = self.send(BATCH, patience)
             promised = self.ledger.count(ACKNOWLEDGED) - before
             if fails and promised and self.thread == "journal-writer":
-                raise Failure(f"{promised} events were acknowledged while no {self.call} of the writer's succeeded")
+                raise Failure(f"{promised} events were acknowledged although every {self.call} of the writer failed")
             if not answered:
                 if not self.for_ever:
                     raise Failure(f"{self.connection.outstanding} events were not answered after one failure")
                 return
 
     def check_told(self, daemon, said, trace):
-        """An operator must hear of it."""
+        """Checks that the failure is reported to the operator."""
         text = ERRORS[self.error]
         if text is None:
             return
-        if self.frees_space and not self.for_ever and trace.hit("/cursors"):
-            # The positions went into the old file, at once: nothing is wrong that anybody could mend.
+        is_of_cursors = trace.hit("/cursors") or self.call == "fsync"
+        if self.frees_space and not self.for_ever and is_of_cursors:
+            # The positions went into the old file at once, so the operator need not act. An fsync is a directory's, which
+            # may be that of the cursors as well.
             return
         texts = [text, "the filesystem is full"] if self.frees_space else [text]
         eventually(f"the log says: {text}", lambda: any(text in daemon.log[said:] for text in texts), 5)
@@ -115,21 +117,21 @@ class Case:
             if journal["state"] != state or text not in journal["last_error"] or report["health"] != "degraded":
                 raise Failure(f"the journal cannot be written, and its status is {journal}")
         elif self.thread in ("to-file", "sync-file"):
-            # It is opened again and again, which looks well for a moment.
+            # The destination is reopened again and again, and may look healthy for a moment.
             eventually(
-                "the destination's status says what is wrong",
+                "the destination's status shows the error",
                 lambda: (file := daemon.glance()["destinations"]["file"])["state"] != "up" and text in file["last_error"])
 
     def check_recovers(self, daemon, patience):
-        """Without faults everything is answered, and new events are taken."""
+        """Checks that without faults everything is answered and new events are accepted."""
         if not self.connection.drain(patience):
-            raise Failure(f"{self.connection.outstanding} events are not answered though nothing fails any more")
+            raise Failure(f"{self.connection.outstanding} events are not answered although the faults have stopped")
 
         def taken():
             before = self.ledger.count(ACKNOWLEDGED)
             return self.send(BATCH, patience) and self.ledger.count(ACKNOWLEDGED) == before + BATCH
 
-        eventually("events are taken again", taken, patience)
+        eventually("events are accepted again", taken, patience)
         eventually("the daemon is healthy again", lambda: daemon.glance()["health"] == "healthy", patience)
 
     def judge(self):
@@ -157,7 +159,7 @@ def failing_calls(trial):
 
     cases = []
     for thread in THREADS:
-        # What a run without faults calls, and how often.
+        # The calls of a run without faults, and their number.
         trace, _ = run(Case(thread, None))
         counts = trace.counts()
         if thread == "journal-keeper":

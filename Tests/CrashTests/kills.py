@@ -1,4 +1,4 @@
-"""kill -9 at any moment: under load, while it recovers, while it stops; clients never pause."""
+"""kill -9 at any moment: under load, in recovery and while stopping. Clients never pause."""
 
 import statistics
 import time
@@ -9,9 +9,9 @@ from trial import spread
 
 SHORT, LONG = 40, 1000
 CLIENTS = 4
-# What is written survives the process, synced or not.
+# Written data survives the process, synced or not.
 SYNC = ["always", "always", "20ms", "never"]
-# Small, so that segments end, are removed and files are rotated between two kills.
+# Small segments, so that segments end and are removed, and files are rotated, between two kills.
 JOURNAL = "segment_size: 1MiB, retain: { size: 16MiB }, cursor_interval: 100ms"
 
 
@@ -27,13 +27,13 @@ def kill9(trial):
         chance = trial.random.random()
         time.sleep(trial.random.uniform(0, 0.25))
         if chance < 0.03:
-            # With clients that never end, that takes the whole drain.
+            # Clients that never stop make the drain take its full time.
             stops += 1
             daemon.terminate()
         else:
             daemon.kill()
         if chance > 0.75:
-            # Again, while it recovers.
+            # Another kill during recovery.
             recoveries += 1
             daemon.spawn()
             time.sleep(trial.random.uniform(0, 1.2 * min(restarts)))
@@ -42,7 +42,7 @@ def kill9(trial):
     trial.stop_load()
     report = daemon.status()
     if report["journal"]["damaged"]:
-        raise Failure(f"kill -9 leaves all that was written, and {report['journal']['damaged']} positions count as damaged")
+        raise Failure(f"kill -9 loses no written data, but {report['journal']['damaged']} positions count as damaged")
     duplicates = trial.judge(daemon, trial.directory)
     return (
         f"{cycles} cycles ({recoveries} killed again in recovery, {stops} orderly), {trial.acknowledged:,} events"
@@ -64,10 +64,10 @@ SHORT_HTTP, LONG_HTTP = 8, 100
 
 
 def kill9_http(trial):
-    """kill -9 at full speed: an HTTP service gets again at most what was in flight."""
+    """kill -9 at full speed: an HTTP service gets at most the events in flight again."""
     cycles = LONG_HTTP if trial.is_long else SHORT_HTTP
     configuration = HTTP_ALONE.format(url=trial.receiver.url, events=sinks.HTTP_EVENTS, in_flight=sinks.HTTP_IN_FLIGHT)
-    # The cursors are committed once an hour: what is not repeated is so for the sake of the live cursors alone.
+    # The cursors are committed once an hour, so only the live cursors prevent repetitions.
     daemon = Daemon(trial.directory, configuration, "cursor_interval: 1h")
     trial.at_end.append(daemon.close)
     daemon.start()

@@ -1,7 +1,7 @@
-"""What clients were told about each event, and what arrived: the oracle.
+"""The oracle: the answers that clients got for each event, and the events that arrived.
 
-An event's id is `cNNN-NNNNNNNN`: its client's number, and its own. A client never sends an id twice,
-so an id that arrives twice was doubled by the daemon.
+An event's id is `cNNN-NNNNNNNN`: its client's number and its own number. A client never sends an id twice,
+so the daemon has repeated an id that arrives twice.
 """
 
 import re
@@ -16,15 +16,14 @@ def message_id(client, number):
 
 
 class Ledger:
-    """What clients were told. Each client touches its own page only."""
+    """The answers to the clients. Each client uses its own page only."""
 
     def __init__(self):
         self.pages = {}
         # Answers that contradict earlier ones.
         self.lies = []
         self.reasons = {}
-        # Counts power cuts. An answer that comes when the power has gone counts for nothing: on a real
-        # machine nobody could have got it.
+        # Counts power cuts. An answer that arrives after the cut does not count: a real machine could not have sent it.
         self.era = 0
         self._lock = threading.Lock()
 
@@ -41,7 +40,7 @@ class Ledger:
         page[number] = REFUSED
 
     def acknowledged(self, client, first, last, era):
-        """Numbers `first` up to and without `last`, but for those that were refused."""
+        """Records acknowledgements from `first` up to, but not including, `last`, except for refused events."""
         page = self.pages[client]
         state = ACKNOWLEDGED if era == self.era else TOO_LATE
         page[first:last] = page[first:last].replace(bytes([UNKNOWN]), bytes([state]))
@@ -56,7 +55,7 @@ class Tally:
     def __init__(self):
         self.pages = {}
         self.lines = 0
-        # Bytes behind the last line.
+        # The number of bytes after the last complete line.
         self.torn = 0
 
     def add(self, client, number):
@@ -67,7 +66,7 @@ class Tally:
         self.lines += 1
 
     def add_lines(self, text):
-        """Events as NDJSON. Each line has to hold one, and each to be whole."""
+        """Adds events in NDJSON. Each line must hold one complete event."""
         end = text.rfind(b"\n") + 1
         self.torn += len(text) - end
         text = text[:end]
@@ -87,7 +86,7 @@ class Tally:
 
 
 class Verdict:
-    """One destination's tally, held against the ledger."""
+    """The comparison of one destination's tally with the ledger."""
 
     def __init__(self, ledger, tally):
         self.lost, self.unwanted, self.foreign, self.lost_too_late = [], [], [], 0
@@ -108,18 +107,18 @@ class Verdict:
         self.torn = tally.torn
 
     def faults(self, name, exactly_once):
-        """Sentences; none if all is well."""
+        """The faults as sentences. Empty: all is well."""
         faults = []
 
         def say(ids, what):
             if ids:
                 faults.append(f"{name}: {len(ids)} events {what}: {ids[0]} to {ids[-1]}")
 
-        say(self.lost, "lost that were acknowledged")
-        say(self.unwanted, "delivered that were refused")
-        say(self.foreign, "arrived that nobody sent")
+        say(self.lost, "were acknowledged and are lost")
+        say(self.unwanted, "were refused and delivered")
+        say(self.foreign, "arrived that no client sent")
         if self.torn:
-            faults.append(f"{name}: {self.torn} bytes of a line that has no end")
+            faults.append(f"{name}: {self.torn} bytes of an incomplete line")
         if exactly_once and self.duplicates:
-            faults.append(f"{name}: {self.duplicates} events doubled, where each is to be there once")
+            faults.append(f"{name}: {self.duplicates} events repeated, but each must be there once")
         return faults

@@ -1,4 +1,4 @@
-"""Power cuts: the filesystem forgets, from one moment to the next, whatever it had not made durable."""
+"""Power cuts: the filesystem suddenly loses everything that was not durable."""
 
 import signal
 import time
@@ -9,8 +9,8 @@ from volume import Volume
 
 SHORT, LONG = 10, 200
 CLIENTS = 4
-# SQLite maps the index of its write-ahead log into memory (NAME-shm). On a filesystem that is shut
-# down, touching it is this signal, and the plugin is in the daemon's process.
+# SQLite maps the index of its write-ahead log into memory (NAME-shm). On a filesystem that was shut down, access to it
+# raises this signal. The plugin runs in the daemon's process.
 SQLITES_OWN = signal.SIGBUS
 JOURNAL = "segment_size: 1MiB, retain: { size: 16MiB }, cursor_interval: 100ms"
 
@@ -30,7 +30,7 @@ def power_cuts(kind):
             again = trial.random.random() < 0.2
             volume.cut_power(trial.ledger)
             if trial.random.random() < 0.3:
-                # It lives on for a while on a disk that fails, and must promise nothing.
+                # The daemon runs on for a while with a failing disk and must acknowledge nothing.
                 time.sleep(trial.random.uniform(0, 0.05))
             while True:
                 by_sqlite += daemon.end(SQLITES_OWN)
@@ -38,7 +38,7 @@ def power_cuts(kind):
                 volume.mount()
                 if not again:
                     break
-                # Again, while it recovers; it may have ended by itself.
+                # Another cut during recovery. The daemon may have ended on its own.
                 again = False
                 recoveries += 1
                 daemon.spawn()

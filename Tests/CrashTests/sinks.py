@@ -1,4 +1,4 @@
-"""Where events arrive: an HTTP service, and what files and a database hold in the end."""
+"""The destinations: an HTTP service, files and a database, and the events that they hold in the end."""
 
 import gzip
 import http.server
@@ -7,7 +7,7 @@ import threading
 
 from ledger import ID, Tally, Verdict, message_id
 
-# Each destination gets every event; `picky` refuses some for good.
+# Each destination gets every event. `picky` rejects some.
 DESTINATIONS = """
 routes: [ {{ to: [file, gzip, http, picky, sqlite] }} ]
 destinations:
@@ -30,19 +30,19 @@ destinations:
     settings: {{ path: {directory}/sqlite.db }}
     batch: {{ events: 200, wait: 5ms }}
 """
-# Batches of this many events, this many at once.
+# The number of events in a batch, and of batches in flight.
 HTTP_EVENTS, HTTP_IN_FLIGHT = 100, 4
-# `picky` refuses what comes with every so many of a client's events.
+# `picky` rejects each batch that contains an event whose number is a multiple of this one.
 REFUSED_FOR_GOOD = 10000
 EXACTLY_ONCE = {"file", "gzip", "sqlite", "again"}
 
 
 class Receiver:
-    """Takes what is posted to it, and knows in which life of the daemon each event was sent."""
+    """Accepts posted events and records in which run of the daemon each was sent."""
 
     def __init__(self):
         self.tally, self.picky = Tally(), Tally()
-        # Answer with this instead of 200.
+        # A status to answer instead of 200.
         self.refusal = None
         self._lives = {}
         self.repeated_in_one_life = []
@@ -72,7 +72,7 @@ class Receiver:
             daemon_threads = True
 
             def handle_error(self, *_):
-                # A client that was killed.
+                # The client was killed.
                 pass
 
         self._server = Server(("127.0.0.1", 0), Handler)
@@ -80,7 +80,7 @@ class Receiver:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def pick(self, body):
-        """Takes a batch or refuses it for good."""
+        """Accepts or rejects a batch."""
         with self._lock:
             found = [(int(one[1]), int(one[2])) for one in ID.finditer(body)]
             if any(number % REFUSED_FOR_GOOD == 0 for _, number in found):
@@ -106,7 +106,7 @@ class Receiver:
 
 
 def in_files(directory, name):
-    """What a file destination wrote, rotated files included."""
+    """The events that a file destination wrote, including rotated files."""
     tally = Tally()
     stem, _, extension = name.partition(".")
     for path in sorted(directory.glob(f"{stem}.*{extension}")):
@@ -130,7 +130,7 @@ def in_sqlite(path):
 
 
 def judge(ledger, tallies):
-    """Returns the faults, and duplicates by destination."""
+    """Returns the faults, and the number of duplicates by destination."""
     faults = list(ledger.lies)
     duplicates = {}
     for name, tally in tallies.items():

@@ -1,4 +1,4 @@
-"""System calls that fail while the daemon starts over a journal that a crash has left."""
+"""Failing system calls while the daemon starts with a journal from a crash."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ from tracer import Trace, check_strace, words
 
 SHORT = 16
 DEPTH = 12
-# Of a start that neither ends nor serves, in seconds.
+# The timeout of a start that neither ends nor serves, in seconds.
 BOUND = 20
 PADDING, BATCH, BATCHES = 4000, 16, 48
 
@@ -31,7 +31,7 @@ JOURNAL = "segment_size: 1MiB, retain: { size: 64MiB }, cursor_interval: 20ms"
 
 
 class Startups:
-    """One daemon, started again and again; what one start leaves, the next one finds."""
+    """One daemon that is started repeatedly. Each start finds the state that the last one left."""
 
     def __init__(self, trial):
         self.trial = trial
@@ -42,7 +42,7 @@ class Startups:
         trial.at_end += [self.daemon.close, self.kill_tracee]
 
     def leave_work(self, batches):
-        """A life that ends with kill -9: a backlog for one destination, and events without an answer."""
+        """A run that ends with kill -9. It leaves a backlog for one destination, and events without an answer."""
         self.trial.receiver.refusal = 503
         self.daemon.start()
         connection = Connection(self.daemon.events, self.trial.ledger, self.clients, PADDING)
@@ -64,7 +64,7 @@ class Startups:
             return False
 
     def start(self, options):
-        """One start under strace. Returns whether it serves; if not, it has ended with a message."""
+        """One start under strace. Returns whether the daemon serves. If not, it has ended with a message."""
         journal = self.daemon.journal
         names = {"spare", "spare.new", "cursors", "cursors.new", "manifest", "manifest.new", "lock"}
         names |= {path.name for path in journal.iterdir()}
@@ -73,7 +73,7 @@ class Startups:
         said = len(self.daemon.log)
         self.daemon.spawn("strace", "-f", "-y", "--seccomp-bpf", "-o", self.trace.path, "-P", str(journal), *paths, *options)
         if self.daemon.await_ready(BOUND):
-            # Until what can be delivered is, or it is plain that it cannot.
+            # Waits until every event that can be delivered is delivered, or there is no more progress.
             self.trial.receiver.refusal = None
             try:
                 self.daemon.settle(patience=1)
@@ -85,18 +85,18 @@ class Startups:
         if self.daemon.process.returncode < 0:
             raise Failure(f"the daemon crashed with signal {-self.daemon.process.returncode}: {self.daemon.log_tail()}")
         if self.daemon.process.returncode == 0 or "error" not in self.daemon.log[said:]:
-            raise Failure(f"the daemon ended with status {self.daemon.process.returncode} without saying why")
+            raise Failure(f"the daemon ended with status {self.daemon.process.returncode} without a reason")
         return False
 
     def kill_tracee(self):
-        """strace then ends, too; the other way round, what it watches would live on."""
+        """Kills the daemon, and strace ends, too. If strace were killed, the daemon would survive."""
         if self.daemon.process and self.daemon.process.poll() is None:
             strace = self.daemon.process.pid
             for child in pathlib.Path(f"/proc/{strace}/task/{strace}/children").read_text().split():
                 os.kill(int(child), signal.SIGKILL)
 
     def check(self):
-        """Without faults, everything acknowledged arrives."""
+        """Checks that without faults, every acknowledged event arrives."""
         self.trial.receiver.refusal = None
         self.daemon.start()
         self.daemon.settle()
@@ -105,7 +105,7 @@ class Startups:
         tallies = {"file": sinks.in_files(self.directory, "file.ndjson"), "http": self.trial.receiver.tally}
         found, duplicates = sinks.judge(self.trial.ledger, tallies)
         if damaged:
-            found.append(f"{damaged} positions count as damaged, where no byte was")
+            found.append(f"{damaged} positions count as damaged, although no byte was")
         if found:
             raise Failure("; ".join(found))
         return duplicates
@@ -122,7 +122,7 @@ def failing_starts(trial):
         for error in faults.ERRORS
         for for_ever in (False, True)
         for nth in range(1, min(count, DEPTH) + 1)
-        # There is no machine on which every call is interrupted for ever.
+        # No machine interrupts every call for ever.
         if not (for_ever and error == "EINTR")
     ]
     if not trial.is_long:

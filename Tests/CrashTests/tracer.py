@@ -1,4 +1,4 @@
-"""strace, which makes chosen system calls of chosen threads fail without carrying them out."""
+"""strace, which makes selected system calls of selected threads fail without executing them."""
 
 import collections
 import pathlib
@@ -10,7 +10,7 @@ import subprocess
 from daemon import eventually
 from trial import Skipped
 
-# By the name of the call in this code: what strace knows it by (architectures differ).
+# The names of the calls in this code, with strace's expressions for them (architectures differ).
 CALLS = {
     "pwrite64": "pwrite64", "pread64": "pread64", "fdatasync": "fdatasync", "fsync": "fsync", "openat": "openat",
     "rename": "/^rename(at|at2)?$", "unlink": "/^unlink(at)?$", "fallocate": "fallocate", "ftruncate": "ftruncate",
@@ -19,18 +19,18 @@ CALLS = {
 
 def check_strace():
     if not shutil.which("strace") or subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True).returncode:
-        raise Skipped("needs strace and the right to use it")
+        raise Skipped("needs strace and permission to use it")
 
 
 def words(call=None, error=None, when=None):
-    """What strace is told: to watch all calls, or to make one fail."""
+    """The options of strace: watch all calls, or make one fail."""
     if error is None:
         return ["-e", "trace=" + ",".join(CALLS.values())]
     return ["-e", f"trace={CALLS[call]}", "-e", f"inject={CALLS[call]}:error={error}:when={when}"]
 
 
 class Trace:
-    """What strace wrote."""
+    """The output of strace."""
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
@@ -41,21 +41,21 @@ class Trace:
 
     @property
     def injected(self):
-        """How many calls were made to fail, but for those on the C library's own files."""
+        """The number of calls that were made to fail, except those on the C library's own files."""
         return len(self._failed())
 
     def hit(self, file):
-        """Whether a call on a file whose path has this part was made to fail."""
+        """Whether a call on a file was made to fail whose path contains `file`."""
         return any(file in line for line in self._failed())
 
     def _failed(self):
         directory = str(self.path.parent)
-        # -y shows the working directory, too, which is this one.
+        # -y also shows the working directory, which is this one.
         lines = self.text.replace(f"AT_FDCWD<{directory}>", "").splitlines()
         return [line for line in lines if "(INJECTED)" in line and directory in line]
 
     def counts(self):
-        """How often each call was made, by the thread that made it most."""
+        """The number of calls of each kind, of the thread with the most."""
         by_thread = collections.Counter(re.findall(r"^(\d+ +)?(\w+)\(", self.text, re.MULTILINE))
         counts = {}
         for (_, name), count in by_thread.items():
@@ -66,7 +66,7 @@ class Trace:
 
 
 class Tracer:
-    """strace on one thread of a process that runs. A context: leaving it lets the thread go."""
+    """strace on one thread of a running process. A context manager: leaving it detaches strace."""
 
     def __init__(self, thread, path, options):
         self.thread, self.trace, self.options = thread, Trace(path), options
@@ -75,7 +75,7 @@ class Tracer:
         command = ["strace", "-y", "-o", self.trace.path, "-p", str(self.thread), *self.options]
         self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         status = pathlib.Path(f"/proc/{self.thread}/status")
-        eventually("strace has taken hold of the thread", lambda: "TracerPid:\t0\n" not in status.read_text())
+        eventually("strace has attached to the thread", lambda: "TracerPid:\t0\n" not in status.read_text())
         return self.trace
 
     def __exit__(self, *_):

@@ -1,4 +1,4 @@
-"""One test's frame: where it works, how long, with which seed, and what it found."""
+"""The frame of one test: its directory, length, seed and findings."""
 
 import contextlib
 import pathlib
@@ -12,7 +12,7 @@ from ledger import ACKNOWLEDGED, Ledger
 
 
 class Skipped(Exception):
-    """The machine cannot do this, and that is no fault of the daemon's."""
+    """The machine cannot run this test. The daemon is not at fault."""
 
 
 class Trial:
@@ -22,16 +22,16 @@ class Trial:
         self.ledger = Ledger()
         self.receiver = sinks.Receiver()
         self.clients = []
-        # To be called at the end, the last first.
+        # Functions to call at the end, the last one first.
         self.at_end = [self.receiver.close]
 
     def destinations(self, directory):
-        """Every kind of destination."""
+        """A configuration with every kind of destination."""
         return sinks.DESTINATIONS.format(
             directory=directory, url=self.receiver.url, events=sinks.HTTP_EVENTS, in_flight=sinks.HTTP_IN_FLIGHT)
 
     def load(self, daemon, clients, **pace):
-        """Clients that send from now on. `pace`: see Client."""
+        """Starts clients that send continuously. `pace`: see Client."""
         self.clients = [Client(daemon.events, self.ledger, number, self.seed, **pace) for number in range(clients)]
         for client in self.clients:
             client.start()
@@ -46,9 +46,9 @@ class Trial:
         return self.ledger.count(ACKNOWLEDGED)
 
     def judge(self, daemon, directory):
-        """Lets the daemon finish, and compares all that arrived with all that was promised.
+        """Lets the daemon finish, and compares the events that arrived with the acknowledged ones.
 
-        Returns duplicates, in words.
+        Returns a description of the duplicates.
         """
         daemon.settle()
         letters = [letter["messageId"] for letter in daemon.dead_letters("picky")]
@@ -65,7 +65,7 @@ class Trial:
             faults.append(
                 f"http: {len(self.receiver.repeated_in_one_life)} events were sent twice by one process, though the"
                 f" service had answered 200: {self.receiver.repeated_in_one_life[0]}")
-        # What is in the journal goes to all; the service outside may have what a power cut took away.
+        # Every destination gets the whole journal. An external service may also have events that a power cut removed.
         sizes = {name: tally.lines - duplicates[name] for name, tally in tallies.items()}
         if self.ledger.era:
             del sizes["http"], sizes["picky"]
@@ -77,17 +77,17 @@ class Trial:
         most = max(self.receiver.repeated.values(), default=0)
         text = f"{len(letters)} dead letters, duplicates {text} (http: at most {most} after one crash)"
         if late := sinks.Verdict(self.ledger, tallies["file"]).lost_too_late:
-            text += f", {late} acknowledged while the power went are gone"
+            text += f", {late} acknowledged during the power cut are lost"
         return text
 
     def close(self):
-        """Everything is undone, whatever of it fails."""
+        """Performs all closing actions, even if some fail."""
         with contextlib.ExitStack() as stack:
             for action in self.at_end:
                 stack.callback(action)
 
 
 def spread(seconds):
-    """Smallest, median and largest, in milliseconds."""
+    """The smallest, median and largest value, in milliseconds."""
     low, middle, high = (1000 * value for value in (min(seconds), statistics.median(seconds), max(seconds)))
     return f"{low:.0f}/{middle:.0f}/{high:.0f} ms"

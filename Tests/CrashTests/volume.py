@@ -1,4 +1,4 @@
-"""A filesystem that a test may break: an image file, mounted through a loop device, or a tmpfs."""
+"""A filesystem that a test may break: an image file on a loop device, or a tmpfs."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ def run(*words):
 
 class Volume:
     def __init__(self, trial, kind, size="400M", options=""):
-        """`kind`: ext4, xfs or tmpfs. Mounted, and unmounted at the trial's end."""
+        """`kind`: ext4, xfs or tmpfs. The volume is mounted now and unmounted at the trial's end."""
         if os.geteuid():
             raise Skipped(NEEDS)
         self.image = trial.directory / "image"
@@ -39,7 +39,7 @@ class Volume:
         trial.at_end.append(self.close)
 
     def mount(self):
-        # The loop device goes with the mount.
+        # The loop device is removed with the mount.
         options = ["-o", ",".join(filter(None, ["loop", self.options]))]
         if self.kind == "tmpfs":
             run("mount", "-t", "tmpfs", "-o", f"size={self.size}", "tmpfs", self.path)
@@ -50,7 +50,7 @@ class Volume:
         run("mount", "-o", f"remount,{options}", self.path)
 
     def cut_power(self, ledger):
-        """From now on nothing reaches the disk, and what had not reached it never will."""
+        """From now on nothing reaches the disk. Data that has not reached it is lost."""
         ledger.era += 1
         run("xfs_io", "-x", "-c", "shutdown", self.path)
 
@@ -59,7 +59,7 @@ class Volume:
 
     @property
     def loop_device(self):
-        """Its name, without /dev/."""
+        """The loop device's name, without /dev/."""
         return pathlib.Path(run("findmnt", "-n", "-o", "SOURCE", self.path).strip()).name
 
     def close(self):

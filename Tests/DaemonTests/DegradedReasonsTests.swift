@@ -19,57 +19,67 @@ import Testing
         StatusReport.Journal(state: state, first: 0, next: 0, bytes: 0, segments: 1, lastError: error)
     }
 
-    @Test func `a daemon whose journal and destinations are well has no reason to be degraded`() {
+    @Test func `a daemon with a healthy journal and healthy destinations is not degraded`() {
         let reasons = DegradedReasons(
-            journal: Self.journal(), destinations: ["a": Self.destination()], recentDeadLetters: ["a": 0], recentRefusals: ["apps": [:]])
+            journal: Self.journal(), destinations: ["a": Self.destination()], recentDeadLetters: ["a": 0],
+            recentRefusals: ["apps": [:]])
         #expect(reasons.list == [])
     }
 
-    @Test(arguments: [
-        (.full, "no space left", "journal full: no space left"), (.failed, nil, "journal cannot be written"),
-    ] as [(StatusReport.Journal.State, String?, String)])
-    func `a journal that takes nothing is a reason`(state: StatusReport.Journal.State, error: String?, reason: String) {
+    @Test(
+        arguments: [
+            (.full, "no space left", "journal full: no space left"), (.failed, nil, "journal cannot be written"),
+        ] as [(StatusReport.Journal.State, String?, String)])
+    func `a journal that cannot be written is a reason`(
+        state: StatusReport.Journal.State, error: String?, reason: String
+    ) {
         #expect(DegradedReasons(journal: Self.journal(state, error), destinations: [:]).list == [reason])
     }
 
-    @Test func `a destination that is not up is a reason, with its error and how far it is behind`() {
+    @Test func `a destination that is not up is a reason, with its error and lag`() {
         let reasons = DegradedReasons(
             journal: Self.journal(),
             destinations: [
-                "mixpanel": Self.destination(.retrying, lagSeconds: 850, lastError: "HTTP 503"), "up": Self.destination(),
+                "mixpanel": Self.destination(.retrying, lagSeconds: 850, lastError: "HTTP 503"),
+                "up": Self.destination(),
                 "x\n": Self.destination(.held, lastError: "a\nb\u{1B}["),
             ])
         #expect(reasons.list == ["mixpanel retrying: HTTP 503, 14 min behind", "x\\n held: a\\nb\\u{1B}["])
     }
 
-    @Test func `threads without progress, a refused reload and destinations that fall behind are reasons`() {
+    @Test func `a stuck thread, a refused reload and a destination that falls behind are reasons`() {
         let reasons = DegradedReasons(
-            journal: Self.journal(), destinations: ["a": Self.destination(lagSeconds: 900)], stuckThreads: ["ingest 0": .milliseconds(7900)],
-            refusedReload: .init(time: "2026-01-01T00:00:00Z", errors: ["p.yaml:3:5: error: unknown key \"x\"\n  x: y\n  ^", "other"]),
+            journal: Self.journal(), destinations: ["a": Self.destination(lagSeconds: 900)],
+            stuckThreads: ["ingest 0": .milliseconds(7900)],
+            refusedReload: .init(
+                time: "2026-01-01T00:00:00Z", errors: ["p.yaml:3:5: error: unknown key \"x\"\n  x: y\n  ^", "other"]),
             fallingBehind: ["a": .init(seconds: 900, aMinuteAgo: 850)])
-        #expect(reasons.list == [
-            "no progress for 7 s in thread ingest 0",
-            "a reload was refused at 2026-01-01T00:00:00Z, and the files differ from what runs: p.yaml:3:5: error: unknown key \"x\"",
-            "a falls behind: 15 min, and 14 min a minute ago",
-        ])
+        #expect(
+            reasons.list == [
+                "no progress for 7 s in thread ingest 0",
+                "a reload was refused at 2026-01-01T00:00:00Z, and the files differ from the running configuration: p.yaml:3:5: error: unknown key \"x\"",
+                "a falls behind: 15 min, and 14 min a minute ago",
+            ])
     }
 
-    @Test func `dead letters and refusals of the last minutes are reasons, counted`() {
+    @Test func `dead letters and refusals of the last minutes are reasons with their counts`() {
         let reasons = DegradedReasons(
             journal: Self.journal(), destinations: [:], recentDeadLetters: ["b": 1, "a": 1200],
             recentRefusals: ["apps": ["rate_limited": 1, "journal_full": 40_000]])
-        #expect(reasons.list == [
-            "apps refused 40,000 events in the last 5 min: journal_full", "apps refused 1 event in the last 5 min: rate_limited",
-            "1,200 dead letters for a in the last 5 min: penstock dead-letters list a",
-            "1 dead letter for b in the last 5 min: penstock dead-letters list b",
-        ])
+        #expect(
+            reasons.list == [
+                "apps refused 40,000 events in the last 5 min: journal_full",
+                "apps refused 1 event in the last 5 min: rate_limited",
+                "1,200 dead letters for a in the last 5 min: penstock dead-letters list a",
+                "1 dead letter for b in the last 5 min: penstock dead-letters list b",
+            ])
     }
 }
 
 @Suite struct RecentGrowthTests {
     private static func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
 
-    @Test func `growth is forgotten after five minutes`() {
+    @Test func `growth expires after five minutes`() {
         var growth = RecentGrowth<String>()
         growth.sample(["a": 3, "b": 0], at: Self.at(0))
         #expect(growth.growth == ["a": 3])
@@ -81,7 +91,7 @@ import Testing
         #expect(growth.growth == [:])
     }
 
-    @Test func `a counter that starts again has grown by what it says since`() {
+    @Test func `a counter that restarts at zero has grown by its new value`() {
         var growth = RecentGrowth<String>()
         growth.sample(["a": 10], at: Self.at(0))
         growth.sample(["a": 2], at: Self.at(1))

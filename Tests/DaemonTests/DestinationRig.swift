@@ -2,13 +2,13 @@ import Delivery
 import Events
 import Foundation
 import Journal
+import JournalAdapters
 import Platform
-import Seams
 import Telemetry
 
 @testable import Daemon
 
-/// A journal in a directory of its own, and destinations on it that are no files, services or plugins.
+/// A journal in its own directory, and destinations on it that are neither files, services nor plugins.
 final class DestinationRig {
     let clock = SystemClock()
     let journal: Journal
@@ -35,12 +35,13 @@ final class DestinationRig {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// A destination `archive` at work, for which every event is filtered out.
-    /// - Parameter pool: which runs it; nil: a thread of its own does.
+    /// A running destination `archive` whose events are all filtered out.
+    /// - Parameter pool: runs the destination; nil: the destination gets its own thread.
     func running(_ destination: any Destination, in pool: RoutingPool? = nil) -> RunningDestination {
         if let pool {
             let place = pool.register()
-            return .start(worker(destination, wake: place.wake), deadLetters: letters, place: place, callsScripts: false)
+            return .start(
+                worker(destination, wake: place.wake), deadLetters: letters, place: place, callsScripts: false)
         }
         let bell = Doorbell()
         return .start(worker(destination) { bell.ring() }, deadLetters: letters, bell: bell, clock: clock)
@@ -55,8 +56,8 @@ final class DestinationRig {
             wake: wake)
     }
 
-    /// Polls.
-    /// - Returns: whether it became true within a minute.
+    /// Polls the condition.
+    /// - Returns: whether the condition became true within a minute.
     func eventually(_ condition: () -> Bool) -> Bool {
         let deadline = clock.now() + .seconds(60)
         let pause = Doorbell()
@@ -68,7 +69,7 @@ final class DestinationRig {
     }
 }
 
-/// Its opening takes until somebody opens the gate.
+/// A destination whose opening waits until the test opens the gate.
 final class GatedDestination: Destination {
     let isIn = Doorbell()
     let gate = Doorbell()
@@ -86,7 +87,9 @@ final class GatedDestination: Destination {
 }
 
 private final class NoRouter: EventRouter {
-    func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> Delivery.RouteVerdict {
+    func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch)
+        -> Delivery.RouteVerdict
+    {
         .filtered(reason: "nothing is routed here")
     }
 }

@@ -2,8 +2,8 @@ import Delivery
 import Events
 import Foundation
 import Journal
+import JournalAdapters
 import Platform
-import Seams
 import Synchronization
 import Testing
 
@@ -11,7 +11,7 @@ import Testing
 @testable import Daemon
 
 @Suite struct DiskRequestsTests {
-    /// A reply whose answer is kept.
+    /// A reply that keeps its answer.
     private final class Answer: Sendable {
         private let kept = Mutex<(status: Int, text: String)?>(nil)
         let given = Doorbell()
@@ -25,10 +25,10 @@ import Testing
                 self.kept.withLock { $0 = (status, String(decoding: body, as: UTF8.self)) }
                 self.given.ring()
             }
-            return ControlReply(slot: slot) { preconditionFailure("nobody asks for lines here") }
+            return ControlReply(slot: slot) { preconditionFailure("no test asks for lines") }
         }
 
-        /// - Returns: whether the answer came within a minute.
+        /// - Returns: whether the answer arrived within a minute.
         func wait() -> Bool { status != nil || given.wait(until: SystemClock().now() + .seconds(60)) }
     }
 
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `requests are done one after the other, and those beyond the bound are refused`() {
+    func `requests are performed one at a time, and those beyond the limit are refused`() {
         let requests = DiskRequests()
         requests.start()
         let (gate, isIn, order) = (Doorbell(), Doorbell(), Order())
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `a request to stop answers everybody at once, also while the disk does not`() {
+    func `a stop answers every request at once, even while the disk does not respond`() {
         let requests = DiskRequests()
         requests.start()
         let (gate, isIn) = (Doorbell(), Doorbell())
@@ -85,14 +85,14 @@ import Testing
             #expect(answer.status == 503)
             #expect(answer.text.contains("the daemon is stopping"))
         }
-        #expect(!requests.awaitEnd(by: SystemClock().now()), "a call that does not return is not waited for")
+        #expect(!requests.awaitEnd(by: SystemClock().now()), "the stop does not wait for a call that does not return")
         requests.add(late.reply) { _ in }
         #expect(late.status == 503)
         gate.ring()
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `a search through many dead letters ends in the middle when it is interrupted, and changes nothing`() throws {
+    func `an interrupted search through many dead letters ends early and changes nothing`() throws {
         let rig = try DestinationRig()
         rig.journal.start()
         let gated = GatedDestination()
@@ -104,8 +104,9 @@ import Testing
             _ = destination.awaitStop(by: deadline, clock: rig.clock)
         }
         let store = destination.deadLetters.store
-        let letter = KeptDeadLetter(
-            position: 0, time: 0, receivedAt: 0, attempts: 1, messageID: "m", reason: "no", answer: "", event: Array("{}".utf8))
+        let letter = StoredDeadLetter(
+            position: 0, time: 0, receivedAt: 0, attempts: 1, messageID: "m", reason: "no", answer: "",
+            event: Array("{}".utf8))
         for _ in 0..<20 { try store.append(Array(repeating: letter, count: 100)) }
 
         let interruption = Interruption()
@@ -118,7 +119,8 @@ import Testing
 
         for action in [DeadLetterRequest.Action.drop, .retry, .list(from: 0, limit: .max, withEvents: false)] {
             let answer = Answer()
-            let request = try DeadLetterRequest(action, of: destination, in: rig.pipeline, .init(destination: "archive"))
+            let request = try DeadLetterRequest(
+                action, of: destination, in: rig.pipeline, .init(destination: "archive"))
             request.perform(interruption, answer.reply)
             #expect(answer.status == 503)
         }
@@ -131,9 +133,9 @@ import Testing
         #expect(answer.status == 200 && store.count == 0)
     }
 
-    @Test func `a destination that comes back while a request still has its dead letters gets the same ones`() throws {
+    @Test func `a returning destination gets the same dead letters that a request still uses`() throws {
         let rig = try DestinationRig()
-        let shelf = DeadLetterShelf()
+        let shelf = OpenDeadLetterFiles()
         func open(_ limit: Int) throws -> DeadLetterFile {
             DeadLetterFile(try rig.journal.deadLetters(of: "shop", limit: limit), journal: rig.journal.uuid.bytes)
         }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct HangingDestinationTests {
     @Test(.timeLimit(.minutes(2)), arguments: [false, true])
-    func oneThatDoesNotComeBackIsLeftBehindAndItsSuccessorWaitsForItsEnd(isInPool: Bool) throws {
+    func `a destination that hangs is abandoned, and its successor waits for its end`(isInPool: Bool) throws {
         let rig = try DestinationRig()
         let pool = isInPool ? RoutingPool(threads: 2) : nil
         pool?.start()
@@ -22,7 +22,7 @@ import Testing
 
         #expect(pipeline.stop(["archive"], by: clock.now()) == ["archive"])
         pipeline.start("archive") { rig.running(next, in: pool) }
-        pipeline.goOn()
+        pipeline.startSuccessors()
         #expect(pipeline.names.isEmpty)
         #expect(pipeline.awaited.map(\.worker.name) == ["archive"])
         #expect(!next.isIn.wait(until: clock.now()))
@@ -31,7 +31,7 @@ import Testing
         let deadline = clock.now() + .seconds(60)
         let pause = Doorbell()
         while pipeline.names.isEmpty, clock.now() < deadline {
-            pipeline.goOn()
+            pipeline.startSuccessors()
             pause.wait(until: clock.now() + .milliseconds(5))
         }
         #expect(pipeline.names == ["archive"])

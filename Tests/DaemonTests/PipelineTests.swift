@@ -8,10 +8,10 @@ import Testing
 @testable import Daemon
 
 @Suite struct PipelineTests {
-    /// Its thread looks for events before the pipeline can ring for it: what is committed in between must
-    /// not wait for the next commit.
+    /// The destination's thread looks for events before the pipeline can ring it. An event that is committed in between
+    /// must not wait for the next commit.
     @Test(.timeLimit(.minutes(2)))
-    func anEventThatIsCommittedWhileADestinationBeginsReachesIt() throws {
+    func `an event that is committed while a destination starts is delivered`() throws {
         let rig = try DestinationRig()
         let pipeline = rig.pipeline
         let commits = Atomic(0)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Delivery
 
-@Suite("What goes again")
+@Suite("A backfill")
 struct BackfillTests {
     private func replay(_ positions: Range<UInt64>, rate: Int? = nil) -> Replay {
         Replay(id: "r1", from: 0, until: .max, positions: positions, eventsPerSecond: rate, acceptedAt: 0)
@@ -16,7 +16,7 @@ struct BackfillTests {
         bench.worker.backfill()
     }
 
-    /// A bench whose live events up to 100 are delivered.
+    /// A bench that has delivered live events up to position 100.
     private func bench(_ policy: DeliveryPolicy = DeliveryPolicy(batchEvents: 10, inFlight: 4)) -> Bench {
         let bench = Bench(policy)
         bench.log.append(100)
@@ -32,8 +32,7 @@ struct BackfillTests {
         bench.destination.offers.filter { $0.livePosition == nil }.flatMap { $0.events.map(\.position) }
     }
 
-    @Test("is its range, once, in order, and moves no cursor back")
-    func range() {
+    @Test func `a replay delivers its range once and in order, and moves no cursor back`() {
         let bench = bench()
         begin(replay(20..<75), on: bench)
         bench.log.append(5)
@@ -41,16 +40,18 @@ struct BackfillTests {
         #expect(again(bench) == Array(20..<75))
         #expect(live(bench) == Array(0..<105))
         #expect(bench.destination.offers.allSatisfy { $0.livePosition.map { (100...105).contains($0) } ?? true })
-        #expect(bench.cursors.advances.withLock { $0.map(\.position) } == bench.cursors.advances.withLock { $0.map(\.position).sorted() })
+        #expect(
+            bench.cursors.advances.withLock { $0.map(\.position) }
+                == bench.cursors.advances.withLock { $0.map(\.position).sorted() })
         #expect(bench.cursors.position == 105)
-        #expect(bench.cursors.replay(of: "shop") == nil, "it is over")
+        #expect(bench.cursors.replay(of: "shop") == nil, "the replay is over")
         let status = bench.worker.status
         #expect(status.replay?.state == .done && status.replay?.progress.delivered == 55)
         #expect(status.replayed == 55 && status.delivered == 105)
     }
 
-    @Test("leaves live events half of the places in flight", arguments: [(2, 1), (4, 2), (9, 4)])
-    func share(inFlight: Int, share: Int) {
+    @Test(arguments: [(2, 1), (4, 2), (9, 4)])
+    func `a replay leaves half of the in-flight window to live events`(inFlight: Int, share: Int) {
         let bench = bench(DeliveryPolicy(batchEvents: 10, inFlight: inFlight))
         bench.destination.answer = nil
         begin(replay(0..<100), on: bench)
@@ -58,11 +59,10 @@ struct BackfillTests {
         #expect(bench.destination.held == share)
         bench.log.append(10)
         bench.turn()
-        #expect(live(bench).suffix(10) == Array(100..<110), "though nothing of the replay was answered")
+        #expect(live(bench).suffix(10) == Array(100..<110), "replay batches wait for answers")
     }
 
-    @Test("waits for live events where one batch goes at a time")
-    func liveFirst() {
+    @Test func `a replay waits for live events when only one batch may be in flight`() {
         let bench = bench(DeliveryPolicy(batchEvents: 10, inFlight: 1))
         bench.destination.answer = nil
         begin(replay(0..<100), on: bench)
@@ -78,8 +78,7 @@ struct BackfillTests {
         #expect(offers.map(\.1) == [10, 10, 10, 5])
     }
 
-    @Test("that fails holds up nothing that is live, and gets through in the end")
-    func failure() {
+    @Test func `a failing replay holds up no live event and finishes in the end`() {
         let bench = bench()
         bench.destination.answer = { $0.livePosition == nil ? .all(.delivered) : .all(.retry(reason: "too old")) }
         begin(replay(0..<30), on: bench)
@@ -94,8 +93,7 @@ struct BackfillTests {
         #expect(bench.worker.status.replay?.state == .done)
     }
 
-    @Test("waits while the service is down")
-    func down() {
+    @Test func `a replay waits while the service is down`() {
         let bench = bench()
         bench.destination.answer = { _ in .all(.retry(reason: "down")) }
         bench.log.append(1)
@@ -105,8 +103,8 @@ struct BackfillTests {
         #expect(again(bench).isEmpty)
     }
 
-    @Test("goes on after live delivery gave up its last event, though nothing live is there to probe the service")
-    func afterGivingUp() {
+    @Test
+    func `a replay starts after live delivery gave up its last event, although no live event can probe the service`() {
         let bench = bench(DeliveryPolicy(batchEvents: 10, inFlight: 4, attempts: 2))
         bench.destination.answer = { $0.livePosition == nil ? .all(.retry(reason: "down")) : .all(.delivered) }
         bench.log.append(1)
@@ -118,8 +116,8 @@ struct BackfillTests {
         #expect(bench.worker.status.replay?.state == .done)
     }
 
-    @Test("goes on where it stood, and a late destination's cursor does not run ahead of it", arguments: [false, true])
-    func resume(isLate: Bool) throws {
+    @Test(arguments: [false, true])
+    func `a replay resumes where it stopped, and a late destination's cursor stays behind it`(isLate: Bool) throws {
         let bench = bench()
         bench.destination.isLate = isLate
         bench.destination.answer = nil
@@ -127,7 +125,7 @@ struct BackfillTests {
         bench.turn()
         bench.destination.settleFirst(.all(.delivered))
         bench.turn()
-        // The first checkpoint that covers ten events; a late one says so with the second.
+        // The first checkpoint covers ten events. A late destination reports it with the next one.
         bench.clock.advance(.seconds(1))
         bench.turn()
         #expect(bench.cursors.replay(of: "shop")?.progress.position == (isLate ? 0 : 10))
@@ -144,8 +142,7 @@ struct BackfillTests {
         #expect(next.worker.status.replay?.progress.delivered == 100)
     }
 
-    @Test("ends when it is called off, once the destination has given back what it has")
-    func cancel() {
+    @Test func `a cancelled replay ends when the destination has settled its last batch`() {
         let bench = bench(DeliveryPolicy(batchEvents: 10, inFlight: 1))
         bench.destination.answer = nil
         begin(replay(0..<100), on: bench)
@@ -154,7 +151,7 @@ struct BackfillTests {
         bench.worker.backfill()
         bench.log.append(1)
         bench.turn()
-        #expect(bench.destination.held == 1, "a destination that takes one batch at a time is not given another")
+        #expect(bench.destination.held == 1, "a destination that takes one batch at a time gets no second one")
         bench.destination.settleFirst(.all(.delivered))
         bench.turn()
         #expect(live(bench).last == 100)
@@ -162,18 +159,16 @@ struct BackfillTests {
         #expect(again(bench).count == 10)
     }
 
-    @Test("keeps to its own rate")
-    func rate() {
+    @Test func `a replay keeps its own rate`() {
         let bench = bench()
         begin(replay(0..<100, rate: 20), on: bench)
         bench.run(for: .seconds(2))
-        #expect((30...65).contains(again(bench).count), "a second's worth at once, and 20 in each second after that")
+        #expect((30...65).contains(again(bench).count), "a burst of one second, then 20 events a second")
         bench.run(for: .seconds(4))
         #expect(again(bench) == Array(0..<100))
     }
 
-    @Test("counts what is not there any more")
-    func missing() {
+    @Test func `a replay counts events that are missing from the journal`() {
         let bench = Bench(DeliveryPolicy(batchEvents: 10))
         bench.log.state.withLock { $0.missing = 0..<40 }
         bench.log.append(100)
@@ -184,8 +179,7 @@ struct BackfillTests {
         #expect(bench.worker.status.replay?.progress.missing == 30)
     }
 
-    @Test("does not overtake live events that are not settled")
-    func positions() {
+    @Test func `a replay does not overtake unsettled live events`() {
         let bench = Bench(DeliveryPolicy(batchEvents: 10, inFlight: 4))
         bench.destination.answer = { $0.events[0].position == 0 ? nil : .all(.delivered) }
         bench.log.append(30)
@@ -202,17 +196,20 @@ struct BackfillTests {
 
     private func letter(_ position: UInt64, attempts: UInt32 = 2) -> DeadLetter {
         DeadLetter(
-            position: position, receivedAt: 5, event: Array("original \(position)".utf8), index: EventIndex(kind: .track),
+            position: position, receivedAt: 5, event: Array("original \(position)".utf8),
+            index: EventIndex(kind: .track),
             origin: nil, reason: "HTTP 400", answer: "", attempts: attempts, refusedAt: 1)
     }
 
-    @Test("as a dead letter is gone when it is delivered, and otherwise a dead letter again with its attempts added up")
-    func retry() {
+    @Test
+    func `a retried dead letter is removed when delivered, and otherwise stored again with its attempts added up`() {
         let bench = bench()
         bench.destination.answer = { batch in
             .each(batch.events.map { $0.position == 12 ? .rejected(reason: "still wrong") : .delivered })
         }
-        bench.backfillRouter.verdict = { $0 == 13 ? .rejected(reason: "no mapping") : $0 == 14 ? .filtered(reason: "no_route") : .routed }
+        bench.backfillRouter.verdict = {
+            $0 == 13 ? .rejected(reason: "no mapping") : $0 == 14 ? .filtered(reason: "no_route") : .routed
+        }
         bench.sink.retries = [
             DeadLetterRetry(letters: [letter(11), letter(12), letter(13), letter(14)], numbers: [0, 1, 2, 3]),
             DeadLetterRetry(letters: [letter(3)], numbers: [9]),
@@ -230,8 +227,7 @@ struct BackfillTests {
         #expect(bench.worker.status.retry?.state == .done)
     }
 
-    @Test("as a dead letter stays one until the destination has it durably")
-    func retryIsDurable() {
+    @Test func `a retried dead letter stays stored until the destination has made the event durable`() {
         let bench = bench()
         bench.sink.retries = [DeadLetterRetry(letters: [letter(1)], numbers: [0])]
         bench.destination.checkpointError = Broken()
@@ -241,6 +237,6 @@ struct BackfillTests {
         bench.destination.checkpointError = nil
         bench.run(for: .seconds(60))
         #expect(bench.sink.finished == [[0]])
-        #expect(again(bench) == [1, 1], "at least once")
+        #expect(again(bench) == [1, 1], "the event is offered at least once")
     }
 }

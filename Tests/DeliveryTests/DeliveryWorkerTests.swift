@@ -7,8 +7,7 @@ import Testing
 
 @Suite("A delivery worker")
 struct DeliveryWorkerTests {
-    @Test("delivers what the journal has, in order, once")
-    func deliversInOrder() {
+    @Test func `a worker delivers the journal's events in order, once`() {
         let bench = Bench(DeliveryPolicy(batchEvents: 4))
         bench.log.append(10)
         bench.run(for: .seconds(5))
@@ -20,8 +19,8 @@ struct DeliveryWorkerTests {
         #expect(bench.worker.status.state == .up)
     }
 
-    @Test("starts where the cursor is, unless the destination knows better", arguments: [nil, 3, 8] as [UInt64?])
-    func startsAtCursor(own: UInt64?) {
+    @Test(arguments: [nil, 3, 8] as [UInt64?])
+    func `a worker starts at the cursor unless the destination names a position`(own: UInt64?) {
         let bench = Bench(cursor: 5)
         bench.destination.startAt = own
         bench.log.append(10)
@@ -29,8 +28,7 @@ struct DeliveryWorkerTests {
         #expect(bench.destination.positions == [Array((own ?? 5)..<10)])
     }
 
-    @Test("asks for no turn when there is nothing to do")
-    func sleepsWhenIdle() {
+    @Test func `a worker with nothing to do asks for no turn`() {
         let bench = Bench()
         #expect(bench.turn() == nil)
         bench.log.append(1)
@@ -38,8 +36,7 @@ struct DeliveryWorkerTests {
         #expect(bench.turn() == nil)
     }
 
-    @Test("moves the cursor only after a checkpoint, and at the interval")
-    func checkpointsAtInterval() {
+    @Test func `a worker moves the cursor only after a checkpoint, at the checkpoint interval`() {
         let bench = Bench(DeliveryPolicy(checkpointInterval: .seconds(3)))
         bench.destination.state = [1, 2]
         bench.log.append(5)
@@ -52,8 +49,7 @@ struct DeliveryWorkerTests {
         #expect(bench.destination.checkpoints == 1)
     }
 
-    @Test("asks again for a cursor that is not durable yet, and waits for it at the end only")
-    func lateCursors() {
+    @Test func `a worker asks again for a cursor that is not durable yet, and waits for it only when it stops`() {
         let bench = Bench(DeliveryPolicy(checkpointInterval: .seconds(3)))
         bench.destination.isLate = true
         bench.log.append(5)
@@ -77,8 +73,7 @@ struct DeliveryWorkerTests {
         #expect(bench.cursors.position == 8)
     }
 
-    @Test("opens a destination anew from the cursor when its checkpoint fails")
-    func reopensAfterFailedCheckpoint() {
+    @Test func `a worker reopens a destination at the cursor when a checkpoint fails`() {
         let bench = Bench()
         bench.log.append(5)
         bench.turn()
@@ -97,21 +92,19 @@ struct DeliveryWorkerTests {
         #expect(bench.worker.status.state == .up)
     }
 
-    @Test("opens less and less often a destination that opens well and fails at each checkpoint")
-    func backsOffFromFailingCheckpoints() {
+    @Test func `a worker backs off from a destination that opens and then fails at each checkpoint`() {
         let bench = Bench(DeliveryPolicy(retryInitial: .seconds(1), retryMaximum: .seconds(100)))
         bench.destination.checkpointError = Broken()
         bench.log.append(1)
         bench.run(for: .seconds(2000))
-        // At 100 s at most, with full jitter, after the first few.
+        // After the first few, one open every 100 s at most, with full jitter.
         #expect((20..<200).contains(bench.destination.opened.count))
         bench.destination.checkpointError = nil
         bench.run(for: .seconds(200))
         #expect(bench.cursors.position == 1)
     }
 
-    @Test("tries again to open a destination, with backoff")
-    func retriesOpen() {
+    @Test func `a worker retries opening a destination, with backoff`() {
         let bench = Bench(DeliveryPolicy(retryInitial: .seconds(1), retryMaximum: .seconds(8)))
         bench.destination.openError = Broken("no such directory")
         bench.log.append(1)
@@ -126,8 +119,7 @@ struct DeliveryWorkerTests {
         #expect(bench.destination.positions == [[0]])
     }
 
-    @Test("goes on after the journal could not be read, skipping nothing")
-    func retriesReading() {
+    @Test func `a worker continues after a failed read of the journal and skips nothing`() {
         let bench = Bench()
         bench.log.append(3)
         bench.turn()
@@ -141,8 +133,7 @@ struct DeliveryWorkerTests {
         #expect(bench.worker.status.state == .up)
     }
 
-    @Test("advances over a long stretch of filtered events, and counts them by reason")
-    func advancesOverFiltered() {
+    @Test func `a worker advances over a long run of filtered events and counts them by reason`() {
         let bench = Bench()
         bench.router.verdict = { .filtered(reason: $0 % 4 == 0 ? "integrations" : "no route") }
         bench.log.append(40_000)
@@ -152,8 +143,7 @@ struct DeliveryWorkerTests {
         #expect(bench.worker.status.filtered == ["integrations": 10_000, "no route": 30_000])
     }
 
-    @Test("advances over positions that the journal lost")
-    func advancesOverGap() {
+    @Test func `a worker advances over positions that the journal lost`() {
         let bench = Bench()
         bench.log.append(10)
         bench.log.state.withLock { $0.missing = 4..<10 }
@@ -162,8 +152,7 @@ struct DeliveryWorkerTests {
         #expect(bench.cursors.position == 10)
     }
 
-    @Test("lets a batch wait for company as long as it may")
-    func waitsForBatch() {
+    @Test func `a worker holds a partial batch for at most the batch wait`() {
         let bench = Bench(DeliveryPolicy(batchEvents: 3, batchWait: .seconds(2)))
         bench.log.append(1)
         #expect(bench.turn() == bench.clock.now() + .seconds(2))
@@ -180,8 +169,7 @@ struct DeliveryWorkerTests {
         #expect(bench.destination.positions == [[0, 1], [2, 3, 4]])
     }
 
-    @Test("keeps batches within their bytes; one event that is larger goes alone")
-    func boundsBytes() {
+    @Test func `a worker keeps each batch within the byte limit and sends a larger event alone`() {
         let bench = Bench(DeliveryPolicy(batchBytes: 100))
         bench.router.size = 29
         bench.log.append(7)
@@ -194,8 +182,7 @@ struct DeliveryWorkerTests {
         #expect(bench.destination.positions.suffix(2) == [[7], [8]])
     }
 
-    @Test("obeys the destination's own limits")
-    func obeysLimits() {
+    @Test func `a worker obeys the destination's own limits`() {
         let bench = Bench(DeliveryPolicy(batchEvents: 100, inFlight: 8))
         bench.destination.limits = DestinationLimits(maximumBatchEvents: 2, maximumInFlight: 3)
         bench.destination.answer = nil
@@ -204,8 +191,7 @@ struct DeliveryWorkerTests {
         #expect(bench.destination.positions == [[0, 1], [2, 3], [4, 5]])
     }
 
-    @Test("moves the cursor over the settled prefix only")
-    func cursorFollowsPrefix() {
+    @Test func `a worker moves the cursor over the settled prefix only`() {
         let bench = Bench(DeliveryPolicy(batchEvents: 2, inFlight: 3))
         bench.destination.answer = nil
         bench.log.append(6)
@@ -229,8 +215,7 @@ struct DeliveryWorkerTests {
         #expect(bench.worker.status.retries == 1)
     }
 
-    @Test("does not wake itself for what is settled within its own turn")
-    func settlesWithinTurn() {
+    @Test func `a worker does not wake itself for events that settle within its own turn`() {
         let bench = Bench()
         bench.log.append(1)
         bench.turn()
@@ -238,8 +223,7 @@ struct DeliveryWorkerTests {
         #expect(bench.wakes.count.load(ordering: .relaxed) == 0)
     }
 
-    @Test("ends a turn when it has lasted long enough, and asks for the next at once")
-    func endsLongTurn() {
+    @Test func `a worker ends a turn that has lasted long enough and asks for the next one at once`() {
         let bench = Bench(DeliveryPolicy(batchEvents: 1))
         let clock = bench.clock
         bench.destination.answer = { _ in
@@ -254,7 +238,7 @@ struct DeliveryWorkerTests {
         #expect(bench.worker.status.delivered == 100)
     }
 
-    @Test func damageBehindTheLastEventIsPassedOver() {
+    @Test func `a worker advances over damage behind the last event`() {
         let bench = Bench()
         bench.log.append(5)
         bench.log.state.withLock { $0.missing = 3..<5 }

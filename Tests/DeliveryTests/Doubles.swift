@@ -5,7 +5,7 @@ import Telemetry
 
 @testable import Delivery
 
-/// A clock that stands still until it is told otherwise.
+/// A clock that moves only when a test advances it.
 final class FakeClock: Clock {
     private let time = Atomic<Int64>(1_000_000_000)
     func now() -> Instant { Instant(nanoseconds: time.load(ordering: .relaxed)) }
@@ -31,7 +31,7 @@ struct Broken: Error, CustomStringConvertible {
     init(_ description: String = "broken") { self.description = description }
 }
 
-/// A journal in memory. Its events' JSON is their position.
+/// A journal in memory. Each event's JSON is its position.
 final class FakeLog: EventLog {
     struct State {
         var end: UInt64 = 0
@@ -58,7 +58,7 @@ final class FakeLog: EventLog {
         func read(into batch: inout EventBatch, maximumBytes: Int) throws -> Bool {
             let state = log.state.withLock { $0 }
             if state.failing {
-                // In the middle: something is in the batch already.
+                // The error comes in the middle of a read: the batch already holds an event.
                 batch.events = [
                     EventRecord(
                         position: next, receivedAt: 0, offset: 0, length: 0, origin: 0, index: EventIndex(kind: .track))
@@ -90,7 +90,7 @@ final class FakeLog: EventLog {
 final class FakeCursors: CursorStore {
     let cursor: Mutex<Cursor>
     let advances = Mutex<[Cursor]>([])
-    /// Where the destination began.
+    /// The position where the destination started.
     let start = Atomic<UInt64>(0)
     init(_ position: UInt64 = 0) { cursor = Mutex(Cursor(position: position)) }
     func start(of destination: String) -> UInt64 { start.load(ordering: .relaxed) }
@@ -100,7 +100,7 @@ final class FakeCursors: CursorStore {
         advances.withLock { $0.append(cursor) }
     }
     func commit() throws {}
-    /// What was settled of delivery, as it was kept last; nil: nothing was.
+    /// Every list of settled positions that live delivery recorded, oldest first. Empty: none was recorded.
     let settled = Mutex<[SettledPositions]>([])
     func settle(_ destination: String, _ passage: Passage, _ settled: SettledPositions) {
         if passage == .delivery { self.settled.withLock { $0.append(settled) } }
@@ -108,7 +108,7 @@ final class FakeCursors: CursorStore {
     func settled(of destination: String, _ passage: Passage) -> SettledPositions? {
         passage == .delivery ? settled.withLock { $0.last } : nil
     }
-    /// The replay under way.
+    /// The replay in progress.
     let kept = Mutex<Replay?>(nil)
     func replay(of destination: String) -> Replay? { kept.withLock { $0 } }
     func advance(_ destination: String, to cursor: Cursor, _ replay: Replay) {
@@ -119,18 +119,18 @@ final class FakeCursors: CursorStore {
     var position: UInt64 { cursor.withLock { $0.position } }
 }
 
-/// Passes everything on, unless told otherwise.
-// Unchecked: asked by one worker at a time.
+/// Routes every event, unless a test sets another verdict.
+// Unchecked: only one worker calls it at a time.
 final class FakeRouter: EventRouter, @unchecked Sendable {
     var verdict: (UInt64) -> RouteVerdict = { _ in .routed }
-    /// Bytes that a rendered event is padded to.
+    /// The size in bytes that a rendered event is padded to.
     var size = 0
-    /// Whose an event is.
+    /// Maps a position to its event's user.
     var user: (UInt64) -> UInt64 = { _ in 0 }
     var lookback: Lookback?
     var mayTakeLong = false
     private(set) var recalled: [UInt64] = []
-    /// Called with each.
+    /// Called for each recalled event.
     var recalling: () -> Void = {}
 
     func recall(_ event: EventRecord, of batch: borrowing EventBatch) {
@@ -141,7 +141,7 @@ final class FakeRouter: EventRouter, @unchecked Sendable {
     func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> RouteVerdict {
         let verdict = verdict(event.position)
         guard case .filtered = verdict else {
-            // A rejected event leaves half of itself behind, as a failed rendering would.
+            // A rejected event leaves half of its output behind, as a failed rendering does.
             let start = output.payload.count
             output.payload += batch.bytes[event.range]
             while output.payload.count < start + size { output.payload.append(UInt8(ascii: " ")) }
@@ -158,7 +158,7 @@ final class FakeRouter: EventRouter, @unchecked Sendable {
     }
 }
 
-/// Writes down what it is offered and settles it as the script says, at once or when told.
+/// Records each offer and settles it with the scripted answer: at once, or when the test settles it.
 final class ScriptedDestination: Destination {
     var limits = DestinationLimits()
     var answer: ((OutboundBatch) -> DeliveryClaim.Settlement?)? = { _ in .all(.delivered) }
@@ -169,7 +169,7 @@ final class ScriptedDestination: Destination {
     private(set) var offers: [OutboundBatch] = []
     private(set) var opened: [Cursor] = []
     private(set) var closed = 0
-    /// Whether a cursor is durable only when the next one is asked for.
+    /// Whether a cursor becomes durable only when the next one is requested.
     var isLate = false
     private var late: Cursor?
     private(set) var checkpoints = 0
@@ -209,14 +209,14 @@ final class ScriptedDestination: Destination {
 
     func close() { closed += 1 }
 
-    /// Settles the oldest claim that was kept.
+    /// Settles the oldest held claim.
     func settleFirst(_ settlement: DeliveryClaim.Settlement) { claims.removeFirst()(settlement) }
-    /// Settles the newest one.
+    /// Settles the newest held claim.
     func settleLast(_ settlement: DeliveryClaim.Settlement) { claims.removeLast()(settlement) }
     func dropFirst() { claims.removeFirst() }
     var held: Int { claims.count }
 
-    /// Positions of each offer.
+    /// The positions of each offer.
     var positions: [[UInt64]] { offers.map { $0.events.map(\.position) } }
 }
 
@@ -232,7 +232,7 @@ private final class ClaimBox: Sendable {
 final class FakeSink: DeadLetterSink {
     var letters: [DeadLetter] = []
     var error: (any Error)?
-    /// What somebody wants tried again, and what of that has gone.
+    /// Dead letters to retry, and the numbers of those that are finished.
     var retries: [DeadLetterRetry] = []
     var finished: [[UInt64]] = []
     func append(_ letters: [DeadLetter]) throws {
@@ -250,13 +250,13 @@ struct SilentLog: LogSink {
     func write(_ level: Level, _ line: String) {}
 }
 
-/// A worker with everything around it scripted.
+/// A worker whose whole environment is scripted.
 final class Bench {
     let clock = FakeClock()
     let log = FakeLog()
     let cursors: FakeCursors
     let router = FakeRouter()
-    /// For what goes again.
+    /// The router for replays and retries of dead letters.
     let backfillRouter = FakeRouter()
     let destination = ScriptedDestination()
     let sink = FakeSink()
@@ -281,11 +281,11 @@ final class Bench {
             wake: { [wakes] in wakes.count.add(1, ordering: .relaxed) })
     }
 
-    /// One turn now.
+    /// Runs one turn now.
     @discardableResult
     func turn() -> Instant? { worker.turn(now: clock.now()) }
 
-    /// Turns, at the times that the worker asks for, until it asks for none within `duration`.
+    /// Runs turns at the times that the worker asks for, until it asks for none within `duration`.
     func run(for duration: Duration) {
         let end = clock.now() + duration
         var turns = 0
@@ -297,4 +297,3 @@ final class Bench {
         clock.advance(end - clock.now())
     }
 }
-

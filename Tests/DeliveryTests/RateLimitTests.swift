@@ -7,8 +7,8 @@ import Testing
 struct TokenBucketTests {
     private let start = Instant(nanoseconds: 0)
 
-    @Test("gives its burst at once, and then its rate", arguments: 1...20 as ClosedRange<UInt64>)
-    func rate(seed: UInt64) {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `a token bucket gives its burst at once and then its rate`(seed: UInt64) {
         var random = SeededRandom(seed)
         let (rate, burst) = (Int.random(in: 1...5000, using: &random), Int.random(in: 1...10_000, using: &random))
         var bucket = TokenBucket(perSecond: rate, burst: burst, now: start)
@@ -23,12 +23,11 @@ struct TokenBucketTests {
             let seconds = Double((now - start).inNanoseconds) / 1e9
             #expect(Double(taken) <= Double(burst) + seconds * Double(rate) + 0.001)
         }
-        // Nor slower than it might.
+        // It is also no slower than its rate.
         #expect(Double((now - start).inNanoseconds) / 1e9 <= Double(taken) / Double(rate))
     }
 
-    @Test("keeps no more than its burst, however long the pause")
-    func pause() {
+    @Test func `a token bucket holds at most its burst after any pause`() {
         var bucket = TokenBucket(perSecond: 10, burst: 5, now: start)
         let later = start + .seconds(86_400)
         bucket.take(5, later)
@@ -36,8 +35,7 @@ struct TokenBucketTests {
         #expect(bucket.wait(for: 1, later) <= .milliseconds(101))
     }
 
-    @Test("lets what is larger than its burst go when it is full, and makes the next wait for it")
-    func debt() {
+    @Test func `a full token bucket admits a batch larger than its burst, and the next batch waits for it`() {
         var bucket = TokenBucket(perSecond: 10, burst: 5, now: start)
         #expect(bucket.wait(for: 100, start) == .zero)
         bucket.take(100, start)
@@ -48,7 +46,7 @@ struct TokenBucketTests {
 
 @Suite("A rate limit")
 struct RateLimitTests {
-    /// When each offer was made, in seconds, and how many events it had.
+    /// The time of each offer in seconds, and its number of events.
     private func offers(
         _ limit: RateLimit, events: UInt64, batch: Int, eventsPerRequest: Int = .max, for duration: Duration
     ) -> [(at: Double, count: Int)] {
@@ -66,8 +64,7 @@ struct RateLimitTests {
         return offers
     }
 
-    @Test("of events holds over any time, and no batch is larger than the burst")
-    func events() {
+    @Test func `a rate limit on events holds over any time, and no batch is larger than the burst`() {
         let offers = offers(RateLimit(eventsPerSecond: 30, burst: 40), events: 1000, batch: 500, for: .seconds(100))
         #expect(offers.map(\.count).reduce(0, +) == 1000)
         #expect(offers.allSatisfy { $0.count <= 40 })
@@ -78,10 +75,11 @@ struct RateLimitTests {
         #expect(offers.last.map { $0.at < 33 } == true)
     }
 
-    @Test("of requests counts batches, or events where each is a request of its own", arguments: [(Int.max, 10), (1, 100)])
-    func requests(eventsPerRequest: Int, expected: Int) {
+    @Test(arguments: [(Int.max, 10), (1, 100)])
+    func `a rate limit on requests counts batches, or events that are requests`(eventsPerRequest: Int, expected: Int) {
         let offers = offers(
-            RateLimit(requestsPerSecond: 5), events: 100, batch: 10, eventsPerRequest: eventsPerRequest, for: .seconds(60))
+            RateLimit(requestsPerSecond: 5), events: 100, batch: 10, eventsPerRequest: eventsPerRequest,
+            for: .seconds(60))
         #expect(offers.map(\.count).reduce(0, +) == 100)
         for (index, offer) in offers.enumerated() {
             let requests = eventsPerRequest == 1 ? offers[...index].map(\.count).reduce(0, +) : index + 1
@@ -90,8 +88,7 @@ struct RateLimitTests {
         #expect(offers.last.map { $0.at <= Double(expected) / 5 } == true)
     }
 
-    @Test("does not hold up what fails: a retry waits for its backoff, and counts")
-    func retries() {
+    @Test func `retries count toward the rate limit`() {
         let bench = Bench(
             DeliveryPolicy(
                 batchEvents: 10, inFlight: 2, retryInitial: .milliseconds(1), retryMaximum: .milliseconds(1),

@@ -5,10 +5,9 @@ import Testing
 
 @testable import Delivery
 
-@Suite("A refusal")
+@Suite("Retry")
 struct RetryTests {
-    @Test("with retry comes again after a wait between the bounds, and holds back what is newer")
-    func retriesWithBackoff() {
+    @Test func `a batch is retried after a wait within the bounds, and newer batches wait for it`() {
         let bench = Bench(
             DeliveryPolicy(batchEvents: 2, inFlight: 4, retryInitial: .seconds(1), retryMaximum: .seconds(10)))
         bench.destination.answer = { _ in .all(.retry(reason: "HTTP 503")) }
@@ -35,8 +34,8 @@ struct RetryTests {
         #expect(bench.worker.status.lastError?.message == "HTTP 503")
     }
 
-    @Test("obeys Retry-After, up to the largest wait", arguments: [(5, 5), (3600, 60)])
-    func obeysRetryAfter(asked: Int, expected: Int) {
+    @Test(arguments: [(5, 5), (3600, 60)])
+    func `a worker obeys Retry-After, up to the longest wait`(asked: Int, expected: Int) {
         let bench = Bench(DeliveryPolicy(retryInitial: .milliseconds(10), retryMaximum: .seconds(60)))
         bench.destination.answer = { _ in .all(.retry(reason: "HTTP 429", after: .seconds(asked))) }
         bench.log.append(1)
@@ -50,8 +49,7 @@ struct RetryTests {
         #expect(bench.destination.offers.count == 2)
     }
 
-    @Test("of a whole window counts as one failure, and one probe goes before the rest")
-    func probesAlone() {
+    @Test func `failures of a whole window count as one, and a single probe precedes the other batches`() {
         let bench = Bench(
             DeliveryPolicy(batchEvents: 1, inFlight: 4, retryInitial: .seconds(1), retryMaximum: .seconds(600)))
         bench.destination.answer = nil
@@ -59,7 +57,7 @@ struct RetryTests {
         bench.turn()
         for _ in 0..<4 { bench.destination.settleFirst(.all(.retry(reason: "reset"))) }
         bench.turn()
-        // After one failure the wait is at most twice the initial one; after four, up to 16 s.
+        // After one failure, the wait is at most twice the initial one; after four, it may reach 16 s.
         bench.clock.advance(.seconds(2))
         bench.turn()
         #expect(bench.destination.positions.dropFirst(4) == [[0]])
@@ -68,8 +66,7 @@ struct RetryTests {
         #expect(bench.destination.positions.dropFirst(5) == [[1], [2], [3], [4]])
     }
 
-    @Test("that nobody spoke is a retry: a claim that is dropped")
-    func droppedClaim() {
+    @Test func `a dropped claim is a retry`() {
         let bench = Bench()
         bench.destination.answer = nil
         bench.log.append(2)
@@ -82,8 +79,7 @@ struct RetryTests {
         #expect(bench.destination.positions == [[0, 1], [0, 1]])
     }
 
-    @Test("for part of a batch sends only that part again, intact")
-    func partial() {
+    @Test func `a retry of part of a batch sends only that part, intact`() {
         let bench = Bench()
         bench.destination.answer = { batch in
             .each(batch.events.map { $0.position % 2 == 0 || $0.attempt > 0 ? .delivered : .retry(reason: "later") })
@@ -98,8 +94,7 @@ struct RetryTests {
         #expect(bench.cursors.position == 12)
     }
 
-    @Test("with fewer outcomes than events leaves the rest to be tried again")
-    func missingOutcomes() {
+    @Test func `events without an outcome are retried`() {
         let bench = Bench()
         bench.destination.answer = { .each(Array($0.events.map { _ in Outcome.delivered }.prefix(3))) }
         bench.log.append(5)
@@ -108,8 +103,8 @@ struct RetryTests {
         #expect(bench.worker.status.delivered == 5)
     }
 
-    @Test("as too large halves down to the guilty event, and everything else is delivered once")
-    func halves() {
+    @Test
+    func `a batch that is too large is halved down to the large event, and every other event is delivered once`() {
         let bench = Bench()
         bench.destination.answer = { batch in
             batch.events.contains { $0.position == 37 } ? .all(.tooLarge(reason: "HTTP 413")) : .all(.delivered)
@@ -125,8 +120,8 @@ struct RetryTests {
         #expect(bench.cursors.position == 100)
     }
 
-    @Test("for good goes to the dead letters, as the client sent it, with the answer")
-    func rejected() throws {
+    @Test
+    func `a rejected event becomes a dead letter that holds the event as the client sent it, and the answer`() throws {
         let bench = Bench()
         bench.router.size = 20
         bench.destination.answer = { batch in
@@ -148,8 +143,7 @@ struct RetryTests {
         #expect(bench.cursors.position == 4)
     }
 
-    @Test("by the router goes to the dead letters before anything newer is offered")
-    func rejectedByRouter() {
+    @Test func `an event that the router rejects is dead-lettered before any newer event is offered`() {
         let bench = Bench()
         bench.router.verdict = { $0 == 1 ? .rejected(reason: "no number") : .routed }
         bench.sink.error = Broken("disk full")
@@ -168,8 +162,7 @@ struct RetryTests {
         #expect(bench.worker.status.state == .up)
     }
 
-    @Test("for good is never dropped: the destination is held until the store takes it")
-    func deadLetterStoreRefuses() {
+    @Test func `a worker holds its destination until the dead letter store accepts a rejected event`() {
         let bench = Bench(DeliveryPolicy(batchEvents: 1))
         bench.destination.answer = { $0.events[0].position == 1 ? .all(.rejected(reason: "bad")) : .all(.delivered) }
         bench.sink.error = Broken("no space left")
@@ -186,8 +179,7 @@ struct RetryTests {
         #expect(bench.cursors.position == 4)
     }
 
-    @Test("that lasts longer than give_up_after makes dead letters, and the rest goes on")
-    func givesUp() {
+    @Test func `an event that fails longer than give_up_after becomes a dead letter, and delivery continues`() {
         let bench = Bench(
             DeliveryPolicy(
                 batchEvents: 1, retryInitial: .seconds(1), retryMaximum: .seconds(5), giveUpAfter: .seconds(60)))
@@ -203,13 +195,14 @@ struct RetryTests {
         #expect(bench.cursors.position == 3)
     }
 
-    @Test("that comes again and again is halved down to the poisonous event, which becomes a dead letter")
-    func poison() {
+    @Test func `a batch that fails repeatedly is halved down to the failing event, which becomes a dead letter`() {
         let bench = Bench(
             DeliveryPolicy(
-                batchEvents: 100, inFlight: 2, retryInitial: .milliseconds(10), retryMaximum: .seconds(1), attempts: 20))
+                batchEvents: 100, inFlight: 2, retryInitial: .milliseconds(10), retryMaximum: .seconds(1), attempts: 20)
+        )
         bench.destination.answer = { batch in
-            batch.events.contains { $0.position == 37 } ? .all(.retry(reason: "HTTP 500", answer: "oops")) : .all(.delivered)
+            batch.events.contains { $0.position == 37 }
+                ? .all(.retry(reason: "HTTP 500", answer: "oops")) : .all(.delivered)
         }
         bench.log.append(200)
         bench.run(for: .seconds(120))
@@ -217,12 +210,13 @@ struct RetryTests {
         #expect(bench.sink.letters.first?.reason.hasPrefix("given up after ") == true)
         #expect(bench.sink.letters.first?.answer == "oops")
         #expect(bench.worker.status.delivered == 199)
-        #expect(bench.destination.positions.prefix(4).allSatisfy { $0.count == 100 }, "it is halved as late as possible")
+        #expect(
+            bench.destination.positions.prefix(4).allSatisfy { $0.count == 100 },
+            "the batch is halved as late as possible")
         #expect(bench.cursors.position == 200)
     }
 
-    @Test("of single events out of a batch is counted for each of them")
-    func attempts() {
+    @Test func `attempts are counted for each event of a batch`() {
         let bench = Bench(
             DeliveryPolicy(batchEvents: 10, retryInitial: .milliseconds(10), retryMaximum: .seconds(1), attempts: 4))
         bench.destination.answer = { batch in
@@ -235,11 +229,12 @@ struct RetryTests {
         #expect(bench.worker.status.delivered == 8)
     }
 
-    @Test("of every request makes dead letters after exactly the attempts that are allowed", arguments: [1, 2, 3, 7], [1, 10, 64])
-    func exactAttempts(attempts: Int, batch: Int) {
+    @Test(arguments: [1, 2, 3, 7], [1, 10, 64])
+    func `events become dead letters after exactly the allowed attempts`(attempts: Int, batch: Int) {
         let bench = Bench(
             DeliveryPolicy(
-                batchEvents: batch, inFlight: 2, retryInitial: .milliseconds(10), retryMaximum: .seconds(1), attempts: attempts))
+                batchEvents: batch, inFlight: 2, retryInitial: .milliseconds(10), retryMaximum: .seconds(1),
+                attempts: attempts))
         bench.destination.answer = { _ in .all(.retry(reason: "unreachable")) }
         bench.log.append(100)
         bench.run(for: .seconds(3600))
@@ -250,8 +245,7 @@ struct RetryTests {
         #expect(requests == Dictionary(uniqueKeysWithValues: (0..<100).map { ($0, attempts) }))
     }
 
-    @Test("counts towards the attempts in every piece of a batch that was too large, and being too large does not")
-    func attemptsOfPieces() {
+    @Test func `attempts count in each piece of a batch that was too large, and a too_large answer is no attempt`() {
         let bench = Bench(
             DeliveryPolicy(batchEvents: 8, retryInitial: .milliseconds(10), retryMaximum: .seconds(1), attempts: 3))
         var refused: [UInt64: Int] = [:]
@@ -266,14 +260,13 @@ struct RetryTests {
         #expect(bench.sink.letters.count == 8)
     }
 
-    @Test("counts towards the attempts across a restart of the destination")
-    func attemptsAcrossRestarts() {
+    @Test func `attempts count across a reopening of the destination`() {
         let bench = Bench(
             DeliveryPolicy(
                 batchEvents: 4, retryInitial: .milliseconds(10), retryMaximum: .milliseconds(20), attempts: 3,
                 checkpointInterval: .milliseconds(1)))
         bench.destination.answer = { _ in
-            // The checkpoints that follow the first two fail, and the destination is opened anew.
+            // The checkpoints after the first two offers fail, so the worker reopens the destination.
             bench.destination.checkpointError = bench.destination.offers.count < 3 ? Broken("fsync") : nil
             return .all(.retry(reason: "HTTP 503"))
         }
@@ -284,9 +277,12 @@ struct RetryTests {
         #expect(bench.sink.letters.map(\.position).sorted() == [0, 1, 2, 3])
     }
 
-    @Test("that makes a destination wait is tried at once when somebody asks for it, and waits again if it is refused again",
-        arguments: [DeliveryClaim.Settlement.all(.hold(reason: "HTTP 401")), .all(.retry(reason: "HTTP 503", after: .seconds(3000)))])
-    func resumes(answer: DeliveryClaim.Settlement) {
+    @Test(
+        arguments: [
+            DeliveryClaim.Settlement.all(.hold(reason: "HTTP 401")),
+            .all(.retry(reason: "HTTP 503", after: .seconds(3000))),
+        ])
+    func `a resumed destination is tried at once and waits after another failure`(answer: DeliveryClaim.Settlement) {
         let bench = Bench(
             DeliveryPolicy(batchEvents: 2, retryInitial: .seconds(1000), retryMaximum: .seconds(10_000)))
         bench.destination.answer = { _ in answer }
@@ -309,8 +305,8 @@ struct RetryTests {
         #expect(bench.worker.status.delivered == 2)
     }
 
-    @Test("of the credential holds the destination: slow tries, no dead letters, then everything")
-    func holds() {
+    @Test
+    func `a rejected credential holds the destination, and no event is dead-lettered`() {
         let bench = Bench(
             DeliveryPolicy(
                 batchEvents: 2, retryInitial: .seconds(1), retryMaximum: .seconds(100), giveUpAfter: .seconds(10)))
@@ -328,8 +324,7 @@ struct RetryTests {
         #expect(bench.sink.letters.isEmpty)
     }
 
-    @Test("leaves a dead letter also when the journal has lost the event")
-    func originalIsGone() throws {
+    @Test func `a rejected event becomes a dead letter even when the journal has lost the event`() throws {
         let bench = Bench()
         bench.destination.answer = nil
         bench.router.size = 5

@@ -24,8 +24,7 @@ struct RoutingPoolTests {
         return pool
     }
 
-    @Test("A turn comes at the start, when it is due, and when it is woken")
-    func turns() {
+    @Test func `a worker gets a turn at the start, when one is due, and when it is woken`() {
         let pool = pool()
         defer { pool.stop(by: clock.now() + .seconds(60)) }
         let times = Mutex<[Instant]>([])
@@ -44,8 +43,7 @@ struct RoutingPoolTests {
         #expect(place.turnBegan == nil)
     }
 
-    @Test("Wakes from many threads: none is lost, and no two turns of a worker overlap")
-    func manyWakes() {
+    @Test func `wakes from many threads are never lost, and the turns of a worker never overlap`() {
         let pool = pool(4)
         defer { pool.stop(by: clock.now() + .seconds(60)) }
         let places = (0..<20).map { _ in pool.register() }
@@ -72,8 +70,7 @@ struct RoutingPoolTests {
         #expect(eventually { seen.allSatisfy { $0.value.load(ordering: .acquiring) == 2000 } })
     }
 
-    @Test("A cancelled turn is let go and not taken again, and so is one at the pool's end")
-    func letsGo() {
+    @Test func `a cancelled worker's turn is released and never runs again, and the pool's end releases all turns`() {
         let pool = pool()
         let taken = Counter()
         weak let cancelled: Token?
@@ -101,8 +98,7 @@ struct RoutingPoolTests {
         #expect(taken.value.load(ordering: .relaxed) == 1)
     }
 
-    @Test("A turn that does not return is seen, keeps no other worker waiting, and is left behind at the end")
-    func hangs() {
+    @Test func `a turn that hangs is reported, delays no other worker, and is abandoned when the pool stops`() {
         let pool = pool()
         let (isIn, release) = (Doorbell(), Doorbell())
         let hanging = pool.register()
@@ -123,15 +119,14 @@ struct RoutingPoolTests {
             #expect(eventually { count.value.load(ordering: .relaxed) == round })
             sound.wake()
         }
-        #expect(eventually { pool.heartbeat.isMultiple(of: 2) }, "one thread hangs, and the pool does not")
+        #expect(eventually { pool.heartbeat.isMultiple(of: 2) }, "one thread hangs, but the pool does not")
         #expect(!pool.stop(by: clock.now()))
         release.ring()
         #expect(pool.stop(by: clock.now() + .seconds(60)))
         #expect(hanging.turnBegan == nil)
     }
 
-    @Test("The heartbeat stands still at an odd number when every thread hangs")
-    func heartbeat() {
+    @Test func `the heartbeat stops at an odd number when every thread hangs`() {
         let pool = pool()
         let gates = (0..<2).map { _ in (isIn: Doorbell(), release: Doorbell()) }
         for gate in gates {
@@ -149,8 +144,7 @@ struct RoutingPoolTests {
         pool.stop(by: clock.now() + .seconds(60))
     }
 
-    @Test("More threads, then fewer: the work goes on")
-    func resize() {
+    @Test func `a resized pool continues its work`() {
         let pool = pool()
         let counts = (0..<4).map { _ in Counter() }
         for count in counts {

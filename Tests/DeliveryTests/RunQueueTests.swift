@@ -7,15 +7,15 @@ import Testing
 struct RunQueueTests {
     typealias Turn = SimulatedPool.Turn
 
-    /// A turn that always leaves more to do.
+    /// A turn that fills its slice and leaves more to do.
     private static let whole: @Sendable (Instant) -> Turn = { _ in Turn(length: RunQueue.slice, due: .zero) }
-    /// A turn for one event.
+    /// A turn that routes one event.
     private static let short: @Sendable (Instant) -> Turn = { _ in Turn(length: .microseconds(50)) }
-    /// A script of 100 ms for each event, with a backlog.
+    /// A turn of a script that needs 100 ms for each event, with a backlog.
     private static let slow: @Sendable (Instant) -> Turn = { _ in Turn(length: .milliseconds(100), due: .zero) }
 
-    @Test("Workers that always have more to do get equal shares", arguments: [2, 3, 8])
-    func shares(threads: Int) {
+    @Test(arguments: [2, 3, 8])
+    func `workers with a backlog get equal shares`(threads: Int) {
         var pool = SimulatedPool(threads: threads)
         let workers = (0..<20).map { _ in pool.add(Self.whole) }
         for worker in workers { pool.wake(worker) }
@@ -25,25 +25,24 @@ struct RunQueueTests {
         #expect(counts.allSatisfy { abs($0 - fair) <= 2 }, "\(counts)")
     }
 
-    @Test("An idle worker's turn is the next one, though 200 others are catching up", arguments: [2, 4])
-    func idleAmongMany(threads: Int) {
+    @Test(arguments: [2, 4])
+    func `an idle worker gets the next turn while 200 others catch up`(threads: Int) {
         var pool = SimulatedPool(threads: threads)
         let idle = pool.add(Self.short)
         let workers = (0..<200).map { _ in pool.add(Self.whole) }
         for worker in [idle] + workers { pool.wake(worker) }
         for round in 1...20 {
-            // In the first rounds the others have not had their first turn.
+            // In the first rounds, some of the others still wait for their first turn.
             pool.run(for: .milliseconds(137))
             pool.wake(idle)
             pool.run(for: RunQueue.slice)
-            #expect(pool.began(idle).count == round + 1, "its turn comes within one turn of another worker")
+            #expect(pool.began(idle).count == round + 1, "the idle worker waits for at most one turn of another worker")
         }
         let counts = workers.map { pool.began($0).count }
-        #expect((counts.max() ?? 0) - (counts.min() ?? 0) <= 1, "and the others lose nothing by it: \(counts)")
+        #expect((counts.max() ?? 0) - (counts.min() ?? 0) <= 1, "the others keep equal shares: \(counts)")
     }
 
-    @Test("A worker that was idle for long does not collect more than its credit")
-    func credit() {
+    @Test func `a worker that was idle for long collects no more than its credit`() {
         var pool = SimulatedPool(threads: 2)
         let busy = (0..<4).map { _ in pool.add(Self.whole) }
         let late = pool.add(Self.whole)
@@ -53,12 +52,14 @@ struct RunQueueTests {
         let before = busy.map { pool.began($0).count }
         pool.run(for: .seconds(1))
         let shares = zip(busy, before).map { pool.began($0).count - $1 }
-        #expect(pool.began(late).count <= 43, "a fifth of two seconds, and at most two turns of credit: \(pool.began(late).count)")
+        #expect(
+            pool.began(late).count <= 43,
+            "a fifth of two seconds, plus at most two turns of credit: \(pool.began(late).count)")
         #expect(shares.allSatisfy { $0 >= 38 }, "\(shares)")
     }
 
-    @Test("However many scripts are slow, a quick worker waits for none of them", arguments: [(1, 2), (2, 2), (5, 2), (5, 3), (20, 8)])
-    func slowNeighbours(slow: Int, threads: Int) {
+    @Test(arguments: [(1, 2), (2, 2), (5, 2), (5, 3), (20, 8)])
+    func `a quick worker waits for no slow script, however many there are`(slow: Int, threads: Int) {
         var pool = SimulatedPool(threads: threads)
         let scripts = (0..<slow).map { _ in pool.add(callsScripts: true, Self.slow) }
         let quick = pool.add(Self.short)
@@ -67,13 +68,14 @@ struct RunQueueTests {
             pool.run(for: .milliseconds(33))
             let asked = pool.now
             pool.wake(quick)
-            #expect(pool.began(quick).count == round && pool.began(quick).last == asked, "its turn comes at once")
+            #expect(pool.began(quick).count == round && pool.began(quick).last == asked, "its turn starts at once")
         }
-        #expect(scripts.allSatisfy { pool.began($0).count >= 50 * 33 * min(slow, threads - 1) / 100 / slow - 1 }, "the scripts go on")
+        #expect(
+            scripts.allSatisfy { pool.began($0).count >= 50 * 33 * min(slow, threads - 1) / 100 / slow - 1 },
+            "the scripts continue")
     }
 
-    @Test("A worker is slow after one turn that overran, and for longer after each relapse")
-    func probation() {
+    @Test func `a worker counts as slow after one overrun, and for longer after each relapse`() {
         var pool = SimulatedPool(threads: 2)
         var length = Duration.milliseconds(100)
         let one = pool.add { _ in Turn(length: length) }
@@ -83,11 +85,11 @@ struct RunQueueTests {
         length = .microseconds(50)
         pool.wake(other)
         pool.wake(one)
-        #expect(pool.running == [nil, other] || pool.running == [other, nil], "both are slow, and one thread is kept free")
+        #expect(pool.running == [nil, other] || pool.running == [other, nil], "both are slow; one thread stays free")
         pool.run(for: .seconds(1))
-        #expect(pool.began(one).count == 2, "it has its turn when the other one's ends")
+        #expect(pool.began(one).count == 2, "its turn starts when the other worker's turn ends")
 
-        // It was quick for a minute; the first turn after that shows it.
+        // Lets the worker be quick for `wait`, gives it a turn, and reports whether it then counts as quick.
         func relapse(after wait: Duration) -> Bool {
             pool.run(for: wait)
             pool.wake(one)
@@ -102,12 +104,11 @@ struct RunQueueTests {
         pool.wake(one)
         pool.run(for: .milliseconds(200))
         length = .microseconds(50)
-        #expect(!relapse(after: .seconds(100)), "two minutes this time")
+        #expect(!relapse(after: .seconds(100)), "the second probation lasts two minutes")
         #expect(relapse(after: .seconds(21)))
     }
 
-    @Test("A turn that lasts counts as slow while it runs")
-    func overrunning() {
+    @Test func `a long turn counts as slow while it runs`() {
         var pool = SimulatedPool(threads: 2)
         let hanging = pool.add { _ in Turn(length: .seconds(10)) }
         let script = pool.add(callsScripts: true, Self.slow)
@@ -119,11 +120,11 @@ struct RunQueueTests {
         pool.wake(quick)
         #expect(pool.began(script).isEmpty && pool.began(quick).count == 1)
         pool.run(for: .seconds(8))
-        #expect(!pool.began(script).isEmpty, "it goes on when the other one's turn is over")
+        #expect(!pool.began(script).isEmpty, "the script runs when the long turn is over")
     }
 
-    @Test("A turn comes when it is due", arguments: [2, 4])
-    func due(threads: Int) {
+    @Test(arguments: [2, 4])
+    func `a turn starts when it is due`(threads: Int) {
         var pool = SimulatedPool(threads: threads)
         let workers = (1...3).map { number in
             pool.add { _ in Turn(length: .microseconds(50), due: .milliseconds(100 * number)) }
@@ -137,8 +138,7 @@ struct RunQueueTests {
         }
     }
 
-    @Test("While all sleep, one thread keeps the time for all")
-    func keeper() {
+    @Test func `one thread keeps time for all while they sleep`() {
         var pool = SimulatedPool(threads: 4)
         let worker = pool.add { _ in Turn(length: .microseconds(50), due: .milliseconds(100)) }
         pool.wake(worker)
@@ -148,8 +148,7 @@ struct RunQueueTests {
         }
     }
 
-    @Test("Turns are due while other threads are busy, too")
-    func dueBesideWork() {
+    @Test func `due turns start while other threads are busy`() {
         var pool = SimulatedPool(threads: 2)
         let script = pool.add(callsScripts: true) { _ in Turn(length: .seconds(5), due: .zero) }
         let timed = pool.add { _ in Turn(length: .microseconds(50), due: .milliseconds(100)) }
@@ -159,19 +158,17 @@ struct RunQueueTests {
         #expect(pool.began(timed).count == 100)
     }
 
-    @Test("A wake in the middle of a turn brings another one, however many there are")
-    func wokenWhileRunning() {
+    @Test func `wakes during a turn cause exactly one more turn`() {
         var pool = SimulatedPool(threads: 3)
         let worker = pool.add { _ in Turn(length: .milliseconds(5)) }
         pool.wake(worker)
         for _ in 0..<5 { pool.wake(worker) }
-        #expect(pool.running.compactMap { $0 } == [worker], "its turns do not overlap")
+        #expect(pool.running.compactMap { $0 } == [worker], "the worker's turns do not overlap")
         pool.run(for: .seconds(1))
         #expect(pool.began(worker).count == 2)
     }
 
-    @Test("A cancelled worker has no more turns, and its number serves another one")
-    func cancel() {
+    @Test func `a cancelled worker gets no more turns, and its number is reused`() {
         var pool = SimulatedPool(threads: 2)
         let idle = pool.add(Self.short)
         let isGone = pool.queue.cancel(idle)
@@ -190,8 +187,7 @@ struct RunQueueTests {
         #expect(next == running)
     }
 
-    @Test("Threads come and go with the configuration, and none at the end stays")
-    func resize() {
+    @Test func `threads start and end with the configured number, and all end with the pool`() {
         var pool = SimulatedPool(threads: 4)
         let workers = (0..<8).map { _ in pool.add(Self.whole) }
         for worker in workers { pool.wake(worker) }
@@ -207,8 +203,7 @@ struct RunQueueTests {
         #expect(pool.threads.allSatisfy { $0 == .ended })
     }
 
-    @Test("The pool is saturated when no thread is left, and not while slow workers wait for each other")
-    func saturation() {
+    @Test func `a pool is saturated when no thread is left, but not while slow workers wait for each other`() {
         var pool = SimulatedPool(threads: 2)
         let scripts = (0..<3).map { _ in pool.add(callsScripts: true) { _ in Turn(length: .seconds(10), due: .zero) } }
         for script in scripts { pool.wake(script) }

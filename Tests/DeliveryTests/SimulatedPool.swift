@@ -2,11 +2,11 @@ import Platform
 
 @testable import Delivery
 
-/// Threads that do what a run queue says, in simulated time: a turn takes as long as its worker says.
+/// Threads that follow a run queue in simulated time. A turn takes as long as its worker specifies.
 struct SimulatedPool {
     struct Turn {
         var length: Duration
-        /// When the next one is due, after this one's end; nil: when woken.
+        /// The time from this turn's end until the next turn is due. Nil: the next turn comes when the worker is woken.
         var due: Duration?
     }
 
@@ -26,7 +26,7 @@ struct SimulatedPool {
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
     private(set) var threads: [Thread] = []
     private(set) var turns: [Record] = []
-    /// By worker.
+    /// What a turn does and how long it takes, by worker.
     var length: [Int: (Instant) -> Turn] = [:]
 
     init(threads: Int) {
@@ -57,7 +57,7 @@ struct SimulatedPool {
         for thread in queue.end() { step(thread) }
     }
 
-    /// Lets time pass.
+    /// Advances the time by `duration` and runs the turns in it.
     mutating func run(for duration: Duration) {
         let end = now + duration
         while true {
@@ -75,10 +75,10 @@ struct SimulatedPool {
         now = end
     }
 
-    /// When the worker's turns began.
+    /// The start times of the worker's turns.
     func began(_ worker: Int) -> [Instant] { turns.filter { $0.worker == worker }.map(\.began) }
 
-    /// The worker that runs on each thread.
+    /// The worker that each thread runs. Nil: the thread is idle.
     var running: [Int?] { threads.map { if case .busy(let worker, _, _) = $0 { worker } else { nil } } }
 
     private mutating func step(_ thread: Int) {
@@ -91,7 +91,8 @@ struct SimulatedPool {
         case .run(let worker):
             let turn = length[worker]?(now) ?? Turn(length: .zero)
             turns.append(Record(worker: worker, began: now, thread: thread))
-            threads[thread] = .busy(worker: worker, until: now + turn.length, due: turn.due.map { now + turn.length + $0 })
+            threads[thread] = .busy(
+                worker: worker, until: now + turn.length, due: turn.due.map { now + turn.length + $0 })
         case .sleep(let until): threads[thread] = .asleep(until: until)
         case .end: threads[thread] = .ended
         }

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("Backoff")
 struct BackoffTests {
-    @Test("grows up to its maximum and never leaves its bounds", arguments: 1...20 as ClosedRange<UInt64>)
-    func bounds(seed: UInt64) {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `backoff grows up to its maximum and stays within its bounds`(seed: UInt64) {
         var backoff = Backoff(initial: .milliseconds(500), maximum: .seconds(60))
         var random = SeededRandom(seed)
         var ceiling = Duration.seconds(1)
@@ -19,15 +19,14 @@ struct BackoffTests {
             if failure < 10 { ceiling += ceiling }
             if failure >= 10 { late.append(wait) }
         }
-        // Full jitter: spread over the whole range, not near its end.
+        // Full jitter: the waits spread over the whole range, not only near its end.
         #expect(late.min()! < .seconds(10))
         #expect(late.max()! > .seconds(50))
         backoff.reset()
         #expect(backoff.fail(using: &random) <= .seconds(1))
     }
 
-    @Test("is at least what was asked for, and at most its maximum")
-    func asked() {
+    @Test func `backoff is at least the requested wait and at most its maximum`() {
         var backoff = Backoff(initial: .seconds(1), maximum: .seconds(60))
         var random = SeededRandom()
         #expect(backoff.fail(asked: .seconds(30), using: &random) >= .seconds(30))
@@ -40,8 +39,7 @@ struct BackoffTests {
 struct BreakerTests {
     let start = Instant(nanoseconds: 0)
 
-    @Test("takes no notice of what was offered before the last failure")
-    func staleOutcomes() {
+    @Test func `a breaker ignores outcomes of batches that were offered before the last failure`() {
         var breaker = Breaker(initial: .seconds(1), maximum: .seconds(60))
         var random = SeededRandom()
         let (first, second) = (breaker.offered(), breaker.offered())
@@ -56,8 +54,7 @@ struct BreakerTests {
         #expect(breaker.state == .closed)
     }
 
-    @Test("stays open longer when a late answer asks for that")
-    func lateRetryAfter() {
+    @Test func `a breaker stays open longer when a late answer asks for it`() {
         var breaker = Breaker(initial: .seconds(1), maximum: .seconds(60))
         var random = SeededRandom()
         let (first, second) = (breaker.offered(), breaker.offered())
@@ -70,9 +67,9 @@ struct BreakerTests {
 
 @Suite("The in-flight window")
 struct InFlightWindowTests {
-    /// Offers and settles at random, and keeps its own account of every event.
-    @Test("settles each event exactly once, whatever the outcomes", arguments: 1...30 as ClosedRange<UInt64>)
-    func randomOutcomes(seed: UInt64) {
+    /// Offers and settles at random, and tracks every event separately.
+    @Test(arguments: 1...30 as ClosedRange<UInt64>)
+    func `the window settles each event exactly once, whatever the outcomes`(seed: UInt64) {
         var random = SeededRandom(seed)
         var window = InFlightWindow()
         var unsettled: Set<UInt64> = []
@@ -97,7 +94,9 @@ struct InFlightWindowTests {
             #expect(onOffer.count == window.offered)
             guard let index = onOffer.indices.randomElement(using: &random) else { continue }
             let (id, batch) = onOffer.remove(at: index)
-            for event in batch.events { #expect(batch.payload[event.payload.lowerBound] == UInt8(truncatingIfNeeded: event.position)) }
+            for event in batch.events {
+                #expect(batch.payload[event.payload.lowerBound] == UInt8(truncatingIfNeeded: event.position))
+            }
             let outcomes = batch.events.map { _ -> Outcome in
                 switch Int.random(in: 0..<10, using: &random) {
                 case 0: .retry(reason: "r")
@@ -130,16 +129,19 @@ struct InFlightWindowTests {
         #expect(unsettled.isEmpty)
     }
 
-    @Test("gives the buffers of a finished batch back without copying them", arguments: [true, false])
-    func reusesBuffers(atOnce: Bool) {
-        func address(_ batch: OutboundBatch) -> UInt { unsafe batch.payload.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } }
+    @Test(arguments: [true, false])
+    func `the window returns the buffers of a finished batch without copying them`(atOnce: Bool) {
+        func address(_ batch: OutboundBatch) -> UInt {
+            unsafe batch.payload.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+        }
         var window = InFlightWindow()
         var builder = BatchBuilder(maximumEvents: 2, maximumBytes: 1 << 20, spare: 1)
         for number in 0..<2 {
             builder.batch.payload += [UInt8](repeating: UInt8(number), count: 5000)
             builder.batch.events.append(
                 OutboundEvent(
-                    position: UInt64(number), receivedAt: 0, kind: .track, payload: number * 5000..<number * 5000 + 4999,
+                    position: UInt64(number), receivedAt: 0, kind: .track,
+                    payload: number * 5000..<number * 5000 + 4999,
                     messageID: 0..<0))
             builder.count(Instant(nanoseconds: 0))
         }
@@ -149,7 +151,7 @@ struct InFlightWindowTests {
         _ = window.settle(
             id, atOnce ? .all(.delivered) : .each([.delivered, .rejected(reason: "x")]), now: Instant(nanoseconds: 0),
             reuse: { builder.recycle(&$0) })
-        // What is next but one to be filled: the spare one.
+        // The next batch but one uses the spare buffers.
         builder.batch.events.append(
             OutboundEvent(position: 9, receivedAt: 0, kind: .track, payload: 0..<1, messageID: 0..<0))
         builder.count(Instant(nanoseconds: 0))
@@ -158,8 +160,8 @@ struct InFlightWindowTests {
         #expect(builder.batch.payload.isEmpty)
     }
 
-    @Test("keeps the events of one position in one batch, and within its bounds as long as they are")
-    func keepsPositionsTogether() {
+    @Test
+    func `a batch builder keeps the events of one position in one batch, and within the batch limit when they fit`() {
         var builder = BatchBuilder(maximumEvents: 4, maximumBytes: 1 << 20, spare: 1)
         var batches: [[UInt64]] = []
         for (position, count) in [3, 2, 1, 1, 6, 1, 4, 3].enumerated() {
@@ -178,8 +180,7 @@ struct InFlightWindowTests {
         #expect(batches == [[0, 0, 0], [1, 1, 2, 3], [4, 4, 4, 4, 4, 4], [5], [6, 6, 6, 6], [7, 7, 7]])
     }
 
-    @Test("takes no outcome twice, and none from before it was emptied")
-    func unknownOffers() throws {
+    @Test func `the window accepts no outcome twice, and none from before a reset`() throws {
         var window = InFlightWindow()
         var batch = OutboundBatch()
         batch.payload = [1, 10]

@@ -7,8 +7,7 @@ import Testing
 
 @Suite("A worker that is asked to stop")
 struct StopTests {
-    @Test("waits for what is in flight, offers nothing more, and leaves its cursor")
-    func drains() {
+    @Test func `a stopping worker waits for batches in flight, offers nothing more, and saves its cursor`() {
         let bench = Bench(DeliveryPolicy(batchEvents: 2, inFlight: 2))
         bench.destination.answer = nil
         bench.log.append(10)
@@ -28,8 +27,7 @@ struct StopTests {
         #expect(bench.turn() == nil)
     }
 
-    @Test("waits no longer than its deadline, and what was not settled stays above the cursor")
-    func deadline() {
+    @Test func `a stopping worker waits no longer than its deadline and keeps the cursor below unsettled events`() {
         let bench = Bench(DeliveryPolicy(batchEvents: 2, inFlight: 2))
         bench.destination.answer = nil
         bench.log.append(4)
@@ -43,8 +41,7 @@ struct StopTests {
         #expect(bench.cursors.position == 2)
     }
 
-    @Test("stops at once while its destination cannot be opened")
-    func neverOpened() {
+    @Test func `a worker stops at once when its destination cannot be opened`() {
         let bench = Bench()
         bench.destination.openError = Broken()
         bench.turn()
@@ -54,8 +51,7 @@ struct StopTests {
         #expect(bench.destination.closed == 0)
     }
 
-    @Test("does not wait for what is only to be tried again")
-    func retrying() {
+    @Test func `a stopping worker does not wait for retries`() {
         let bench = Bench()
         bench.destination.answer = { _ in .all(.retry(reason: "down")) }
         bench.log.append(2)
@@ -69,8 +65,8 @@ struct StopTests {
 
 @Suite("A worker's runner")
 struct WorkerRunnerTests {
-    @Test("delivers when it is rung, beats while it works, and ends when told", .timeLimit(.minutes(5)))
-    func runs() {
+    @Test(.timeLimit(.minutes(5)))
+    func `a runner delivers when it is rung, beats while it works, and ends when asked`() {
         let bell = Doorbell()
         let clock = SystemClock()
         let log = FakeLog()
@@ -97,8 +93,8 @@ struct WorkerRunnerTests {
         #expect(destination.count.load(ordering: .relaxed) == 350)
     }
 
-    @Test("leaves a thread behind that does not come back, and takes it in when it does", .timeLimit(.minutes(5)))
-    func hangs() {
+    @Test(.timeLimit(.minutes(5)))
+    func `a runner abandons a thread that hangs, and joins it when it returns`() {
         let bell = Doorbell()
         let clock = SystemClock()
         let log = FakeLog()

@@ -7,8 +7,10 @@ import Testing
 
 @Suite("A worker's turn")
 struct TurnBoundTests {
-    /// A bench whose router takes so long for each event, in simulated time.
-    private func bench(_ time: Duration, mayTakeLong: Bool, _ policy: DeliveryPolicy = DeliveryPolicy(batchEvents: 10_000)) -> Bench {
+    /// A bench whose router takes `time` for each event, in simulated time.
+    private func bench(
+        _ time: Duration, mayTakeLong: Bool, _ policy: DeliveryPolicy = DeliveryPolicy(batchEvents: 10_000)
+    ) -> Bench {
         let bench = Bench(policy)
         bench.router.mayTakeLong = mayTakeLong
         bench.router.verdict = { [clock = bench.clock] _ in
@@ -20,7 +22,7 @@ struct TurnBoundTests {
 
     private func turn(_ bench: Bench) -> Instant? { bench.worker.turn(now: bench.clock.now(), for: .milliseconds(10)) }
 
-    /// How many events were routed.
+    /// Runs one turn and returns the number of routed events.
     private func routed(_ bench: Bench) -> Int {
         let count = Mutex(0)
         let verdict = bench.router.verdict
@@ -33,8 +35,8 @@ struct TurnBoundTests {
         return count.withLock { $0 }
     }
 
-    @Test("looks at the clock after at most 16 events", arguments: [100, 1000, 5000, 100_000])
-    func stride(microseconds: Int) {
+    @Test(arguments: [100, 1000, 5000, 100_000])
+    func `a turn checks the clock at least every 16 events`(microseconds: Int) {
         let bench = bench(.microseconds(microseconds), mayTakeLong: false)
         bench.log.append(2000)
         let within = (10_000 + microseconds - 1) / microseconds
@@ -42,15 +44,14 @@ struct TurnBoundTests {
         #expect(routed >= min(within, 2000) && routed < within + TurnBound.stride)
     }
 
-    @Test("looks at the clock after each event of a router that calls scripts", arguments: [100, 1000, 5000, 100_000])
-    func scripts(microseconds: Int) {
+    @Test(arguments: [100, 1000, 5000, 100_000])
+    func `a turn checks the clock after each event if the router calls scripts`(microseconds: Int) {
         let bench = bench(.microseconds(microseconds), mayTakeLong: true)
         bench.log.append(2000)
         #expect(routed(bench) == (10_000 + microseconds - 1) / microseconds)
     }
 
-    @Test("asks for another one at once when its time is over, and goes on where it stopped")
-    func goesOn() {
+    @Test func `a turn that runs out of time asks for another one at once, which continues where it stopped`() {
         let bench = bench(.milliseconds(100), mayTakeLong: true, DeliveryPolicy(batchEvents: 4))
         bench.log.append(10)
         for _ in 0..<10 {
@@ -62,16 +63,16 @@ struct TurnBoundTests {
         #expect(bench.worker.status.delivered == 10)
     }
 
-    @Test("delivers what a slow script has routed within a second, though more was read")
-    func slowBatch() {
+    @Test func `events that a slow script routed are delivered within a second, although more were read`() {
         let bench = bench(.milliseconds(100), mayTakeLong: true)
         bench.log.append(100)
         for _ in 0..<15 { _ = turn(bench) }
-        #expect(bench.destination.positions.first?.count ?? 0 >= 10 && bench.destination.offers.first?.events.count ?? 100 < 15)
+        #expect(
+            bench.destination.positions.first?.count ?? 0 >= 10
+                && bench.destination.offers.first?.events.count ?? 100 < 15)
     }
 
-    @Test("ends in the middle of a replay as well")
-    func replay() {
+    @Test func `a turn that runs out of time ends within a replay`() {
         let bench = Bench(DeliveryPolicy(batchEvents: 10_000))
         bench.log.append(2000)
         bench.run(for: .seconds(2))
@@ -86,13 +87,12 @@ struct TurnBoundTests {
         bench.worker.backfill()
         let began = bench.clock.now()
         _ = turn(bench)
-        #expect(bench.clock.now() - began == .milliseconds(100), "one event")
+        #expect(bench.clock.now() - began == .milliseconds(100), "the turn routes one event")
         _ = turn(bench)
         #expect(bench.clock.now() - began == .milliseconds(200))
     }
 
-    @Test("ends while a router is shown what it has to remember, which comes whole and once all the same")
-    func recollection() {
+    @Test func `a turn that runs out of time ends within the warm-up, which still recalls each event once`() {
         let bench = Bench(DeliveryPolicy(batchEvents: 10), cursor: 50)
         bench.router.lookback = Lookback(positions: 50, time: .max)
         bench.router.mayTakeLong = true
@@ -107,15 +107,14 @@ struct TurnBoundTests {
         #expect(bench.destination.positions.flatMap { $0 } == Array(50..<60))
     }
 
-    @Test("takes no account of what an interrupted script says about its event")
-    func interrupted() {
+    @Test func `a worker ignores the verdict of an interrupted script`() {
         let bench = bench(.milliseconds(1), mayTakeLong: true, DeliveryPolicy(batchEvents: 2))
         bench.log.append(10)
         let worker = bench.worker
         let deadline = bench.clock.now() + .seconds(10)
         bench.router.verdict = { position in
             guard position == 5 else { return .routed }
-            // The script fails because the worker is asked to stop while it runs.
+            // The script fails because the worker is asked to stop while the script runs.
             worker.requestStop(by: deadline)
             return .rejected(reason: "interrupted")
         }
@@ -127,8 +126,7 @@ struct TurnBoundTests {
         #expect(bench.cursors.position <= 5)
     }
 
-    @Test("reads nothing after a request to stop")
-    func stopping() {
+    @Test func `a worker reads nothing after a request to stop`() {
         let bench = bench(.milliseconds(1), mayTakeLong: false)
         bench.log.append(100)
         bench.worker.requestStop(by: bench.clock.now())

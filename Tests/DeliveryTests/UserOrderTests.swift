@@ -4,7 +4,7 @@ import Testing
 
 @testable import Delivery
 
-/// `order: user`. The users are the positions' remainders.
+/// `order: user`. An event's user is its position modulo the number of users.
 @Suite("The order of each user")
 struct UserOrderTests {
     private func bench(_ users: UInt64, _ policy: DeliveryPolicy) -> Bench {
@@ -19,8 +19,7 @@ struct UserOrderTests {
             rateLimit: rateLimit)
     }
 
-    @Test("is kept, while other users' events pass the one that is refused")
-    func passing() {
+    @Test func `a user's order is kept while other users' events pass a refused event`() {
         let bench = bench(5, policy())
         var refusing = true
         bench.destination.answer = { batch in
@@ -31,7 +30,7 @@ struct UserOrderTests {
         #expect(bench.worker.status.delivered == 40)
         #expect(bench.worker.status.state == .up)
         #expect(bench.cursors.position == 3)
-        // Tried again now and then, and never ahead of each other.
+        // Refused events are retried now and then, and never ahead of each other.
         #expect(bench.destination.offers.count < 30)
         refusing = false
         bench.run(for: .seconds(60))
@@ -41,8 +40,7 @@ struct UserOrderTests {
         #expect(accepted == (0..<10).map { $0 * 5 + 3 })
     }
 
-    @Test("holds where a batch goes in pieces: what is behind a refused event of the same user waits with it")
-    func pieces() {
+    @Test func `a user's later events wait for a refused event even when the batch is split`() {
         let bench = bench(5, policy())
         var answers: [DeliveryClaim.Settlement] = [
             .all(.tooLarge(reason: "too much")),
@@ -51,19 +49,20 @@ struct UserOrderTests {
         bench.destination.answer = { _ in answers.isEmpty ? .all(.delivered) : answers.removeFirst() }
         bench.log.append(10)
         bench.turn()
-        #expect(bench.destination.offers.map { $0.events.map(\.position) } == [Array(0..<10), Array(0..<5), [5, 7, 8, 9]])
+        #expect(
+            bench.destination.offers.map { $0.events.map(\.position) } == [Array(0..<10), Array(0..<5), [5, 7, 8, 9]])
         bench.run(for: .seconds(5))
         #expect(bench.destination.offers.last?.events.map(\.position) == [1, 6])
         #expect(bench.cursors.position == 10)
     }
 
-    @Test("keeps the cursor below every event that waits")
-    func cursor() {
+    @Test func `the cursor stays below every waiting event`() {
         let bench = bench(1, policy(inFlight: 2))
         var isFirst = true
         bench.destination.answer = { batch in
             defer { isFirst = false }
-            return isFirst ? .all(.tooLarge(reason: "too much")) : .each(batch.events.map { _ in .retry(reason: "throttled") })
+            return isFirst
+                ? .all(.tooLarge(reason: "too much")) : .each(batch.events.map { _ in .retry(reason: "throttled") })
         }
         bench.log.append(10)
         for _ in 0..<60 {
@@ -73,8 +72,7 @@ struct UserOrderTests {
         for offer in bench.destination.offers { #expect(offer.events.first?.position == 0) }
     }
 
-    @Test("lets the events go first that came first, where a batch cannot take every user's")
-    func oldestFirst() {
+    @Test func `the oldest events are sent first when one batch cannot hold every user's events`() {
         let bench = bench(40, policy())
         bench.destination.answer = { .each($0.events.map { _ in .retry(reason: "throttled") }) }
         bench.log.append(40)
@@ -86,8 +84,8 @@ struct UserOrderTests {
         #expect(bench.destination.offers[before...].flatMap { $0.events.map(\.position) } == Array(0..<40))
     }
 
-    @Test("holds whatever the outcomes and however many batches are under way", arguments: 1...20 as ClosedRange<UInt64>)
-    func random(seed: UInt64) {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `a user's order holds whatever the outcomes and however many batches are in flight`(seed: UInt64) {
         var random = SeededRandom(seed)
         let bench = bench(7, policy(inFlight: 4))
         bench.destination.answer = nil
@@ -108,14 +106,16 @@ struct UserOrderTests {
                 default: .delivered
                 }
             }
-            // A service takes a user's events one after the other: nothing behind one that it refused.
+            // A service processes a user's events in order, so it accepts none behind one that it refused.
             var refused: Set<UInt64> = []
             let consistent = zip(offer.events, outcomes).map { event, outcome -> Outcome in
                 if refused.contains(event.position % 7) { return .retry(reason: "behind") }
                 if outcome != .delivered { refused.insert(event.position % 7) }
                 return outcome
             }
-            for (event, outcome) in zip(offer.events, consistent) where outcome == .delivered { delivered.append(event.position) }
+            for (event, outcome) in zip(offer.events, consistent) where outcome == .delivered {
+                delivered.append(event.position)
+            }
             bench.destination.settleFirst(.each(consistent))
         }
         bench.turn()
@@ -129,8 +129,7 @@ struct UserOrderTests {
         #expect(bench.cursors.position == bench.log.end)
     }
 
-    @Test("bounds each user's rate, and nobody else's")
-    func rate() {
+    @Test func `a rate limit per user bounds each user separately`() {
         let bench = bench(4, policy(inFlight: 2, rateLimit: RateLimit(eventsPerSecond: 2, burst: 3, isPerUser: true)))
         let start = bench.clock.now()
         let clock = bench.clock
@@ -149,8 +148,7 @@ struct UserOrderTests {
         #expect(bench.cursors.position == 40)
     }
 
-    @Test("ends for a user whose events are given up, one by one")
-    func givesUp() {
+    @Test func `events of one user that are given up do not stop the user's later events`() {
         var policy = policy()
         policy.attempts = 3
         let bench = bench(5, policy)
@@ -164,10 +162,11 @@ struct UserOrderTests {
         #expect(bench.cursors.position == 20)
     }
 
-    @Test("costs no turns while everything that may be read waits for its user")
-    func roomIsFull() {
+    @Test func `a worker takes few turns while every event that it may read waits for its user`() {
         let bench = bench(1, policy())
-        bench.destination.answer = { batch in .each(batch.events.map { _ in .retry(reason: "throttled", after: .seconds(15)) }) }
+        bench.destination.answer = { batch in
+            .each(batch.events.map { _ in .retry(reason: "throttled", after: .seconds(15)) })
+        }
         bench.log.append(1000)
         let start = bench.clock.now()
         var turns = 0

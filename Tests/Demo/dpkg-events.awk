@@ -1,5 +1,5 @@
-# Turns dpkg.log (every Debian has one) into events: each line a track with its own time. The log
-# is in local time; `offset` is the machine's, as `date +%:z` prints it, `host` its name.
+# Converts dpkg.log, which every Debian system has, to events: each line becomes a track event with its own time. The
+# log is in local time: `offset` is the machine's offset, as `date +%:z` prints it, and `host` its name.
 function quoted(text) {
     gsub(/\\/, "\\\\", text)
     gsub(/"/, "\\\"", text)

@@ -1,9 +1,9 @@
-"""A small HTTP service: takes events as a warehouse's or a vendor's endpoint would.
+"""A small HTTP service that accepts events as a warehouse's or a vendor's endpoint does.
 
 usage: receiver.py PORT DIRECTORY
 
-Writes each request's line and headers to DIRECTORY/requests.txt and its body, as NDJSON, to
-DIRECTORY/received.ndjson; answers 200 to every POST.
+Writes each request's line and headers to DIRECTORY/requests.txt, and its body, as NDJSON, to
+DIRECTORY/received.ndjson. Answers 200 to every POST.
 """
 
 import gzip

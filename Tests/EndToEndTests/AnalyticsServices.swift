@@ -2,10 +2,10 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A service that behaves as its documentation says, its limits and partial failures included, and keeps
-/// what it has taken.
+/// A service that behaves as its documentation describes, including its limits and partial failures. It keeps what it
+/// has accepted.
 class AnalyticsService {
-    /// What it has kept so far. Any thread.
+    /// What the service has accepted so far. Any thread.
     final class Ledger: Sendable {
         private struct State {
             var taken: [String] = []
@@ -15,8 +15,13 @@ class AnalyticsService {
         private let state = Mutex(State())
 
         func take(_ line: String) { state.withLock { $0.taken.append(line) } }
-        /// The number of this request, from 0.
-        func count() -> Int { state.withLock { state in defer { state.requests += 1 }; return state.requests } }
+        /// Counts a request. Returns its number, from 0.
+        func count() -> Int {
+            state.withLock { state in
+                defer { state.requests += 1 }
+                return state.requests
+            }
+        }
         var taken: [String] { state.withLock(\.taken) }
     }
 
@@ -36,17 +41,19 @@ class AnalyticsService {
 }
 
 extension ScriptedServer.Request {
-    /// A JSON body's value.
+    /// The value of a JSON body.
     var json: Any? { try? JSONSerialization.jsonObject(with: Data(body)) }
 }
 
-/// Import refuses records one by one; engage says 200 whatever happens, and looks at the batch as a whole.
+/// Import rejects single records. Engage always answers 200 and judges the batch as a whole.
 final class MixpanelService: AnalyticsService {
     init(token: String) throws {
         let credentials = "Basic " + Data("\(token):".utf8).base64EncodedString()
         try super.init { request, ledger in
             let number = ledger.count()
-            guard let records = request.json as? [[String: Any]] else { return .status(400, body: #"{"code":400,"error":"not JSON"}"#) }
+            guard let records = request.json as? [[String: Any]] else {
+                return .status(400, body: #"{"code":400,"error":"not JSON"}"#)
+            }
             if request.line.hasPrefix("POST /engage?verbose=1 ") || request.line.hasPrefix("POST /groups?verbose=1 ") {
                 guard records.allSatisfy({ $0["$token"] as? String == token && $0["$set"] is [String: Any] }) else {
                     return .status(200, body: #"{"status":0,"error":"token, missing or empty"}"#)
@@ -57,7 +64,8 @@ final class MixpanelService: AnalyticsService {
                 for record in records { ledger.take("profile \(record["$distinct_id"] ?? record["$group_id"] ?? "?")") }
                 return .status(200, body: #"{"status":1,"error":null}"#)
             }
-            guard request.line.hasPrefix("POST /import?strict=1 "), request.headers["authorization"] == credentials else {
+            guard request.line.hasPrefix("POST /import?strict=1 "), request.headers["authorization"] == credentials
+            else {
                 return .status(401, body: #"{"code":401,"error":"Invalid credentials","status":"Unauthorized"}"#)
             }
             if number == 0 { return .status(429, body: #"{"code":429,"error":"Project exceeded rate limits."}"#) }
@@ -66,19 +74,25 @@ final class MixpanelService: AnalyticsService {
                 let name = record["event"] as? String ?? "?"
                 let properties = record["properties"] as? [String: Any] ?? [:]
                 if name.hasPrefix("Refused") || properties["$insert_id"] == nil {
-                    failed.append(#"{"index":\#(index),"insert_id":"x","field":"event","message":"'event' is invalid"}"#)
+                    failed.append(
+                        #"{"index":\#(index),"insert_id":"x","field":"event","message":"'event' is invalid"}"#)
                 } else {
                     ledger.take(name)
                 }
             }
-            guard !failed.isEmpty else { return .status(200, body: #"{"code":200,"num_records_imported":\#(records.count),"status":"OK"}"#) }
+            guard !failed.isEmpty else {
+                return .status(200, body: #"{"code":200,"num_records_imported":\#(records.count),"status":"OK"}"#)
+            }
             return .status(
-                400, body: #"{"code":400,"error":"some data points in the request failed validation","failed_records":[\#(failed.joined(separator: ","))],"status":"Bad Request"}"#)
+                400,
+                body:
+                    #"{"code":400,"error":"some data points in the request failed validation","failed_records":[\#(failed.joined(separator: ","))],"status":"Bad Request"}"#
+            )
         }
     }
 }
 
-/// Says 204 to anything, and throws away what breaks a rule.
+/// Answers every request with 204 and discards what breaks a rule.
 final class GoogleAnalyticsService: AnalyticsService {
     init() throws {
         try super.init { request, ledger in
@@ -91,7 +105,9 @@ final class GoogleAnalyticsService: AnalyticsService {
             for event in events {
                 let name = event["name"] as? String ?? ""
                 let parameters = event["params"] as? [String: Any] ?? [:]
-                let fits = parameters.count <= 25 && parameters.values.allSatisfy { ($0 as? String).map { $0.count <= 100 } ?? true }
+                let fits =
+                    parameters.count <= 25
+                    && parameters.values.allSatisfy { ($0 as? String).map { $0.count <= 100 } ?? true }
                 let isName = name.range(of: "^[A-Za-z][A-Za-z0-9_]{0,39}$", options: .regularExpression) != nil
                 ledger.take(fits && isName && name != "session_start" ? "\(client) \(name)" : "thrown away: \(name)")
             }
@@ -100,24 +116,32 @@ final class GoogleAnalyticsService: AnalyticsService {
     }
 }
 
-/// Takes a request whole or not at all, says which events it does not like, and throttles users one by one.
+/// Accepts a request whole or not at all, names the events that it rejects, and throttles single users.
 final class AmplitudeService: AnalyticsService {
     init(key: String) throws {
         try super.init { request, ledger in
             let number = ledger.count()
-            guard let body = request.json as? [String: Any], let events = body["events"] as? [[String: Any]] else { return .status(400, body: "{}") }
+            guard let body = request.json as? [String: Any], let events = body["events"] as? [[String: Any]] else {
+                return .status(400, body: "{}")
+            }
             guard body["api_key"] as? String == key else {
                 return .status(400, body: #"{"code":400,"error":"Invalid API key: x","missing_field":null}"#)
             }
             let bad = events.indices.filter { (events[$0]["event_type"] as? String)?.hasPrefix("Refused") ?? true }
             guard bad.isEmpty else {
-                return .status(400, body: #"{"code":400,"error":"Invalid field","events_with_invalid_fields":{"event_type":\#(bad)}}"#)
+                return .status(
+                    400,
+                    body: #"{"code":400,"error":"Invalid field","events_with_invalid_fields":{"event_type":\#(bad)}}"#)
             }
             let throttled = events.indices.filter { events[$0]["user_id"] as? String == "eager" }
             if number < 3, !throttled.isEmpty {
-                return .status(429, headers: ["Retry-After: 0"], body: #"{"code":429,"eps_threshold":30,"throttled_events":\#(throttled)}"#)
+                return .status(
+                    429, headers: ["Retry-After: 0"],
+                    body: #"{"code":429,"eps_threshold":30,"throttled_events":\#(throttled)}"#)
             }
-            for event in events { ledger.take("\(event["user_id"] ?? event["device_id"] ?? "?") \(event["event_type"] ?? "?")") }
+            for event in events {
+                ledger.take("\(event["user_id"] ?? event["device_id"] ?? "?") \(event["event_type"] ?? "?")")
+            }
             return .status(200, body: #"{"code":200,"events_ingested":\#(events.count)}"#)
         }
     }

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Debian's clickhouse-server, on a directory and a port of its own.
+/// Debian's clickhouse-server with its own directory and port.
 final class ClickHouseServer {
     let port: UInt16
     private let directory: String
@@ -26,38 +26,42 @@ final class ClickHouseServer {
 
     private static func start(in directory: String, _ port: UInt16, _ password: String) throws -> pid_t {
         try """
-            <yandex>
-              <logger><level>warning</level><log>\(directory)/log</log><errorlog>\(directory)/errors</errorlog></logger>
-              <http_port>\(port)</http_port><listen_host>127.0.0.1</listen_host>
-              <path>\(directory)/data/</path><tmp_path>\(directory)/tmp/</tmp_path><format_schema_path>\(directory)/schemas/</format_schema_path>
-              <mark_cache_size>5242880</mark_cache_size><users_config>\(directory)/users.xml</users_config>
-              <default_profile>default</default_profile><default_database>default</default_database>
-            </yandex>
-            """.write(toFile: directory + "/config.xml", atomically: true, encoding: .utf8)
+        <yandex>
+          <logger><level>warning</level><log>\(directory)/log</log><errorlog>\(directory)/errors</errorlog></logger>
+          <http_port>\(port)</http_port><listen_host>127.0.0.1</listen_host>
+          <path>\(directory)/data/</path><tmp_path>\(directory)/tmp/</tmp_path><format_schema_path>\(directory)/schemas/</format_schema_path>
+          <mark_cache_size>5242880</mark_cache_size><users_config>\(directory)/users.xml</users_config>
+          <default_profile>default</default_profile><default_database>default</default_database>
+        </yandex>
+        """.write(toFile: directory + "/config.xml", atomically: true, encoding: .utf8)
         try """
-            <yandex>
-              <profiles><default/></profiles><quotas><default/></quotas>
-              <users><default>
-                <password>\(password)</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota>
-              </default></users>
-            </yandex>
-            """.write(toFile: directory + "/users.xml", atomically: true, encoding: .utf8)
-        // With nothing of this process's open: what it inherits would keep others from seeing their end.
-        let start = "import subprocess, sys; n = subprocess.DEVNULL; print(subprocess.Popen(sys.argv[1:], stdin=n, stdout=n, stderr=n).pid)"
-        let started = try Program.run("python3", ["-c", start, "/usr/sbin/clickhouse-server", "--config-file=\(directory)/config.xml"])
-        guard let process = pid_t(started.output.filter(\.isNumber)) else { throw Failure("clickhouse-server: \(started.errors)") }
+        <yandex>
+          <profiles><default/></profiles><quotas><default/></quotas>
+          <users><default>
+            <password>\(password)</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota>
+          </default></users>
+        </yandex>
+        """.write(toFile: directory + "/users.xml", atomically: true, encoding: .utf8)
+        // Without this process's open files: an inherited pipe would hide its end from its reader.
+        let start =
+            "import subprocess, sys; n = subprocess.DEVNULL; print(subprocess.Popen(sys.argv[1:], stdin=n, stdout=n, stderr=n).pid)"
+        let started = try Program.run(
+            "python3", ["-c", start, "/usr/sbin/clickhouse-server", "--config-file=\(directory)/config.xml"])
+        guard let process = pid_t(started.output.filter(\.isNumber)) else {
+            throw Failure("clickhouse-server: \(started.errors)")
+        }
         return process
     }
 
     var address: String { "http://127.0.0.1:\(port)" }
 
-    /// - Returns: the answer, as ClickHouse writes it.
+    /// - Returns: the answer as ClickHouse writes it.
     @discardableResult
     func query(_ text: String) throws -> String {
         let result = try Program.run(
             "curl",
             [
-                // Until it serves, which takes a second.
+                // Retries until the server is up, which takes a second.
                 "-sSf", "--retry", "60", "--retry-connrefused", "--retry-delay", "1", "--noproxy", "*",
                 "-H", "X-ClickHouse-User: default", "-H", "X-ClickHouse-Key: \(password)",
                 "--data-binary", "@-", "http://127.0.0.1:\(port)/",

@@ -3,7 +3,7 @@ import Foundation
 import Platform
 import Testing
 
-/// What one client, or all clients of a user, may take.
+/// The limits of one client, and of all clients of one user.
 @Suite struct ClientLimitTests {
     private static let toFile = """
         routes: [ { to: [archive] } ]
@@ -20,7 +20,7 @@ import Testing
         try daemon.status().sources["apps"]?.limits[limit] ?? 0
     }
 
-    @Test func `a client whose lines are all refused is closed, told why, and counted`() throws {
+    @Test func `a client whose lines are all refused is closed with a reason and counted`() throws {
         let daemon = try daemon("max_consecutive_refusals: 100")
         let client = try EventClient(daemon)
         try client.send(event(1) + "\n" + String(repeating: "x\n", count: 100))
@@ -29,18 +29,20 @@ import Testing
         #expect(answers.refusals.count == 100)
         let last = try #require(try client.line())
         #expect(last.hasPrefix(#"{"refused":{"line":102,"messageId":null,"reason":"max_consecutive_refusals","#))
-        #expect(try client.line() == nil, "then it is closed")
+        #expect(try client.line() == nil, "the connection is closed")
         try daemon.settle()
         #expect(daemon.lines("archive.ndjson").compactMap(number) == [1])
         #expect(try count("max_consecutive_refusals", daemon) == 1)
         let status = try daemon.status()
-        try eventually("status says so") { try daemon.status().reasons.contains { $0.contains("max_consecutive_refusals") } }
+        try eventually("it is in status") {
+            try daemon.status().reasons.contains { $0.contains("max_consecutive_refusals") }
+        }
         #expect(status.sources["apps"]?.refused == 100)
         #expect(daemon.log.contains("max_consecutive_refusals took effect"))
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func `a line that is not finished in time ends its connection, and no other`() throws {
+    @Test func `an unfinished line closes its connection after line_timeout, and no other connection`() throws {
         let daemon = try daemon("line_timeout: 300ms")
         let idle = try EventClient(daemon)
         let slow = try EventClient(daemon)
@@ -64,7 +66,7 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func `at its user's limit the longest idle connection makes room for a new one`() throws {
+    @Test func `a new connection replaces the longest idle one at the user's limit`() throws {
         let daemon = try daemon("max_connections_per_uid: 3")
         let first = try EventClient(daemon)
         try first.send(event(1) + "\n")
@@ -74,18 +76,20 @@ import Testing
             try client.send(event(2) + "\n")
             #expect(try client.acknowledgement(of: 1).lines == 1)
         }
-        // A new one is turned away until one has been idle for a second.
+        // A new client is turned away until another one has been idle for a second.
         try eventually("a new client is served") {
             let client = try EventClient(daemon, acknowledgements: false)
-            guard (try? client.send(#"{"penstock":{"acks":true}}"# + "\n" + event(3) + "\n")) != nil else { return false }
+            guard (try? client.send(#"{"penstock":{"acks":true}}"# + "\n" + event(3) + "\n")) != nil else {
+                return false
+            }
             return (try? client.acknowledgement(of: 1).lines) == 1
         }
-        #expect((try? first.line()) == nil, "the first has been idle longest")
+        #expect((try? first.line()) == nil, "the first client was idle longest")
         #expect(try count("max_connections_per_uid", daemon) >= 1)
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func `unfinished lines are held up to max_buffered, and those who hold most lose them`() throws {
+    @Test func `unfinished lines may take up to max_buffered, and the clients with the most bytes are closed`() throws {
         let daemon = try daemon("max_buffered: 1MiB")
         let small = try EventClient(daemon)
         let half = event(7).count / 2
@@ -95,7 +99,7 @@ import Testing
             try client.send(#"{"type":""# + String(repeating: "x", count: 30_000))
             return client
         }
-        try eventually("some were closed") { try count("max_buffered", daemon) >= 20 }
+        try eventually("some clients are closed") { try count("max_buffered", daemon) >= 20 }
         try small.send(String(event(7).dropFirst(half)) + "\n")
         #expect(try small.acknowledgement(of: 1).lines == 1)
         #expect(try daemon.status().sources["apps"]?.refusedByReason["max_buffered"] ?? 0 >= 20)
@@ -103,7 +107,7 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func `a flood of nonsense delays nobody else for long`() throws {
+    @Test func `a flood of invalid lines delays other clients only briefly`() throws {
         let daemon = try daemon("max_consecutive_refusals: 1000000000")
         let flood = try (0..<20).map { _ in try EventClient(daemon, acknowledgements: false) }
         let bytes = Array(String(repeating: "x\n", count: 50_000).utf8)
@@ -114,7 +118,7 @@ import Testing
             try sound.send(event(number) + "\n")
             #expect(try sound.acknowledgement(of: number).lines == number)
         }
-        try eventually("all of it is refused") { try daemon.status().sources["apps"]?.refused == 20 * 55_000 }
+        try eventually("all invalid lines are refused") { try daemon.status().sources["apps"]?.refused == 20 * 55_000 }
         #expect(daemon.terminate() == 0)
     }
 }

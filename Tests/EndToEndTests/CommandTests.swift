@@ -2,14 +2,14 @@ import Control
 import Foundation
 import Testing
 
-/// The operator's commands: what they print, where, and how they end.
+/// The operator's commands: their output, their streams and their exit status.
 @Suite struct CommandTests {
     private static let toFile = """
         routes: [ { to: [archive] } ]
         destinations: { archive: { file: archive.ndjson } }
         """
 
-    @Test func checkSaysWhatAValidConfigurationHolds() throws {
+    @Test func `check summarizes a valid configuration`() throws {
         let daemon = try TestDaemon(
             configuration: """
                 routes: [ { to: [archive, rows] } ]
@@ -20,24 +20,27 @@ import Testing
         let before = try FileManager.default.contentsOfDirectory(atPath: daemon.directory)
         let result = try Program.penstock(["check", "--config", daemon.configurationFile])
         #expect(result.status == 0, "\(result.errors)")
-        #expect(result.output == "\(daemon.configurationFile) is valid: 1 source, 1 route, 2 destinations\nread: \(daemon.configurationFile)\n")
+        #expect(
+            result.output
+                == "\(daemon.configurationFile) is valid: 1 source, 1 route, 2 destinations\nread: \(daemon.configurationFile)\n"
+        )
         #expect(result.errors == "")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: daemon.directory) == before, "it changes nothing")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: daemon.directory) == before, "unchanged")
     }
 
-    @Test func checkTellsEveryErrorWithPlaceLineCaretAndHint() throws {
+    @Test func `check reports every error with its place, line, caret and hint`() throws {
         let daemon = try TestDaemon(configuration: "")
         try """
-            sources:
-              apps: { socket: events.sock, mod: "0600" }
-            routes:
-              - where: event == "x"
-                to: [archiv]
-            destinations:
-              archive:
-                file: archive.ndjson
-                batch: { wait: 5 }
-            """.write(toFile: daemon.configurationFile, atomically: true, encoding: .utf8)
+        sources:
+          apps: { socket: events.sock, mod: "0600" }
+        routes:
+          - where: event == "x"
+            to: [archiv]
+        destinations:
+          archive:
+            file: archive.ndjson
+            batch: { wait: 5 }
+        """.write(toFile: daemon.configurationFile, atomically: true, encoding: .utf8)
         let result = try Program.penstock(["check", "--config", daemon.configurationFile])
         #expect(result.status == 1)
         let file = daemon.configurationFile
@@ -69,7 +72,7 @@ import Testing
                 """)
     }
 
-    @Test func `--deny-warnings fails on a warning, and only then`() throws {
+    @Test func `--deny-warnings fails only if there is a warning`() throws {
         let daemon = try TestDaemon(configuration: Self.toFile)
         let file = daemon.configurationFile
         #expect(try Program.penstock(["check", "--config", file, "--deny-warnings"]).status == 0)
@@ -95,12 +98,17 @@ import Testing
         let allowed = try Program.penstock(["check", "--config", file])
         #expect(allowed.status == 0 && allowed.errors == warning && allowed.output == list, "\(allowed)")
         let denied = try Program.penstock(["check", "--config", file, "--deny-warnings"])
-        #expect(denied.status == 1 && denied.errors == warning + "\(file) is refused: 1 warning, and --deny-warnings is set\n", "\(denied)")
+        #expect(
+            denied.status == 1
+                && denied.errors == warning + "\(file) is refused: 1 warning, and --deny-warnings is set\n", "\(denied)"
+        )
         #expect(denied.output == list)
     }
 
-    @Test func `--json gives each diagnostic with its place, the files and the summary`() throws {
-        let daemon = try TestDaemon(configuration: "routes: [ { to: [archive] } ]\ndestinations: { archive: { file: a.ndjson }, b: { file: b.ndjson } }")
+    @Test func `--json prints each diagnostic with its place, the files and the summary`() throws {
+        let daemon = try TestDaemon(
+            configuration:
+                "routes: [ { to: [archive] } ]\ndestinations: { archive: { file: a.ndjson }, b: { file: b.ndjson } }")
         let file = daemon.configurationFile
         let valid = try Program.penstock(["check", "--config", file, "--json"])
         #expect(valid.status == 0 && valid.errors == "", "\(valid)")
@@ -118,23 +126,26 @@ import Testing
         try "sources: 5".write(toFile: file, atomically: true, encoding: .utf8)
         let wrong = try Program.penstock(["check", "--config", file, "--json"])
         let refused = try #require(jsonObject(wrong.output))
-        #expect(wrong.status == 1 && wrong.errors == "" && refused["valid"] as? Bool == false && refused["summary"] == nil)
+        #expect(
+            wrong.status == 1 && wrong.errors == "" && refused["valid"] as? Bool == false && refused["summary"] == nil)
     }
 
-    @Test func `a filter on the command line gets the same warnings`() throws {
-        let result = try Program.penstock(["replay", "archive", "--from", "1h", "--where", "type = track", "--control", "/nonexistent/control.sock"])
+    @Test func `a filter on the command line has the same warnings`() throws {
+        let result = try Program.penstock([
+            "replay", "archive", "--from", "1h", "--where", "type = track", "--control", "/nonexistent/control.sock",
+        ])
         #expect(
             result.errors.hasPrefix(
                 """
                 --where:1:8: warning: events have no field track, so this is always missing
                 type = track
                        ^~~~~
-                hint: did you mean "track"? text stands in quotes; if your events have that field, write \\track
+                hint: did you mean "track"? put text in quotes; if your events have that field, write \\track
 
                 """), "\(result.errors)")
     }
 
-    @Test func checkHoldsAPluginsSettingsAgainstItsSchema() throws {
+    @Test func `check validates a plugin's settings against its schema`() throws {
         let daemon = try TestDaemon(
             configuration: """
                 routes: [ { to: [rows, missing] } ]
@@ -158,7 +169,7 @@ import Testing
                   missing: { plugin: sqlit, where: x = = 1 }
                                      ^~~~~
                 hint: did you mean "sqlite"?
-                \(file):8:40: error: a field, a value or ( was expected here, found =
+                \(file):8:40: error: unexpected "="; expected a field, a value or (
                   missing: { plugin: sqlit, where: x = = 1 }
                                                        ^
                 \(file) is not valid: 4 errors
@@ -166,7 +177,7 @@ import Testing
                 """)
     }
 
-    @Test func aPluginKeepsOutOfTheJournal() throws {
+    @Test func `check rejects a plugin's file that lies in the journal`() throws {
         let daemon = try TestDaemon(
             configuration: """
                 routes: [ { to: [rows, more, other] } ]
@@ -177,25 +188,26 @@ import Testing
                 """)
         let result = try Program.penstock(["check", "--config", daemon.configurationFile])
         #expect(result.errors.contains(":7:45: error: this lies in the journal's directory"), "\(result.errors)")
-        #expect(result.errors.contains(":8:45: error: this is the socket of source \"apps\" as well"), "\(result.errors)")
+        #expect(
+            result.errors.contains(":8:45: error: this is the socket of source \"apps\" as well"), "\(result.errors)")
         #expect(result.errors.hasSuffix("is not valid: 3 errors\n"), "\(result.errors)")
     }
 
-    @Test func theDaemonRefusesWhatCheckRefusesAndTellsMachineFromText() throws {
+    @Test func `the daemon rejects what check rejects and distinguishes text errors from machine errors`() throws {
         let daemon = try TestDaemon(
             configuration: "routes: [ { to: [d] } ]\ndestinations: { d: { file: journal/manifest } }")
         let refused = try Program.run(TestDaemon.binaries + "/penstockd", ["--config", daemon.configurationFile])
         #expect(refused.status == 78)
         #expect(refused.errors.contains("error: this lies in the journal's directory"), "\(refused.errors)")
         #expect(!FileManager.default.fileExists(atPath: daemon.path("journal")))
-        // A plugin that is not there yet may be so at the next try: no reason for systemd to give up.
+        // A plugin that is missing now may exist at the next start, so systemd should retry.
         try daemon.write(configuration: "routes: [ { to: [d] } ]\ndestinations: { d: { plugin: nowhere } }")
         let failed = try Program.run(TestDaemon.binaries + "/penstockd", ["--config", daemon.configurationFile])
         #expect(failed.status == 1)
         #expect(failed.errors.contains("there is no plugin \"nowhere\""), "\(failed.errors)")
     }
 
-    @Test func statusIsForPeopleAndForScripts() throws {
+    @Test func `status has an output for people and one for scripts`() throws {
         let daemon = try TestDaemon(configuration: Self.toFile)
         let down = try daemon.penstock("status")
         #expect(down.status == 2)
@@ -229,20 +241,20 @@ import Testing
         #expect(text.status == 0)
         #expect(text.output.hasPrefix("healthy: "), "\(text.output)")
         #expect(text.output.contains("archive") && text.output.contains("invalid_json"), "\(text.output)")
-        #expect(!text.output.contains("\u{1B}"), "no colours into a file")
+        #expect(!text.output.contains("\u{1B}"), "a file gets no colours")
 
         daemon.kill9()
         #expect(try daemon.penstock("status").status == 2)
     }
 
-    @Test func reloadWithoutADaemonSaysSo() throws {
+    @Test func `reload fails with a message if no daemon runs`() throws {
         let daemon = try TestDaemon(configuration: Self.toFile)
         let result = try daemon.penstock("reload")
         #expect(result.status == 1)
         #expect(result.errors.contains("penstockd is not running"), "\(result.errors)")
     }
 
-    @Test func pluginsAreListedAndInspected() throws {
+    @Test func `plugins are listed and inspected`() throws {
         let list = try Program.penstock(["plugins", "list", "--directory", TestDaemon.binaries])
         #expect(list.status == 0, "\(list.errors)")
         let lines = list.output.split(separator: "\n").map(String.init)
@@ -254,7 +266,7 @@ import Testing
         #expect(inspected.status == 0, "\(inspected.errors)")
         #expect(inspected.output.contains("name:     sqlite\n"), "\(inspected.output)")
         #expect(inspected.output.contains("abi:      0"), "\(inspected.output)")
-        #expect(inspected.output.contains("\"path\""), "its settings' schema: \(inspected.output)")
+        #expect(inspected.output.contains("\"path\""), "the settings' schema: \(inspected.output)")
 
         let none = try Program.penstock(["plugins", "inspect", TestDaemon.binaries + "/penstock"])
         #expect(none.status != 0)

@@ -3,9 +3,9 @@ import Foundation
 import Platform
 import Testing
 
-/// kill -9, in the middle of everything.
+/// kill -9 at any moment.
 @Suite struct CrashTests {
-    @Test func twoThousandAcknowledgedEventsAreEverywhereAfterKill9() throws {
+    @Test func `two thousand acknowledged events are in every destination after kill -9`() throws {
         let receiver = try HTTPReceiver()
         let daemon = try TestDaemon(
             configuration: """
@@ -24,16 +24,16 @@ import Testing
         try daemon.settle()
 
         let all = Array(0..<2000)
-        #expect(daemon.lines("archive.ndjson").compactMap(number) == all, "each exactly once")
-        #expect(try daemon.unzstd("archive.ndjson.zst").compactMap(number) == all, "each exactly once")
+        #expect(daemon.lines("archive.ndjson").compactMap(number) == all, "each event exactly once")
+        #expect(try daemon.unzstd("archive.ndjson.zst").compactMap(number) == all, "each event exactly once")
         let rows = try daemon.sqlite("rows.db", "SELECT message_id FROM events ORDER BY position")
-        #expect(rows.compactMap { Int($0.dropFirst(2)) } == all, "each exactly once")
+        #expect(rows.compactMap { Int($0.dropFirst(2)) } == all, "each event exactly once")
         #expect(Set(receiver.events.compactMap(number)) == Set(all))
         #expect(daemon.terminate() == 0)
     }
 
     @Test(arguments: ["archive.ndjson", "archive.ndjson.gz"])
-    func rotationUnderLoadAndKill9LosesAndRepeatsNothing(name: String) throws {
+    func `a rotation under load and kill -9 loses and repeats nothing`(name: String) throws {
         let limit = 16 << 10
         let daemon = try TestDaemon(
             configuration: """
@@ -45,7 +45,7 @@ import Testing
         for life in 0..<4 {
             try daemon.start()
             let client = try EventClient(daemon, acknowledgements: false)
-            // Compressed, too, it is much more than fits into one file.
+            // Even compressed, the events fill several files.
             let text = (life * 4000..<life * 4000 + 4000).map { number in
                 var random = SystemRandomNumberGenerator()
                 let noise = (0..<12).map { _ in String(random.next(), radix: 36) }.joined()
@@ -53,9 +53,9 @@ import Testing
             }.joined()
             let sending = WorkerThread(name: "client") { try? client.send(text) }
             defer { sending.join() }
-            // In the middle: some of it is rotated, and more comes.
+            // The kill comes within the stream: some events are rotated, and more arrive.
             let before = rotatedFiles(daemon).count
-            try eventually("it has rotated") { rotatedFiles(daemon).count > before + 3 }
+            try eventually("the file has rotated") { rotatedFiles(daemon).count > before + 3 }
             daemon.kill9()
         }
         try daemon.start()
@@ -66,13 +66,17 @@ import Testing
         #expect(files.count > 12)
         var rotated: [Int] = []
         for file in files {
-            rotated += name.hasSuffix(".gz") ? try daemon.gunzip(file).compactMap(number) : daemon.lines(file).compactMap(number)
+            rotated +=
+                name.hasSuffix(".gz")
+                ? try daemon.gunzip(file).compactMap(number) : daemon.lines(file).compactMap(number)
             if !name.hasSuffix(".gz") {
                 let size = try FileManager.default.attributesOfItem(atPath: daemon.path(file))[.size] as? Int ?? .max
                 #expect(size <= limit)
             }
         }
-        #expect(rotated.sorted() == daemon.lines("whole.ndjson").compactMap(number).sorted(), "each once, like the file that is not rotated")
+        #expect(
+            rotated.sorted() == daemon.lines("whole.ndjson").compactMap(number).sorted(),
+            "each once, as in the whole file")
     }
 
     private func rotatedFiles(_ daemon: TestDaemon) -> [String] {

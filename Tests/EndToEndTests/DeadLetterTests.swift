@@ -1,17 +1,18 @@
 import Control
 import Foundation
-import Testing
 import TestSupport
+import Testing
 
-/// What a destination refused for good, and what an operator does about it.
+/// Events that a destination rejected, and the operator's commands for them.
 @Suite struct DeadLetterTests {
     private func listed(_ daemon: TestDaemon, _ arguments: String...) throws -> [[String: Any]] {
-        let list = try Program.penstock(["dead-letters", "list", "collector", "--json", "--control", daemon.control] + arguments)
+        let list = try Program.penstock(
+            ["dead-letters", "list", "collector", "--json", "--control", daemon.control] + arguments)
         try #require(list.status == 0, "\(list.errors)")
         return list.output.split(separator: "\n").compactMap { jsonObject(String($0)) }
     }
 
-    /// A daemon whose collector has refused events 0 to 19.
+    /// A daemon whose collector has rejected events 0 to 19.
     private func daemon(_ receiver: HTTPReceiver, _ more: String = "") throws -> TestDaemon {
         receiver.server.change(to: [.status(400, body: "no such field")])
         let daemon = try TestDaemon(configuration: Self.configuration(receiver, more))
@@ -31,12 +32,14 @@ import TestSupport
         """
     }
 
-    @Test func theyAreTriedAgainThroughTheConfigurationOfTodayOnceTheServiceIsMended() throws {
+    @Test func `dead letters are retried with the current configuration once the service works`() throws {
         let receiver = try HTTPReceiver()
         let daemon = try daemon(receiver)
-        // Still wrong: they come back, with their attempts added up.
+        // The service still rejects them: they become dead letters again with their attempts added up.
         let vain = try daemon.penstock("dead-letters", "retry", "collector", "--wait")
-        #expect(vain.status == 1 && vain.output.contains("20 dead letters of collector are tried again"), "\(vain.output)\(vain.errors)")
+        #expect(
+            vain.status == 1 && vain.output.contains("20 dead letters of collector are being retried"),
+            "\(vain.output)\(vain.errors)")
         #expect(try listed(daemon).map { $0["attempts"] as? Int } == Array(repeating: 2, count: 20))
         #expect(Set(try listed(daemon).compactMap { $0["messageId"] as? String }).count == 20)
 
@@ -51,7 +54,9 @@ import TestSupport
         #expect(done.status == 0, "\(done.errors)")
         #expect(try listed(daemon).isEmpty)
         let bodies = receiver.events(from: before)
-        #expect(Set(bodies) == Set((0..<20).map { #"{"id":"m-\#(String(repeating: "0", count: $0 < 10 ? 6 : 5))\#($0)"}"# }))
+        #expect(
+            Set(bodies) == Set((0..<20).map { #"{"id":"m-\#(String(repeating: "0", count: $0 < 10 ? 6 : 5))\#($0)"}"# })
+        )
         #expect(bodies.count == 20)
         let status = try #require(try daemon.status().destinations["collector"])
         #expect(status.deadLetters?.retried == 20 && status.deadLetters?.letters == 0)
@@ -59,16 +64,18 @@ import TestSupport
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func whatIsDroppedIsGoneForEver() throws {
+    @Test func `dropped dead letters are gone for ever`() throws {
         let receiver = try HTTPReceiver()
         let daemon = try daemon(receiver)
-        // With its cursor on disk: what was delivered before is not refused once more after a kill.
+        // The stop saves the cursor, so that a kill does not send the delivered events again.
         #expect(daemon.terminate() == 0)
         try daemon.start()
         let shown = try daemon.penstock("dead-letters", "show", "collector", "m-0000007")
-        #expect(shown.status == 0 && shown.output.contains("no such field") && shown.output.contains(event(7)), "\(shown.output)")
+        #expect(
+            shown.status == 0 && shown.output.contains("no such field") && shown.output.contains(event(7)),
+            "\(shown.output)")
         #expect(try daemon.penstock("dead-letters", "show", "collector", "m-0000099").status == 1)
-        #expect(try daemon.penstock("dead-letters", "drop", "collector").status != 0, "it has to be said which")
+        #expect(try daemon.penstock("dead-letters", "drop", "collector").status != 0, "drop needs a selection")
         let dropped = try daemon.penstock("dead-letters", "drop", "collector", "--where", "match(messageId, \"*1?\")")
         #expect(dropped.status == 0 && dropped.output.contains("10 dead letters"), "\(dropped.output)\(dropped.errors)")
         #expect(try listed(daemon).count == 10)
@@ -84,22 +91,22 @@ import TestSupport
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func kill9InTheMiddleOfARetryLosesNone() throws {
+    @Test func `kill -9 during a retry loses no dead letter`() throws {
         let receiver = try HTTPReceiver()
         let daemon = try daemon(receiver, ", in_flight: 2, timeout: 60s")
         let before = receiver.server.requests.count
         receiver.server.change(to: [.status(200), .status(200), .status(200), .hang])
         #expect(try daemon.penstock("dead-letters", "retry", "collector").status == 0)
-        try eventually("some are delivered, and one hangs") { receiver.server.requests.count >= before + 4 }
+        try eventually("some letters are delivered, and one hangs") { receiver.server.requests.count >= before + 4 }
         daemon.kill9()
         receiver.server.change(to: [.status(200)])
         try daemon.start()
-        try eventually("the retry goes on by itself") { try listed(daemon).isEmpty }
+        try eventually("the retry continues after the restart") { try listed(daemon).isEmpty }
         #expect(Set(receiver.events(from: before).compactMap(number)) == Set(0..<20))
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func whenTheyMayTakeNoMoreTheOldestGoAndAreCounted() throws {
+    @Test func `the oldest dead letters are dropped and counted when the store is full`() throws {
         let receiver = try HTTPReceiver([.status(400)])
         let daemon = try TestDaemon(
             configuration: Self.configuration(receiver, ", dead_letters: { size: 64KiB, when_full: drop_oldest }"))
@@ -111,7 +118,7 @@ import TestSupport
         try daemon.settle()
         let letters = try #require(try daemon.status().destinations["collector"]?.deadLetters)
         #expect(letters.expired > 0 && letters.letters + letters.expired == 100 && letters.bytes <= 64 << 10)
-        #expect(try listed(daemon).last?["messageId"] as? String == "m-0000099", "the newest is there")
+        #expect(try listed(daemon).last?["messageId"] as? String == "m-0000099", "the newest dead letter is kept")
         #expect(daemon.terminate() == 0)
     }
 }

@@ -3,41 +3,46 @@ import Foundation
 import Platform
 import Testing
 
-/// More clients than there are descriptors for.
+/// More clients than the descriptor limit allows.
 @Suite struct DescriptorLimitTests {
     private static let toFile = """
         routes: [ { to: [archive] } ]
         destinations: { archive: { file: archive.ndjson } }
         """
 
-    @Test func `below the limit a reserve is left for files and for status`() throws {
+    @Test func `clients leave a reserve of descriptors for files and for status`() throws {
         let daemon = try TestDaemon(configuration: Self.toFile)
         try daemon.start(descriptors: 160)
         let first = try EventClient(daemon)
-        // The listener's queue takes those that are not accepted.
+        // The listener's queue holds the clients that are not accepted.
         var clients = try (0..<160).map { _ in try UnixStream(connectingTo: daemon.events, timeout: .seconds(20)) }
         try eventually("the log names the limit") {
-            daemon.log.contains("no client is accepted for the time: of 160 descriptors (RLIMIT_NOFILE) clients have ")
+            daemon.log.contains("accepting clients is paused: ")
+                && daemon.log.contains(" of 160 descriptors (RLIMIT_NOFILE) are used by clients, ")
         }
         let status = try daemon.penstock("status")
         #expect(status.status == 1, "\(status.errors)")
-        #expect(status.output.contains("clients wait to be accepted: of 160 descriptors"), "\(status.output)")
+        #expect(
+            status.output.contains("clients wait to be accepted: ") && status.output.contains(" of 160 descriptors"),
+            "\(status.output)")
         #expect(try daemon.reload().applied)
         try first.send(events(0..<10))
         #expect(try first.acknowledgement(of: 10).refusals == [])
         try daemon.settle(accepted: 10)
         #expect(daemon.lines("archive.ndjson").count == 10)
 
-        // Accepting resumes by itself, in the order of arrival.
+        // Accepting resumes on its own, in the order of arrival.
         let last = clients.removeLast()
         _ = try last.write(Array((event(10) + "\n").utf8).span)
         clients = []
         try daemon.settle(accepted: 11)
-        #expect(daemon.log.components(separatedBy: "no client is accepted").count - 1 < 10, "one line in an interval")
+        #expect(
+            daemon.log.components(separatedBy: "accepting clients is paused").count - 1 < 10,
+            "one log line per interval")
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func `when there are none at all clients wait, and are served when there are some`() throws {
+    @Test func `clients wait while no descriptor is free, and are served when one is`() throws {
         let daemon = try TestDaemon(configuration: Self.toFile)
         try daemon.start()
         let first = try EventClient(daemon)
@@ -48,8 +53,8 @@ import Testing
         try daemon.limit(descriptors: (0...).first { !open.contains($0) } ?? 0)
         let second = try EventClient(daemon)
         try second.send(events(1..<2))
-        try eventually("the log says why") { daemon.log.contains("no client is accepted for the time: accept") }
-        // Those that are connected are served meanwhile.
+        try eventually("the log names the reason") { daemon.log.contains("accepting clients is paused: accept") }
+        // Connected clients are still served.
         try first.send(events(2..<3))
         #expect(try first.acknowledgement(of: 2).refusals == [])
         try daemon.limit(descriptors: 1024)

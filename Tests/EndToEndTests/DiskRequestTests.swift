@@ -4,9 +4,9 @@ import Platform
 import Synchronization
 import Testing
 
-/// Requests that wait for the disk, and what must not wait for them.
+/// Requests that wait for the disk, and operations that must not wait for them.
 @Suite struct DiskRequestTests {
-    /// A command that runs while the test goes on.
+    /// A command that runs while the test continues.
     private final class Running: Sendable {
         private let result = Mutex<Program?>(nil)
         private let thread = Mutex<WorkerThread?>(nil)
@@ -28,19 +28,19 @@ import Testing
         }
     }
 
-    @Test func aSearchThatTheDiskHoldsUpDelaysNeitherStatusNorReloadNorTheEnd() throws {
+    @Test func `a search that waits for the disk delays neither status nor reload nor the stop`() throws {
         let configuration = """
             routes: [ { to: [archive] } ]
             destinations: { archive: { file: archive.ndjson } }
             """
         let daemon = try TestDaemon(configuration: configuration)
         try daemon.start()
-        // A reader of dead letters that comes to this one waits until somebody writes, which nobody does.
+        // A reader of this file waits until another process writes to it, which never happens.
         let fifo = daemon.path("journal/dead-letters/archive/00000000000000000099.seg")
         let isMade = unsafe mkfifo(fifo, 0o600) == 0
         #expect(isMade)
         let search = Running(daemon, ["dead-letters", "list", "archive"])
-        try eventually("a thread opens it") { try isWaiting(daemon, for: "disk-requests") }
+        try eventually("a thread opens the file") { try isWaiting(daemon, for: "disk-requests") }
 
         let status = try daemon.penstock("status")
         #expect(status.status == 0, "\(status.output)")
@@ -52,9 +52,9 @@ import Testing
         try daemon.settle()
         #expect(daemon.lines("second.ndjson").count == 2)
 
-        // A second one waits in the queue, together with the housekeeping of each second.
+        // A second request waits in the queue, together with the daemon's regular work.
         let waiting = Running(daemon, ["dead-letters", "drop", "archive", "--all"])
-        try eventually("both have asked") { try connections(daemon) >= 2 }
+        try eventually("both requests have arrived") { try connections(daemon) >= 2 }
         #expect(!search.hasEnded)
         #expect(daemon.terminate() == 0)
         for command in [search, waiting] {
@@ -64,9 +64,9 @@ import Testing
         }
     }
 
-    /// Connections to the control socket that the daemon has open, beside the listening one.
+    /// The number of the daemon's open connections at the control socket, without the listening one.
     private func connections(_ daemon: TestDaemon) throws -> Int {
-        // Foundation reads no more of this file than the kernel hands out at once, about a page.
+        // Foundation reads at most what the kernel returns at once from this file, about a page.
         try Program.run("cat", ["/proc/net/unix"]).output.split(separator: "\n").count { line in
             // The state 03 is SS_CONNECTED.
             line.hasSuffix(" " + daemon.control) && line.contains(" 03 ")
@@ -77,7 +77,8 @@ import Testing
     private func isWaiting(_ daemon: TestDaemon, for name: String) throws -> Bool {
         let tasks = "/proc/\(daemon.processIdentifier)/task"
         return try FileManager.default.contentsOfDirectory(atPath: tasks).contains { task in
-            guard let comm = try? String(contentsOfFile: "\(tasks)/\(task)/comm", encoding: .utf8), comm == name + "\n" else { return false }
+            guard let comm = try? String(contentsOfFile: "\(tasks)/\(task)/comm", encoding: .utf8), comm == name + "\n"
+            else { return false }
             // `openat` is 257 on x86_64 and 56 on aarch64 (syscall(2)).
             let call = (try? String(contentsOfFile: "\(tasks)/\(task)/syscall", encoding: .utf8)) ?? ""
             return call.hasPrefix("257 ") || call.hasPrefix("56 ")

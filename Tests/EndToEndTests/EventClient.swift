@@ -1,12 +1,12 @@
 import Foundation
 import Platform
 
-/// A client of the socket, in the protocol's own terms. One thread at a time.
+/// A client that speaks the socket's protocol directly. One thread at a time.
 final class EventClient: @unchecked Sendable {
     private let stream: UnixStream
     private var unread: [UInt8] = []
 
-    /// - Parameter socket: another one than the daemon's first.
+    /// - Parameter socket: nil: the daemon's first socket.
     init(_ daemon: TestDaemon, socket: String? = nil, acknowledgements: Bool = true) throws {
         stream = try UnixStream(connectingTo: socket ?? daemon.events)
         if acknowledgements { try send(#"{"penstock":{"acks":true}}"# + "\n") }
@@ -19,12 +19,14 @@ final class EventClient: @unchecked Sendable {
     func send(_ bytes: [UInt8]) throws {
         var done = 0
         while done < bytes.count {
-            guard try stream.wait(toWrite: true, timeout: .seconds(60)).canWrite else { throw Failure("cannot write for 60 s") }
+            guard try stream.wait(toWrite: true, timeout: .seconds(60)).canWrite else {
+                throw Failure("cannot write for 60 s")
+            }
             done += try stream.write(bytes.span.extracting(done..<bytes.count))
         }
     }
 
-    /// Sends the line again and again until nobody takes it for a second.
+    /// Sends the line again and again until the daemon has read nothing for a second.
     func sendUntilBlocked(_ line: String) throws {
         let bytes = Array(String(repeating: line + "\n", count: 1000).utf8)
         let clock = SystemClock()
@@ -34,19 +36,21 @@ final class EventClient: @unchecked Sendable {
         }
     }
 
-    /// Sends nothing more; answers can still be read.
+    /// Ends the sending side. Answers can still be read.
     func finish() {
         stream.finishWriting()
     }
 
-    /// The next line of the daemon's; nil at the end of the connection.
+    /// The daemon's next line. Nil: the connection has ended.
     func line() throws -> String? {
         while true {
             if let feed = unread.firstIndex(of: UInt8(ascii: "\n")) {
                 defer { unread.removeSubrange(...feed) }
                 return String(decoding: unread[..<feed], as: UTF8.self)
             }
-            guard try stream.wait(toWrite: false, timeout: .seconds(60)).canRead else { throw Failure("no answer for 60 s") }
+            guard try stream.wait(toWrite: false, timeout: .seconds(60)).canRead else {
+                throw Failure("no answer for 60 s")
+            }
             let bytes = try stream.read(upTo: 64 << 10)
             if bytes.isEmpty { return nil }
             unread += bytes
@@ -54,7 +58,7 @@ final class EventClient: @unchecked Sendable {
     }
 
     /// Reads until `lines` are acknowledged, or the connection ends.
-    /// - Returns: the highest acknowledgement, and the refusals met.
+    /// - Returns: the highest acknowledged line, and the refusals so far.
     func acknowledgement(of lines: Int) throws -> (lines: Int, refusals: [String]) {
         var acknowledged = 0
         var refusals: [String] = []
@@ -69,18 +73,18 @@ final class EventClient: @unchecked Sendable {
     }
 }
 
-/// A track event with a number to know it by.
+/// A track event that its number identifies.
 func event(_ number: Int, name: String = "Tested", fields: String = "") -> String {
     let id = "m-" + String(repeating: "0", count: max(0, 7 - String(number).count)) + String(number)
     return #"{"type":"track","event":"\#(name)","userId":"u","messageId":"\#(id)"\#(fields)}"#
 }
 
-/// Events of these numbers, one a line.
+/// Events with these numbers, one per line.
 func events(_ numbers: Range<Int>) -> String {
     numbers.map { event($0) + "\n" }.joined()
 }
 
-/// The number of an event made by `event(_:)`, wherever it stands in a line.
+/// The number of an event that `event(_:)` made, found anywhere in a line.
 func number(in line: some StringProtocol) -> Int? {
     guard let at = line.range(of: #""messageId":"m-"#) else { return nil }
     return Int(line[at.upperBound...].prefix(7))

@@ -3,8 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Everything that a service can do wrong, in an order that a seed gives, and a ledger of what came of
-/// each event.
+/// All faults of a service, in an order that a seed determines, and an account of each event's outcome.
 @Suite struct FaultMixTests {
     private struct SeededRandom: RandomNumberGenerator {
         var state: UInt64
@@ -18,7 +17,7 @@ import Testing
         }
     }
 
-    /// What the server does, and whether that is its word that it has the events.
+    /// The server's replies, and whether each reply confirms the events.
     private static func faults(_ seed: UInt64) -> [(reply: ScriptedServer.Reply, takes: Bool)] {
         var random = SeededRandom(state: seed)
         let date = DateFormatter()
@@ -27,12 +26,14 @@ import Testing
         date.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
         let soon = date.string(from: Date(timeIntervalSinceNow: 2))
         var script: [(reply: ScriptedServer.Reply, takes: Bool)] = [
-            // Once each, since they last.
+            // Once each, because they take long.
             (.hang, false), (.trickle, false), (.huge(1 << 30), true),
-            (.status(429, headers: ["Retry-After: 1"]), false), (.status(429, headers: ["Retry-After: \(soon)"]), false),
+            (.status(429, headers: ["Retry-After: 1"]), false),
+            (.status(429, headers: ["Retry-After: \(soon)"]), false),
         ]
         let quick: [(reply: ScriptedServer.Reply, takes: Bool)] = [
-            (.reset, false), (.resetInMidAnswer(), false), (.resetInMidAnswer(status: 503), false), (.endlessHeader, false),
+            (.reset, false), (.resetInMidAnswer(), false), (.resetInMidAnswer(status: 503), false),
+            (.endlessHeader, false),
             (.answerThenClose, true), (.status(200), true), (.status(204), true), (.status(500, body: "oops"), false),
             (.status(503), false), (.status(413), false), (.status(400, body: "bad"), false), (.status(401), false),
             (.status(302, headers: ["Location: /in"]), false), (.status(307, headers: ["Location: /elsewhere"]), false),
@@ -43,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3])
-    func eachEventIsDeliveredOrDeadLetteredAsTheLedgerSays(seed: UInt64) throws {
+    func `each event is either delivered or dead-lettered`(seed: UInt64) throws {
         let script = Self.faults(seed)
         let receiver = try HTTPReceiver(script.map(\.reply))
         let tls = FileManager.default.temporaryDirectory.appendingPathComponent("penstock-\(UUID().uuidString)").path
@@ -90,7 +91,7 @@ import Testing
         let status = try daemon.status()
         let refused = try letters(of: "faulty", daemon)
         #expect(Set(taken).union(refused) == all)
-        #expect(Set(taken).isDisjoint(with: refused), "what was taken is no dead letter")
+        #expect(Set(taken).isDisjoint(with: refused), "an accepted event is not dead-lettered")
         #expect(refused.count == Set(refused).count)
         let faulty = try #require(status.destinations["faulty"])
         #expect(faulty.state == .up && faulty.lagEvents == 0)
@@ -104,7 +105,7 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
-    /// The numbers of the events that a destination refused for good.
+    /// The numbers of the events that a destination rejected.
     private func letters(of name: String, _ daemon: TestDaemon) throws -> [Int] {
         let listed = try daemon.penstock("dead-letters", "list", name, "--json")
         #expect(listed.status == 0, "\(listed.errors)")

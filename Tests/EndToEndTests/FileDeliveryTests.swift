@@ -3,10 +3,10 @@ import Foundation
 import Platform
 import Testing
 
-/// The file destination, as whoever reads its files meets it.
+/// The file destination, as readers of its files see it.
 @Suite struct FileDeliveryTests {
     @Test(arguments: ["ndjson", "ndjson.gz"])
-    func kill9LosesAndRepeatsNothingInFilesNamedByEvents(suffix: String) throws {
+    func `kill -9 loses and repeats nothing in files that are named by events`(suffix: String) throws {
         let daemon = try TestDaemon(
             configuration: """
                 routes: [ { to: [tenants, whole] } ]
@@ -26,8 +26,8 @@ import Testing
             }.joined()
             let sending = WorkerThread(name: "client") { try? client.send(text) }
             defer { sending.join() }
-            // In the middle: some of it is delivered, and more comes.
-            try eventually("some is delivered") { try daemon.status().destinations["tenants"]?.delivered ?? 0 > 300 }
+            // The kill comes within the stream: some events are delivered, and more arrive.
+            try eventually("delivery has begun") { try daemon.status().destinations["tenants"]?.delivered ?? 0 > 300 }
             daemon.kill9()
         }
         try daemon.start()
@@ -42,14 +42,14 @@ import Testing
         for file in files {
             let lines = suffix.hasSuffix("gz") ? try daemon.gunzip(file) : daemon.lines(file)
             let numbers = lines.compactMap(number)
-            #expect(numbers.allSatisfy { file.hasPrefix("out/t%2F\($0 % 7)/") }, "\(file) has only its own")
+            #expect(numbers.allSatisfy { file.hasPrefix("out/t%2F\($0 % 7)/") }, "\(file) has only its tenant's events")
             #expect(numbers.count == lines.count)
             found += numbers
         }
-        #expect(found.sorted() == whole.sorted(), "each once, like the file that holds all")
+        #expect(found.sorted() == whole.sorted(), "each event once, as in the whole file")
     }
 
-    @Test func aFileThatLogrotateRenamesIsBegunAnewAndNothingIsLost() throws {
+    @Test func `a file that logrotate renames is replaced by a new one, and nothing is lost`() throws {
         let daemon = try TestDaemon(configuration: Self.toFile)
         try daemon.start()
         #expect(try daemon.penstock("send", "--acks", input: events(0..<100)).status == 0)
@@ -59,37 +59,39 @@ import Testing
         try daemon.settle()
         #expect(daemon.lines("archive.ndjson.1").compactMap(number) == Array(0..<100))
         #expect(daemon.lines("archive.ndjson").compactMap(number) == Array(100..<200))
-        #expect(daemon.log.contains("archive.ndjson was renamed or removed by somebody else; going on in a new file"), "\(daemon.log)")
+        #expect(
+            daemon.log.contains("archive.ndjson was renamed or removed by another process; continuing in a new file"),
+            "\(daemon.log)")
 
-        // And with `create`: another file is at the path already.
+        // With logrotate's `create`, another file is at the path already.
         try FileManager.default.moveItem(atPath: daemon.path("archive.ndjson"), toPath: daemon.path("archive.ndjson.2"))
         try "".write(toFile: daemon.path("archive.ndjson"), atomically: false, encoding: .utf8)
         #expect(try daemon.penstock("send", "--acks", input: events(200..<300)).status == 0)
         try daemon.settle()
         #expect(daemon.lines("archive.ndjson.2").compactMap(number) == Array(100..<200))
         #expect(daemon.lines("archive.ndjson").compactMap(number) == Array(200..<300))
-        #expect(daemon.log.contains("is another file than the one written to until now"))
+        #expect(daemon.log.contains("is not the file written to until now"))
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func aFileRenamedWhileTheDaemonIsDownHoldsNothingTwice() throws {
-        // The cursor is kept so seldom that all of it comes again.
+    @Test func `a file that is renamed while the daemon is down holds no event twice`() throws {
+        // The cursor is saved so rarely that all events are delivered again.
         let daemon = try TestDaemon(configuration: Self.toFile, journal: "{ directory: journal, cursor_interval: 1h }")
         try daemon.start()
         #expect(try daemon.penstock("send", "--acks", input: events(0..<100)).status == 0)
-        try eventually("all is delivered") { daemon.lines("archive.ndjson").count == 100 }
+        try eventually("all events are delivered") { daemon.lines("archive.ndjson").count == 100 }
         daemon.kill9()
         try FileManager.default.moveItem(atPath: daemon.path("archive.ndjson"), toPath: daemon.path("archive.ndjson.1"))
         try "somebody else's\n".write(toFile: daemon.path("archive.ndjson"), atomically: false, encoding: .utf8)
         try daemon.start()
         try daemon.settle()
-        #expect(daemon.lines("archive.ndjson.1").isEmpty, "what comes again was cut off")
+        #expect(daemon.lines("archive.ndjson.1").isEmpty, "the repeated events were cut off")
         #expect(daemon.lines("archive.ndjson").first == "somebody else's")
         #expect(daemon.lines("archive.ndjson").compactMap(number) == Array(0..<100))
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func csvIsReadBackByPythonAsItWasSent() throws {
+    @Test func `python reads back CSV as it was sent`() throws {
         let daemon = try TestDaemon(
             configuration: """
                 routes: [ { to: [rows] } ]
@@ -111,9 +113,12 @@ import Testing
             return event(number, fields: #","properties":{"text":\#(json),"n":\#(number).50}"#) + "\n"
         }
         #expect(try daemon.penstock("send", "--acks", input: lines.joined()).status == 0)
-        #expect(try daemon.penstock("send", "--acks", input: event(99, fields: #","properties":{"text":null}"#) + "\n").status == 0)
+        #expect(
+            try daemon.penstock("send", "--acks", input: event(99, fields: #","properties":{"text":null}"#) + "\n")
+                .status == 0)
         try daemon.settle()
-        let script = "import csv, json, sys; print(json.dumps(list(csv.DictReader(open(sys.argv[1], newline='', encoding='utf-8')))))"
+        let script =
+            "import csv, json, sys; print(json.dumps(list(csv.DictReader(open(sys.argv[1], newline='', encoding='utf-8')))))"
         let read = try Program.run("python3", ["-c", script, daemon.path("rows.csv")])
         #expect(read.status == 0, "\(read.errors)")
         let rows = try JSONDecoder().decode([[String: String]].self, from: Data(read.output.utf8))
@@ -124,7 +129,7 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func oldFilesGoAndTheLiveOneStays() throws {
+    @Test func `old files are removed and the live one stays`() throws {
         let daemon = try TestDaemon(
             configuration: """
                 routes: [ { to: [kept] } ]
@@ -136,20 +141,20 @@ import Testing
         try daemon.start()
         #expect(try daemon.penstock("send", "--acks", input: events(0..<1000)).status == 0)
         try daemon.settle()
-        // Old files are looked for now and then, as long as something is delivered.
+        // Old files are removed from time to time while events are delivered.
         var next = 1000
-        try eventually("old files are gone") {
+        try eventually("old files are removed") {
             #expect(try daemon.penstock("send", "--acks", input: events(next..<next + 1)).status == 0)
             next += 1
             return try filesBelow("kept", of: daemon).count <= 5
         }
         let files = try filesBelow("kept", of: daemon)
         #expect(files.contains("kept/events.ndjson") && files.contains("kept/notes.ndjson"))
-        #expect(daemon.log.contains("as keep asks"), "\(daemon.log)")
+        #expect(daemon.log.contains("as keep requires"), "\(daemon.log)")
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func checkFindsWhatFilesCannotDo() throws {
+    @Test func `check finds errors of file destinations`() throws {
         let daemon = try TestDaemon(
             configuration: """
                 routes: [ { to: [a, b, c, d, e] } ]
@@ -183,7 +188,7 @@ import Testing
         destinations: { archive: { file: archive.ndjson } }
         """
 
-    /// Paths below a directory of the daemon's, relative to the latter.
+    /// The paths of the files in a subdirectory of the daemon's directory, relative to the latter.
     private func filesBelow(_ name: String, of daemon: TestDaemon) throws -> [String] {
         let all = FileManager.default.enumerator(atPath: daemon.path(name))?.compactMap { $0 as? String } ?? []
         return all.map { "\(name)/\($0)" }.filter { path in

@@ -1,11 +1,11 @@
 import Control
 import Platform
-import Testing
 import TestSupport
+import Testing
 
-/// An HTTP service that behaves as services do, behind the real daemon.
+/// The real daemon and an HTTP service with realistic faults.
 @Suite struct HTTPDeliveryTests {
-    @Test func everyEventArrivesAtAServiceThatFailsInEveryWayFirst() throws {
+    @Test func `every event arrives at a service that first fails in every way`() throws {
         let failures: [ScriptedServer.Reply] = [
             .hang, .reset, .resetInMidAnswer(), .status(429, headers: ["Retry-After: 1"]), .status(500), .status(503),
         ]
@@ -28,7 +28,7 @@ import TestSupport
         #expect(try client.acknowledgement(of: 50).lines == 50)
         try daemon.settle()
 
-        // Only what was answered with 200 counts as delivered; what hung may have arrived, too.
+        // Only events with a 200 answer count as delivered. The request that hung may have arrived, too.
         let delivered = receiver.events(from: failures.count).compactMap(number)
         #expect(Set(delivered) == Set(0..<50))
         #expect(delivered == delivered.sorted(), "in the journal's order")
@@ -43,7 +43,7 @@ import TestSupport
     }
 
     @Test(arguments: [429, 500, 503])
-    func statusSaysRetryingWithTheReasonAndThenUp(answer: Int) throws {
+    func `status shows retrying with the reason, and later up`(answer: Int) throws {
         let receiver = try HTTPReceiver([.status(answer)])
         let daemon = try TestDaemon(
             configuration: """
@@ -55,25 +55,25 @@ import TestSupport
         let client = try EventClient(daemon)
         try client.send(event(1) + "\n")
         #expect(try client.acknowledgement(of: 1).lines == 1)
-        try eventually("it is retrying") {
+        try eventually("the destination is retrying") {
             let report = try daemon.status()
             let status = report.destinations["collector"]
             return status?.state == .retrying && status?.lastError?.contains("HTTP \(answer)") == true
                 && report.health == .degraded && status?.lagEvents == 1
         }
         let shown = try daemon.penstock("status")
-        #expect(shown.status == 1, "degraded")
+        #expect(shown.status == 1, "status 1 means degraded")
         #expect(shown.output.contains("collector retrying: HTTP \(answer)"), "\(shown.output)")
 
         receiver.server.change(to: [.status(200)])
         try daemon.settle()
-        try eventually("it is up") { try daemon.status().destinations["collector"]?.state == .up }
+        try eventually("the destination is up") { try daemon.status().destinations["collector"]?.state == .up }
         #expect(receiver.events.last.flatMap(number) == 1)
         #expect(try daemon.penstock("status").status == 0)
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func whatAServiceRefusesForGoodIsKeptWithItsReason() throws {
+    @Test func `an event that a service rejects is kept with the reason`() throws {
         let receiver = try HTTPReceiver([.status(200), .status(400, body: "no such\tfield: \"colour\""), .status(200)])
         let daemon = try TestDaemon(
             configuration: """
@@ -112,7 +112,7 @@ import TestSupport
         #expect(status.destinations["collector"]?.delivered == 2)
         #expect(status.destinations["rows"]?.deadLettered == 0)
 
-        // They outlive the daemon.
+        // Dead letters outlive the daemon.
         daemon.kill9()
         try daemon.start()
         #expect(try daemon.penstock("dead-letters", "list", "collector", "--json").output == listed.output)
@@ -123,7 +123,7 @@ import TestSupport
     }
 
     @Test(arguments: [401, 403])
-    func aRefusedCredentialHoldsTheDestinationAndKeepsItsEvents(answer: Int) throws {
+    func `a rejected credential holds the destination and keeps its events`(answer: Int) throws {
         let receiver = try HTTPReceiver([.status(answer, body: "who are you")])
         let daemon = try TestDaemon(
             configuration: """
@@ -136,7 +136,7 @@ import TestSupport
         let client = try EventClient(daemon)
         try client.send(events(0..<10))
         #expect(try client.acknowledgement(of: 10).lines == 10)
-        try eventually("it is held") { try daemon.status().destinations["collector"]?.state == .held }
+        try eventually("the destination is held") { try daemon.status().destinations["collector"]?.state == .held }
         let status = try #require(try daemon.status().destinations["collector"])
         #expect(status.lastError?.contains("HTTP \(answer)") == true)
         #expect(status.delivered == 0)
@@ -146,13 +146,15 @@ import TestSupport
         receiver.server.change(to: [.status(200)])
         let before = receiver.server.requests.count
         try daemon.settle()
-        #expect(Set(receiver.events(from: before).compactMap(number)).union(receiver.events.suffix(10).compactMap(number)) == Set(0..<10))
+        #expect(
+            Set(receiver.events(from: before).compactMap(number)).union(receiver.events.suffix(10).compactMap(number))
+                == Set(0..<10))
         #expect(try daemon.status().destinations["collector"]?.delivered == 10)
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func aDeadDestinationLeavesTheOneBesideItAlone() throws {
-        // Nobody listens at the one; the other never answers.
+    @Test func `a dead destination does not affect the others`() throws {
+        // No server listens at the first address. The second one never answers.
         let gone = try HTTPReceiver()
         gone.server.stop()
         let hanging = try HTTPReceiver([.hang])
@@ -182,8 +184,8 @@ import TestSupport
             #expect(status.destinations[name]?.deadLettered == 0)
             #expect(status.destinations[name]?.lagEvents == 5000)
         }
-        try eventually("it is retrying") { try daemon.status().destinations["gone"]?.state == .retrying }
-        // What hangs does not keep the daemon from ending within its drain.
+        try eventually("the destination is retrying") { try daemon.status().destinations["gone"]?.state == .retrying }
+        // The hanging destination does not keep the daemon from stopping within its drain timeout.
         #expect(daemon.terminate() == 0)
     }
 }

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// An HTTP service that takes everything, or what its script says.
+/// An HTTP service that accepts everything, or follows its script.
 final class HTTPReceiver {
     let server: ScriptedServer
 
@@ -12,10 +12,10 @@ final class HTTPReceiver {
 
     var url: String { server.url }
 
-    /// The events of all requests, one a line.
+    /// The events of all requests, one per line.
     var events: [String] { events() }
 
-    /// The events of the requests from this one on.
+    /// The events of all requests from this one on.
     func events(from request: Int = 0) -> [String] {
         server.requests.dropFirst(request).flatMap { $0.text.split(separator: "\n").map(String.init) }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A line of JSON taken apart; nil if it is none, or no object.
+/// The members of a JSON object. Nil: the text is not JSON or not an object.
 func jsonObject(_ line: String) -> [String: Any]? {
     (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: Any]
 }

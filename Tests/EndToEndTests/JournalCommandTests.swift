@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `penstock journal`, on journals that the real daemon writes and wrote.
+/// `penstock journal` with journals that the real daemon writes or has written.
 @Suite struct JournalCommandTests {
     private static let python = "/usr/bin/python3"
     private static let segment = "journal/00000000000000000000.seg"
 
-    /// A daemon that has taken events 0 to 9, one batch each, all delivered.
+    /// A daemon that has accepted events 0 to 9 in one batch each and delivered them all.
     private func daemon() throws -> TestDaemon {
         let daemon = try TestDaemon(
             configuration: """
@@ -30,7 +30,7 @@ import Testing
         program.output.split(separator: "\n").compactMap { jsonObject(String($0)) }
     }
 
-    @Test func aJournalIsLookedAtWhileADaemonWritesIt() throws {
+    @Test func `a journal can be inspected while a daemon writes it`() throws {
         let daemon = try daemon()
         let verified = try daemon.penstock("journal", "verify", "--json")
         #expect(verified.status == 0, "\(verified.errors)")
@@ -39,7 +39,7 @@ import Testing
         #expect(found["next"] as? Int == 10 && found["events"] as? Int == 10)
         #expect((found["gaps"] as? [Any])?.isEmpty == true)
 
-        try eventually("the cursor is seen where it stands") {
+        try eventually("stat shows the cursor's position") {
             let stat = try json(try daemon.penstock("journal", "stat", "--json"))
             let cursor = (stat["cursors"] as? [[String: Any]])?.first
             return cursor?["destination"] as? String == "archive" && cursor?["position"] as? Int == 10
@@ -49,11 +49,11 @@ import Testing
         #expect(stat.status == 0)
         #expect(stat.output.contains("00000000000000000000.seg  current"), "\(stat.output)")
 
-        // Events arrive while it reads: whatever it sees is whole.
+        // Events arrive while the command reads. Everything that it sees is whole.
         let client = try EventClient(daemon)
         for round in 0..<20 {
             try client.send(events(round * 100..<(round + 1) * 100))
-            // No acknowledgement is waited for: the daemon writes while the files are read.
+            // The test waits for no acknowledgement, so that the daemon writes while the files are read.
             let seen = try daemon.penstock("journal", "verify")
             #expect(seen.status == 0, "\(seen.output)\(seen.errors)")
         }
@@ -61,7 +61,7 @@ import Testing
         #expect(try daemon.penstock("journal", "dump", "--raw").output.split(separator: "\n").count == 2010)
     }
 
-    @Test func aDumpHasTheEventsAsTheyWereSentAndWhoSentThem() throws {
+    @Test func `a dump shows the events as they were sent, and their senders`() throws {
         let daemon = try daemon()
         let all = try daemon.penstock("journal", "dump")
         #expect(all.status == 0 && all.errors == "")
@@ -80,16 +80,20 @@ import Testing
         #expect(try daemon.penstock("journal", "dump", "--from", "2100-01-01").output == "")
         #expect(try daemon.penstock("journal", "dump", "--from", "yesterday").status == 64)
 
-        // Nobody reads on: no complaint.
+        // The reader of the pipe ends early, which is not an error.
         let piped = try Program.run(
-            "bash", ["-c", "set -o pipefail; trap '' PIPE; '\(TestDaemon.binaries)/penstock' journal dump --directory '\(daemon.path("journal"))' | true"])
+            "bash",
+            [
+                "-c",
+                "set -o pipefail; trap '' PIPE; '\(TestDaemon.binaries)/penstock' journal dump --directory '\(daemon.path("journal"))' | true",
+            ])
         #expect(piped.status == 0 && piped.errors == "", "\(piped.errors)")
     }
 
-    @Test func oneFlippedBitIsToldExactlyAndCostsOneEvent() throws {
+    @Test func `one flipped bit is located exactly and costs one event`() throws {
         let daemon = try daemon()
         #expect(daemon.terminate() == 0)
-        #expect(try daemon.penstock("journal", "verify").status == 0, "orphaned, and whole")
+        #expect(try daemon.penstock("journal", "verify").status == 0, "the journal is whole without its daemon")
         let bytes = try #require(FileManager.default.contents(atPath: daemon.path(Self.segment)))
         let place = try #require(bytes.range(of: Data("m-0000004".utf8))?.lowerBound)
         var damaged = bytes
@@ -110,16 +114,19 @@ import Testing
         #expect(times.count == 9)
         #expect(gaps.first?["after"] as? String == times[3] && gaps.first?["before"] as? String == times[4])
         let text = try daemon.penstock("journal", "verify")
-        #expect(text.output.contains("is damaged: 1 problem\n") && text.output.contains("positions 4 to 5 (exclusive)"), "\(text.output)")
+        #expect(
+            text.output.contains("is damaged: 1 problem\n") && text.output.contains("positions 4 to 5 (exclusive)"),
+            "\(text.output)")
 
         let dump = try daemon.penstock("journal", "dump", "--raw")
         #expect(dump.output == events(0..<4) + events(5..<10))
         #expect(dump.errors.contains("positions 4 to 5 (exclusive) are missing"), "\(dump.errors)")
-        #expect(FileManager.default.contents(atPath: daemon.path(Self.segment)) == damaged, "it writes nothing")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: daemon.path("journal")).contains("quarantine") == false)
+        #expect(FileManager.default.contents(atPath: daemon.path(Self.segment)) == damaged, "nothing is written")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: daemon.path("journal")).contains("quarantine") == false)
     }
 
-    @Test func whatCannotBeReadAtAllIsAnotherStatus() throws {
+    @Test func `an unreadable journal has its own exit status`() throws {
         let daemon = try daemon()
         #expect(daemon.terminate() == 0)
         try FileManager.default.removeItem(atPath: daemon.path("journal/manifest"))
@@ -134,7 +141,7 @@ import Testing
     }
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: python), "python3 is not installed"))
-    func aReaderInAnotherLanguageAgreesWithTheDump() throws {
+    func `a reader in another language agrees with the dump`() throws {
         let receiver = try HTTPReceiver([.status(200), .status(400, body: "no such field: \"colour\""), .status(200)])
         let daemon = try TestDaemon(
             configuration: """
@@ -147,7 +154,7 @@ import Testing
         try client.send(events(0..<3))
         #expect(try client.acknowledgement(of: 3).lines == 3)
         try daemon.settle()
-        // Enough for a second segment.
+        // Enough events for a second segment.
         let large = event(3, fields: #","properties":{"text":"\#(String(repeating: "ä", count: 10_000))"}"#)
         for number in 4...63 {
             try client.send(large + "\n")

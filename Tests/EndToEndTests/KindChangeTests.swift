@@ -1,9 +1,9 @@
 import Control
-import Testing
 import TestSupport
+import Testing
 
-/// A destination's name stays, and what stands behind it changes: its position in the journal
-/// goes on, what the old kind kept with it does not.
+/// A destination keeps its name while its kind changes. Its position in the journal continues. The state that the old
+/// kind kept is discarded.
 @Suite struct KindChangeTests {
     enum Way: CaseIterable, Sendable { case reload, restart, kill }
 
@@ -35,13 +35,14 @@ import TestSupport
         #expect(try client.acknowledgement(of: numbers.count).lines == numbers.count)
     }
 
-    @Test(arguments: Way.allCases) func whatAServiceDidNotTakeGoesToTheFile(way: Way) throws {
+    @Test(arguments: Way.allCases)
+    func `events that a service did not accept are written to the file`(way: Way) throws {
         let receiver = try HTTPReceiver([.status(503)])
         let http = "{ http: \"\(receiver.url)\", format: ndjson, retry: { initial: 10ms, max: 50ms } }"
         let daemon = try TestDaemon(configuration: configuration(http))
         try daemon.start()
         try send(0..<100, to: daemon)
-        try eventually("it is retrying") { try daemon.status().destinations["store"]?.state == .retrying }
+        try eventually("the destination is retrying") { try daemon.status().destinations["store"]?.state == .retrying }
         try change(daemon, by: way, to: "{ file: store.ndjson }")
         try send(100..<200, to: daemon)
         try daemon.settle()
@@ -50,18 +51,18 @@ import TestSupport
         #expect(daemon.terminate() == 0)
     }
 
-    @Test(arguments: Way.allCases) func aPluginMayBecomeAFileAndAFileAPlugin(way: Way) throws {
+    @Test(arguments: Way.allCases) func `a destination may change from plugin to file and back`(way: Way) throws {
         let plugin = "{ plugin: sqlite, settings: { path: DIRECTORY/rows.db } }"
         let daemon = try TestDaemon(configuration: configuration(plugin))
         try daemon.start()
         try send(0..<100, to: daemon)
         try daemon.settle()
-        // Its position is with its data; the cursor has followed when the daemon ends in order.
+        // The plugin keeps its position with its data. An orderly stop saves the cursor, too.
         try change(daemon, by: way, to: "{ file: store.ndjson }")
         try send(100..<200, to: daemon)
         try daemon.settle()
         let inFile = daemon.lines("store.ndjson").compactMap(number)
-        // After kill -9 the cursor may be behind what the plugin had.
+        // After kill -9, the cursor may be behind the plugin's position.
         #expect(inFile.suffix(100) == Array(100..<200))
         if way != .kill { #expect(inFile.count == 100) }
 
@@ -72,12 +73,12 @@ import TestSupport
             .compactMap { Int($0.dropFirst(2)) }
         #expect(rows.prefix(100) == Array(0..<100)[...])
         #expect(rows.suffix(100) == Array(200..<300)[...])
-        if way != .kill { #expect(rows.count == 200, "what the file had is not the plugin's") }
+        if way != .kill { #expect(rows.count == 200, "the plugin did not get the file's events") }
         #expect(daemon.log.contains("went back") == false)
         #expect(daemon.terminate() == 0)
     }
 
-    @Test(arguments: Way.allCases) func aFileIsContinuedAfterSomethingElseHadItsPlace(way: Way) throws {
+    @Test(arguments: Way.allCases) func `a file is continued after its destination had another kind`(way: Way) throws {
         let receiver = try HTTPReceiver()
         let daemon = try TestDaemon(configuration: configuration("{ file: store.ndjson }"))
         try daemon.start()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the Makefile does before it builds: in a directory that holds nothing but it.
+/// The Makefile's steps before the build, in a directory with little else.
 @Suite struct MakefileTests {
     private let directory = "/tmp/penstock-test-\(UUID().uuidString.prefix(8))"
 
@@ -16,15 +16,20 @@ import Testing
         }
     }
 
-    @Test(arguments: [("checkout", "/elsewhere/penstock\n"), ("release.yaml", #"    outputs: ["/elsewhere/penstock/.build/x86_64/release/a.o"]"#)])
-    func aCheckoutThatWasMovedAsksForMakeClean(file: String, contents: String) throws {
+    @Test(arguments: [
+        ("checkout", "/elsewhere/penstock\n"),
+        ("release.yaml", #"    outputs: ["/elsewhere/penstock/.build/x86_64/release/a.o"]"#),
+    ])
+    func `a moved checkout asks for make clean`(file: String, contents: String) throws {
         try checkout()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         try contents.write(toFile: directory + "/.build/" + file, atomically: true, encoding: .utf8)
         for target in ["run", "test", "build", "check"] {
             let result = try make(target)
             #expect(result.status != 0)
-            #expect(result.errors.contains("was built as /elsewhere/penstock and lies at \(directory) now"), "\(result.errors)")
+            #expect(
+                result.errors.contains("was built as /elsewhere/penstock and lies at \(directory) now"),
+                "\(result.errors)")
             #expect(result.errors.contains("make clean"), "\(result.errors)")
         }
         #expect(try make("clean").status == 0)
@@ -33,17 +38,22 @@ import Testing
         #expect(try make("checkout").status == 0)
     }
 
-    @Test func runInstallsNoServerAndBuildsWhatItShows() throws {
+    @Test func `make run installs no server and builds only what it shows`() throws {
         let packages = try make(to: "run_packages")
-        for server in ["nginx-light", "clickhouse-server", "systemd", "dbus", "strace"] { #expect(!packages.contains(server)) }
+        for server in ["nginx-light", "clickhouse-server", "systemd", "dbus", "strace"] {
+            #expect(!packages.contains(server))
+        }
         #expect(Set(packages).isSuperset(of: ["python3", "sqlite3", "libcurl4-openssl-dev"]))
-        #expect(try Set(make(to: "test_packages")).isSuperset(of: packages + ["nginx-light", "clickhouse-server", "strace", "patchelf"]))
+        #expect(
+            try Set(make(to: "test_packages")).isSuperset(
+                of: packages + ["nginx-light", "clickhouse-server", "strace", "patchelf"]))
         #expect(try Set(make(to: "run_products")) == ["penstock", "penstockd", "sqlite"])
     }
 
     /// The words of a variable.
     private func make(to variable: String) throws -> [String] {
-        let result = try Program.run("make", ["-C", Repository.root, "--no-print-directory", "--eval", "show: ; @echo $(\(variable))", "show"])
+        let result = try Program.run(
+            "make", ["-C", Repository.root, "--no-print-directory", "--eval", "show: ; @echo $(\(variable))", "show"])
         #expect(result.status == 0, "\(result.errors)")
         return result.output.split(whereSeparator: \.isWhitespace).map(String.init)
     }

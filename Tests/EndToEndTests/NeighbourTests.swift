@@ -4,9 +4,9 @@ import Platform
 import TestSupport
 import Testing
 
-/// What a destination with a slow script does to another one: nothing.
+/// A destination with a slow script does not affect other destinations.
 @Suite struct NeighbourTests {
-    /// - Parameter time: what each of the scripts takes for each event.
+    /// - Parameter time: the time that each script takes for each event.
     private func daemon(scripts: Int, time: String, _ receiver: HTTPReceiver) throws -> TestDaemon {
         let names = (0..<scripts).map { "slow\($0)" }
         let destinations = names.map { name in
@@ -33,12 +33,12 @@ import Testing
     }
 
     @Test(arguments: [1, 3])
-    func aSoundDestinationHasAllItsEventsWhileSlowScriptsAreFarBehind(scripts: Int) throws {
+    func `a quick destination gets all its events while slow scripts are far behind`(scripts: Int) throws {
         let receiver = try HTTPReceiver()
         let daemon = try daemon(scripts: scripts, time: "1s", receiver)
         try daemon.start()
         let client = try EventClient(daemon)
-        // Some at a time, so that the sound one has to have many turns.
+        // A few events at a time, so that the quick destination needs many turns.
         for round in 0..<20 {
             try client.send(events(round * 10..<round * 10 + 10))
             #expect(try client.acknowledgement(of: round * 10 + 10).lines == round * 10 + 10)
@@ -47,13 +47,13 @@ import Testing
         let status = try daemon.status()
         #expect(status.destinations["sound"]?.delivered == 200)
         for script in 0..<scripts {
-            #expect(status.destinations["slow\(script)"]?.lagEvents ?? 0 > 0, "200 events take it 200 s")
+            #expect(status.destinations["slow\(script)"]?.lagEvents ?? 0 > 0, "200 events take the script 200 s")
         }
         #expect(daemon.terminate() == 0)
     }
 
-    /// With the bounds as wide as they can be, one read's events would take an hour.
-    @Test func theDaemonEndsWithinItsDrainThoughAScriptRuns() throws {
+    /// With the widest limits, the events of one read would take an hour.
+    @Test func `the daemon stops within its drain timeout while a script runs`() throws {
         let receiver = try HTTPReceiver()
         let daemon = try daemon(scripts: 2, time: "10s", receiver)
         try daemon.start()
@@ -64,10 +64,10 @@ import Testing
         let clock = SystemClock()
         let before = clock.now()
         #expect(daemon.terminate() == 0)
-        #expect(clock.now() - before < .seconds(25), "the drain's bound is 10 s; a call to a script alone takes as long")
+        #expect(clock.now() - before < .seconds(25), "the drain takes 10 s at most, and so does a script's call")
         #expect(!daemon.log.contains("left behind"), "\(daemon.log)")
 
-        // What the scripts have not routed waits in the journal.
+        // Events that the scripts have not routed wait in the journal.
         try daemon.start()
         let status = try daemon.status()
         #expect(status.destinations["slow0"]?.deadLettered == 0)
@@ -75,7 +75,7 @@ import Testing
         daemon.kill9()
     }
 
-    @Test func aReloadInterruptsTheScriptThatItReplaces() throws {
+    @Test func `a reload interrupts the script that it replaces`() throws {
         let receiver = try HTTPReceiver()
         let daemon = try daemon(scripts: 1, time: "10s", receiver)
         try daemon.start()
@@ -88,7 +88,7 @@ import Testing
             .replacingOccurrences(of: "threads: 2", with: "threads: 3")
             .write(toFile: daemon.configurationFile, atomically: true, encoding: .utf8)
         #expect(try daemon.reload().applied)
-        // With the script that was replaced, it would take minutes.
+        // With the replaced script, this would take minutes.
         try daemon.settle()
         #expect(try daemon.status().destinations["slow0"]?.deadLettered == 0)
         let numbers = receiver.server.requests.filter { $0.line.contains("/slow") }

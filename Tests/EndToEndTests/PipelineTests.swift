@@ -3,9 +3,9 @@ import Foundation
 import Platform
 import Testing
 
-/// One event's whole way, through the real daemon and real sockets.
+/// The complete path of an event through the real daemon and real sockets.
 @Suite struct PipelineTests {
-    @Test func everyDestinationGetsWhatItsRoutesSayOnce() throws {
+    @Test func `every destination gets the events of its routes once`() throws {
         let receiver = try HTTPReceiver()
         let daemon = try TestDaemon(
             configuration: """
@@ -25,14 +25,19 @@ import Testing
         try client.send(event(1) + "\n")
         try client.send(event(2, name: "Order Completed", fields: #","properties":{"total":9}"#) + "\n")
         try client.send(event(3, name: "Order Completed", fields: #","properties":{"total":12.5}"#) + "\n")
-        try client.send(event(4, name: "Order Completed", fields: #","properties":{"total":99},"integrations":{"collector":false}"#) + "\n")
+        try client.send(
+            event(4, name: "Order Completed", fields: #","properties":{"total":99},"integrations":{"collector":false}"#)
+                + "\n")
         #expect(try client.acknowledgement(of: 4).lines == 4)
         try daemon.settle()
 
         #expect(daemon.lines("archive.ndjson").compactMap(number) == [1, 2, 3, 4])
         #expect(receiver.events.compactMap(number) == [3])
         #expect(receiver.events.first?.contains(#""routed":"sold""#) == true)
-        #expect(try daemon.sqlite("rows.db", "SELECT message_id FROM events ORDER BY position") == ["m-0000003", "m-0000004"])
+        #expect(
+            try daemon.sqlite("rows.db", "SELECT message_id FROM events ORDER BY position") == [
+                "m-0000003", "m-0000004",
+            ])
 
         let status = try daemon.status()
         #expect(status.health == .healthy)
@@ -42,7 +47,7 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func whatWasAcknowledgedSurvivesKill9AndAFileHasItExactlyOnce() throws {
+    @Test func `acknowledged events survive kill -9, and a file holds them exactly once`() throws {
         let receiver = try HTTPReceiver()
         let daemon = try TestDaemon(
             configuration: """
@@ -55,8 +60,7 @@ import Testing
                 """)
         try daemon.start()
         var acknowledged = 0
-        // Three lives, each ended in the middle of a stream; a client sends again from what was
-        // last acknowledged to it, as clients do.
+        // Three runs, each killed within a stream. The client resumes after the last acknowledged event, as clients do.
         for _ in 0..<3 {
             let client = try EventClient(daemon)
             let first = acknowledged
@@ -77,17 +81,17 @@ import Testing
 
         let wanted = Set(0..<acknowledged)
         let journaled = daemon.lines("archive.ndjson").compactMap(number)
-        #expect(wanted.isSubset(of: Set(journaled)), "acknowledged, and not in the file")
-        // What was not acknowledged to the client may have been journaled, and sent again by it:
-        // the journal then has it twice, and the destinations too. Each journal entry is in the
-        // file once: it has as many lines as there are rows, which are unique by position.
+        #expect(wanted.isSubset(of: Set(journaled)), "an acknowledged event is missing from the file")
+        // Events that were not acknowledged may be in the journal already when the client sends them again. The journal
+        // and the destinations then hold them twice. The file holds each journal entry once: it has as many lines as
+        // there are rows, which are unique by position.
         let rows = try daemon.sqlite("rows.db", "SELECT message_id FROM events ORDER BY position")
         #expect(journaled == rows.compactMap { Int($0.dropFirst(2)) })
         #expect(try daemon.gunzip("archive.ndjson.gz").compactMap(number) == journaled)
         #expect(wanted.isSubset(of: Set(receiver.events.compactMap(number))))
     }
 
-    @Test func aClientThatMisbehavesHarmsOnlyItself() throws {
+    @Test func `a client that misbehaves harms only itself`() throws {
         let daemon = try TestDaemon(
             configuration: """
                 routes: [ { to: [archive] } ]
@@ -95,26 +99,29 @@ import Testing
                 """)
         try daemon.start()
 
-        // Half a line, and gone.
+        // One client sends half a line and disconnects.
         do {
             let client = try EventClient(daemon, acknowledgements: false)
             try client.send(event(1) + "\n" + event(2).prefix(30))
         }
-        // Never reads its answers, and has only refusals coming.
+        // One client never reads its answers, which are all refusals.
         let deaf = try EventClient(daemon)
         let sending = WorkerThread(name: "deaf") { try? deaf.send(String(repeating: "x\n", count: 5_000_000)) }
         defer {
-            // It writes until the daemon is gone.
+            // The thread writes until the daemon has ended.
             daemon.kill9()
             sending.join()
         }
-        // Too large, no UTF-8, no JSON; its good lines are taken.
+        // One client sends lines that are too large, not UTF-8 and not JSON. Its valid line is accepted.
         let client = try EventClient(daemon)
         let large = event(9, fields: #","properties":{"x":"\#(String(repeating: "y", count: 40_000))"}"#)
         try client.send(Array((large + "\n").utf8) + [0x7B, 0xFF, 0x7D, 0x0A] + Array("nonsense\n\(event(3))\n".utf8))
         let (lines, refusals) = try client.acknowledgement(of: 4)
         #expect(lines == 4)
-        #expect(refusals.map { $0.components(separatedBy: "\"reason\":\"").last?.prefix { $0 != "\"" } } == ["too_large", "invalid_utf8", "invalid_json"])
+        #expect(
+            refusals.map { $0.components(separatedBy: "\"reason\":\"").last?.prefix { $0 != "\"" } } == [
+                "too_large", "invalid_utf8", "invalid_json",
+            ])
 
         try daemon.settle()
         #expect(Set(daemon.lines("archive.ndjson").compactMap(number)) == [1, 3])
@@ -124,7 +131,7 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func eventsOfAllSixKindsArrive() throws {
+    @Test func `events of all six kinds are delivered`() throws {
         let daemon = try TestDaemon(
             configuration: """
                 routes: [ { to: [archive, others] }, { where: 'type = "group"', to: [groups] } ]
@@ -143,7 +150,7 @@ import Testing
         #expect(refusals == [])
         try daemon.settle()
         #expect(daemon.lines("all.ndjson").count == count)
-        #expect(daemon.lines("others.ndjson").count == count - 1, "one is for the archive alone, by its integrations")
+        #expect(daemon.lines("others.ndjson").count == count - 1, "one event's integrations select the archive only")
         let kinds = Set(daemon.lines("all.ndjson").compactMap { jsonObject($0)?["type"] as? String })
         #expect(kinds == ["track", "identify", "page", "screen", "group", "alias"])
         #expect(daemon.lines("groups.ndjson").count == 1)

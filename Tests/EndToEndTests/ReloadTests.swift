@@ -3,14 +3,14 @@ import Foundation
 import Platform
 import Testing
 
-/// A new configuration while clients are connected and events flow.
+/// A new configuration while clients are connected and events arrive.
 @Suite struct ReloadTests {
-    /// A client on a thread of its own that sends numbered events until it is told to stop.
+    /// A client with its own thread that sends numbered events until it is stopped.
     private final class SteadyClient: @unchecked Sendable {
         private let client: EventClient
         private let stopping = Doorbell()
         private var thread: WorkerThread?
-        /// Of the thread; read after `stop`.
+        /// Belongs to the thread. Read after `stop`.
         private var sent = 0
         private var failure: (any Error)?
 
@@ -18,7 +18,7 @@ import Testing
             client = try EventClient(daemon)
             thread = WorkerThread(name: "client") { [self] in
                 do {
-                    // One after the other, each acknowledged: at any time at most a few are under way.
+                    // Each lot is acknowledged before the next, so that few events are unacknowledged at any time.
                     while !stopping.wait(until: SystemClock().now() + .milliseconds(1)) {
                         try client.send(events(sent..<sent + 5))
                         sent += 5
@@ -31,7 +31,7 @@ import Testing
             }
         }
 
-        /// - Returns: how many events were sent, all of them acknowledged.
+        /// - Returns: the number of events that were sent and acknowledged.
         func stop() throws -> Int {
             stopping.ring()
             thread?.join()
@@ -42,10 +42,10 @@ import Testing
 
     private func waitForMore(_ daemon: TestDaemon) throws {
         let before = try daemon.status().sources["apps"]?.accepted ?? 0
-        try eventually("more events come") { try daemon.status().sources["apps"]?.accepted ?? 0 > before + 50 }
+        try eventually("more events arrive") { try daemon.status().sources["apps"]?.accepted ?? 0 > before + 50 }
     }
 
-    @Test func aNewConfigurationServesWhileAClientGoesOnSending() throws {
+    @Test func `a new configuration takes effect while a client keeps sending`() throws {
         let receiver = try HTTPReceiver()
         let daemon = try TestDaemon(
             configuration: """
@@ -63,7 +63,7 @@ import Testing
         try waitForMore(daemon)
 
         for round in 0..<4 {
-            // Each round changes `batched` and `collector`, how `steady` is routed, and the sources.
+            // Each round changes `batched`, `collector`, the route of `steady`, and the sources.
             try daemon.write(
                 configuration: """
                     routes:
@@ -75,7 +75,8 @@ import Testing
                       arriving: { file: arriving.ndjson }
                       collector: { http: "\(receiver.url)", format: ndjson, batch: { events: \(50 + round), wait: 0s } }
                     """,
-                sources: "{ apps: { socket: events.sock, max_connections: \(50 + round) }, more: { socket: more.sock } }")
+                sources:
+                    "{ apps: { socket: events.sock, max_connections: \(50 + round) }, more: { socket: more.sock } }")
             let reload = try daemon.penstock("reload")
             #expect(reload.status == 0, "\(reload.errors)")
             try waitForMore(daemon)
@@ -88,12 +89,12 @@ import Testing
 
         func own(_ name: String) -> [Int] { daemon.lines(name).compactMap(number).filter { $0 < 9_000_000 } }
         let all = Array(0..<sent)
-        #expect(own("steady.ndjson") == all, "each once, in order")
-        #expect(own("batched.ndjson") == all, "each once, in order, through every change")
+        #expect(own("steady.ndjson") == all, "each event once, in order")
+        #expect(own("batched.ndjson") == all, "each event once, in order, through every change")
         let leaving = own("leaving.ndjson")
-        #expect(!leaving.isEmpty && leaving == Array(0..<leaving.count), "what came before it was removed")
+        #expect(!leaving.isEmpty && leaving == Array(0..<leaving.count), "the events from before its removal")
         let arriving = own("arriving.ndjson")
-        #expect(arriving == Array((arriving.first ?? 0)..<sent), "from when it appeared, without a gap")
+        #expect(arriving == Array((arriving.first ?? 0)..<sent), "all events since it was added")
         #expect(arriving.count < sent)
         #expect(Set(receiver.events.compactMap(number)).isSuperset(of: all))
         #expect(daemon.lines("steady.ndjson").last?.contains(#""round":3"#) == true)
@@ -103,7 +104,7 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func aBadConfigurationIsRefusedWithEveryErrorAndNothingChanges() throws {
+    @Test func `an invalid configuration is rejected with all errors and changes nothing`() throws {
         let good = """
             routes: [ { to: [archive] } ]
             destinations: { archive: { file: archive.ndjson } }
@@ -128,7 +129,7 @@ import Testing
         #expect(errors.count == 4, "\(refused.errors)")
         #expect(errors.allSatisfy { $0.hasPrefix(daemon.configurationFile + ":") })
         #expect(refused.errors.contains("did you mean") && refused.errors.contains("archive"))
-        #expect(refused.errors.contains("the one that was running runs on"))
+        #expect(refused.errors.contains("the previous one stays in effect"))
 
         try client.send(event(2) + "\n")
         #expect(try client.acknowledgement(of: 2).lines == 2)
@@ -137,15 +138,15 @@ import Testing
         #expect(try daemon.status().destinations.keys.sorted() == ["archive"])
         #expect(!FileManager.default.fileExists(atPath: daemon.path("other.ndjson")))
 
-        // SIGHUP, too; the log says why.
+        // SIGHUP does the same, and the log has the reason.
         daemon.signal(SIGHUP)
-        try eventually("the log says that it was refused") { daemon.log.components(separatedBy: "was refused").count > 2 }
+        try eventually("the log has the refusal") { daemon.log.components(separatedBy: "was refused").count > 2 }
         try daemon.write(configuration: good)
         #expect(try daemon.penstock("reload").status == 0)
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func theErrorsOfApplyingAreAllToldAndNothingChanges() throws {
+    @Test func `all errors of applying a configuration are reported, and nothing changes`() throws {
         let daemon = try TestDaemon(
             configuration: """
                 routes: [ { to: [archive] } ]
@@ -161,7 +162,9 @@ import Testing
                   rows: { plugin: sqlite, settings: { pat: rows.db } }
                   other: { plugin: nothing-of-that-name }
                 """,
-            sources: "{ apps: { socket: events.sock, mode: \"0600\" }, new: { socket: new.sock }, blocked: { socket: file } }")
+            sources:
+                "{ apps: { socket: events.sock, mode: \"0600\" }, new: { socket: new.sock }, blocked: { socket: file } }"
+        )
         let refused = try daemon.reload()
         #expect(!refused.applied)
         #expect(refused.errors.count == 4, "\(refused.errors)")
@@ -169,7 +172,7 @@ import Testing
         #expect(refused.errors.contains { $0.contains("settings.pat: is not a setting of this plugin") })
         #expect(refused.errors.contains { $0.contains("there is no plugin \"nothing-of-that-name\"") })
         #expect(!FileManager.default.fileExists(atPath: daemon.path("new.sock")))
-        #expect(try mode(of: daemon.events) == 0o660, "the socket that serves is as it was")
+        #expect(try mode(of: daemon.events) == 0o660, "the socket in use is unchanged")
 
         let client = try EventClient(daemon)
         try client.send(event(1) + "\n")
@@ -180,7 +183,7 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func `warnings are logged at the start, and reported by a reload`() throws {
+    @Test func `warnings are logged at the start and reported by a reload`() throws {
         let warned = """
             routes: [ { where: typ = track, to: [archive] } ]
             destinations: { archive: { file: archive.ndjson } }
@@ -192,10 +195,10 @@ import Testing
         #expect(daemon.log.contains(message), "\(daemon.log)")
         let result = try daemon.penstock("reload")
         #expect(result.status == 0 && result.errors.contains("warning: \(message)"), "\(result)")
-        #expect(result.errors.contains("hint: did you mean \"track\"? text stands in quotes"), "\(result)")
+        #expect(result.errors.contains("hint: did you mean \"track\"? put text in quotes"), "\(result)")
     }
 
-    @Test func theJournalsDirectoryCannotChange() throws {
+    @Test func `the journal's directory cannot change`() throws {
         let configuration = """
             routes: [ { to: [archive] } ]
             destinations: { archive: { file: archive.ndjson } }
@@ -210,7 +213,7 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func aSourceMayBeRenamedWithoutItsSocketBeingClosed() throws {
+    @Test func `a source can be renamed without closing its socket`() throws {
         let configuration = """
             routes: [ { to: [archive] } ]
             destinations: { archive: { file: archive.ndjson } }
@@ -232,10 +235,10 @@ import Testing
         #expect(daemon.lines("archive.ndjson").compactMap(number) == [1, 2, 3])
         #expect(try daemon.status().sources["web"]?.accepted == 1)
         #expect(daemon.terminate() == 0)
-        #expect(!FileManager.default.fileExists(atPath: daemon.events), "the daemon's own socket goes with it")
+        #expect(!FileManager.default.fileExists(atPath: daemon.events), "the daemon removes its own socket")
     }
 
-    @Test func aRemovedSourceTakesNoNewClientsAndKeepsThoseItHas() throws {
+    @Test func `a removed source accepts no new clients and keeps the connected ones`() throws {
         let configuration = """
             routes: [ { to: [archive] } ]
             destinations: { archive: { file: archive.ndjson } }

@@ -1,10 +1,10 @@
 import Control
 import Foundation
 import Platform
-import Testing
 import TestSupport
+import Testing
 
-/// `penstock replay`, with the real daemon.
+/// `penstock replay` with the real daemon.
 @Suite struct ReplayTests {
     private func send(_ numbers: Range<Int>, to daemon: TestDaemon) throws {
         let sent = try daemon.penstock("send", "--acks", input: events(numbers))
@@ -15,7 +15,7 @@ import TestSupport
         try daemon.status().destinations[destination]?.replay
     }
 
-    @Test func theEventsOfARangeGoAgainToEveryKindOfDestination() throws {
+    @Test func `a replay sends the events of a range again to every kind of destination`() throws {
         let receiver = try HTTPReceiver()
         let daemon = try TestDaemon(
             configuration: """
@@ -51,7 +51,9 @@ import TestSupport
         #expect(try daemon.unzstd("archive.ndjson.zst").compactMap(number) == expected)
         #expect(receiver.events.compactMap(number).sorted() == expected.sorted())
         let rows = try daemon.sqlite("rows.db", "SELECT message_id FROM events ORDER BY position")
-        #expect(rows.compactMap { Int($0.dropFirst(2)) } == Array(0..<310), "what was missing is there again, and nothing twice")
+        #expect(
+            rows.compactMap { Int($0.dropFirst(2)) } == Array(0..<310),
+            "the missing rows are back, and none is repeated")
         let again = try daemon.sqlite("rows.db", "SELECT count(*) FROM events WHERE event IS NOT NULL")
         #expect(again == ["310"])
 
@@ -60,11 +62,11 @@ import TestSupport
         #expect(status.destinations["archive"]?.replay?.state == .done)
         let list = try daemon.penstock("replay", "--list")
         #expect(list.output.contains("collector") && list.output.contains("100 %"), "\(list.output)")
-        #expect(daemon.log.contains("is done: 300 event(s) delivered"))
+        #expect(daemon.log.contains("is done: 300 delivered"))
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func aFilterChoosesAndTheMappingOfTodayApplies() throws {
+    @Test func `a filter selects a replay's events, and the current mapping applies`() throws {
         let receiver = try HTTPReceiver()
         func configuration(_ more: String) -> String {
             """
@@ -77,17 +79,22 @@ import TestSupport
         try daemon.start()
         try send(0..<20, to: daemon)
         try daemon.settle()
-        try daemon.write(configuration: configuration(", mapping: { id: $.messageId, again: $.context.penstock.replay }"))
+        try daemon.write(
+            configuration: configuration(", mapping: { id: $.messageId, again: $.context.penstock.replay }"))
         #expect(try daemon.reload().applied)
         let before = receiver.server.requests.count
-        let done = try daemon.penstock("replay", "collector", "--from", "1h", "--where", "match(messageId, \"*5\")", "--wait")
-        #expect(done.status == 0 && done.output.contains("done: 2 delivered, 18 filtered out"), "\(done.output)\(done.errors)")
-        #expect(receiver.events(from: before) == [#"{"id":"m-0000005","again":true}"#, #"{"id":"m-0000015","again":true}"#])
+        let done = try daemon.penstock(
+            "replay", "collector", "--from", "1h", "--where", "match(messageId, \"*5\")", "--wait")
+        #expect(
+            done.status == 0 && done.output.contains("done: 2 delivered, 18 filtered out"),
+            "\(done.output)\(done.errors)")
+        #expect(
+            receiver.events(from: before) == [#"{"id":"m-0000005","again":true}"#, #"{"id":"m-0000015","again":true}"#])
         #expect(daemon.terminate() == 0)
     }
 
     @Test(arguments: ["archive", "collector"])
-    func kill9InTheMiddleLosesNothingAndKeepsTheOrder(name: String) throws {
+    func `kill -9 during a replay loses nothing and keeps the order`(name: String) throws {
         let receiver = try HTTPReceiver()
         let daemon = try TestDaemon(
             configuration: """
@@ -104,15 +111,17 @@ import TestSupport
         #expect(accepted.status == 0, "\(accepted.errors)")
         for _ in 0..<2 {
             let before = try replay(daemon, name)?.position ?? 0
-            try eventually("it has come further") { (try replay(daemon, name)?.position ?? 0) > before + 40 }
+            try eventually("the replay has progressed") { (try replay(daemon, name)?.position ?? 0) > before + 40 }
             daemon.kill9()
             try daemon.start()
         }
         func brought() -> [Int] {
-            name == "archive" ? daemon.lines("archive.ndjson").dropFirst(lines).compactMap(number) : receiver.events(from: requests).compactMap(number)
+            name == "archive"
+                ? daemon.lines("archive.ndjson").dropFirst(lines).compactMap(number)
+                : receiver.events(from: requests).compactMap(number)
         }
-        try eventually("it is done") {
-            // A life that begins after the end knows of no replay.
+        try eventually("the replay is done") {
+            // A run that starts after the replay's end knows of no replay.
             let state = try replay(daemon, name)?.state
             return (state == nil || state == .done) && Set(brought()) == Set(0..<1000)
         }
@@ -120,13 +129,15 @@ import TestSupport
         #expect(daemon.terminate() == 0)
 
         let again = brought()
-        // Each life goes on at, or somewhat below, the place where the one before it ended.
+        // Each run continues at, or slightly before, the place where the one before it ended.
         let goesBack = zip(again, again.dropFirst()).count { $0 >= $1 }
-        #expect(goesBack <= 2, "in order but where it began again: \(again)")
-        #expect(daemon.lines("archive.ndjson").prefix(lines).compactMap(number) == Array(0..<1000), "nothing that was there is touched")
+        #expect(goesBack <= 2, "in order, except at restarts: \(again)")
+        #expect(
+            daemon.lines("archive.ndjson").prefix(lines).compactMap(number) == Array(0..<1000),
+            "earlier lines are unchanged")
     }
 
-    @Test func liveEventsArriveWhileAReplayHangs() throws {
+    @Test func `live events are delivered while a replay hangs`() throws {
         let receiver = try HTTPReceiver()
         let daemon = try TestDaemon(
             configuration: """
@@ -140,21 +151,21 @@ import TestSupport
         let before = receiver.server.requests.count
         receiver.server.change(to: [.hang, .hang, .status(200)])
         #expect(try daemon.penstock("replay", "collector", "--from", "1h").status == 0)
-        try eventually("the replay is stuck") { receiver.server.requests.count == before + 2 }
+        try eventually("the replay hangs") { receiver.server.requests.count == before + 2 }
         try send(100..<200, to: daemon)
-        try eventually("live events are there") {
+        try eventually("live events are delivered") {
             Set(100..<200).isSubset(of: receiver.events(from: before + 2).compactMap(number))
         }
         let status = try #require(try daemon.status().destinations["collector"])
         #expect(status.replay?.state == .running && status.replay?.delivered == 0)
         #expect(status.delivered == 200)
-        // What does not come to its end is called off.
+        // The hanging replay is cancelled.
         #expect(try daemon.penstock("replay", "collector", "--cancel").status == 0)
         #expect(try daemon.penstock("replay", "collector", "--cancel").status == 1)
         daemon.kill9()
     }
 
-    @Test func aReloadKeepsAReplayAndADestinationThatGoesEndsIt() throws {
+    @Test func `a reload keeps a replay, and removing its destination ends it`() throws {
         func configuration(_ events: Int, _ names: [String]) -> String {
             "routes: [ { to: [\(names.joined(separator: ", "))] } ]\ndestinations:\n"
                 + names.map { "  \($0): { file: \($0).ndjson, batch: { events: \(events) } }\n" }.joined()
@@ -166,12 +177,12 @@ import TestSupport
         let first = try daemon.penstock("replay", "archive", "--from", "1h", "--rate", "100", "--json")
         #expect(first.status == 0, "\(first.errors)")
         let second = try daemon.penstock("replay", "archive", "--from", "1h")
-        #expect(second.status == 1 && second.errors.contains("under way"), "\(second.errors)")
+        #expect(second.status == 1 && second.errors.contains("in progress"), "\(second.errors)")
         #expect(try daemon.penstock("replay", "other", "--from", "1h", "--rate", "1").status == 0)
         try daemon.write(configuration: configuration(11, ["archive"]))
         #expect(try daemon.reload().applied)
-        #expect(daemon.log.contains("the replay to destination other has ended with it"))
-        try eventually("it is done") { try replay(daemon, "archive")?.state == .done }
+        #expect(daemon.log.contains("the replay to destination other was cancelled"))
+        try eventually("the replay is done") { try replay(daemon, "archive")?.state == .done }
         #expect(Set(daemon.lines("archive.ndjson").dropFirst(200).compactMap(number)) == Set(0..<200))
         try daemon.write(configuration: configuration(10, ["archive", "other"]))
         #expect(try daemon.reload().applied)
@@ -179,9 +190,10 @@ import TestSupport
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func whatCannotBeReplayedIsSaid() throws {
-        let daemon = try TestDaemon(configuration: "routes: [ { to: [archive] } ]\ndestinations: { archive: { file: archive.ndjson } }")
-        #expect(try daemon.penstock("replay", "archive", "--from", "1h").status == 2, "it is not running")
+    @Test func `an impossible replay is refused with a reason`() throws {
+        let daemon = try TestDaemon(
+            configuration: "routes: [ { to: [archive] } ]\ndestinations: { archive: { file: archive.ndjson } }")
+        #expect(try daemon.penstock("replay", "archive", "--from", "1h").status == 2, "the daemon is not running")
         try daemon.start()
         for (arguments, text) in [
             (["archive", "--from", "1h"], "has had no events of that time"),

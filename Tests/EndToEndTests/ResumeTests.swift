@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `penstock resume`, and reloads that do the same.
+/// `penstock resume`, and reloads with the same effect.
 @Suite struct ResumeTests {
     private static func configuration(_ receiver: HTTPReceiver, header: String = "x") -> String {
         """
@@ -19,22 +19,23 @@ import Testing
     }
 
     @Test(arguments: [(401, StatusReport.Destination.State.held), (503, .retrying)])
-    func aDestinationThatWaitsIsTriedAtOnce(answer: Int, state: StatusReport.Destination.State) throws {
+    func `a waiting destination is tried at once`(answer: Int, state: StatusReport.Destination.State) throws {
         let receiver = try HTTPReceiver([.status(answer)])
         let daemon = try TestDaemon(configuration: Self.configuration(receiver))
         try daemon.start()
         let client = try EventClient(daemon)
         try client.send(events(0..<3))
-        try eventually("it waits") { try daemon.status().destinations["collector"]?.state == state }
+        try eventually("the destination waits") { try daemon.status().destinations["collector"]?.state == state }
         let requests = receiver.server.requests.count
 
-        // It waits still after an attempt that failed.
+        // The destination waits again after a failed attempt.
         let again = try daemon.penstock("resume", "collector")
         #expect(again.status == 0)
-        #expect(again.output == "collector was \(state.rawValue) and is tried now: penstock status shows what comes of it\n")
-        try eventually("it was tried") { receiver.server.requests.count == requests + 1 }
+        #expect(
+            again.output == "collector was \(state.rawValue) and is tried now: see penstock status for the result\n")
+        try eventually("the destination was tried") { receiver.server.requests.count == requests + 1 }
 
-        try eventually("it waits again") {
+        try eventually("the destination waits again") {
             let destination = try daemon.status().destinations["collector"]
             return destination?.state == state && destination?.retries == 1 && destination?.nextAttemptSeconds != nil
         }
@@ -43,7 +44,7 @@ import Testing
         try daemon.settle()
         #expect(Set(receiver.events(from: requests + 1).compactMap { number(in: $0) }) == [0, 1, 2])
 
-        try eventually("it is up") { try daemon.status().destinations["collector"]?.state == .up }
+        try eventually("the destination is up") { try daemon.status().destinations["collector"]?.state == .up }
         let up = try daemon.penstock("resume", "collector")
         #expect(up.status == 0)
         #expect(up.output == "collector is up: nothing waits for its next attempt\n")
@@ -54,7 +55,7 @@ import Testing
         #expect(try daemon.penstock("resume", "collector").status == 2)
     }
 
-    @Test func aReloadAfterASecretsFileHasChangedTriesTheDestinationAtOnce() throws {
+    @Test func `a reload after a changed secret file tries the destination at once`() throws {
         let receiver = try HTTPReceiver([
             .answer { $0.headers["authorization"] == "Bearer right" ? .status(200) : .status(401) }
         ])
@@ -64,9 +65,9 @@ import Testing
         try daemon.start()
         let client = try EventClient(daemon)
         try client.send(events(0..<3))
-        try eventually("it is held") { try daemon.status().destinations["collector"]?.state == .held }
+        try eventually("the destination is held") { try daemon.status().destinations["collector"]?.state == .held }
 
-        // The files are as they run: nothing is tried.
+        // The files match the running configuration, so nothing is tried.
         #expect(try daemon.reload().applied)
         #expect(try daemon.status().destinations["collector"]?.state == .held)
         #expect(receiver.server.requests.count == 1)

@@ -1,16 +1,16 @@
 import Control
 import Testing
 
-/// Which events a destination gets, and from when on.
+/// The events that a destination gets, and its start.
 @Suite struct RouteTests {
-    @Test func aDestinationBeginsWhereItsStartSays() throws {
+    @Test func `a destination starts at its configured start`() throws {
         let archive = "archive: { file: archive.ndjson }"
         let daemon = try TestDaemon(configuration: "routes: [ { to: [archive] } ]\ndestinations: { \(archive) }")
         try daemon.start()
         let client = try EventClient(daemon)
         try client.send(events(0..<10))
         #expect(try client.acknowledgement(of: 10).lines == 10)
-        // A time between the two lots, by the daemon's clock: receive times of the one end before it.
+        // All receive times of the first lot are before the second lot.
         try daemon.settle()
         try daemon.write(
             configuration: """
@@ -31,7 +31,7 @@ import Testing
         #expect(daemon.lines("since.ndjson").compactMap(number) == Array(0..<20))
         #expect(daemon.lines("new.ndjson").compactMap(number) == Array(10..<20))
 
-        // It only counts once: a restart goes on where each was.
+        // The start applies only once: after a restart, each destination continues at its cursor.
         #expect(daemon.terminate() == 0)
         try daemon.start()
         try daemon.settle()
@@ -39,7 +39,7 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func integrationsNarrowWhatTheRoutesAllow() throws {
+    @Test func `integrations narrow what the routes allow`() throws {
         let daemon = try TestDaemon(
             configuration: """
                 routes:
@@ -53,19 +53,21 @@ import Testing
             #"{}"#, #"{"All":true}"#, #"{"All":false}"#, #"{"All":false,"one":true}"#, #"{"one":false}"#,
             #"{"All":false,"three":true}"#, #"{"two":{"option":1},"All":false}"#,
         ]
-        for (index, wish) in wishes.enumerated() { try client.send(event(index, fields: #","integrations":\#(wish)"#) + "\n") }
+        for (index, wish) in wishes.enumerated() {
+            try client.send(event(index, fields: #","integrations":\#(wish)"#) + "\n")
+        }
         #expect(try client.acknowledgement(of: wishes.count).lines == wishes.count)
         try daemon.settle()
         #expect(daemon.lines("one.ndjson").compactMap(number) == [0, 1, 3])
         #expect(daemon.lines("two.ndjson").compactMap(number) == [0, 1, 4, 6])
-        #expect(daemon.lines("three.ndjson").compactMap(number) == [], "they never widen what the routes allow")
+        #expect(daemon.lines("three.ndjson").compactMap(number) == [], "integrations never widen what the routes allow")
         let status = try daemon.status()
         #expect(status.destinations["one"]?.filtered == 4)
         #expect(status.destinations["one"]?.delivered == 3)
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func anEventThatTwoRoutesLeadToOneDestinationGoesThereOnceWithTheFirstOnesTransforms() throws {
+    @Test func `an event of two routes reaches their destination once, with the first route's transforms`() throws {
         let daemon = try TestDaemon(
             configuration: """
                 routes:

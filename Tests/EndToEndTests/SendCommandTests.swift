@@ -9,22 +9,29 @@ import Testing
         destinations: { archive: { file: archive.ndjson } }
         """
 
-    @Test(arguments: [false, true], [false, true]) func aFileOrStdinIsSent(acks: Bool, fromFile: Bool) throws {
+    @Test(arguments: [false, true], [false, true])
+    func `send reads a file or standard input`(acks: Bool, fromFile: Bool) throws {
         let daemon = try TestDaemon(configuration: Self.toFile)
         try daemon.start()
         let text = events(0..<1000)
         try text.write(toFile: daemon.path("input.ndjson"), atomically: true, encoding: .utf8)
-        let arguments = ["send", "--socket", daemon.events] + (acks ? ["--acks"] : []) + (fromFile ? [daemon.path("input.ndjson")] : [])
+        let arguments =
+            ["send", "--socket", daemon.events] + (acks ? ["--acks"] : [])
+            + (fromFile ? [daemon.path("input.ndjson")] : [])
         let result = try Program.penstock(arguments, input: fromFile ? "" : text)
         #expect(result.status == 0, "\(result.errors)")
-        #expect(result.output == "" && result.errors == "", "nothing to say, and no progress bar into a file")
-        if acks { #expect(try daemon.status().journal.next - daemon.status().journal.first == 1000, "on disk when it returns") }
+        #expect(result.output == "" && result.errors == "", "no output, and no progress bar in a file")
+        if acks {
+            #expect(
+                try daemon.status().journal.next - daemon.status().journal.first == 1000,
+                "the events are on disk when send returns")
+        }
         try daemon.settle(accepted: 1000)
         #expect(daemon.lines("archive.ndjson").compactMap(number) == Array(0..<1000))
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func refusalsArePrintedWithTheirLineAndFailTheCommand() throws {
+    @Test func `refusals are printed with their lines and fail the command`() throws {
         let daemon = try TestDaemon(configuration: Self.toFile)
         try daemon.start()
         let input = event(1) + "\nnonsense\n\n" + #"{"type":"track","event":"E"}"# + "\n" + event(2)
@@ -36,37 +43,43 @@ import Testing
         #expect(lines.dropFirst().first?.hasPrefix("line 4: no_user_anon_id: ") == true, "\(lines)")
         #expect(lines.last == "2 of 5 lines were refused")
         #expect(result.output == "")
-        // Whoever does not ask is not told.
+        // Without --acks, refusals are not reported.
         let quiet = try daemon.penstock("send", input: "nonsense\n")
         #expect(quiet.status == 0 && quiet.errors == "")
         try daemon.settle()
         #expect(daemon.lines("archive.ndjson").compactMap(number) == [1, 2])
-        try eventually("it is counted") { try daemon.status().sources["apps"]?.refusedByReason["invalid_json"] == 2 }
+        try eventually("they are counted") { try daemon.status().sources["apps"]?.refusedByReason["invalid_json"] == 2 }
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func aFileOfWrongLinesEndsWithTheReason() throws {
-        let daemon = try TestDaemon(configuration: Self.toFile, sources: "{ apps: { socket: events.sock, max_consecutive_refusals: 100 } }")
+    @Test func `a file of invalid lines ends the command with the reason`() throws {
+        let daemon = try TestDaemon(
+            configuration: Self.toFile, sources: "{ apps: { socket: events.sock, max_consecutive_refusals: 100 } }")
         try daemon.start()
         let input = event(1) + "\n" + String(repeating: "nonsense\n", count: 200_000)
         let result = try daemon.penstock("send", "--acks", input: input)
         #expect(result.status == 1)
         let lines = result.errors.split(separator: "\n").map(String.init)
         #expect(lines.count == 3, "\(lines.prefix(10))")
-        // The scanner looks at 256 lines at a time.
+        // The scanner checks 256 lines at a time.
         let refusals = lines.first.flatMap { Int($0.drop { $0 != "(" }.dropFirst().prefix { $0 != " " }) } ?? 0
         #expect(lines.first?.hasPrefix("lines 2 to ") == true && (100...356).contains(refusals), "\(lines)")
-        #expect(lines.dropFirst().first?.contains("max_consecutive_refusals: 100 lines in a row were refused") == true, "\(lines)")
-        #expect(lines.last?.hasPrefix("Error: the daemon closed the connection (max_consecutive_refusals) before ") == true, "\(lines)")
+        #expect(
+            lines.dropFirst().first?.contains("max_consecutive_refusals: 100 lines in a row were refused") == true,
+            "\(lines)")
+        #expect(
+            lines.last?.hasPrefix("Error: the daemon closed the connection (max_consecutive_refusals) before ") == true,
+            "\(lines)")
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func aCommandThatReachesNobodySaysWhatToDo() throws {
+    @Test func `a command that cannot reach the daemon names the next step`() throws {
         let socket = "/tmp/penstock-test-\(UUID().uuidString.prefix(8)).sock"
         for arguments in [["send"], ["track", "E", "--user", "u"]] {
             let result = try Program.penstock(arguments + ["--socket", socket], input: event(1))
             #expect(result.status == 1)
-            #expect(result.errors.contains("cannot reach the daemon at \(socket): it is not running"), "\(result.errors)")
+            #expect(
+                result.errors.contains("cannot reach the daemon at \(socket): it is not running"), "\(result.errors)")
             #expect(result.output == "")
         }
         let missing = try Program.penstock(["send", "--socket", socket, socket + ".ndjson"])
@@ -74,7 +87,7 @@ import Testing
         #expect(missing.errors.contains(socket + ".ndjson"), "\(missing.errors)")
     }
 
-    @Test func eachKindOfEventIsSentFromAShell() throws {
+    @Test func `each kind of event can be sent from a shell`() throws {
         let daemon = try TestDaemon(configuration: Self.toFile)
         try daemon.start()
         let commands = [
@@ -111,7 +124,7 @@ import Testing
         #expect(got[6]["name"] == nil)
         #expect(got[6]["timestamp"] as? String == "2026-01-02T03:04:05Z")
         let ids = got.compactMap { $0["messageId"] as? String }
-        #expect(Set(ids).count == commands.count, "each has an id of its own")
+        #expect(Set(ids).count == commands.count, "each event has its own id")
         #expect(got.allSatisfy { $0["timestamp"] is String })
         #expect(daemon.terminate() == 0)
     }
@@ -123,7 +136,7 @@ import Testing
         ("a=Zähne ⚙", #""Zähne ⚙""#), ("a=12345678901234567890", "12345678901234567890"), ("a=NaN", #""NaN""#),
         ("a= 1", " 1"), ("a=two\nlines", #""two\nlines""#),
     ])
-    func aPropertyIsJSONIfItReadsAsJSON(given: String, json: String) throws {
+    func `a property is JSON if it parses as JSON`(given: String, json: String) throws {
         let daemon = try TestDaemon(configuration: Self.toFile)
         try daemon.start()
         let result = try Program.penstock(["track", "E", "--user", "u", "-p", given, "--socket", daemon.events])
@@ -134,7 +147,7 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func whatTheDaemonRefusesFailsTheCommand() throws {
+    @Test func `a refused event fails the command`() throws {
         let daemon = try TestDaemon(configuration: Self.toFile)
         try daemon.start()
         let cases: [(arguments: [String], status: Int32, says: String)] = [

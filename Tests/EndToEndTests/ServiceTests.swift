@@ -1,23 +1,23 @@
 import Foundation
 import Testing
 
-/// The service as it is installed, under a real systemd: one throw-away guest, booted once, in which
-/// `Tests/Support/service-checks` checks everything. Each of its checks is a test case here.
+/// The installed service under a real systemd. A disposable guest boots once, and `Tests/Support/service-checks` runs
+/// all checks in it. Each check is a test case here.
 @Suite(.serialized)
 struct ServiceTests {
     @Test(arguments: ServiceChecks.names)
-    func theInstalledService(_ check: String) {
+    func `a check of the installed service passes`(_ check: String) {
         let report = ServiceChecks.report
         let verdict = report.verdicts[check] ?? "not ok: there is no line for it. The guest ended with \(report.end)"
         #expect(verdict == "ok", "\(report.log(of: check))")
     }
 
-    @Test func everyCheckIsATestCase() {
+    @Test func `every check is a test case`() {
         #expect(Set(ServiceChecks.report.verdicts.keys).subtracting(ServiceChecks.names).sorted() == [])
     }
 }
 
-/// What the guest's script had to say.
+/// The results of the guest's script.
 struct ServiceChecks {
     static let names = [
         "starts_and_is_ready",
@@ -64,22 +64,22 @@ struct ServiceChecks {
         "an_attack_harms_nobody_else",
     ]
 
-    /// The guest is run when the first test asks, once for all of them.
+    /// The first test runs the guest, once for all tests.
     static let report = run()
 
     /// `ok`, or `not ok: WHY`, by the check's name.
     let verdicts: [String: String]
-    /// How the run ended, with what was said on stderr where there are no verdicts.
+    /// How the run ended, with the text of stderr in case there are no verdicts.
     let end: String
     private let errors: String
 
-    /// What the script showed after a check had failed.
+    /// The log that the script printed after a failed check.
     func log(of check: String) -> String {
         let sections = errors.components(separatedBy: "--- ")
         return sections.first { $0.hasPrefix(check + "\n") } ?? end
     }
 
-    /// As root, else through sudo; where neither is possible, the guest says so and every test fails.
+    /// Runs as root, otherwise through sudo. If neither is possible, the guest reports it and every test fails.
     private static func run() -> ServiceChecks {
         let guest = Repository.root + "/Tests/Support/with-systemd"
         let script = Repository.root + "/Tests/Support/service-checks"

@@ -4,14 +4,14 @@ import Platform
 import TestSupport
 import Testing
 
-/// What `penstock status` shows and how it ends.
+/// The output and exit status of `penstock status`.
 @Suite struct StatusTests {
     private static let archive = """
         routes: [ { to: [archive] } ]
         destinations: { archive: { file: archive.ndjson } }
         """
 
-    @Test func theExitStatusSaysHealthyDegradedNotRunningOrNoPermission() throws {
+    @Test func `the exit status means healthy, degraded, not running or permission denied`() throws {
         let daemon = try TestDaemon(configuration: Self.archive)
         #expect(try daemon.penstock("status").status == 2)
         try daemon.start()
@@ -20,13 +20,14 @@ import Testing
         let denied = try asNobody(daemon, "status")
         #expect(denied.status == 3, "\(denied.errors)")
         #expect(denied.errors.contains("permission denied: only user "), "\(denied.errors)")
-        #expect(denied.errors.contains("may open it (mode") || denied.errors.contains("may open it:"), "\(denied.errors)")
+        #expect(
+            denied.errors.contains("may open it (mode") || denied.errors.contains("may open it:"), "\(denied.errors)")
         let other = try asNobody(daemon, "resume", "archive")
         #expect(other.status == 3 && other.errors.contains("permission denied: only user "), "\(other.errors)")
         #expect(daemon.terminate() == 0)
     }
 
-    /// Runs `penstock` as somebody who may not open the control socket.
+    /// Runs `penstock` as a user who may not open the control socket.
     private func asNobody(_ daemon: TestDaemon, _ arguments: String...) throws -> Program {
         let command = [TestDaemon.binaries + "/penstock"] + arguments + ["--control", daemon.control]
         if getuid() == 0 {
@@ -37,7 +38,7 @@ import Testing
         return try Program.run(command[0], Array(command.dropFirst()))
     }
 
-    @Test func deadLettersOfTheLastMinutesMakeItDegradedWithTheirNumberAndDestination() throws {
+    @Test func `recent dead letters degrade the status, with their number and destination`() throws {
         let receiver = try HTTPReceiver([.status(400)])
         let daemon = try TestDaemon(
             configuration: """
@@ -49,17 +50,18 @@ import Testing
         try client.send(events(0..<3))
         #expect(try client.acknowledgement(of: 3).lines == 3)
         try daemon.settle()
-        // The counters are looked at once a second.
-        try eventually("it is degraded") { try daemon.status().health == .degraded }
+        // The daemon samples the counters once a second.
+        try eventually("the daemon is degraded") { try daemon.status().health == .degraded }
         let shown = try daemon.penstock("status")
         #expect(shown.status == 1)
         #expect(
-            shown.output.contains("  - 3 dead letters for collector in the last 5 min: penstock dead-letters list collector\n"),
+            shown.output.contains(
+                "  - 3 dead letters for collector in the last 5 min: penstock dead-letters list collector\n"),
             "\(shown.output)")
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func aRefusedReloadIsShownUntilTheFilesAreAsTheyRun() throws {
+    @Test func `a refused reload is shown until the files match the running configuration`() throws {
         let daemon = try TestDaemon(configuration: Self.archive)
         try daemon.start()
         let good = try String(contentsOfFile: daemon.configurationFile, encoding: .utf8)
@@ -68,15 +70,19 @@ import Testing
 
         let shown = try daemon.penstock("status")
         #expect(shown.status == 1)
-        let place = "\(daemon.configurationFile):\(good.split(separator: "\n", omittingEmptySubsequences: false).count + 1):1: error: "
-        #expect(shown.output.contains("and the files differ from what runs: " + place), "\(shown.output)")
-        #expect(shown.output.contains("was refused, and what ran before runs on:\n    " + place), "\(shown.output)")
-        // It is degraded as long as the files differ, however often they are compared.
+        let place =
+            "\(daemon.configurationFile):\(good.split(separator: "\n", omittingEmptySubsequences: false).count + 1):1: error: "
+        #expect(
+            shown.output.contains("and the files differ from the running configuration: " + place), "\(shown.output)")
+        #expect(
+            shown.output.contains("was refused; the previous configuration stays in effect:\n    " + place),
+            "\(shown.output)")
+        // The status stays degraded while the files differ, however often they are compared.
         let report = try daemon.status()
         #expect(report.refusedReload?.errors.first?.hasPrefix(place) == true)
 
         try good.write(toFile: daemon.configurationFile, atomically: true, encoding: .utf8)
-        try eventually("it is healthy again") { try daemon.status().health == .healthy }
+        try eventually("the daemon is healthy again") { try daemon.status().health == .healthy }
         #expect(try daemon.status().refusedReload == nil)
 
         try (good + "\nnonsense: 1\n").write(toFile: daemon.configurationFile, atomically: true, encoding: .utf8)
@@ -87,7 +93,7 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func whatAHeldDestinationHasToWaitForIsLagFromTheTimeOfReceipt() throws {
+    @Test func `a held destination's lag counts from the time of receipt`() throws {
         let receiver = try HTTPReceiver([.status(401)])
         let daemon = try TestDaemon(
             configuration: """
@@ -101,12 +107,12 @@ import Testing
         #expect(try client.acknowledgement(of: 20).lines == 20)
         let sent = Date()
         func lag() throws -> Double { try #require(try daemon.status().destinations["collector"]).lagSeconds }
-        try eventually("it is held") { try daemon.status().destinations["collector"]?.state == .held }
+        try eventually("the destination is held") { try daemon.status().destinations["collector"]?.state == .held }
         #expect(try lag() > 0)
         let before = try lag()
         try eventually("the lag grows") { try lag() > before + 0.5 }
 
-        // A daemon that has just started has not read the events, and says how long they have been there.
+        // A restarted daemon has not read the events yet, but reports how long they have waited.
         daemon.kill9()
         try daemon.start()
         #expect(try daemon.status().destinations["collector"]?.lagEvents == 20)
@@ -115,7 +121,7 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func asManyIdleControlConnectionsAsThereMayBeDoNotLockOutStatus() throws {
+    @Test func `idle control connections do not lock out status`() throws {
         let daemon = try TestDaemon(configuration: Self.archive)
         try daemon.start()
         let idle = try (0..<64).map { _ in try UnixStream(connectingTo: daemon.control) }

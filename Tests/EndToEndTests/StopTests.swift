@@ -1,21 +1,21 @@
 import Control
 import Foundation
 import Platform
-import Testing
 import TestSupport
+import Testing
 
-/// SIGTERM: what was sent before it is not lost, and the end comes within its bound.
+/// SIGTERM loses nothing that was sent before it, and the daemon stops within its bound.
 @Suite struct StopTests {
     private static let toFile = """
         routes: [ { to: [archive] } ]
         destinations: { archive: { file: archive.ndjson } }
         """
 
-    @Test(arguments: [1, 20]) func whatWasSentBeforeSIGTERMArrives(clients count: Int) throws {
+    @Test(arguments: [1, 20]) func `events sent before SIGTERM are delivered`(clients count: Int) throws {
         let daemon = try TestDaemon(configuration: Self.toFile)
         try daemon.start()
         let clients = try (0..<count).map { _ in try EventClient(daemon, acknowledgements: false) }
-        // As much as the kernel takes at once; it lies in the sockets when the signal comes.
+        // As much as the kernel takes at once. It is in the sockets when the signal arrives.
         for (index, client) in clients.enumerated() { try client.send(events(index * 500..<index * 500 + 500)) }
         #expect(daemon.terminate() == 0)
         try daemon.start()
@@ -24,12 +24,12 @@ import TestSupport
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func clientsThatWaitToBeAcceptedAreServedBeforeTheEnd() throws {
+    @Test func `clients that wait to be accepted are served before the daemon stops`() throws {
         let daemon = try TestDaemon(configuration: Self.toFile)
         try daemon.start()
-        // While it stands still the kernel takes connections and their bytes in its name.
+        // While the daemon is stopped by SIGSTOP, the kernel accepts connections and bytes for it.
         daemon.signal(SIGSTOP)
-        // Should the kernel take fewer than these at once, the test fails, and does not hang.
+        // If the kernel takes fewer connections at once, the test fails instead of hanging.
         let connected = Doorbell()
         let process = daemon.processIdentifier
         let bound = WorkerThread(name: "bound") {
@@ -52,7 +52,7 @@ import TestSupport
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func idleClientsAndDeadDestinationsDoNotHoldUpTheEnd() throws {
+    @Test func `idle clients and dead destinations do not delay the stop`() throws {
         let gone = try HTTPReceiver()
         gone.server.stop()
         let daemon = try TestDaemon(
@@ -67,22 +67,22 @@ import TestSupport
         let client = try EventClient(daemon)
         try client.send(events(0..<10))
         #expect(try client.acknowledgement(of: 10).lines == 10)
-        try eventually("it is retrying") { try daemon.status().destinations["gone"]?.state == .retrying }
+        try eventually("the destination is retrying") { try daemon.status().destinations["gone"]?.state == .retrying }
         let clock = SystemClock()
         let before = clock.now()
         #expect(daemon.terminate() == 0)
-        #expect(clock.now() - before < .seconds(9), "the drain's bound is 10 s, and nothing had to be waited for")
+        #expect(clock.now() - before < .seconds(9), "the drain takes 10 s at most, and nothing was left to drain")
         _ = idle
         #expect(!FileManager.default.fileExists(atPath: daemon.events))
         #expect(!FileManager.default.fileExists(atPath: daemon.control))
 
-        // What the one destination has not got waits in the journal.
+        // The events of the dead destination wait in the journal.
         try daemon.start()
         #expect(try daemon.status().destinations["gone"]?.lagEvents == 10)
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func aSecondDaemonOnTheSameJournalSaysWhyItDoesNotStart() throws {
+    @Test func `a second daemon on the same journal names the reason why it does not start`() throws {
         let daemon = try TestDaemon(configuration: Self.toFile)
         try daemon.start()
         let second = try Program.run(TestDaemon.binaries + "/penstockd", ["--config", daemon.configurationFile])
@@ -95,7 +95,7 @@ import TestSupport
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func anInvalidConfigurationEndsTheStartWithSysexitsConfig() throws {
+    @Test func `an invalid configuration ends the start with exit status 78`() throws {
         let daemon = try TestDaemon(configuration: "destinatons: {}")
         let result = try Program.run(TestDaemon.binaries + "/penstockd", ["--config", daemon.configurationFile])
         #expect(result.status == 78)

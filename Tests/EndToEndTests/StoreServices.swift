@@ -2,15 +2,15 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// Takes what it is told and sees whether it was there before.
+/// Remembers ids and detects repeated ones.
 private final class Seen: Sendable {
     private let ids = Mutex<Set<String>>([])
 
-    /// - Returns: whether this is the first time.
+    /// - Returns: whether the id is new.
     func insert(_ id: String) -> Bool { ids.withLock { $0.insert(id).inserted } }
 }
 
-/// Elasticsearch's and OpenSearch's bulk API: an answer for each document, in their order; no id twice.
+/// The bulk API of Elasticsearch and OpenSearch: one answer per document, in order, and no id twice.
 final class BulkService: AnalyticsService {
     init(authorization: String) throws {
         let documents = Seen()
@@ -19,19 +19,29 @@ final class BulkService: AnalyticsService {
             guard request.line.hasPrefix("POST /_bulk?filter_path=errors,items.*.status,items.*.error "),
                 request.headers["content-type"] == "application/x-ndjson"
             else { return .status(405) }
-            guard request.headers["authorization"] == authorization else { return .status(401, body: #"{"error":"security_exception","status":401}"#) }
-            if ledger.count() == 0 { return .status(429, body: #"{"error":{"type":"circuit_breaking_exception"},"status":429}"#) }
+            guard request.headers["authorization"] == authorization else {
+                return .status(401, body: #"{"error":"security_exception","status":401}"#)
+            }
+            if ledger.count() == 0 {
+                return .status(429, body: #"{"error":{"type":"circuit_breaking_exception"},"status":429}"#)
+            }
             let lines = request.text.split(separator: "\n").compactMap { jsonObject(String($0)) }
             var items: [String] = []
-            for (action, document) in zip(lines.enumerated().filter { $0.offset % 2 == 0 }, lines.enumerated().filter { $0.offset % 2 == 1 }) {
+            for (action, document) in zip(
+                lines.enumerated().filter { $0.offset % 2 == 0 }, lines.enumerated().filter { $0.offset % 2 == 1 })
+            {
                 let create = action.element["create"] as? [String: Any] ?? [:]
                 let name = document.element["event"] as? String ?? "\(document.element["type"] ?? "?")"
-                guard let id = create["_id"] as? String, create["_index"] as? String == "shop-events", document.element["@timestamp"] is String else {
+                guard let id = create["_id"] as? String, create["_index"] as? String == "shop-events",
+                    document.element["@timestamp"] is String
+                else {
                     items.append(#"{"create":{"status":404,"error":{"type":"index_not_found_exception"}}}"#)
                     continue
                 }
                 if name == "Refused" {
-                    items.append(#"{"create":{"status":400,"error":{"type":"mapper_parsing_exception","reason":"failed to parse"}}}"#)
+                    items.append(
+                        #"{"create":{"status":400,"error":{"type":"mapper_parsing_exception","reason":"failed to parse"}}}"#
+                    )
                 } else if name == "Busy", busy.insert(id) {
                     items.append(#"{"create":{"status":429,"error":{"type":"es_rejected_execution_exception"}}}"#)
                 } else if documents.insert(id) {
@@ -47,23 +57,28 @@ final class BulkService: AnalyticsService {
     }
 }
 
-/// Takes a request whole or not at all, and does not say which log is at fault.
+/// Accepts a request whole or not at all, without naming the invalid log.
 final class DatadogService: AnalyticsService {
     init(key: String) throws {
         try super.init { request, ledger in
             guard request.headers["dd-api-key"] == key else { return .status(403, body: #"{"errors":["Forbidden"]}"#) }
-            if ledger.count() == 0 { return .status(429, headers: ["Retry-After: 0"], body: #"{"errors":["Too Many Requests"]}"#) }
-            guard request.line.hasPrefix("POST /api/v2/logs "), let logs = request.json as? [[String: Any]], logs.count <= 1000,
+            if ledger.count() == 0 {
+                return .status(429, headers: ["Retry-After: 0"], body: #"{"errors":["Too Many Requests"]}"#)
+            }
+            guard request.line.hasPrefix("POST /api/v2/logs "), let logs = request.json as? [[String: Any]],
+                logs.count <= 1000,
                 logs.allSatisfy({ $0["ddsource"] is String && $0["message"] as? String != "Refused" })
             else { return .status(400, body: #"{"errors":["Bad Request"]}"#) }
-            guard request.body.count <= 5_000_000 else { return .status(413, body: #"{"errors":["Payload Too Large"]}"#) }
+            guard request.body.count <= 5_000_000 else {
+                return .status(413, body: #"{"errors":["Payload Too Large"]}"#)
+            }
             for log in logs { ledger.take("\(log["message"] ?? "?")") }
             return .status(202, body: "{}")
         }
     }
 }
 
-/// Keeps what is not too old, says 400 if anything was, and does not keep a line twice.
+/// Stores lines that are not too old, answers 400 if any was, and stores no line twice.
 final class LokiService: AnalyticsService {
     init(tenant: String) throws {
         let lines = Seen()
@@ -76,12 +91,16 @@ final class LokiService: AnalyticsService {
             for stream in streams {
                 let labels = stream["stream"] as? [String: String] ?? [:]
                 for value in stream["values"] as? [[String]] ?? [] {
-                    guard value.count == 2, let time = Double(value[0]), time > Date().timeIntervalSince1970 * 1e9 - 7 * 86_400e9 else {
+                    guard value.count == 2, let time = Double(value[0]),
+                        time > Date().timeIntervalSince1970 * 1e9 - 7 * 86_400e9
+                    else {
                         ignored += 1
                         continue
                     }
                     let line = jsonObject(value[1]) ?? [:]
-                    if lines.insert("\(labels["type"] ?? "") \(value)") { ledger.take("\(labels["type"] ?? "?") \(line["messageId"] ?? "?")") }
+                    if lines.insert("\(labels["type"] ?? "") \(value)") {
+                        ledger.take("\(labels["type"] ?? "?") \(line["messageId"] ?? "?")")
+                    }
                 }
             }
             return ignored == 0 ? .status(204) : .status(400, body: "has timestamp too old, total ignored: \(ignored)")
@@ -89,22 +108,28 @@ final class LokiService: AnalyticsService {
     }
 }
 
-/// Answers record by record, by their names, and says itself when to come again.
+/// Answers record by record, by name, and reports in the body how long to wait.
 final class CloudKitService: AnalyticsService {
     init() throws {
         let records = Seen()
         let busy = Seen()
         try super.init { request, ledger in
-            guard ledger.count() > 0 else { return .status(503, body: #"{"serverErrorCode":"TRY_AGAIN_LATER","retryAfter":0}"#) }
-            guard let operations = (request.json as? [String: Any])?["operations"] as? [[String: Any]], operations.count <= 200 else {
+            guard ledger.count() > 0 else {
+                return .status(503, body: #"{"serverErrorCode":"TRY_AGAIN_LATER","retryAfter":0}"#)
+            }
+            guard let operations = (request.json as? [String: Any])?["operations"] as? [[String: Any]],
+                operations.count <= 200
+            else {
                 return .status(400, body: #"{"serverErrorCode":"BAD_REQUEST"}"#)
             }
-            // In another order than they came in: their names count.
+            // The answers come in another order than the records, so only the names identify them.
             let answers = operations.reversed().map { operation -> String in
                 let record = operation["record"] as? [String: Any] ?? [:]
                 let type = record["recordType"] as? String ?? "?"
                 let name = record["recordName"] as? String ?? "?"
-                func failed(_ code: String) -> String { #"{"recordName":"\#(name)","serverErrorCode":"\#(code)","reason":"no","retryAfter":0}"# }
+                func failed(_ code: String) -> String {
+                    #"{"recordName":"\#(name)","serverErrorCode":"\#(code)","reason":"no","retryAfter":0}"#
+                }
                 if type.hasSuffix(".refused") { return failed("BAD_REQUEST") }
                 if type.hasSuffix(".busy"), busy.insert(name) { return failed("TRY_AGAIN_LATER") }
                 guard records.insert(name) else { return failed("EXISTS") }

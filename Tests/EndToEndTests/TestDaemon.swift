@@ -3,9 +3,9 @@ import Foundation
 import Platform
 import Testing
 
-/// The real penstockd, as this build made it, on a directory of its own.
+/// The real penstockd of this build, with its own directory.
 final class TestDaemon {
-    /// Where the build put the programs and the plugins: beside the test runner.
+    /// The directory of the built programs and plugins: that of the test runner.
     static let binaries: String = {
         let runner = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return (runner as NSString).deletingLastPathComponent
@@ -14,8 +14,8 @@ final class TestDaemon {
     let directory: String
     private var process: Process?
 
-    /// Makes the directory, short enough for a socket's path, and writes the configuration.
-    /// `DIRECTORY` in it stands for that directory.
+    /// Makes the directory, short enough for a socket's path, and writes the configuration, in which `DIRECTORY` stands
+    /// for that directory.
     init(configuration: String, sources: String = oneSource, journal: String = plainJournal) throws {
         directory = "/tmp/penstock-test-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
@@ -39,7 +39,7 @@ final class TestDaemon {
     static let oneSource = "{ apps: { socket: events.sock } }"
     static let plainJournal = "{ directory: journal }"
 
-    /// Source, journal and control socket are given; the rest is the caller's.
+    /// Writes a configuration with the given source, journal and control socket. The caller adds the rest.
     func write(configuration: String, sources: String = oneSource, journal: String = plainJournal) throws {
         let common = """
             sources: \(sources)
@@ -52,16 +52,16 @@ final class TestDaemon {
             .write(toFile: configurationFile, atomically: true, encoding: .utf8)
     }
 
-    /// Starts it and waits until it serves.
-    /// - Parameter descriptors: how many it may have (RLIMIT_NOFILE); nil: as many as the test.
+    /// Starts the daemon and waits until it serves.
+    /// - Parameter descriptors: the daemon's descriptor limit (RLIMIT_NOFILE); nil: that of the test.
     func start(descriptors: Int? = nil) throws {
         let process = Process()
         let command = [Self.binaries + "/penstockd", "--config", configurationFile]
-        // prlimit(1) becomes the daemon, so the process's number is the daemon's.
+        // prlimit(1) becomes the daemon, so the process's id is the daemon's.
         let limited = descriptors.map { ["/usr/bin/prlimit", "--nofile=\($0)"] + command } ?? command
         process.executableURL = URL(fileURLWithPath: limited[0])
         process.arguments = Array(limited.dropFirst())
-        // One log for all its lives.
+        // All runs of the daemon write to one log.
         if !FileManager.default.fileExists(atPath: path("log")) {
             try "".write(toFile: path("log"), atomically: false, encoding: .utf8)
         }
@@ -81,8 +81,8 @@ final class TestDaemon {
         process.waitUntilExit()
     }
 
-    /// SIGTERM.
-    /// - Returns: its exit status; -1: it had to be killed.
+    /// Sends SIGTERM and waits for the end.
+    /// - Returns: the exit status; -1: the daemon had to be killed.
     func terminate() -> Int32 {
         guard let process else { return -1 }
         process.terminate()
@@ -95,15 +95,20 @@ final class TestDaemon {
         return process.terminationStatus
     }
 
-    /// Sets how many descriptors the running daemon may have: more than those with lower numbers are then not opened.
+    /// Sets the descriptor limit of the running daemon: it opens no descriptor with a higher number.
     func limit(descriptors: Int) throws {
         let set = try Program.run("prlimit", ["--pid", "\(processIdentifier)", "--nofile=\(descriptors):"])
         if set.status != 0 { throw Failure(set.errors) }
     }
 
-    /// The numbers of the descriptors that it has open.
+    /// The numbers of the daemon's open descriptors.
     var descriptors: Set<Int> {
-        get throws { Set(try FileManager.default.contentsOfDirectory(atPath: "/proc/\(processIdentifier)/fd").compactMap { Int($0) }) }
+        get throws {
+            Set(
+                try FileManager.default.contentsOfDirectory(atPath: "/proc/\(processIdentifier)/fd").compactMap {
+                    Int($0)
+                })
+        }
     }
 
     func status() throws -> StatusReport {
@@ -114,21 +119,21 @@ final class TestDaemon {
         try ControlClient(socket: control).post("/reload", timeout: .seconds(60)).decode(ReloadReport.self)
     }
 
-    /// Sends it a signal.
+    /// Sends the daemon a signal.
     func signal(_ number: Int32) {
         kill(processIdentifier, number)
     }
 
     var log: String { (try? String(contentsOfFile: path("log"), encoding: .utf8)) ?? "" }
 
-    /// Lines of a file in the daemon's directory; none if it is not there.
+    /// The lines of a file in the daemon's directory. Empty if the file does not exist.
     func lines(_ name: String) -> [String] {
         guard let data = FileManager.default.contents(atPath: path(name)) else { return [] }
         return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// Waits until every destination has worked off the journal.
-    /// - Parameter names: only these.
+    /// Waits until every destination has caught up with the journal.
+    /// - Parameter names: waits for these destinations only; nil: for all.
     func settle(_ names: [String]? = nil) throws {
         try eventually("every destination has caught up") {
             let status = try self.status()
@@ -136,20 +141,20 @@ final class TestDaemon {
         }
     }
 
-    /// Waits until `events` have been accepted by the source, and every destination has them.
+    /// Waits until the source has accepted `events` and every destination has caught up.
     func settle(accepted events: UInt64, source: String = "apps") throws {
         try eventually("\(events) events are accepted") { try self.status().sources[source]?.accepted ?? 0 >= events }
         try settle()
     }
 }
 
-/// What a test could not do.
+/// A step that a test could not perform.
 struct Failure: Error, CustomStringConvertible {
     var description: String
     init(_ description: String) { self.description = description }
 }
 
-/// Asks until the condition holds; fails after a generous bound, since the machine may be busy.
+/// Polls until the condition holds. Fails after a generous timeout, because the machine may be busy.
 func eventually(
     _ what: String, within seconds: Double = 60, _ condition: () throws -> Bool
 ) throws {

@@ -1,24 +1,24 @@
 import Foundation
 
 extension TestDaemon {
-    /// Runs a query on a database in the daemon's directory with the sqlite3 program.
+    /// Queries a database in the daemon's directory with the sqlite3 program.
     func sqlite(_ database: String, _ query: String) throws -> [String] {
         try lines(of: "sqlite3", [path(database), query])
     }
 
-    /// Lines of a compressed file in the daemon's directory, as gzip reads them.
+    /// The lines of a gzip file in the daemon's directory, decompressed by gzip.
     func gunzip(_ name: String) throws -> [String] {
         try lines(of: "gzip", ["-dc", path(name)])
     }
 
-    /// Lines of a zstd file in the daemon's directory, as zstd reads them.
+    /// The lines of a zstd file in the daemon's directory, decompressed by zstd.
     func unzstd(_ name: String) throws -> [String] {
         try lines(of: "zstd", ["-dcq", path(name)])
     }
 
-    /// Runs `penstock` against this daemon.
+    /// Runs `penstock` with this daemon.
     func penstock(_ arguments: String..., input: String = "") throws -> Program {
-        // `dead-letters list` and the like take the option behind their second word.
+        // The option comes last, because commands such as `dead-letters list` take it after their second word.
         let socket: [String] =
             switch arguments[0] {
             case "status", "reload", "dead-letters", "replay", "resume": ["--control", control]
@@ -36,12 +36,12 @@ extension TestDaemon {
     }
 }
 
-/// A program run to its end.
+/// The result of a program that has ended.
 struct Program {
     var status: Int32
     var output: String
     var errors: String
-    /// A signal ended it, which `status` then is.
+    /// Whether a signal ended the program. `status` is then the signal's number.
     var wasKilled = false
 
     /// - Parameter program: a path, or a name that `env` finds.
@@ -49,7 +49,7 @@ struct Program {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [program] + arguments
-        // Files, not pipes: nobody has to read while the program writes.
+        // Files instead of pipes, so that the program never waits for a reader.
         let scratch = FileManager.default.temporaryDirectory.appendingPathComponent("penstock-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: scratch) }
@@ -69,10 +69,11 @@ struct Program {
         return Program(
             status: process.terminationStatus,
             output: try String(contentsOf: output, encoding: .utf8),
-            errors: try String(contentsOf: errors, encoding: .utf8), wasKilled: process.terminationReason == .uncaughtSignal)
+            errors: try String(contentsOf: errors, encoding: .utf8),
+            wasKilled: process.terminationReason == .uncaughtSignal)
     }
 
-    /// Runs `penstock` as this build made it.
+    /// Runs the `penstock` program of this build.
     static func penstock(_ arguments: [String], input: String = "") throws -> Program {
         try run(TestDaemon.binaries + "/penstock", arguments, input: input)
     }

@@ -4,14 +4,14 @@ import Penstock
 import Synchronization
 import Testing
 
-/// A plan on both sides: the code that the plugin made of `Plans/shop.plan.yaml` for these tests, and a daemon
-/// that holds events to it.
+/// A plan on both sides: the code that the plugin generated from `Plans/shop.plan.yaml` for these tests, and a daemon
+/// that checks events against the plan.
 @Suite struct TrackingPlanTests {
     private static let planFile = Repository.root + "/Tests/EndToEndTests/Plans/shop.plan.yaml"
 
     private func plan() throws -> String { try String(contentsOfFile: Self.planFile, encoding: .utf8) }
 
-    /// A daemon with the plan beside its configuration, and one destination that has all events.
+    /// A daemon with the plan beside its configuration, and one destination that gets all events.
     private func daemon(_ key: String = "plan: plan.yaml", plan: String) throws -> TestDaemon {
         let daemon = try TestDaemon(configuration: configuration(key))
         try write(plan, daemon)
@@ -40,7 +40,7 @@ import Testing
         var all: [String] { lines.withLock { $0 } }
     }
 
-    /// One of everything that the plan has.
+    /// One event of each kind in the plan.
     private func generatedEvents() -> [String] {
         let lines = Lines()
         let analytics = Analytics(providers: [lines], userID: "ada")
@@ -54,7 +54,8 @@ import Testing
         others.pageScrolled(depth: 80, additionalProperties: ["depth": "left out", "direction": "down"])
         for word in Shop.Class.Default.allCases {
             Shop.OddNamesRegistry(analytics).class(
-                default: word, _2nd: false, selfValue: 1, `inout`: true, in: "", eventNameValue: "n", type: .type, größe: 1.5)
+                default: word, _2nd: false, selfValue: 1, `inout`: true, in: "", eventNameValue: "n", type: .type,
+                größe: 1.5)
         }
         others.string(string: "s", int: [1, 2])
         analytics.screen(Shop.BasketScreen(items: 3))
@@ -64,7 +65,7 @@ import Testing
         return lines.all
     }
 
-    @Test func `what the generated code sends is what the plan takes`() throws {
+    @Test func `the plan accepts what the generated code sends`() throws {
         let daemon = try daemon(plan: try plan())
         let sent = generatedEvents()
         let result = try daemon.penstock("send", "--acks", input: sent.joined(separator: "\n"))
@@ -73,12 +74,13 @@ import Testing
         #expect(try daemon.status().sources["apps"]?.violationsByReason == [:])
         // Not a byte was changed.
         #expect(daemon.lines("out.ndjson") == sent)
-        let properties = #""properties":{"order_id":"o-1","total":19.9,"currency":"EUR","paid_at":"2027-01-15T08:00:00.000Z","products":[{"sku":"A","quantity":2}]"#
+        let properties =
+            #""properties":{"order_id":"o-1","total":19.9,"currency":"EUR","paid_at":"2027-01-15T08:00:00.000Z","products":[{"sku":"A","quantity":2}]"#
         #expect(sent.first?.contains(properties) == true, "\(sent)")
         #expect(sent.contains { $0.contains(#""properties":{"direction":"down","depth":80}"#) })
     }
 
-    @Test func `a property that goes from the plan is missed by the compiler, then by the daemon`() throws {
+    @Test func `a property that is removed from the plan fails in the compiler, then in the daemon`() throws {
         let old = try plan()
         let new = old.replacingOccurrences(of: "      currency: { type: string, enum: [EUR, USD] }\n", with: "")
         #expect(new != old)
@@ -98,7 +100,7 @@ import Testing
         #expect(try client.acknowledgement(of: 1).refusals == [])
         try write(new, daemon)
         #expect(try daemon.reload().applied)
-        // The connection is the same.
+        // The client uses the same connection.
         try client.send(line)
         let refusal = try #require(try client.acknowledgement(of: 2).refusals.first)
         #expect(refusal.contains(#""reason":"schema_violation""#))
@@ -108,21 +110,26 @@ import Testing
         #expect(status.recentRefusals.last?.detail.contains("properties.currency") == true)
     }
 
-    /// - Returns: what the compiler says of the application with code generated from the plan.
+    /// - Returns: the compiler's messages for the application with code that was generated from the plan.
     private func compile(_ application: String, with plan: String, _ daemon: TestDaemon) throws -> String {
-        let (file, code, main) = (daemon.path("typed.plan.yaml"), daemon.path("Plan.swift"), daemon.path("Application.swift"))
+        let (file, code, main) = (
+            daemon.path("typed.plan.yaml"), daemon.path("Plan.swift"), daemon.path("Application.swift")
+        )
         try plan.write(toFile: file, atomically: true, encoding: .utf8)
         try application.write(toFile: main, atomically: true, encoding: .utf8)
         let generated = try Program.penstock(["plan", "generate", "--language", "swift", "--output", code, file])
         #expect(generated.status == 0, "\(generated.errors)")
         let compiled = try Program.run(
             "swiftc",
-            ["-typecheck", "-swift-version", "6", "-warnings-as-errors", "-I", TestDaemon.binaries + "/Modules", code, main])
+            [
+                "-typecheck", "-swift-version", "6", "-warnings-as-errors", "-I", TestDaemon.binaries + "/Modules",
+                code, main,
+            ])
         #expect((compiled.status == 0) == compiled.errors.isEmpty)
         return compiled.errors
     }
 
-    @Test func `by default every event is kept, with what is wrong with it`() throws {
+    @Test func `every event is kept by default, with its violations`() throws {
         let daemon = try daemon(plan: "events: { A: { properties: { n: integer } } }")
         let lines = [
             #"{"type":"track","event":"A","userId":"u","messageId":"1","properties":{"n":1}}"#,
@@ -137,41 +144,46 @@ import Testing
             stored.dropFirst().map { $0.contains(#""context":{"violations":[{"property":"#) } == [true, true])
         #expect(stored.last?.contains(#"[{"property":"event","expected":"a name that the plan has"}]"#) == true)
         let status = try daemon.penstock("status").output
-        #expect(status.contains("apps took events that are not as planned: schema_violation 1, unplanned 1"))
-        // The journal has what the destinations got.
+        #expect(status.contains("apps accepted events that violate the tracking plan: schema_violation 1, unplanned 1"))
+        // The journal holds the same events as the destinations.
         let dumped = try daemon.penstock("journal", "dump").output
         for line in stored { #expect(dumped.contains(line)) }
     }
 
-    @Test func `a reload with a plan that is none is refused, and the one that holds stays`() throws {
+    @Test func `a reload with an invalid plan is refused, and the current plan stays in effect`() throws {
         let daemon = try daemon("plan: { file: plan.yaml, on_violation: refuse }", plan: "events: { A: {} }")
         try write("events: { A: { properties: { n: { type: strnig } } } }", daemon)
         let report = try daemon.reload()
         #expect(!report.applied)
-        #expect(report.errors.first?.contains("plan.yaml:1:41: error: \"type\" has to be one of") == true, "\(report.errors)")
+        #expect(
+            report.errors.first?.contains("plan.yaml:1:41: error: \"type\" has to be one of") == true,
+            "\(report.errors)")
         #expect(try daemon.penstock("check", "--config", daemon.configurationFile).status == 1)
         let client = try EventClient(daemon)
         try client.send(event(1, name: "B") + "\n" + event(2, name: "A") + "\n")
         #expect(try client.acknowledgement(of: 2).refusals.count == 1)
-        // Without a plan everything is taken again, on the connection that there is.
+        // Without a plan, every event is accepted again on the same connection.
         try daemon.write(configuration: configuration(""))
         #expect(try daemon.reload().applied)
         try client.send(event(3, name: "B") + "\n")
         #expect(try client.acknowledgement(of: 3).refusals == [])
     }
 
-    @Test func `explain and test know the plan`() throws {
+    @Test func `explain uses the plan`() throws {
         let daemon = try TestDaemon(configuration: configuration("plan: { file: plan.yaml, on_violation: refuse }"))
         try write("events: { A: {} }", daemon)
-        let result = try Program.penstock(["explain", "--config", daemon.configurationFile], input: event(1, name: "B"))
+        let result = try Program.penstock(
+            ["explain", "--config", daemon.configurationFile], input: event(1, name: "B"))
         #expect(result.status == 1)
         #expect(result.output.contains("unplanned"))
     }
 
-    @Test func `plan check says what is wrong where, and exits 1`() throws {
+    @Test func `plan check reports each error with its place and exits with status 1`() throws {
         #expect(try Program.penstock(["plan", "check", Self.planFile]).status == 0)
         let example = Repository.root + "/etc/penstock/examples/plans/shop.yaml"
-        #expect(try Program.penstock(["plan", "check", example]).output.hasSuffix("is valid: 4 events, 1 screen, identify, group\n"))
+        #expect(
+            try Program.penstock(["plan", "check", example]).output.hasSuffix(
+                "is valid: 4 events, 1 screen, identify, group\n"))
         let daemon = try TestDaemon(configuration: configuration(""))
         try write("events:\n  A:\n    propreties: {}\n", daemon)
         let result = try Program.penstock(["plan", "check", daemon.path("plan.yaml")])

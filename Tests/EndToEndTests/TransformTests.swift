@@ -2,8 +2,8 @@ import Control
 import Foundation
 import Testing
 
-/// What becomes of events on their way through the real daemon, and what `penstock explain` says of
-/// the same ones afterwards.
+/// How events change on their way through the real daemon, and how `penstock explain` describes the same events
+/// afterwards.
 @Suite struct TransformTests {
     private static let configuration = """
         pipeline:
@@ -30,7 +30,7 @@ import Testing
           cold: { file: cold.ndjson, where: properties.temperature < 0 }
         """
 
-    @Test func eventsAreScrubbedChangedMappedAndSplit() throws {
+    @Test func `events are scrubbed, changed, mapped and split`() throws {
         let daemon = try TestDaemon(
             configuration: Self.configuration,
             sources: "{ apps: { socket: events.sock, scrub: [ { drop: [context.ip] } ] } }")
@@ -47,8 +47,8 @@ import Testing
 
         let plain = daemon.lines("plain.ndjson")
         #expect(plain.count == 3)
-        #expect(!plain.joined().contains("10.0.0.1"), "it is not even stored")
-        #expect(plain.first?.contains(#""total":19.90"#) == true, "what nobody changes keeps its bytes")
+        #expect(!plain.joined().contains("10.0.0.1"), "the address is not even stored")
+        #expect(plain.first?.contains(#""total":19.90"#) == true, "unchanged values keep their bytes")
         #expect(
             daemon.lines("mapped.ndjson").first
                 == #"{"name":"order_completed","who":"user u1","where":"h1","rest":{"total":19.90}}"#)
@@ -60,10 +60,12 @@ import Testing
         #expect(status.destinations["items"]?.deadLettered == 1)
         #expect(status.destinations["cold"]?.filtered == 3)
         let letters = try daemon.penstock("dead-letters", "list", "items", "--control", daemon.control, "--json")
-        #expect(letters.output.contains("no cart") && letters.output.contains("\"m3\""), "\(letters.output)\(letters.errors)")
+        #expect(
+            letters.output.contains("no cart") && letters.output.contains("\"m3\""),
+            "\(letters.output)\(letters.errors)")
     }
 
-    @Test func whatWasSeenBeforeIsRememberedThroughKill9AndReload() throws {
+    @Test func `a transform's state survives kill -9 and a reload`() throws {
         let configuration = """
             routes: [ { to: [once, few] } ]
             destinations:
@@ -80,9 +82,10 @@ import Testing
         try send(0..<2)
         daemon.kill9()
         try daemon.start()
-        // A client that got no acknowledgement sends again.
+        // A client that got no acknowledgement sends its events again.
         try send(0..<4)
-        try daemon.write(configuration: configuration.replacing("dedupe: messageId", with: "dedupe: { by: messageId, within: 2h }"))
+        try daemon.write(
+            configuration: configuration.replacing("dedupe: messageId", with: "dedupe: { by: messageId, within: 2h }"))
         #expect(try daemon.reload().applied)
         try send(2..<5)
         #expect(daemon.lines("once.ndjson").compactMap(number) == Array(0..<5))
@@ -92,7 +95,7 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func explainOfAStoredEventKnowsWhatCameBeforeIt() throws {
+    @Test func `an explanation of a stored event accounts for earlier events`() throws {
         let once = "once: { file: once.ndjson, transforms: [ { dedupe: messageId } ] }"
         let late = "late: { file: late.ndjson, transforms: [ { dedupe: messageId } ] }"
         let daemon = try TestDaemon(
@@ -117,7 +120,9 @@ import Testing
         try send(0..<3)
         #expect(daemon.lines("once.ndjson").compactMap(number) == [0, 1])
         #expect(daemon.lines("late.ndjson").compactMap(number) == [0, 1, 2])
-        for (position, reason) in [(0, nil), (1, nil), (2, "dedupe"), (3, "throttle"), (4, "throttle")] as [(Int, String?)] {
+        for (position, reason) in [(0, nil), (1, nil), (2, "dedupe"), (3, "throttle"), (4, "throttle")]
+            as [(Int, String?)]
+        {
             let result = try Self.explain(daemon, "--from-journal", "\(position)", "--json")
             let told = try #require(jsonObject(result.output)?["destinations"] as? [String: [String: Any]])
             #expect(told["once"]?["reason"] as? String == reason, "\(position): \(result.output)")
@@ -126,12 +131,15 @@ import Testing
             #expect(steps.first { $0["outcome"] as? String == "dropped" }?["step"] as? String == reason)
             #expect(!result.output.contains("earlier_events"))
         }
-        // Of one that is not stored it is not known.
+        // For an event that is not stored, earlier events are unknown.
         let given = try Program.penstock(["explain", "--config", daemon.configurationFile, "--json"], input: event(0))
-        #expect(given.output.contains(#""step":"dedupe","of":"destination","earlier_events":"unknown","outcome":"unchanged""#), "\(given.output)")
+        #expect(
+            given.output.contains(
+                #""step":"dedupe","of":"destination","earlier_events":"unknown","outcome":"unchanged""#),
+            "\(given.output)")
     }
 
-    @Test func explainReadsTheJournalOfARunningDaemon() throws {
+    @Test func `explain reads the journal of a running daemon`() throws {
         let daemon = try TestDaemon(configuration: Self.configuration)
         try daemon.start()
         let client = try EventClient(daemon)

@@ -10,12 +10,14 @@ import Testing
         #" { "type" : "alias" , "userId" : "u" , "previousId" : "p\\" } "#,
     ]
     static let pieces = [
-        "{", "}", "[", "]", ":", ",", "\"", "\\", "\\u", "\\ud800", "\\udc00", "1e", "-", "0", "null", "tru", "\t", "\0",
+        "{", "}", "[", "]", ":", ",", "\"", "\\", "\\u", "\\ud800", "\\udc00", "1e", "-", "0", "null", "tru", "\t",
+        "\0",
         "\"userId\":", "\"type\":\"page\",", "😀", "\u{1}",
     ]
 
-    /// Whatever is accepted is an object to another parser, too, and its slices lie within it.
-    @Test(arguments: 0..<8 as Range<UInt64>) func noMutationOfAnEventPassesAsOneUnlessItIsOne(_ seed: UInt64) {
+    /// Another parser also reads each accepted event as an object, and its slices lie within it.
+    @Test(arguments: 0..<8 as Range<UInt64>)
+    func `a mutated event is accepted only if it is valid JSON`(_ seed: UInt64) {
         var random = SplitMix(state: seed)
         var accepted = 0
         for _ in 0..<2000 {
@@ -48,7 +50,7 @@ import Testing
     }
 }
 
-/// The same numbers on every run, so that a failure can be found again.
+/// A random generator with a fixed seed: each run makes the same numbers, so that a failure can be reproduced.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

@@ -1,7 +1,7 @@
 import Events
 import Testing
 
-// `#expect` cannot look into expressions of spans; these give it values.
+// `#expect` cannot capture spans. These functions return values that it can.
 private func decoded(_ contents: String) -> String? { JSONText.string(contents.utf8.span) }
 private func decodes(_ contents: String, to text: String) -> Bool {
     JSONText.contents(contents.utf8.span, equal: text.utf8.span)
@@ -18,7 +18,7 @@ private func haveSameBytes(_ a: [UInt8], _ b: [UInt8]) -> Bool { a.span.hasBytes
         (#"a\u0041\u00e9\u20AC\ud83d\uDE00z"#, "aAé€😀z"), (#"\u0000"#, "\0"), (#"x\\ny"#, #"x\ny"#),
     ]
 
-    @Test(arguments: pairs) func contentsDecode(_ contents: String, _ text: String) {
+    @Test(arguments: pairs) func `string contents are decoded`(_ contents: String, _ text: String) {
         #expect(decoded(contents) == text)
         var output = Array("before ".utf8)
         #expect(unescape(contents, into: &output))
@@ -32,7 +32,7 @@ private func haveSameBytes(_ a: [UInt8], _ b: [UInt8]) -> Bool { a.span.hasBytes
     @Test(arguments: [
         #"\"#, #"\x"#, #"\u"#, #"\u12"#, #"\u12g4"#, #"\ud800"#, #"\ud800\n"#, #"\ud800\u0041"#, #"\udc00"#, #"ok\"#,
         #"\ud83d\ud83d"#, #"\ud83d\u"#,
-    ]) func invalidEscapesDecodeToNothing(_ contents: String) {
+    ]) func `invalid escapes decode to nothing`(_ contents: String) {
         #expect(decoded(contents) == nil)
         var output: [UInt8] = [1, 2]
         #expect(!unescape(contents, into: &output))
@@ -41,7 +41,7 @@ private func haveSameBytes(_ a: [UInt8], _ b: [UInt8]) -> Bool { a.span.hasBytes
         #expect(!decodes(contents, to: contents))
     }
 
-    @Test func contentsAreNotTheirOwnSpelling() {
+    @Test func `escaped contents do not equal their own spelling`() {
         #expect(!decodes(#"\n"#, to: #"\n"#))
         #expect(decodes(#"\\n"#, to: #"\n"#))
         #expect(!decodes(#"aa\u0062"#, to: "aa"))
@@ -50,19 +50,19 @@ private func haveSameBytes(_ a: [UInt8], _ b: [UInt8]) -> Bool { a.span.hasBytes
     @Test(arguments: [
         ("", #""""#), ("plain é😀", #""plain é😀""#), ("a\"b\\c/d", #""a\"b\\c/d""#),
         ("\u{0}\u{1}\u{1f}\n\r\t\u{8}\u{c}\u{7f}", #""\u0000\u0001\u001f\n\r\t\b\f"# + "\u{7f}\""),
-    ]) func textBecomesAJSONString(_ text: String, _ json: String) {
+    ]) func `text is written as a JSON string`(_ text: String, _ json: String) {
         var output: [UInt8] = []
         JSONText.appendString(text, to: &output)
         #expect(String(decoding: output, as: UTF8.self) == json)
         #expect(decoded(String(json.dropFirst().dropLast())) == text)
     }
 
-    @Test func bytesThatAreNotUTF8AreNoText() {
+    @Test func `bytes that are not UTF-8 decode to nil`() {
         #expect(text([0x61, 0xFF]) == nil)
         #expect(text([]) == "")
     }
 
-    @Test func spansAreAppendedAndCompared() {
+    @Test func `spans can be appended and compared`() {
         var output: [UInt8] = [1]
         let more: [UInt8] = [2, 3]
         let none: [UInt8] = []

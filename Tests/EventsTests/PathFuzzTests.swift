@@ -3,9 +3,9 @@ import Events
 import Glibc
 import Testing
 
-/// Paths out of events that nobody would write, beside what simdjson's own walk finds there.
+/// Reads paths from strange events and compares the values with those that simdjson's own walk finds.
 @Suite struct PathFuzzTests {
-    @Test(arguments: 0..<8 as Range<UInt64>) func simdjsonFindsTheSame(_ seed: UInt64) {
+    @Test(arguments: 0..<8 as Range<UInt64>) func `the reader finds the same values as simdjson`(_ seed: UInt64) {
         var random = SplitMix(state: seed)
         var found = 0
         for _ in 0..<400 {
@@ -18,7 +18,9 @@ import Testing
             for (number, path) in paths.enumerated() {
                 let expected = Self.simdjson(path, in: json)
                 if reader[number] != expected {
-                    Issue.record("\(path.segments) is \(reader[number]), not \(String(describing: expected)), in \(String(decoding: json, as: UTF8.self))")
+                    Issue.record(
+                        "\(path.segments) is \(reader[number]), not \(String(describing: expected)), in \(String(decoding: json, as: UTF8.self))"
+                    )
                 }
                 if reader[number].type != .missing { found += 1 }
             }
@@ -26,8 +28,9 @@ import Testing
         #expect(found > 200)
     }
 
-    /// On both sides of the bytes lies memory that must not be touched.
-    @Test(arguments: 0..<8 as Range<UInt64>) func ofAnyBytesNothingOutsideIsReadOrGiven(_ seed: UInt64) {
+    /// The pages before and after the bytes are not readable.
+    @Test(arguments: 0..<8 as Range<UInt64>)
+    func `the reader never reads outside its input or returns a range outside it`(_ seed: UInt64) {
         var random = SplitMix(state: seed)
         let memory = GuardedPage()
         for round in 0..<600 {
@@ -57,10 +60,11 @@ import Testing
     }
 }
 
-/// Valid events with everything in them that JSON allows.
+/// Makes valid events that use everything that JSON allows.
 private enum RandomEvent {
     static let keys = [
-        "a", "b", "", "os", "name", "sevenby", "eightbyt", "fourteen_bytes", "fifteen___bytes", "a key of more than sixteen bytes",
+        "a", "b", "", "os", "name", "sevenby", "eightbyt", "fourteen_bytes", "fifteen___bytes",
+        "a key of more than sixteen bytes",
         "a key of more than sixteen bytez", "é", "😀", "0", "1", "12", "01", "a\"b", "x\\y", "\\", "a.b", "}", ":", "\n",
     ]
     static let pieces = [
@@ -69,7 +73,7 @@ private enum RandomEvent {
     ]
     static let scalars = ["null", "true", "false", "0", "-1.5e3", "12345678901234567890123", "1e400", "7"]
 
-    /// Few, so that paths lead somewhere.
+    /// Only a few keys, so that random paths find values.
     static func someKeys(using random: inout SplitMix) -> [String] { Array(keys.shuffled(using: &random).prefix(4)) }
 
     static func paths(_ keys: [String], using random: inout SplitMix) -> [FieldPath] {
@@ -114,12 +118,13 @@ private enum RandomEvent {
             let items = (0..<count).map { _ in value(keys, depth: depth - 1, using: &random) }
             return before + "[" + items.joined(separator: ",") + space(using: &random) + "]" + after
         default:
-            let members = (0..<count).map { _ in space(using: &random) + member(keys, depth: depth - 1, using: &random) }
+            let members = (0..<count).map { _ in space(using: &random) + member(keys, depth: depth - 1, using: &random)
+            }
             return before + "{" + members.joined(separator: ",") + space(using: &random) + "}" + after
         }
     }
 
-    /// With some more escapes than JSON asks for.
+    /// Uses more escapes than JSON requires.
     private static func string(_ text: String, using random: inout SplitMix) -> String {
         let escapes = Int.random(in: 0..<8, using: &random) == 0
         var json = "\""
@@ -137,11 +142,12 @@ private enum RandomEvent {
     }
 
     private static func space(using random: inout SplitMix) -> String {
-        Int.random(in: 0..<6, using: &random) > 0 ? "" : ["  ", "\t", "\r", String(repeating: " ", count: 70)].randomElement(using: &random) ?? ""
+        Int.random(in: 0..<6, using: &random) > 0
+            ? "" : ["  ", "\t", "\r", String(repeating: " ", count: 70)].randomElement(using: &random) ?? ""
     }
 }
 
-/// Some memory with pages before and behind it that nobody may read.
+/// Memory between two pages that are not readable.
 @safe private final class GuardedPage {
     static let size = 16 << 10
     private static let page = 64 << 10

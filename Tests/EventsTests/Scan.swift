@@ -1,6 +1,6 @@
 import Events
 
-/// What a scan of some text found.
+/// The result of scanning some text.
 struct Scan {
     var bytes: [UInt8]
     var accepted: [ScannedEvent] = []
@@ -17,7 +17,7 @@ struct Scan {
         self.init(Array(text.utf8), maximumEventSize: maximumEventSize, maximumDepth: maximumDepth)
     }
 
-    /// The reason why one line is refused, nil if it is accepted or passed over.
+    /// The reason why the line is refused. nil: it is accepted or skipped.
     static func reason(_ line: String) -> RefusalReason? { Scan(line + "\n").refused.first?.refusal.reason }
     static func detail(_ line: String) -> String? { Scan(line + "\n").refused.first?.refusal.detail }
 

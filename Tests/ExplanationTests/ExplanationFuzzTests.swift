@@ -5,18 +5,22 @@ import Foundation
 import Routing
 import Testing
 
-/// Configurations made of pieces, events made of pieces: whatever comes together, it is checked and
-/// explained, and the telling agrees with what the router does. `PENSTOCK_FUZZ_ROUNDS` makes it longer.
+/// Combines random pieces into configurations and events. Every combination is checked and explained, and the
+/// explanation agrees with the router. `PENSTOCK_FUZZ_ROUNDS` sets the number of rounds.
 @Suite("Explanation fuzzing")
 struct ExplanationFuzzTests {
-    private static var rounds: Int { ProcessInfo.processInfo.environment["PENSTOCK_FUZZ_ROUNDS"].flatMap(Int.init) ?? 300 }
+    private static var rounds: Int {
+        ProcessInfo.processInfo.environment["PENSTOCK_FUZZ_ROUNDS"].flatMap(Int.init) ?? 300
+    }
 
     private static let paths = [
-        "event", "userId", "messageId", "properties", "properties.a", "properties.a.b", "properties.l.0", "properties.n", "context.app.name",
+        "event", "userId", "messageId", "properties", "properties.a", "properties.a.b", "properties.l.0",
+        "properties.n", "context.app.name",
         "traits.plan", "integrations", "properties.a\\ b", "x", "properties.m",
     ]
     private static let values = [
-        "1", "1.50", "-0", "1e400", "12345678901234567890", "true", "null", "\"text\"", "\"ada@example.org 4111 1111 1111 1111\"", "\"é\\u00e9\\n\"", "[]",
+        "1", "1.50", "-0", "1e400", "12345678901234567890", "true", "null", "\"text\"",
+        "\"ada@example.org 4111 1111 1111 1111\"", "\"é\\u00e9\\n\"", "[]",
         "[1,[2,{\"a\":3}],\"x\"]", "{}", "{\"b\":{\"c\":1},\"a\":[1,2]}", "\"2026-01-31T08:00:00Z\"", "\"\"",
     ]
 
@@ -39,21 +43,30 @@ struct ExplanationFuzzTests {
     private static func transform(_ random: inout Generator) -> String {
         func path() -> String { paths.randomElement(using: &random) ?? "" }
         let condition = Bool.random(using: &random) ? ", where: \(quoted(filter(&random)))" : ""
-        let one = path(), other = path()
+        let one = path()
+        let other = path()
         let transforms = [
-            "set: { \(quoted(one)): 1 }", "set: { \(quoted(one)): \(quoted("{{ \(other) }}-x")) }", "drop: [ \(quoted(one)) ]",
-            "keep: [ \(quoted(one)), \(quoted(other)) ]", "rename: { \(quoted(one)): \(quoted(other)) }", "copy: { \(quoted(one)): \(quoted(other)) }",
-            "move: { \(quoted(one)): \(quoted(other)) }", "to_string: [ \(quoted(one)) ]", "to_number: [ \(quoted(one)) ]", "hash: [ \(quoted(one)) ]",
-            "mask: [ \(quoted(one)) ]", "redact: { find: [email, card] }", "name_case: snake", "sample: 50%", "dedupe: 1h", "flatten: [ \(quoted(one)) ]",
-            "rename_events: { Order Completed: bought }", "timed: native", "session: properties", "enrich: { host: context.host }", "strange: 1",
+            "set: { \(quoted(one)): 1 }", "set: { \(quoted(one)): \(quoted("{{ \(other) }}-x")) }",
+            "drop: [ \(quoted(one)) ]",
+            "keep: [ \(quoted(one)), \(quoted(other)) ]", "rename: { \(quoted(one)): \(quoted(other)) }",
+            "copy: { \(quoted(one)): \(quoted(other)) }",
+            "move: { \(quoted(one)): \(quoted(other)) }", "to_string: [ \(quoted(one)) ]",
+            "to_number: [ \(quoted(one)) ]", "hash: [ \(quoted(one)) ]",
+            "mask: [ \(quoted(one)) ]", "redact: { find: [email, card] }", "name_case: snake", "sample: 50%",
+            "dedupe: 1h", "flatten: [ \(quoted(one)) ]",
+            "rename_events: { Order Completed: bought }", "timed: native", "session: properties",
+            "enrich: { host: context.host }", "strange: 1",
             "lua: \"return { event, event }\"", "lua: \"event.properties = nil return event\"", "lua: \"error('no')\"",
         ]
         return "{ \(transforms.randomElement(using: &random) ?? "")\(condition) }"
     }
 
-    private static func quoted(_ text: String) -> String { "'\(text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''"))'" }
+    private static func quoted(_ text: String) -> String {
+        "'\(text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''"))'"
+    }
 
-    private static func list(_ random: inout Generator, upTo count: Int, _ item: (inout Generator) -> String) -> String {
+    private static func list(_ random: inout Generator, upTo count: Int, _ item: (inout Generator) -> String) -> String
+    {
         var items: [String] = []
         for _ in 0..<Int.random(in: 0...count, using: &random) { items.append(item(&random)) }
         return "[ \(items.joined(separator: ", ")) ]"
@@ -61,16 +74,19 @@ struct ExplanationFuzzTests {
 
     private static func configuration(_ random: inout Generator) -> String {
         let mappings = [
-            "", "", "", ", mapping: { e: $.event, all: { $merge: { objects: [ $.properties, { x: 1 } ] } } }", ", mapping: $.properties.a",
+            "", "", "", ", mapping: { e: $.event, all: { $merge: { objects: [ $.properties, { x: 1 } ] } } }",
+            ", mapping: $.properties.a",
             ", mapping: { $date: $.timestamp }", ", mapping: { t: !secret t, h: \"{{ userId }}{{ secret.t }}\" }",
         ]
         let kinds = [
-            "file: /d/%Y", "http: \"http://a.example/\", format: single", "http: \"http://a.example/\", format: ndjson, headers: { X: !secret t }",
+            "file: /d/%Y", "http: \"http://a.example/\", format: single",
+            "http: \"http://a.example/\", format: ndjson, headers: { X: !secret t }",
             "plugin: p, settings: { k: !secret t }",
         ]
         var routes: [String] = []
         for _ in 0..<Int.random(in: 1...3, using: &random) {
-            routes.append("  - { where: \(quoted(filter(&random))), transforms: \(list(&random, upTo: 3, transform)), to: [d] }")
+            routes.append(
+                "  - { where: \(quoted(filter(&random))), transforms: \(list(&random, upTo: 3, transform)), to: [d] }")
         }
         let condition = Bool.random(using: &random) ? ", where: \(quoted(filter(&random)))" : ""
         return """
@@ -88,7 +104,9 @@ struct ExplanationFuzzTests {
         var members = ["\"type\":\"\(kind)\"", "\"userId\":\"u\""]
         if kind == "track" { members.append("\"event\":\"Order Completed\"") }
         if Bool.random(using: &random) { members.append("\"messageId\":\"m\"") }
-        if Bool.random(using: &random) { members.append("\"properties\":{\"a\":\(value()),\"n\":\(value()),\"l\":\(value()),\"a b\":\(value())}") }
+        if Bool.random(using: &random) {
+            members.append("\"properties\":{\"a\":\(value()),\"n\":\(value()),\"l\":\(value()),\"a b\":\(value())}")
+        }
         if Bool.random(using: &random) { members.append("\"context\":{\"app\":{\"name\":\(value())}}") }
         if Bool.random(using: &random) { members.append("\"integrations\":{\"d\":\(value())}") }
         if Bool.random(using: &random) { members.append("\"x\":\(value())") }
@@ -96,8 +114,7 @@ struct ExplanationFuzzTests {
         return "{\(members.joined(separator: ","))}"
     }
 
-    @Test("Whatever configuration and event come together, the telling agrees with the router")
-    func agreement() throws {
+    @Test func `an explanation agrees with the router for any configuration and event`() throws {
         var random = Generator(state: 2_026)
         var valid = 0
         var routed = 0
@@ -121,12 +138,13 @@ struct ExplanationFuzzTests {
                         routed += 1
                         #expect(ways.contains { $0.taker != nil }, "\(yaml)\n\(event)")
                         if destination.destination.mapping == nil { expectSame(destination, yaml, event) }
-                    case .filtered(reason: "no_route"): #expect(ways.allSatisfy { $0.taker == nil }, "\(yaml)\n\(event)")
+                    case .filtered(reason: "no_route"):
+                        #expect(ways.allSatisfy { $0.taker == nil }, "\(yaml)\n\(event)")
                     case .filtered(reason: "integrations"): #expect(ways.contains { $0.isForbidden })
                     case .filtered(reason: "mapping"): #expect(destination.destination.mapping != nil)
                     case .filtered:
                         #expect(ways.allSatisfy { $0.results.isEmpty }, "\(yaml)\n\(event)")
-                        // A router meets edits that cannot be made only when it writes them all.
+                        // A router detects impossible edits only when it writes all of them.
                         #expect(
                             (ways.flatMap(\.steps) + destination.trace.pipeline).contains { step in
                                 if case .made = step.outcome { false } else { step.outcome != .passedOver }
@@ -135,14 +153,14 @@ struct ExplanationFuzzTests {
                     }
                 }
                 #expect(JSONTree(explanation.json.text) != nil, "\(yaml)\n\(event)")
-                #expect(!ExplanationText(Paint(isOn: false)).render(explanation).isEmpty)
+                #expect(!ExplanationText(ANSIStyle(isOn: false)).render(explanation).isEmpty)
             }
         }
-        // Else nothing was looked at.
+        // Otherwise the test would have checked nothing.
         #expect(valid > Self.rounds / 10 && routed > Self.rounds / 10 && rejected > 0)
     }
 
-    /// The last step's events are what the destination gets, but for the message ids that are added.
+    /// Checks that the last step's events are what the destination gets, except for added message ids.
     private func expectSame(_ destination: DestinationExplanation, _ yaml: String, _ event: String) {
         let steps = destination.trace.events.flatMap(\.results)
         #expect(steps.count == destination.events.count, "\(yaml)\n\(event)")
@@ -153,13 +171,15 @@ struct ExplanationFuzzTests {
         }
     }
 
-    @Test("A configuration or a test file with bytes changed at random is checked within its bounds")
-    func mutations() throws {
+    @Test func `a randomly changed configuration or test file is checked within its bounds`() throws {
         var random = Generator(state: 31)
         let files = try ["penstock.yaml", "examples/quickstart.yaml", "examples/tests/quickstart.yaml"].map {
             Array(try Data(contentsOf: URL(fileURLWithPath: Repository.root + "/etc/penstock/" + $0)))
         }
-        let pieces = ["{", "}", "[", "]", ": ", "- ", "*a", "&a ", "!secret ", "\"", "'", "|\n", "$.", "{{", "\t", "\u{0}", "é", "\n", "null", "1e999", "$date"]
+        let pieces = [
+            "{", "}", "[", "]", ": ", "- ", "*a", "&a ", "!secret ", "\"", "'", "|\n", "$.", "{{", "\t", "\u{0}", "é",
+            "\n", "null", "1e999", "$date",
+        ]
         for round in 0..<Self.rounds {
             var bytes = files[round % files.count]
             for _ in 0..<Int.random(in: 1...6, using: &random) {
@@ -176,7 +196,10 @@ struct ExplanationFuzzTests {
             let tests = TestFileResult.load(text: text, named: "t.yaml")
             #expect((tests.file == nil) == tests.diagnostics.contains { $0.severity == .error })
             if let configuration = loaded.configuration {
-                _ = EventExplainer(configuration).explain(Array(Self.event(&random).utf8), position: 0, receivedAt: morning).json
+                _ =
+                    EventExplainer(configuration).explain(
+                        Array(Self.event(&random).utf8), position: 0, receivedAt: morning
+                    ).json
             }
         }
     }

@@ -3,7 +3,7 @@ import Explanation
 import TestSupport
 import Testing
 
-/// What an operator reads who asks about an event.
+/// The text that an operator sees after asking about an event.
 @Suite("Explanations")
 struct ExplanationTests {
     private static let shop = """
@@ -32,9 +32,9 @@ struct ExplanationTests {
           crm: { plugin: crm, settings: { key: !secret crm_key } }
         """
 
-    @Test("Each destination: the route and what is changed, or the conditions that said no with what they saw")
-    func whole() throws {
-        let event = #"{"type":"track","event":"Order Completed","messageId":"m1","userId":"ada","properties":{"total":19.90,"products":[1]}}"#
+    @Test func `each destination is shown with its route and changes, or with its false conditions`() throws {
+        let event =
+            #"{"type":"track","event":"Order Completed","messageId":"m1","userId":"ada","properties":{"total":19.90,"products":[1]}}"#
         #expect(
             told(event, try configuration(Self.shop)) == """
                 track "Order Completed" of user ada · 118 bytes · received 2026-01-31T08:00:00.000Z · source apps
@@ -69,8 +69,7 @@ struct ExplanationTests {
                 """)
     }
 
-    @Test("What a plugin gets: its settings with secrets by their names, and the row")
-    func plugin() throws {
+    @Test func `a plugin's output is shown as its settings, with secret names, and the row`() throws {
         let event = #"{"type":"identify","userId":"ada"}"#
         #expect(
             told(event, try configuration(Self.shop), only: ["crm"]) == """
@@ -87,8 +86,7 @@ struct ExplanationTests {
                 """)
     }
 
-    @Test("A negation that kept an event away is told by the condition that holds")
-    func negation() throws {
+    @Test func `a negation that excluded an event is explained by the condition that is true`() throws {
         let event = #"{"type":"track","event":"Order Completed","userId":"test-7"}"#
         let text = told(event, try configuration(Self.shop), only: ["collector"])
         #expect(text.contains("✗ collector · the destination's own filter says no (where)\n"), "\(text)")
@@ -96,29 +94,33 @@ struct ExplanationTests {
         #expect(text.contains("        true  match(userId, \"test-*\")  userId is \"test-7\"\n"), "\(text)")
     }
 
-    @Test("An event can keep itself away")
-    func integrations() throws {
+    @Test func `an event can exclude a destination`() throws {
         let event = #"{"type":"track","event":"x","userId":"u","integrations":{"archive":false}}"#
         let text = told(event, try configuration(Self.shop), only: ["archive"])
-        #expect(text.contains("✗ archive · kept away by the event itself (integrations)\n    integrations.archive is false\n"), "\(text)")
+        #expect(
+            text.contains(
+                "✗ archive · kept away by the event itself (integrations)\n    integrations.archive is false\n"),
+            "\(text)")
     }
 
-    @Test("An event can call a destination by its preset's name", arguments: [("Mixpanel", "integrations.Mixpanel"), ("All", "integrations.All")])
-    func displayName(_ key: String, _ path: String) throws {
+    @Test(arguments: [("Mixpanel", "integrations.Mixpanel"), ("All", "integrations.All")])
+    func `an event can name a destination by its preset`(_ key: String, _ path: String) throws {
         let configuration = try configuration(
             """
             routes: [ { to: [product], transforms: [ set: { x: 1 } ] } ]
             destinations: { product: { preset: mixpanel, token: !secret t } }
             """)
-        let event = #"{"type":"track","event":"x","userId":"u","integrations":{"Another One":true,"And a Third":false,"\#(key)":false}}"#
+        let event =
+            #"{"type":"track","event":"x","userId":"u","integrations":{"Another One":true,"And a Third":false,"\#(key)":false}}"#
         let text = told(event, configuration)
-        #expect(text.hasSuffix("✗ product · kept away by the event itself (integrations)\n    \(path) is false\n"), "\(text)")
+        #expect(
+            text.hasSuffix("✗ product · kept away by the event itself (integrations)\n    \(path) is false\n"),
+            "\(text)")
         let json = EventExplainer(configuration).explain(Array(event.utf8), position: 0, receivedAt: morning).json.text
         #expect(json.contains(#""integration":"\#(key)","steps":[]"#), "\(json)")
     }
 
-    @Test("What ingest would refuse is told by its reason")
-    func refused() throws {
+    @Test func `an event that ingest would refuse is explained by its reason`() throws {
         #expect(
             told(#"{"type":"track","event":"x"}"#, try configuration(Self.shop)) == """
                 track "x" · 28 bytes · received 2026-01-31T08:00:00.000Z · source apps
@@ -130,8 +132,7 @@ struct ExplanationTests {
         #expect(told("  ", try configuration(Self.shop)).contains("there is no event here"))
     }
 
-    @Test("A transform that cannot be done, and one that is too large after its mapping, go to the dead letters")
-    func rejected() throws {
+    @Test func `a failed transform or an oversized mapping is shown as a dead letter`() throws {
         let configuration = try configuration(
             """
             routes: [ { to: [a, b], transforms: [ set: { properties.a.b: 1 } ] } ]
@@ -139,36 +140,37 @@ struct ExplanationTests {
               a: { file: /d/a }
               b: { file: /d/b, max_event_size: 1KiB, transforms: [ set: { properties.a: {} } ], mapping: { x: $.properties.long } }
             """)
-        let text = told(#"{"type":"track","event":"x","userId":"u","properties":{"a":"text"}}"#, configuration, only: ["a"])
+        let text = told(
+            #"{"type":"track","event":"x","userId":"u","properties":{"a":"text"}}"#, configuration, only: ["a"])
         #expect(text.contains("! a · to the dead letters: set: properties.a is not an object"), "\(text)")
-        #expect(text.contains("    set cannot be done: set: properties.a is not an object"), "\(text)")
-        let long = #"{"type":"track","event":"x","userId":"u","properties":{"a":{},"long":"\#(String(repeating: "x", count: 2_000))"}}"#
+        #expect(text.contains("    set fails: set: properties.a is not an object"), "\(text)")
+        let long =
+            #"{"type":"track","event":"x","userId":"u","properties":{"a":{},"long":"\#(String(repeating: "x", count: 2_000))"}}"#
         #expect(told(long, configuration, only: ["b"]).contains("! b · to the dead letters: mapping: "))
     }
 
-    @Test("An event that is larger than a batch may be is said to go alone")
-    func large() throws {
+    @Test func `an event that is larger than a batch is shown as sent alone`() throws {
         let configuration = try configuration(
             """
             routes: [ { to: [a] } ]
             destinations: { a: { file: /d/a, batch: { bytes: 1KiB } } }
             """)
         let event = #"{"type":"track","event":"x","messageId":"m","userId":"\#(String(repeating: "u", count: 2_000))"}"#
-        #expect(told(event, configuration).contains("are more than batch.bytes (1KiB): it goes alone\n"))
+        #expect(told(event, configuration).contains("exceed batch.bytes (1KiB): sent in a batch of its own\n"))
     }
 
-    @Test("Colours mark what is added, and control characters of an event reach no terminal")
-    func colours() throws {
+    @Test func `colours mark additions, and an event's control characters do not reach the terminal`() throws {
         let explainer = EventExplainer(try configuration(Self.shop))
         let event = Array(#"{"type":"track","event":"a\u001bb","userId":"u\#u{1B}[31m"}"#.utf8)
-        let text = ExplanationText(Paint(isOn: true)).render(explainer.explain(event, position: 0, receivedAt: morning))
+        let text = ExplanationText(ANSIStyle(isOn: true)).render(
+            explainer.explain(event, position: 0, receivedAt: morning))
         #expect(text.contains("\u{1B}[32m✓ \u{1B}[0m\u{1B}[1marchive\u{1B}[0m") || text.contains("refused"), "\(text)")
-        let plain = ExplanationText(Paint(isOn: false)).render(explainer.explain(event, position: 0, receivedAt: morning))
+        let plain = ExplanationText(ANSIStyle(isOn: false)).render(
+            explainer.explain(event, position: 0, receivedAt: morning))
         #expect(!plain.contains("\u{1B}"))
     }
 
-    @Test("What looks at earlier events says so where these are not known")
-    func earlier() throws {
+    @Test func `a step that depends on earlier events is marked where these are unknown`() throws {
         let configuration = try configuration(
             """
             pipeline: [ { throttle: { events: 1, every: 1h } } ]
@@ -177,23 +179,24 @@ struct ExplanationTests {
             """)
         let event = Array(#"{"type":"track","event":"x","userId":"u","messageId":"m"}"#.utf8)
         func told(_ earlier: EarlierEvents) -> String {
-            ExplanationText(Paint(isOn: false)).render(EventExplainer(configuration, earlier: earlier).explain(event, position: 0, receivedAt: morning))
+            ExplanationText(ANSIStyle(isOn: false)).render(
+                EventExplainer(configuration, earlier: earlier).explain(event, position: 0, receivedAt: morning))
         }
         #expect(
             told(.unknown).contains(
                 """
-                    throttle in the pipeline lets it pass; events from before this input count as well, and are not known
-                    dedupe lets it pass; events from before this input count as well, and are not known
+                    throttle in the pipeline lets it pass, but depends on events before this input, which are not known
+                    dedupe lets it pass, but depends on events before this input, which are not known
                     dedupe passes it by: where type = "page"
 
                 """), "\(told(.unknown))")
         #expect(!told(.none).contains("not known"))
     }
 
-    @Test("As JSON, an event stands in it as it is, and the same story is told")
-    func json() throws {
+    @Test func `the JSON holds the event unchanged and the same explanation`() throws {
         let explainer = EventExplainer(try configuration(Self.shop))
-        let event = #"{"type":"track","event":"Order Completed","messageId":"m1","userId":"ada","properties":{"total":1e400}}"#
+        let event =
+            #"{"type":"track","event":"Order Completed","messageId":"m1","userId":"ada","properties":{"total":1e400}}"#
         let json = explainer.explain(Array(event.utf8), position: 7, receivedAt: morning).json
         #expect(json.text.contains(#""event":\#(event),"bytes":103"#), "\(json.text)")
         #expect(json.text.contains(#""archive":{"verdict":"routed","route":"everything""#))
@@ -203,8 +206,7 @@ struct ExplanationTests {
         #expect(JSONTree(json.text) == json)
     }
 
-    @Test("Where values of the event are a part of the request, a mapping is shown only where there is one")
-    func wholeEvents() throws {
+    @Test func `a mapping is shown only where there is one, also if event values are part of the request`() throws {
         let configuration = try configuration(
             """
             routes: [ { to: [plain, several] } ]
@@ -217,13 +219,14 @@ struct ExplanationTests {
             """)
         let text = told(#"{"type":"track","event":"x","userId":"u"}"#, configuration)
         let added = "    + messageId  \"00000000-0000-8000-8000-000000000007\"\n    → POST https://a.example/"
-        #expect(text.contains("✓ plain · route 1\n\(added)x\n") && text.contains("✓ several · route 1\n\(added)\n"), "\(text)")
+        #expect(
+            text.contains("✓ plain · route 1\n\(added)x\n") && text.contains("✓ several · route 1\n\(added)\n"),
+            "\(text)")
         let page = told(#"{"type":"page","userId":"u","messageId":"m"}"#, configuration, only: ["several"])
         #expect(page.contains("✓ several · route 1\n    mapping\n        { \"t\": \"page\" }\n"), "\(page)")
     }
 
-    @Test("Rows of CSV are text in JSON, and a step says whose it is")
-    func rows() throws {
+    @Test func `CSV rows are text in the JSON, and each step names its owner`() throws {
         let configuration = try configuration(
             """
             pipeline: [ set: { a: 1 } ]
@@ -244,14 +247,16 @@ struct ExplanationTests {
                 == ["set pipeline", "set route", "where destination", "set destination"], "\(json)")
     }
 
-    @Test("Who sends, where the URL says it, is told as it is sent: in a header")
-    func credentials() throws {
+    @Test func `credentials in a URL are shown as the header that is sent`() throws {
         func sent(_ http: String, _ secrets: [String: String] = [:]) throws -> String {
             let yaml = "{ routes: [ { to: [a] } ], destinations: { a: { \(http) } } }"
             return told(#"{"type":"track","event":"x","userId":"u"}"#, try configuration(yaml, secrets: secrets))
         }
         let hidden = try sent("preset: segment, write_key: !secret key")
-        #expect(hidden.contains("→ POST https://api.segment.io/v1/batch\n      Authorization: Basic base64(<secret key>:)\n      User-Agent: "), "\(hidden)")
+        #expect(
+            hidden.contains(
+                "→ POST https://api.segment.io/v1/batch\n      Authorization: Basic base64(<secret key>:)\n      User-Agent: "
+            ), "\(hidden)")
         let known = try sent("preset: segment, write_key: !secret key", ["key": "k€y:/@"])
         #expect(known.contains("      Authorization: Basic a+KCrHk6L0A6\n"), "\(known)")
         let both = try sent("http: \"http://ada:p%20w@a.example/a@b?c=@\"")
@@ -260,8 +265,7 @@ struct ExplanationTests {
         #expect(configured.contains("authorization: Bearer x\n") && !configured.contains("Basic"), "\(configured)")
     }
 
-    @Test("No value of a secret is read, whatever is printed")
-    func secrets() throws {
+    @Test func `no value of a secret is read, whatever is printed`() throws {
         let directory = try TemporaryDirectory()
         try directory.write("token", "s3cr3t")
         let yaml = """
@@ -272,7 +276,9 @@ struct ExplanationTests {
         let event = #"{"type":"track","event":"x","userId":"u"}"#
         let explainer = EventExplainer(try configuration(yaml))
         let explanation = explainer.explain(Array(event.utf8), position: 0, receivedAt: 0)
-        for text in [ExplanationText(Paint(isOn: false)).render(explanation), explanation.json.text, "\(explanation)"] {
+        for text in [
+            ExplanationText(ANSIStyle(isOn: false)).render(explanation), explanation.json.text, "\(explanation)",
+        ] {
             #expect(text.contains("<secret token>"))
             #expect(!text.contains("s3cr3t"))
         }

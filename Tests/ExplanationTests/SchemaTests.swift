@@ -4,10 +4,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The JSON Schema for editors, held against real configurations by a validator of others' making.
+/// The JSON Schema for editors, compared with real configurations by an independent validator.
 @Suite("The configuration's JSON Schema")
 struct SchemaTests {
-    /// What python3-jsonschema says of YAML documents: a line each, empty if it is valid.
+    /// The verdicts of python3-jsonschema on YAML documents, one line each. An empty line: the document is valid.
     private func verdicts(_ documents: [String]) throws -> [String] {
         let directory = try TemporaryDirectory()
         try directory.write("schema.json", ConfigurationSchema.text)
@@ -26,7 +26,7 @@ struct SchemaTests {
                 print("; ".join(errors) + ("!" if errors else ""))
             """)
         let process = Process()
-        // Debian's: the one that has Debian's python3-jsonschema.
+        // Debian's Python, because python3-jsonschema is Debian's package.
         process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
         process.arguments = [directory.path + "/validate.py", directory.path, "\(documents.count)"]
         let output = URL(fileURLWithPath: try directory.write("output", ""))
@@ -40,8 +40,7 @@ struct SchemaTests {
         return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
     }
 
-    @Test("It takes the shipped configurations and what the daemon takes")
-    func good() throws {
+    @Test func `the schema accepts the shipped configurations and what the daemon accepts`() throws {
         let shipped = try ["penstock.yaml", "examples/quickstart.yaml"].map {
             try String(contentsOfFile: Repository.root + "/etc/penstock/" + $0, encoding: .utf8)
         }
@@ -51,18 +50,18 @@ struct SchemaTests {
         #expect(verdicts == [String](repeating: "", count: shipped.count + written.count))
     }
 
-    @Test("It refuses, at its place, what check refuses")
-    func bad() throws {
+    @Test func `the schema rejects what check rejects, at the same place`() throws {
         let verdicts = try verdicts(Self.bad.map(\.0))
         for ((document, place), verdict) in zip(Self.bad, verdicts) {
             #expect(verdict == place + "!", "\(document)")
-            #expect(ConfigurationLoader.withStandIns().load(text: document, named: "p.yaml").configuration == nil, "\(document)")
+            #expect(
+                ConfigurationLoader.withStandIns().load(text: document, named: "p.yaml").configuration == nil,
+                "\(document)")
         }
         #expect(verdicts.count == Self.bad.count)
     }
 
-    @Test("Every key says what it is for")
-    func descriptions() throws {
+    @Test func `every key has a description`() throws {
         let schema = try #require(JSONTree(ConfigurationSchema.text))
         func look(_ tree: JSONTree, _ path: String) {
             guard case .object(let members) = tree else { return }
@@ -127,7 +126,7 @@ struct SchemaTests {
         """,
     ]
 
-    /// With the places that are at fault.
+    /// Invalid documents, each with the place of its error.
     private static let bad: [(String, String)] = [
         ("sorces: {}", ""),
         ("sources: { apps: {} }", "sources/apps"),
@@ -147,7 +146,10 @@ struct SchemaTests {
         ("destinations: { a: { file: /a, mapping: { x: { $dat: 1 } } } }", "destinations/a/mapping/x"),
         ("destinations: { a: { file: /a, mapping: { $date: $.a, b: 1 } } }", "destinations/a/mapping"),
         ("destinations: { a: { file: /a, mapping: } }", "destinations/a/mapping"),
-        ("destinations: { a: { file: /a, mapping: { x: { $date: { valuex: $.a } } } } }", "destinations/a/mapping/x/$date"),
+        (
+            "destinations: { a: { file: /a, mapping: { x: { $date: { valuex: $.a } } } } }",
+            "destinations/a/mapping/x/$date"
+        ),
         ("destinations: { a: { file: /a, format: csv, columns: {} } }", "destinations/a/columns"),
         ("destinations: { a: { http: \"http://a/\", requests: [] } }", "destinations/a/requests"),
         ("destinations: { a: { http: \"http://a/\", in_flight: } }", "destinations/a/in_flight"),
@@ -159,6 +161,9 @@ struct SchemaTests {
         ("destinations: { a: { file: /a, timed: } }", "destinations/a/timed"),
         ("destinations: { a: { file: /a, sync: single } }", "destinations/a/sync"),
         ("destinations: { a: { plugin: p, settings: [] } }", "destinations/a/settings"),
-        ("destinations: { a: { file: /a, mapping: { $case: { operator: up, value: 1 } } } }", "destinations/a/mapping/$case/operator"),
+        (
+            "destinations: { a: { file: /a, mapping: { $case: { operator: up, value: 1 } } } }",
+            "destinations/a/mapping/$case/operator"
+        ),
     ]
 }

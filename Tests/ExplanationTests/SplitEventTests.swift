@@ -2,8 +2,8 @@ import Configuration
 import Explanation
 import Testing
 
-/// What is told of events that transforms made several of.
-@Suite("Events that become several")
+/// How events are explained that a transform split into several.
+@Suite("Split events")
 struct SplitEventTests {
     private static let products = """
         transforms:
@@ -40,8 +40,7 @@ struct SplitEventTests {
         #"{"type":"track","event":"O","userId":"u","messageId":"m","properties":{"products":[\#(products)]}}"#
     }
 
-    @Test("Of which a part breaks a limit of the service: the others are sent, and it is told which is not")
-    func partlyRefused() throws {
+    @Test func `a part that breaks a limit of the service is shown as a dead letter, and the others as sent`() throws {
         let event = event(#"{"sku":"a","x":1,"y":2},{"sku":"b"}"#)
         let text = told(event, try configuration(Self.shop), only: ["limited"])
         #expect(
@@ -64,35 +63,39 @@ struct SplitEventTests {
                         "userId": "u"
                       }
                     180 bytes of 1MiB, 2 of 500 events a batch, after 1s at the latest
-                    ! to the dead letters: not sent: properties has 3 members; at most 2 are taken
+                    ! to the dead letters: not sent: properties has 3 members; at most 2 are allowed
                       {"event":"P","messageId":"m1","properties":{"sku":"a","x":1,"y":2},"type":"track","userId":"u"}
 
                 """), "\(text)")
     }
 
-    @Test("Of which a part has no value for the URL: the others are sent")
-    func partlyAddressed() throws {
+    @Test func `a part without a value for the URL is a dead letter, and the others are sent`() throws {
         let text = told(event(#"{"n":1},{"sku":"b"}"#), try configuration(Self.shop), only: ["addressed"])
         #expect(text.contains("✓ addressed · route 1 · 1 of 2 events to the dead letters\n"), "\(text)")
         #expect(text.contains("→ POST https://a.example/b\n"))
-        #expect(text.contains("! to the dead letters: not sent: the event has no value for its place in the URL's path\n"))
+        #expect(
+            text.contains("! to the dead letters: not sent: the event has no value for its place in the URL's path\n"))
         let none = told(event(#"{"n":1},{"n":2}"#), try configuration(Self.shop), only: ["addressed"])
-        #expect(none.contains("! addressed · to the dead letters: not sent: the event has no value for its place"), "\(none)")
+        #expect(
+            none.contains("! addressed · to the dead letters: not sent: the event has no value for its place"),
+            "\(none)")
         #expect(!none.contains("→ POST"))
     }
 
-    @Test("As JSON: what is given and what is refused")
-    func json() throws {
+    @Test func `the JSON shows the sent parts and the dead letters`() throws {
         let explainer = EventExplainer(try configuration(Self.shop), only: ["limited", "filed"])
-        let json = explainer.explain(Array(event(#"{"sku":"a","x":1,"y":2},{"sku":"b"}"#).utf8), position: 7, receivedAt: morning).json.text
+        let json = explainer.explain(
+            Array(event(#"{"sku":"a","x":1,"y":2},{"sku":"b"}"#).utf8), position: 7, receivedAt: morning
+        ).json.text
         #expect(json.contains(#""dead_letters":[{"event":{"event":"P","messageId":"m1","#), "\(json)")
         #expect(json.contains(#""output":[{"event":"P","messageId":"m2""#))
-        #expect(json.contains(#"{"files":[{"file":"/d/a.ndjson","lines":[{"#) && json.contains(#"{"file":"/d/b.ndjson","lines":[{"#))
+        #expect(
+            json.contains(#"{"files":[{"file":"/d/a.ndjson","lines":[{"#)
+                && json.contains(#"{"file":"/d/b.ndjson","lines":[{"#))
         #expect(json.contains(#""events":2,"batch_bytes""#))
     }
 
-    @Test("Each is told to go to the file that its values name")
-    func files() throws {
+    @Test func `each part is shown with the file that its values name`() throws {
         let products = #"{"sku":"a","name":"1\n2"},{"sku":"b"},{"sku":"a"}"#
         let text = told(event(products), try configuration(Self.shop), only: ["filed", "rows"])
         #expect(
@@ -119,39 +122,43 @@ struct SplitEventTests {
                 """), "\(text)")
     }
 
-    @Test("More of them than a batch has events are said to go alone")
-    func alone() throws {
+    @Test func `parts that exceed a batch are shown as sent in a batch of their own`() throws {
         let small = Self.shop.replacing("format: single", with: "format: single\n    batch: { events: 1 }")
         let text = told(event(#"{"sku":"a"},{"sku":"b"}"#), try configuration(small), only: ["limited"])
-        #expect(text.contains("2 events are more than batch.events (1): what one became goes together, alone\n"), "\(text)")
+        #expect(
+            text.contains("2 events exceed batch.events (1): they are sent together, in a batch of their own\n"),
+            "\(text)")
     }
 
-    @Test("A test can say what becomes of each part")
-    func tests() throws {
+    @Test func `a test can expect an outcome for each part`() throws {
         let event = event(#"{"sku":"a"},{"sku":"b","x":1,"y":2}"#)
         let text = """
             tests:
               - name: holds
                 event: '\(event)'
                 expect:
-                  limited: { request: { body: { properties: { sku: a } } }, rejected: at most 2 are taken }
+                  limited: { request: { body: { properties: { sku: a } } }, rejected: at most 2 are allowed }
                   filed: { files: [ /d/a.ndjson, /d/b.ndjson ] }
               - name: does not
                 event: '\(event)'
                 expect:
-                  limited: { rejected: at most 2 are taken }
+                  limited: { rejected: at most 2 are allowed }
                   filed: { file: /d/a.ndjson }
                   addressed: { events: [ {}, {} ], rejected: x }
             """
         let file = try #require(TestFileResult.load(text: text, named: "t.yaml").file)
         let outcomes = TestReport(file, under: try configuration(Self.shop)).outcomes
-        #expect(outcomes.map { $0.failures.map(\.summary) } == [
-            [],
-            [
-                "limited: expected a dead letter, but it gets a part of what the event became", "filed: the file differs",
-                "addressed: expected a dead letter, but there is none",
-            ],
-        ])
-        #expect(outcomes.last?.failures[1].changes.map { "\($0.path) \($0.before?.text ?? "-") \($0.after?.text ?? "-")" } == [#"file - "/d/b.ndjson""#])
+        #expect(
+            outcomes.map { $0.failures.map(\.summary) } == [
+                [],
+                [
+                    "limited: expected a dead letter, but it gets a part of what the event became",
+                    "filed: the file differs",
+                    "addressed: expected a dead letter, but there is none",
+                ],
+            ])
+        #expect(
+            outcomes.last?.failures[1].changes.map { "\($0.path) \($0.before?.text ?? "-") \($0.after?.text ?? "-")" }
+                == [#"file - "/d/b.ndjson""#])
     }
 }

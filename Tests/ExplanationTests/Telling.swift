@@ -2,9 +2,10 @@ import Configuration
 import Explanation
 import Testing
 
-/// A valid configuration, its secrets replaced by their names.
+/// A valid configuration whose secrets are replaced by their names.
 func configuration(_ yaml: String, secrets: [String: String] = [:]) throws -> Configuration {
-    let loaded = ConfigurationLoader.withStandIns(secrets, pluginDirectories: []).load(text: yaml, named: "/etc/penstock/p.yaml")
+    let loaded = ConfigurationLoader.withStandIns(secrets, pluginDirectories: []).load(
+        text: yaml, named: "/etc/penstock/p.yaml")
     let problems = loaded.errors.map(\.description).joined(separator: "\n")
     return try #require(loaded.configuration, "\(problems)")
 }
@@ -12,13 +13,14 @@ func configuration(_ yaml: String, secrets: [String: String] = [:]) throws -> Co
 /// 2026-01-31T08:00:00Z.
 let morning: Int64 = 1_769_846_400 * 1_000_000_000
 
-/// What is told of one event, without colours.
+/// The explanation of one event, without colours.
 func told(_ event: String, _ configuration: Configuration, only: [String] = []) -> String {
     let explainer = EventExplainer(configuration, only: only)
-    return ExplanationText(Paint(isOn: false)).render(explainer.explain(Array(event.utf8), position: 7, receivedAt: morning))
+    return ExplanationText(ANSIStyle(isOn: false)).render(
+        explainer.explain(Array(event.utf8), position: 7, receivedAt: morning))
 }
 
-/// Repeats exactly, run for run.
+/// A generator that produces the same numbers in every run.
 struct Generator: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {

@@ -2,7 +2,7 @@ import Configuration
 import Explanation
 import Testing
 
-/// Files of tests as an operator writes them.
+/// Test files as an operator writes them.
 @Suite("Test files")
 struct TestFileTests {
     private static let shop = """
@@ -17,16 +17,16 @@ struct TestFileTests {
           lines: { http: https://l.example/v1, format: ndjson, where: properties.total > 0 }
         """
 
-    /// What a test file comes to under that configuration.
+    /// The report of a test file under that configuration.
     private func report(_ text: String) throws -> String {
         let read = TestFileResult.load(text: text, named: "tests/t.yaml")
         let problems = read.diagnostics.map(\.description).joined(separator: "\n")
         let file = try #require(read.file, "\(problems)")
-        return TestText(Paint(isOn: false)).render(TestReport(file, under: try configuration(Self.shop, secrets: file.secrets)))
+        return TestText(ANSIStyle(isOn: false)).render(
+            TestReport(file, under: try configuration(Self.shop, secrets: file.secrets)))
     }
 
-    @Test("All that can be expected holds where it is so")
-    func holds() throws {
+    @Test func `every kind of expectation passes when it is met`() throws {
         let text = """
             now: 2026-01-31T08:00:00Z
             secrets: { key: s3 }
@@ -78,8 +78,7 @@ struct TestFileTests {
                 """)
     }
 
-    @Test("What differs is told field by field, and what did not come by the reason")
-    func failures() throws {
+    @Test func `a difference is shown field by field, and a missing event by its reason`() throws {
         let text = """
             tests:
               - name: values
@@ -185,8 +184,7 @@ struct TestFileTests {
                 """)
     }
 
-    @Test("What is wrong with a test file is told all at once, as of a configuration")
-    func errors() {
+    @Test func `all errors of a test file are reported at once, as those of a configuration are`() {
         let text = """
             now: yesterday
             test: []
@@ -252,10 +250,10 @@ struct TestFileTests {
                   - { event: {}, events: [], expect: { a: { event: {}, dropped_by: no_rute, absent: [a..b] } } }
                                                                                    ^~~~~~~
                 hint: did you mean "no_route"?
-                t.yaml:9:88: error: a field name was expected here, found .
+                t.yaml:9:88: error: expected a field name, not .
                 …vent: {}, events: [], expect: { a: { event: {}, dropped_by: no_rute, absent: [a..b] } } }
                                                                                                  ^
-                hint: a dot stands between two names; one that belongs to a name is written \\.
+                hint: a dot separates two names; write \\. for a dot inside a name
                 t.yaml:10:14: error: a secret is not allowed here
                   - { event: !secret x, refused: too_large, expect: { a: nothing } }
                              ^~~~~~~~~
@@ -263,19 +261,21 @@ struct TestFileTests {
                 t.yaml:10:25: error: refused and expect at once
                   - { event: !secret x, refused: too_large, expect: { a: nothing } }
                                         ^~~~~~~
-                hint: what is refused reaches no destination
+                hint: a refused event reaches no destination
                 """)
     }
 
-    @Test("Requests are cut where delivery would cut them", arguments: [
-        ("batch: { events: 2 }", 3, [2, 1]), ("batch: { events: 500 }", 3, [3]), ("batch: { bytes: 1KiB }", 20, [16, 4]),
+    @Test(arguments: [
+        ("batch: { events: 2 }", 3, [2, 1]), ("batch: { events: 500 }", 3, [3]),
+        ("batch: { bytes: 1KiB }", 20, [16, 4]),
         ("rate_limit: { events_per_second: 4, burst: 2 }", 5, [2, 2, 1]),
         ("batch: { events: 3 }, limits: [ { path: event, not: [E10, E11] } ]", 6, [1, 3]),
         ("batch: { events: 3 }, transforms: [ { lua: \"return { event, event }\" } ]", 3, [2, 2, 2]),
     ])
-    func batches(_ keys: String, _ count: Int, _ requests: [Int]) throws {
-        let yaml = "{ routes: [ { to: [c] } ], destinations: { c: { http: https://c.example/v1, format: array, \(keys) } } }"
-        // 62 bytes each, with a line feed.
+    func `requests are split as in delivery`(_ keys: String, _ count: Int, _ requests: [Int]) throws {
+        let yaml =
+            "{ routes: [ { to: [c] } ], destinations: { c: { http: https://c.example/v1, format: array, \(keys) } } }"
+        // Each event has 62 bytes, including a line feed.
         let events = (10..<10 + count).map { "{ type: track, event: E\($0), userId: u, messageId: m\($0) }" }
         let bodies = requests.map { "{ body: [ \(Array(repeating: "{}", count: $0).joined(separator: ", ")) ] }" }
         let text = """
@@ -288,8 +288,7 @@ struct TestFileTests {
         #expect(outcome.failures.map(\.summary) == [])
     }
 
-    @Test("Names that the configuration does not have are told at their places")
-    func names() throws {
+    @Test func `unknown names are reported at their places`() throws {
         let text = """
             tests:
               - source: webb
@@ -318,8 +317,7 @@ struct TestFileTests {
                 """)
     }
 
-    @Test("They are told together with what is wrong with the file itself, by place")
-    func namesBesideErrors() throws {
+    @Test func `unknown names are reported together with the file's own errors, ordered by place`() throws {
         let text = """
             tests:
               - { event: {}, expect: { archiv: nothing }, sorce: web }
@@ -328,13 +326,16 @@ struct TestFileTests {
         let read = TestFileResult.load(text: text, named: "t.yaml")
         #expect(read.file == nil)
         #expect(
-            read.diagnostics(in: try configuration(Self.shop)).map { "\($0.place.line):\($0.place.column) \($0.message)" } == [
-                #"2:28 there is no destination "archiv" in the configuration"#, #"2:47 unknown key "sorce" in test "test 1""#,
+            read.diagnostics(in: try configuration(Self.shop)).map {
+                "\($0.place.line):\($0.place.column) \($0.message)"
+            } == [
+                #"2:28 there is no destination "archiv" in the configuration"#,
+                #"2:47 unknown key "sorce" in test "test 1""#,
                 #"3:35 "lines" has to be nothing, or a map"#, #"3:53 there is no source "webb" in the configuration"#,
             ])
     }
 
-    @Test("A test that checks nothing is an error, not one that holds", arguments: [
+    @Test(arguments: [
         ("tests: []", "1:8", "there is no test in \"tests\""), ("tests:", "1:1", "there is no test in \"tests\""),
         ("tests: [ { event: {}, expect: {} } ]", "1:31", "test \"test 1\" expects nothing"),
         ("tests: [ { event: {}, expect: , others: anything } ]", "1:23", "test \"test 1\" expects nothing"),
@@ -342,14 +343,13 @@ struct TestFileTests {
         ("tests: [ { events: [], refused: too_large } ]", "1:20", "test \"test 1\" has no event"),
         ("tests: [ { events: [], expect: { a: nothing } } ]", "1:20", "test \"test 1\" has no event"),
     ])
-    func nothing(_ text: String, _ place: String, _ message: String) {
+    func `a test that checks nothing is an error, not a pass`(_ text: String, _ place: String, _ message: String) {
         let read = TestFileResult.load(text: text, named: "t.yaml")
         #expect(read.file == nil)
         #expect(read.diagnostics.map { "\($0.place.line):\($0.place.column) \($0.message)" } == ["\(place) \(message)"])
     }
 
-    @Test("As JUnit's XML, failures and all that XML would take for itself are text")
-    func junit() throws {
+    @Test func `the JUnit report escapes failures and special characters`() throws {
         let text = """
             tests:
               - { name: "a <b> & \\"c\\"", event: { type: page, userId: u }, expect: { archive: nothing } }
@@ -380,8 +380,8 @@ struct TestFileTests {
                 """), "\(xml)")
     }
 
-    @Test("The tests of the shipped examples hold", arguments: ["penstock.yaml", "examples/quickstart.yaml"])
-    func shipped(_ name: String) throws {
+    @Test(arguments: ["penstock.yaml", "examples/quickstart.yaml"])
+    func `the tests of the shipped examples pass`(_ name: String) throws {
         let directory = Repository.root + "/etc/penstock/"
         let tests = (name == "penstock.yaml" ? "tests/archive" : "examples/tests/quickstart") + ".yaml"
         let file = try #require(TestFileResult.load(directory + tests).file)
@@ -389,6 +389,6 @@ struct TestFileTests {
         let configuration = try #require(loaded.configuration)
         #expect(file.problems(in: configuration).isEmpty)
         let report = TestReport(file, under: configuration)
-        #expect(!report.outcomes.isEmpty && report.failed == 0, "\(TestText(Paint(isOn: false)).render(report))")
+        #expect(!report.outcomes.isEmpty && report.failed == 0, "\(TestText(ANSIStyle(isOn: false)).render(report))")
     }
 }

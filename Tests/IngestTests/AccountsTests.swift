@@ -7,13 +7,13 @@ import Testing
     private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
     private let plenty = 1 << 30
 
-    @Test func `a connection that had no turn yet is not idle`() {
+    @Test func `a connection that has not had a turn yet is not idle`() {
         var accounts = Accounts()
         for id in 1...2 { #expect(accounts.enter(UInt64(id), user: 7, limit: 2, at: at(0)) == .welcome) }
         #expect(accounts.enter(3, user: 7, limit: 2, at: at(100)) == .refused)
     }
 
-    @Test func `at a user's limit the longest idle connection makes room`() {
+    @Test func `at a user's limit the connection that is idle longest is closed for a new one`() {
         var accounts = Accounts()
         for id in 1...3 {
             #expect(accounts.enter(UInt64(id), user: 7, limit: 3, at: at(Int64(id))) == .welcome)
@@ -24,7 +24,7 @@ import Testing
         #expect(accounts.connections(of: 7) == 3)
     }
 
-    @Test func `a connection at work is not closed for a new one`() {
+    @Test func `a connection with work to do is not closed for a new one`() {
         var accounts = Accounts()
         for id in 1...2 {
             _ = accounts.enter(UInt64(id), user: 7, limit: 2, at: at(0))
@@ -32,16 +32,19 @@ import Testing
         }
         #expect(accounts.enter(3, user: 7, limit: 2, at: at(100)) == .refused)
         _ = accounts.note(2, bytes: 0, lastByte: at(100), isIdle: true, limit: plenty)
-        #expect(accounts.enter(3, user: 7, limit: 2, at: at(100)) == .refused, "it has been idle for no time at all")
+        #expect(
+            accounts.enter(3, user: 7, limit: 2, at: at(100)) == .refused, "the connection has only just become idle")
         #expect(accounts.enter(3, user: 7, limit: 2, at: at(101)) == .instead(of: 2))
     }
 
-    @Test func `many newcomers take the places of the longest idle ones in their order, and of none that has worked since`() {
+    @Test func `new connections replace idle ones in the order of their idle times`() {
         var accounts = Accounts()
-        // Each has nothing to say in its first turn.
+        // Each connection sends nothing in its first turn.
         let enter = { (id: UInt64, seconds: Int64) in
             let entrance = accounts.enter(id, user: 7, limit: 200, at: at(seconds))
-            if entrance != .refused { _ = accounts.note(id, bytes: 0, lastByte: at(seconds), isIdle: true, limit: plenty) }
+            if entrance != .refused {
+                _ = accounts.note(id, bytes: 0, lastByte: at(seconds), isIdle: true, limit: plenty)
+            }
             return entrance
         }
         for id in 0..<200 { _ = enter(UInt64(id), Int64(id)) }
@@ -51,7 +54,7 @@ import Testing
         accounts.leave(3)
         #expect(enter(1001, 301) == .welcome)
         for id in 4..<200 { #expect(enter(UInt64(1000 + id), 301) == .instead(of: UInt64(id))) }
-        // All others are new or at work.
+        // All other connections are new or have work to do.
         #expect(enter(2000, 301) != .refused)
         #expect(enter(2001, 301) != .refused)
         #expect(enter(2002, 301) == .refused)
@@ -59,7 +62,7 @@ import Testing
         #expect(accounts.connections(of: 7) == 200)
     }
 
-    @Test func `one user's connections do not count against another's, root's included`() {
+    @Test func `connections count only against their own user's limit, also those of root`() {
         var accounts = Accounts()
         for id in 1...10 { _ = accounts.enter(UInt64(id), user: 1000, limit: 5, at: at(0)) }
         #expect(accounts.connections(of: 1000) == 5)
@@ -68,21 +71,22 @@ import Testing
         #expect(accounts.connections(of: 0) == 5)
     }
 
-    @Test func `when too much is held, the user who holds most loses the connection that holds most`() {
+    @Test func `above the limit of buffered bytes, the user with the most bytes loses the largest connection`() {
         var accounts = Accounts()
         for id in 1...4 { _ = accounts.enter(UInt64(id), user: id == 4 ? 8 : 7, limit: 100, at: at(0)) }
         #expect(accounts.note(4, bytes: 400, lastByte: at(0), isIdle: false, limit: 1000) == nil)
         #expect(accounts.note(1, bytes: 200, lastByte: at(0), isIdle: false, limit: 1000) == nil)
         #expect(accounts.note(2, bytes: 300, lastByte: at(0), isIdle: false, limit: 1000) == nil)
         let victim = accounts.note(3, bytes: 250, lastByte: at(0), isIdle: false, limit: 1000)
-        #expect(victim?.victim == 2, "user 8 has the largest one, and user 7 holds more")
+        #expect(victim?.victim == 2, "user 8 has the largest connection, but user 7 holds more bytes in total")
         #expect(victim?.user == 7)
         #expect(accounts.bytes == 850)
-        #expect(accounts.note(2, bytes: 900, lastByte: at(0), isIdle: false, limit: 1000) == nil, "it has left")
+        #expect(
+            accounts.note(2, bytes: 900, lastByte: at(0), isIdle: false, limit: 1000) == nil, "the connection has left")
         #expect(accounts.bytes == 850)
     }
 
-    @Test func `nothing is left of connections that have gone`() {
+    @Test func `closed connections count no bytes and no connections`() {
         var accounts = Accounts()
         for id in 0..<1000 {
             _ = accounts.enter(UInt64(id), user: UInt32(id % 7), limit: 1000, at: at(0))

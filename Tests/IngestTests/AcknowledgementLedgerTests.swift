@@ -3,7 +3,7 @@ import Testing
 @testable import Ingest
 
 @Suite struct AcknowledgementLedgerTests {
-    @Test func linesAreAcknowledgedOnceTheirEventsAreDurable() {
+    @Test func `lines are acknowledged once their events are durable`() {
         var ledger = AcknowledgementLedger()
         ledger.add(lines: 3, queuedUpTo: 10)
         #expect(ledger.waits)
@@ -15,14 +15,14 @@ import Testing
         #expect(!ledger.waits)
     }
 
-    @Test func anAcknowledgementIsGivenOnce() {
+    @Test func `a line is acknowledged once`() {
         var ledger = AcknowledgementLedger()
         ledger.add(lines: 1, queuedUpTo: nil)
         #expect(ledger.takeAcknowledgement() == 1)
         #expect(ledger.takeAcknowledgement() == nil)
     }
 
-    @Test func refusedLinesWaitForTheEventsBeforeThem() {
+    @Test func `refused lines are acknowledged only after the events before them`() {
         var ledger = AcknowledgementLedger()
         ledger.add(lines: 2, queuedUpTo: 2)
         ledger.add(lines: 1, queuedUpTo: nil)
@@ -31,7 +31,7 @@ import Testing
         #expect(ledger.takeAcknowledgement() == 3)
     }
 
-    @Test func aCommitThatCoversSomeGroupsAcknowledgesJustThose() {
+    @Test func `a commit acknowledges only the lines that it covers`() {
         var ledger = AcknowledgementLedger()
         for group in 1...200 { ledger.add(lines: 1, queuedUpTo: UInt64(group)) }
         ledger.durable(upTo: 150)

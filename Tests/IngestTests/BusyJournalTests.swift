@@ -6,9 +6,9 @@ import Testing
 
 @testable import Ingest
 
-/// What limits do to clients while the journal has no room.
+/// Limits on clients while the journal has no room.
 @Suite struct BusyJournalTests {
-    /// One loop that serves a source whose journal is busy.
+    /// One event loop that serves a source whose journal is busy.
     private final class Rig {
         let appender = RecordingAppender()
         let statistics = SourceStatistics()
@@ -24,7 +24,8 @@ import Testing
             try ingest.listen(
                 source: "apps", descriptor: .duplicate(of: socket.raw),
                 limits: SourceLimits(
-                    maximumEventSize: 32 << 10, maximumDepth: 64, maximumConnections: 1000, maximumUnreadAnswers: 64 << 10,
+                    maximumEventSize: 32 << 10, maximumDepth: 64, maximumConnections: 1000,
+                    maximumUnreadAnswers: 64 << 10,
                     maximumConnectionsPerUser: connections, maximumBuffered: buffered),
                 admission: .everybody, statistics: statistics)
         }
@@ -53,7 +54,7 @@ import Testing
 
     private func event(_ id: String) -> String { NDJSONStreamTests.event(id) + "\n" }
 
-    @Test func `a client that is let go takes what waits for room with it, and is told`() {
+    @Test func `the waiting lines of a disconnected client are refused with the reason`() {
         let client = NDJSONStreamTests.Client()
         client.send(NDJSONStreamTests.acks + event("1"))
         client.appender.state.withLock { $0.isBusy = true }
@@ -69,10 +70,12 @@ import Testing
         #expect(client.appender.events == [NDJSONStreamTests.event("1")])
     }
 
-    @Test func `clients that hold too much are closed, and those behind them are served when there is room`() throws {
+    @Test func `clients above the buffer limit are closed, and later clients are served when there is room`() throws {
         let rig = try Rig("buffered", buffered: 1 << 20)
-        // Unfinished lines and whole ones: together more than the source may hold.
-        let text = Array((event("waits") + String(repeating: event("more"), count: 100) + "{" + String(repeating: " ", count: 30_000)).utf8)
+        // The unfinished and the whole lines together are larger than the source's limit.
+        let text = Array(
+            (event("waits") + String(repeating: event("more"), count: 100) + "{" + String(repeating: " ", count: 30_000))
+                .utf8)
         let clients = try (0..<200).map { _ in try rig.connect() }
         for client in clients { _ = try client.write(text.span) }
         #expect(rig.eventually { rig.appender.state.withLock { $0.offers > 0 } })
@@ -83,14 +86,17 @@ import Testing
         withExtendedLifetime(clients) {}
     }
 
-    @Test func `at a user's limit nobody goes whose events wait unread`() throws {
+    @Test func `at a user's limit a connection whose events wait for room is not closed`() throws {
         let rig = try Rig("limit", connections: 3)
         for id in ["1", "2", "3"] {
             let client = try rig.connect()
             _ = try client.write(Array(event(id).utf8).span)
-            // It has sent everything and gone.
+            // The client has sent everything and closes its connection here.
         }
-        #expect(rig.eventually { rig.statistics.snapshot().connections == 3 && rig.appender.state.withLock { $0.offers > 0 } })
+        #expect(
+            rig.eventually {
+                rig.statistics.snapshot().connections == 3 && rig.appender.state.withLock { $0.offers > 0 }
+            })
         // A connection counts as idle after a second.
         let end = SystemClock().now() + Accounts.idleEnough + .milliseconds(300)
         while SystemClock().now() < end {
@@ -98,6 +104,7 @@ import Testing
             _ = try newcomer.wait(toWrite: false, timeout: .milliseconds(50))
         }
         rig.letIn()
-        #expect(rig.eventually { Set(rig.appender.events).isSuperset(of: ["1", "2", "3"].map(NDJSONStreamTests.event)) })
+        #expect(
+            rig.eventually { Set(rig.appender.events).isSuperset(of: ["1", "2", "3"].map(NDJSONStreamTests.event)) })
     }
 }

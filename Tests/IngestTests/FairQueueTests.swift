@@ -3,7 +3,7 @@ import Testing
 @testable import Ingest
 
 @Suite struct FairQueueTests {
-    @Test func `users take turns, however many connections one has`() {
+    @Test func `users take turns whatever their number of connections`() {
         var queue = FairQueue<String>()
         for number in 0..<1000 { queue.add("a\(number)", user: 1, isTrusted: true) }
         queue.add("b", user: 2, isTrusted: false)
@@ -15,7 +15,7 @@ import Testing
         #expect(queue.count == 997)
     }
 
-    @Test func `trusted connections of a user come before its others, which do not wait for ever`() {
+    @Test func `trusted connections of a user are served first, and its others are still served`() {
         var queue = FairQueue<Int>()
         for number in 0..<100 { queue.add(number, user: 1, isTrusted: false) }
         for number in 1000..<1100 { queue.add(number, user: 1, isTrusted: true) }
@@ -24,14 +24,15 @@ import Testing
         #expect(first.last == 0)
     }
 
-    @Test func `everybody is served once for each time that it was added`() {
+    @Test func `each item is served once each time it is added`() {
         var queue = FairQueue<Int>()
         var generator = SystemRandomNumberGenerator()
         var inside = 0
         var (added, served) = (0, Set<Int>())
         for _ in 0..<20_000 {
             if Bool.random(using: &generator) {
-                queue.add(added, user: UInt32.random(in: 0..<7, using: &generator), isTrusted: Bool.random(using: &generator))
+                queue.add(
+                    added, user: UInt32.random(in: 0..<7, using: &generator), isTrusted: Bool.random(using: &generator))
                 (added, inside) = (added + 1, inside + 1)
             } else if let item = queue.next(trustedOnly: Bool.random(using: &generator)) {
                 #expect(served.insert(item).inserted)
@@ -44,7 +45,7 @@ import Testing
         #expect(queue.isEmpty && queue.trustedCount == 0)
     }
 
-    @Test func `those that are not trusted can be left where they are`() {
+    @Test func `untrusted connections can stay in the queue while trusted ones are served`() {
         var queue = FairQueue<Int>()
         queue.add(1, user: 1, isTrusted: false)
         queue.add(2, user: 2, isTrusted: false)

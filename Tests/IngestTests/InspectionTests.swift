@@ -4,9 +4,9 @@ import Testing
 
 @testable import Ingest
 
-/// Events that are looked at before they are stored.
+/// Events are inspected before they are stored.
 @Suite struct InspectionTests {
-    /// Notes events of `noah`, marks those of `mark`, refuses those of `rex`.
+    /// Notes events of `noah`, rewrites events of `mark` and refuses events of `rex`.
     private final class Inspector: EventInspector {
         private var rewritten: [UInt8] = []
         var isOn = true
@@ -40,14 +40,14 @@ import Testing
     private let statistics = SourceStatistics()
     private let inspector = Inspector()
 
-    private func door(scrubber: (any EventScrubber)? = nil) -> SourceDoor {
-        SourceDoor(
+    private func door(scrubber: (any EventScrubber)? = nil) -> EventAdmission {
+        EventAdmission(
             limits: SourceLimits(
                 maximumEventSize: 1 << 10, maximumDepth: 64, maximumConnections: 10, maximumUnreadAnswers: 1 << 20),
             appender: appender, statistics: statistics, clock: SystemClock(), inspector: inspector, scrubber: scrubber)
     }
 
-    private func send(_ lines: [String], to door: SourceDoor) -> String {
+    private func send(_ lines: [String], to door: EventAdmission) -> String {
         var stream = NDJSONStream(origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3))
         let text = Array((#"{"penstock":{"acks":true}}"# + "\n" + lines.joined(separator: "\n") + "\n").utf8)
         #expect(stream.take(text.span, at: door, answerLimit: 1 << 20) == text.count)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `what passes, is noted, rewritten or refused keeps its order and its line`(_ scrubs: Bool) {
+    func `accepted, noted, rewritten and refused events keep their order and line numbers`(_ scrubs: Bool) {
         let door = door(scrubber: scrubs ? Scrubber() : nil)
         let users = ["ada", "noah", "bad", "mark", "rex", "noah", "bob", "mark"]
         let lines = users.map { $0 == "bad" ? "{" : Self.event($0) }
@@ -68,10 +68,12 @@ import Testing
         #expect(snapshot.refusedByReason == [.invalidJSON: 1, .schemaViolation: 1])
         #expect(snapshot.violationsByReason == [.unplanned: 2, .schemaViolation: 2])
         #expect(answers.contains(#"{"refused":{"line":3,"#))
-        #expect(answers.contains(#"{"refused":{"line":5,"messageId":null,"reason":"schema_violation","detail":"it is rex"}}"#))
+        #expect(
+            answers.contains(
+                #"{"refused":{"line":5,"messageId":null,"reason":"schema_violation","detail":"it is rex"}}"#))
     }
 
-    @Test func `an inspector with nothing to look for is not asked`() {
+    @Test func `an inspector with nothing to check is not called`() {
         inspector.isOn = false
         _ = send([Self.event("rex")], to: door())
         #expect(appender.events == [Self.event("rex")])

@@ -7,7 +7,7 @@ import Testing
 @testable import Ingest
 
 struct ListenerTests {
-    /// A journal whose disk takes no time.
+    /// A journal whose events are durable at once.
     private final class InstantAppender: EventAppender {
         private let end = Mutex<UInt64>(0)
 
@@ -23,9 +23,10 @@ struct ListenerTests {
         var durableEnd: UInt64 { end.withLock { $0 } }
     }
 
-    /// A client's first line, a line cut in two by reads, and a last one without a line feed are kept
-    /// aside while the journal has no room; nothing else of the client's comes that would bring them up.
-    @Test(arguments: [false, true]) func aLineThatWaitedForRoomIsTakenWithoutMoreFromTheClient(endsEarly: Bool) throws {
+    /// While the journal has no room, the stream keeps a client's first line, a line cut in two by reads, and a
+    /// last line without a line feed. The client sends nothing more that would make the stream try them again.
+    @Test(arguments: [false, true])
+    func `a line that waits for room is accepted without more input from its client`(endsEarly: Bool) throws {
         let path = "/tmp/penstock-stalled-\(getpid())-\(endsEarly).sock"
         let socket = try UnixListener.listen(at: path, mode: 0o600)
         defer { UnixListener.remove(path) }
@@ -52,8 +53,12 @@ struct ListenerTests {
             }
             return condition()
         }
-        #expect(eventually { appender.state.withLock { $0.offers > 0 } }, "the journal was asked and had no room")
-        #expect(statistics.snapshot().connections == 1, "what waits counts, though its client may be gone")
+        #expect(
+            eventually { appender.state.withLock { $0.offers > 0 } },
+            "the line was offered to the journal, which has no room")
+        #expect(
+            statistics.snapshot().connections == 1,
+            "a connection with a waiting line counts, also after its client has closed it")
         appender.state.withLock { $0.isBusy = false }
         ingest.journalHasRoom()
         #expect(eventually { appender.events == [event] })
@@ -62,14 +67,14 @@ struct ListenerTests {
         ingest.stopListening()
     }
 
-    /// A reload that changes a source replaces its listener on the same socket, and a restart under
-    /// systemd is the same between two processes: no client that connects meanwhile may be dropped.
-    @Test func aConnectionThatIsMadeWhileItsListenerIsReplacedIsServed() throws {
+    /// A reload that changes a source replaces the listener on its socket. A restart under systemd does the same
+    /// between two processes. No client that connects during the change may be dropped.
+    @Test func `a connection made while the listener is replaced is served`() throws {
         let path = "/tmp/penstock-listener-\(getpid()).sock"
         let socket = try UnixListener.listen(at: path, mode: 0o600)
         defer { UnixListener.remove(path) }
         let appender = InstantAppender()
-        // More loops than processors, so that a connection's set-up takes its time.
+        // More event loops than processors make the set-up of a connection slow.
         let ingest = try Ingest(threads: 4, appender: appender, clock: SystemClock())
         defer { ingest.stop() }
         let statistics = SourceStatistics()
@@ -85,7 +90,9 @@ struct ListenerTests {
                 for connection in 0..<connections {
                     do {
                         let answer = try Self.sendOne(to: path, id: "\(client)-\(connection)")
-                        if answer != "{\"ack\":1}\n" { unanswered.withLock { $0.append("\(client)-\(connection): \(answer)") } }
+                        if answer != "{\"ack\":1}\n" {
+                            unanswered.withLock { $0.append("\(client)-\(connection): \(answer)") }
+                        }
                     } catch {
                         unanswered.withLock { $0.append("\(client)-\(connection): \(error)") }
                     }
@@ -105,7 +112,7 @@ struct ListenerTests {
         #expect(appender.durableEnd == UInt64(clients * connections))
     }
 
-    @Test func `a source's socket is closed when listening ends, though a client goes on`() throws {
+    @Test func `a source's socket is closed when listening ends, and its clients continue`() throws {
         let path = "/tmp/penstock-closed-\(getpid()).sock"
         defer { UnixListener.remove(path) }
         let appender = InstantAppender()
@@ -113,7 +120,8 @@ struct ListenerTests {
         defer { ingest.stop() }
         try ingest.listen(
             source: "apps", descriptor: try UnixListener.listen(at: path, mode: 0o600),
-            limits: SourceLimits(maximumEventSize: 32 << 10, maximumDepth: 64, maximumConnections: 10, maximumUnreadAnswers: 64 << 10),
+            limits: SourceLimits(
+                maximumEventSize: 32 << 10, maximumDepth: 64, maximumConnections: 10, maximumUnreadAnswers: 64 << 10),
             admission: .everybody, statistics: SourceStatistics())
         let client = try UnixStream(connectingTo: path)
         let event = #"{"type":"track","event":"E","userId":"u"}"# + "\n"
@@ -125,11 +133,13 @@ struct ListenerTests {
         }
         try send(#"{"penstock":{"acks":true}}"# + "\n" + event, isAnswered: "{\"ack\":1}\n")
         ingest.stopListening(source: "apps")
-        #expect(throws: UnixSocketError.self, "nobody would ever accept it") { try UnixStream(connectingTo: path) }
+        #expect(throws: UnixSocketError.self, "the connection would never be accepted") {
+            try UnixStream(connectingTo: path)
+        }
         try send(event, isAnswered: "{\"ack\":2}\n")
     }
 
-    @Test func `an event loop without work counts as asleep, not as stuck`() throws {
+    @Test func `an event loop without work is asleep, not stuck`() throws {
         let ingest = try Ingest(threads: 2, appender: InstantAppender(), clock: SystemClock())
         defer { ingest.stop() }
         let pause = Doorbell()
@@ -139,7 +149,7 @@ struct ListenerTests {
         #expect(ingest.heartbeats.allSatisfy { $0.beat % 2 == 0 })
     }
 
-    /// One connection, one event; what comes back.
+    /// Sends one event on a connection of its own and returns the answer.
     private static func sendOne(to path: String, id: String) throws -> String {
         let stream = try UnixStream(connectingTo: path)
         let text = """

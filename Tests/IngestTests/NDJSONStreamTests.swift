@@ -9,22 +9,22 @@ import Testing
     static let acks = #"{"penstock":{"acks":true}}"# + "\n"
     static func event(_ id: String) -> String { #"{"type":"track","event":"E","userId":"u","messageId":"\#(id)"}"# }
 
-    /// A client and its door, fed with text.
+    /// A client's stream with its admission, appender and statistics. Tests feed it text.
     final class Client {
         let appender = RecordingAppender()
         let statistics = SourceStatistics()
-        let door: SourceDoor
+        let door: EventAdmission
         var stream = NDJSONStream(origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3))
 
         init(maximumEventSize: Int = 32 << 10, maximumConsecutiveRefusals: Int = 1_000_000_000) {
-            door = SourceDoor(
+            door = EventAdmission(
                 limits: SourceLimits(
                     maximumEventSize: maximumEventSize, maximumDepth: 64, maximumConnections: 10,
                     maximumUnreadAnswers: 1 << 20, maximumConsecutiveRefusals: maximumConsecutiveRefusals),
                 appender: appender, statistics: statistics, clock: SystemClock())
         }
 
-        /// - Returns: how much of it was taken.
+        /// - Returns: the number of bytes that the stream took.
         @discardableResult
         func send(_ text: String) -> Int {
             let bytes = Array(text.utf8)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func whoeverDoesNotAskIsNeverAnswered() {
+    @Test func `a client that does not ask for acknowledgements gets no answers`() {
         let client = Client()
         client.send(Self.event("1") + "\nnonsense\n")
         client.commit()
@@ -53,7 +53,7 @@ import Testing
         #expect(client.statistics.snapshot().refusedByReason == [.invalidJSON: 1])
     }
 
-    @Test func acknowledgementsAreCumulativeAndComeAfterTheCommit() {
+    @Test func `acknowledgements are cumulative and are sent after the commit`() {
         let client = Client()
         client.send(Self.acks + Self.event("1") + "\n" + Self.event("2") + "\n")
         #expect(client.answers() == "")
@@ -64,9 +64,11 @@ import Testing
         #expect(client.answers() == "{\"ack\":3}\n")
     }
 
-    @Test func aRefusedLineIsToldWithItsNumberAndLeavesItsNeighboursAlone() {
+    @Test func `a refused line is reported with its number and does not affect its neighbors`() {
         let client = Client()
-        client.send(Self.acks + Self.event("1") + "\n{\"type\":\"track\",\"userId\":\"u\",\"messageId\":\"m2\"}\n" + Self.event("3") + "\n")
+        client.send(
+            Self.acks + Self.event("1") + "\n{\"type\":\"track\",\"userId\":\"u\",\"messageId\":\"m2\"}\n"
+                + Self.event("3") + "\n")
         let refused = client.answers()
         #expect(refused.hasPrefix(#"{"refused":{"line":2,"messageId":"m2","reason":"event_not_defined","detail":""#))
         client.commit()
@@ -74,7 +76,7 @@ import Testing
         #expect(client.appender.events == [Self.event("1"), Self.event("3")])
     }
 
-    @Test(arguments: 1...70) func theCutsBetweenReadsDoNotMatter(size: Int) {
+    @Test(arguments: 1...70) func `reads may cut the input anywhere`(size: Int) {
         let client = Client()
         let text = Array((Self.acks + Self.event("1") + "\r\n\nbad\n" + Self.event("2") + "\n").utf8)
         var at = 0
@@ -90,14 +92,14 @@ import Testing
         #expect(answers.hasSuffix("{\"ack\":4}\n"))
     }
 
-    @Test func aBusyJournalStopsTheReadingAndLosesNothing() {
+    @Test func `a busy journal pauses the stream and loses no line`() {
         let client = Client()
         client.send(Self.acks)
         client.appender.state.withLock { $0.isBusy = true }
         let text = Self.event("1") + "\nbad\n" + Self.event("2") + "\n"
         #expect(client.send(text) == 0)
         #expect(client.stream.isStalled)
-        #expect(client.answers() == "", "nothing is told about lines that were not taken")
+        #expect(client.answers() == "", "lines that were not taken are not answered")
         #expect(client.send(text) == 0)
         client.appender.state.withLock { $0.isBusy = false }
         #expect(client.send(text) == text.utf8.count)
@@ -107,34 +109,35 @@ import Testing
         #expect(client.statistics.snapshot().refused == 1)
     }
 
-    @Test func aLineThatWaitsForRoomSurvivesItsBuffer() {
+    @Test func `a line that waits for room is kept after its read buffer is gone`() {
         let client = Client()
         let text = Self.event("1") + "\n"
         let half = text.utf8.count / 2
         client.send("\n" + String(text.prefix(half)))
         client.appender.state.withLock { $0.isBusy = true }
         let rest = String(text.dropFirst(half))
-        #expect(client.send(rest) == rest.utf8.count, "the line is whole and kept")
+        #expect(client.send(rest) == rest.utf8.count, "the stream keeps the whole line")
         #expect(client.stream.isStalled)
         client.appender.state.withLock { $0.isBusy = false }
         client.send("")
         #expect(client.appender.events == [Self.event("1")])
     }
 
-    @Test func aJournalThatRefusesTellsWhichLines() {
+    @Test func `events that the journal refuses are reported with their line numbers`() {
         let client = Client()
         client.appender.state.withLock { $0.refusal = Refusal(reason: .journalFull, detail: "no room") }
         client.send(Self.acks + "\n" + Self.event("1") + "\nbad\n" + Self.event("2") + "\n")
         let answers = client.answers()
         let reasons = answers.split(separator: "\n").compactMap { line -> String? in
-            guard let at = line.firstRange(of: "\"line\":"), let comma = line[at.upperBound...].firstIndex(of: ",") else { return nil }
+            guard let at = line.firstRange(of: "\"line\":"), let comma = line[at.upperBound...].firstIndex(of: ",")
+            else { return nil }
             return String(line[at.upperBound..<comma]) + (line.contains("journal_full") ? " full" : " json")
         }
         #expect(reasons == ["2 full", "3 json", "4 full"])
-        #expect(answers.hasSuffix("{\"ack\":4}\n"), "refused is settled: \(answers)")
+        #expect(answers.hasSuffix("{\"ack\":4}\n"), "refused lines are acknowledged: \(answers)")
     }
 
-    @Test(arguments: [false, true]) func aLineThatIsTooLargeIsRefusedAlone(inOneRead: Bool) {
+    @Test(arguments: [false, true]) func `a line that is too large is refused alone`(inOneRead: Bool) {
         let client = Client(maximumEventSize: 1000)
         let large = #"{"type":"track","event":"E","userId":"\#(String(repeating: "x", count: 5000))"}"#
         let text = Self.acks + Self.event("1") + "\n" + large + "\n" + Self.event("2") + "\n"
@@ -150,7 +153,7 @@ import Testing
         #expect(answers.hasSuffix("{\"ack\":3}\n"))
     }
 
-    @Test func aLastLineWithoutLineFeedCountsIfItIsWhole() {
+    @Test func `a last line without a line feed is accepted if it is whole`() {
         let client = Client()
         client.send(Self.acks + Self.event("1") + "\n" + Self.event("2"))
         client.stream.finish(at: client.door)
@@ -159,7 +162,7 @@ import Testing
         #expect(client.answers() == "{\"ack\":2}\n")
     }
 
-    @Test func halfALineIsRefusedAndNamed() {
+    @Test func `a truncated last line is refused with its number`() {
         let client = Client()
         client.send(Self.acks + String(Self.event("1").dropLast(10)))
         client.stream.finish(at: client.door)
@@ -171,7 +174,7 @@ import Testing
     @Test(arguments: [
         #"{"penstock":{"acks":1}}"#, #"{"penstock":true}"#, #"{"penstock""#, #"{"penstock":{"acks":"yes"}}"#,
     ])
-    func aControlLineThatMakesNoSenseEndsTheConversation(line: String) {
+    func `an invalid control line ends the connection`(line: String) {
         let client = Client()
         client.send(line + "\n" + Self.event("1") + "\n")
         #expect(client.stream.hasEnded)
@@ -179,7 +182,7 @@ import Testing
         #expect(client.appender.events == [])
     }
 
-    @Test func refusalsStopTheReadingOnceTheAnswersAreMany() {
+    @Test func `the stream pauses when refusals fill the answer buffer`() {
         let client = Client()
         client.send(Self.acks)
         let text = Array(String(repeating: "x\n", count: 100_000).utf8)

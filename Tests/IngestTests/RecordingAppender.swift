@@ -3,13 +3,13 @@ import Synchronization
 
 @testable import Ingest
 
-/// A journal that keeps what it is given, and is busy or refuses when told to.
+/// A journal that records its events. A test can make it busy or let it refuse events.
 final class RecordingAppender: EventAppender {
     struct State {
         var events: [String] = []
         var durableEnd: UInt64 = 0
         var isBusy = false
-        /// How often events were offered.
+        /// The number of times that events were offered.
         var offers = 0
         var refusal: Refusal?
     }

@@ -5,12 +5,13 @@ import Testing
 @testable import Ingest
 
 @Suite struct ScrubTests {
-    /// Takes `"ip":…,` out, refuses events of `nobody`, and spoils those of `mallory`.
+    /// Removes `"ip":…,`, refuses events of `nobody`, and makes events of `mallory` invalid.
     private final class Scrubber: EventScrubber {
         func scrub(_ json: Span<UInt8>, _ index: EventIndex, into output: inout [UInt8]) -> String? {
             let text = JSONText.text(json) ?? ""
             if text.contains("nobody") { return "no such user" }
-            output.append(contentsOf: text.replacing("\"ip\":\"10.0.0.1\",", with: "").replacing("mallory", with: "\"").utf8)
+            output.append(
+                contentsOf: text.replacing("\"ip\":\"10.0.0.1\",", with: "").replacing("mallory", with: "\"").utf8)
             return nil
         }
     }
@@ -19,19 +20,22 @@ import Testing
         #"{"ip":"10.0.0.1","type":"track","event":"E","userId":"\#(user)","messageId":"\#(id)"}"#
     }
 
-    private func client() -> (SourceDoor, RecordingAppender, SourceStatistics) {
+    private func client() -> (EventAdmission, RecordingAppender, SourceStatistics) {
         let (appender, statistics) = (RecordingAppender(), SourceStatistics())
-        let door = SourceDoor(
+        let door = EventAdmission(
             limits: SourceLimits(
                 maximumEventSize: 1 << 10, maximumDepth: 64, maximumConnections: 10, maximumUnreadAnswers: 1 << 20),
             appender: appender, statistics: statistics, clock: SystemClock(), scrubber: Scrubber())
         return (door, appender, statistics)
     }
 
-    @Test func whatIsScrubbedIsNeverStoredAndWhatCannotBeIsRefusedInItsLine() {
+    @Test func `scrubbed fields are never stored, and an event that cannot be scrubbed is refused`() {
         let (door, appender, statistics) = client()
         var stream = NDJSONStream(origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3))
-        let lines = [Self.event("ada", "1"), "nonsense", Self.event("nobody", "2"), Self.event("mallory", "3"), Self.event("bob", "4")]
+        let lines = [
+            Self.event("ada", "1"), "nonsense", Self.event("nobody", "2"), Self.event("mallory", "3"),
+            Self.event("bob", "4"),
+        ]
         let text = Array((#"{"penstock":{"acks":true}}"# + "\n" + lines.joined(separator: "\n") + "\n").utf8)
         #expect(stream.take(text.span, at: door, answerLimit: 1 << 20) == text.count)
         #expect(

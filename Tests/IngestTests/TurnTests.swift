@@ -6,11 +6,12 @@ import Testing
 
 @testable import Ingest
 
-/// What one turn of a connection takes, and when a connection ends.
+/// The work of one turn of a connection, and the end of a connection.
 @Suite struct TurnTests {
     private typealias Client = NDJSONStreamTests.Client
 
-    @Test(arguments: [false, true]) func `a turn ends when its refusals have run out, and the next goes on there`(_ asks: Bool) {
+    @Test(arguments: [false, true])
+    func `a turn ends when its refusals are used up, and the next turn continues there`(_ asks: Bool) {
         let client = Client()
         if asks { client.send(NDJSONStreamTests.acks) }
         var rest = Array((String(repeating: "x\n", count: 10_000) + NDJSONStreamTests.event("1") + "\n").utf8)
@@ -19,7 +20,7 @@ import Testing
             let before = client.statistics.snapshot().refused
             var turn = TurnBudget(startingAt: SystemClock().now(), time: .seconds(3600))
             rest.removeFirst(client.stream.take(rest.span, at: client.door, answerLimit: .max, turn: &turn))
-            // The first line is taken by itself, and the scanner counts in steps of 256.
+            // The stream takes the first line alone, and the scanner counts in steps of 256.
             #expect(client.statistics.snapshot().refused - before <= UInt64(TurnBudget.refusals + 257))
             turns += 1
         }
@@ -28,26 +29,28 @@ import Testing
         #expect(client.appender.events == [NDJSONStreamTests.event("1")])
     }
 
-    @Test func `a turn ends after the slice in which its time is over`() {
+    @Test func `a turn ends after the slice in which its time runs out`() {
         let client = Client()
         let line = NDJSONStreamTests.event("1") + "\n"
         let text = Array((line + String(repeating: line, count: 10_000)).utf8)
         var turn = TurnBudget(startingAt: Instant(nanoseconds: 0), time: .nanoseconds(1))
         var taken = client.stream.take(text.span, at: client.door, answerLimit: .max, turn: &turn)
-        #expect(taken == line.utf8.count, "the first line, which might have been a control line")
+        #expect(taken == line.utf8.count, "the stream takes the first line alone, because it may be a control line")
         turn = TurnBudget(startingAt: Instant(nanoseconds: 0), time: .nanoseconds(1))
         taken = client.stream.take(text.span.extracting(taken...), at: client.door, answerLimit: .max, turn: &turn)
         #expect(taken > 0 && taken <= NDJSONStream.slice)
     }
 
-    @Test func `a client whose lines are refused too often in a row is let go, and told last`() {
+    @Test func `a client with too many consecutive refusals is disconnected, and the reason is its last answer`() {
         let client = Client(maximumConsecutiveRefusals: 10)
         client.send(NDJSONStreamTests.acks + NDJSONStreamTests.event("1") + "\n")
-        client.send(String(repeating: "x\n", count: 9) + NDJSONStreamTests.event("2") + "\n" + String(repeating: "x\n", count: 9))
-        #expect(!client.stream.hasEnded, "never ten in a row")
+        client.send(
+            String(repeating: "x\n", count: 9) + NDJSONStreamTests.event("2") + "\n"
+                + String(repeating: "x\n", count: 9))
+        #expect(!client.stream.hasEnded, "the client never had ten consecutive refusals")
         client.send("x\n")
         #expect(client.stream.hasEnded && client.stream.hasTooManyRefusals)
-        #expect(!client.answers().contains("max_consecutive_refusals"), "what it sent before is not on disk yet")
+        #expect(!client.answers().contains("max_consecutive_refusals"), "earlier lines are not durable yet")
         client.commit()
         let answers = client.answers()
         #expect(answers.hasPrefix("{\"ack\":21}\n"))
@@ -57,7 +60,7 @@ import Testing
         #expect(client.appender.events == [NDJSONStreamTests.event("1"), NDJSONStreamTests.event("2")])
     }
 
-    @Test func `refusals for want of room in the journal let nobody go`() {
+    @Test func `refusals because the journal is full disconnect no client`() {
         let client = Client(maximumConsecutiveRefusals: 10)
         client.appender.state.withLock { $0.refusal = Refusal(reason: .journalFull, detail: "no room") }
         client.send(String(repeating: NDJSONStreamTests.event("1") + "\n", count: 100))
@@ -65,7 +68,7 @@ import Testing
         #expect(!client.stream.hasEnded)
     }
 
-    @Test func `lines that are too large count as refused, too`() {
+    @Test func `lines that are too large count as consecutive refusals`() {
         let client = Client(maximumEventSize: 1000, maximumConsecutiveRefusals: 3)
         let large = String(repeating: "x", count: 4000) + "\n"
         for line in [large, large, large] {
@@ -74,7 +77,7 @@ import Testing
         #expect(client.stream.hasEnded)
     }
 
-    @Test func `the last refusals are kept with their sentences, the others only counted`() {
+    @Test func `the last refusals are kept with their details, earlier ones are only counted`() {
         let client = Client()
         client.send(String(repeating: "x\n", count: 500) + #"{"type":"track","userId":"u","messageId":"last"}"# + "\n")
         let snapshot = client.statistics.snapshot()
@@ -84,7 +87,7 @@ import Testing
         #expect(snapshot.recent.first?.refusal.detail.contains("not valid JSON") == true)
     }
 
-    @Test func `a limit is logged once an interval, and counted each time`() {
+    @Test func `a limit that takes effect is logged once per interval and counted each time`() {
         final class Lines: LogSink {
             let lines = Mutex<[String]>([])
             func write(_ level: Level, _ line: String) { lines.withLock { $0.append(line) } }
@@ -95,15 +98,18 @@ import Testing
             source: "apps", statistics: statistics, telemetry: Telemetry(sink: sink, now: { 0 }), clock: SystemClock())
         for number in 0..<100 { notices.note(.lineTimeout, "client \(number)") }
         notices.note(.maximumBuffered, "another")
-        #expect(sink.lines.withLock { $0 } == [
-            "source \"apps\": line_timeout took effect: client 0", "source \"apps\": max_buffered took effect: another",
-        ])
+        #expect(
+            sink.lines.withLock { $0 } == [
+                "source \"apps\": line_timeout took effect: client 0",
+                "source \"apps\": max_buffered took effect: another",
+            ])
         #expect(statistics.snapshot().limits[.lineTimeout]?.count == 100)
     }
 
-    @Test func `clients leave the reserve of descriptors to others`() {
+    @Test func `clients do not use the reserve of descriptors`() {
         let open = Mutex(10)
-        let reserve = DescriptorReserve(limit: 100, count: { open.withLock { $0 } }, telemetry: nil, clock: SystemClock())
+        let reserve = DescriptorReserve(
+            limit: 100, count: { open.withLock { $0 } }, telemetry: nil, clock: SystemClock())
         #expect(reserve.reserve == 25)
         for _ in 0..<64 { reserve.enter() }
         #expect(reserve.hasRoom)
@@ -111,14 +117,16 @@ import Testing
         #expect(!reserve.hasRoom)
         #expect(reserve.problem == nil)
         reserve.noteShortage(nil)
-        #expect(reserve.problem?.contains("of 100 descriptors (RLIMIT_NOFILE) clients have 65, others 10") == true)
-        // Somebody else has closed files.
+        #expect(
+            reserve.problem?.contains("65 of 100 descriptors (RLIMIT_NOFILE) are used by clients, 10 by others") == true
+        )
+        // Other parts of the process close files.
         open.withLock { $0 = 65 + 5 }
         reserve.measure()
         #expect(reserve.hasRoom)
     }
 
-    @Test func `nonsense slows accepting for a tenth of a second`() {
+    @Test func `a refused line slows accepting for 100 ms`() {
         let pressure = RefusalPressure()
         #expect(!pressure.isHigh(at: Instant(nanoseconds: 0)))
         pressure.note(at: Instant(nanoseconds: 1_000_000_000))
@@ -126,7 +134,7 @@ import Testing
         #expect(!pressure.isHigh(at: Instant(nanoseconds: 1_100_000_000)))
     }
 
-    @Test func `memory is given back once after a burst of clients has gone`() {
+    @Test func `memory is returned once after a burst of clients has closed`() {
         var watch = MemoryWatch()
         func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
         for _ in 0..<10 { watch.closed() }
@@ -136,7 +144,7 @@ import Testing
         let after = (Int64(20)..<60).map { watch.isDue(at: at($0)) }
         #expect(after.count { $0 } == 1)
         #expect(!watch.isWatching)
-        // A flood that does not end is no reason to wait for its end.
+        // Memory is also returned during a burst that does not end.
         let during = (Int64(60)..<100).map { second in
             for _ in 0..<100 { watch.closed() }
             return watch.isDue(at: at(second))

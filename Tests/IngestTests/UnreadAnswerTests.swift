@@ -6,9 +6,9 @@ import Testing
 @testable import Ingest
 @testable import Platform
 
-/// Clients that ask for answers and do not read them, or read them slowly.
+/// Clients that ask for answers and read them slowly or not at all.
 @Suite struct UnreadAnswerTests {
-    /// One connection without its loop, whose kernel buffer holds a few answers.
+    /// One connection without its event loop. Its kernel buffer holds only a few answers.
     private final class Rig {
         let appender = RecordingAppender()
         let statistics = SourceStatistics()
@@ -24,9 +24,10 @@ import Testing
             var smallest: Int32 = 1
             unsafe setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &smallest, socklen_t(MemoryLayout<Int32>.size))
             let limits = SourceLimits(
-                maximumEventSize: 32 << 10, maximumDepth: 64, maximumConnections: 10, maximumUnreadAnswers: maximumUnread,
+                maximumEventSize: 32 << 10, maximumDepth: 64, maximumConnections: 10,
+                maximumUnreadAnswers: maximumUnread,
                 maximumConsecutiveRefusals: .max)
-            let door = SourceDoor(limits: limits, appender: appender, statistics: statistics, clock: clock)
+            let door = EventAdmission(limits: limits, appender: appender, statistics: statistics, clock: clock)
             connection = ClientConnection(
                 id: 1, socket: FileDescriptor(owning: pair[1]), origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3),
                 listener: SourceListener(
@@ -39,7 +40,7 @@ import Testing
             try send(NDJSONStreamTests.acks)
         }
 
-        /// Sends a few bytes, and gives the connection a turn.
+        /// Sends a few bytes and gives the connection a turn.
         @discardableResult
         func send(_ text: String) throws -> ClientConnection.Outcome {
             let bytes = Array(text.utf8)
@@ -50,11 +51,12 @@ import Testing
 
         @discardableResult
         func turn() -> ClientConnection.Outcome {
-            connection.ready(SocketPoll.Readiness(tag: 1, canRead: true, canWrite: true, hasEnded: false, isGone: false))
+            connection.ready(
+                SocketPoll.Readiness(tag: 1, canRead: true, canWrite: true, hasEnded: false, isGone: false))
             return connection.serve(&buffer, at: clock.now(), mayTake: true)
         }
 
-        /// Bytes of answers in the kernel.
+        /// The bytes of unread answers in the kernel.
         var unread: Int {
             var count: Int32 = 0
             unsafe _ = ioctl(client.raw, UInt(FIONREAD), &count)
@@ -77,8 +79,8 @@ import Testing
         var held: Int { statistics.accounts.withLock { $0.bytes } }
     }
 
-    @Test func `a client that found no room tries again, though it reads no answers`() throws {
-        // One refusal may be left, and any answer behind it is too much.
+    @Test func `a client that reads no answers is retried when there is room`() throws {
+        // One refusal may stay unread. Any further answer is above the limit.
         let probe = NDJSONStreamTests.Client()
         probe.send(NDJSONStreamTests.acks + "x\n")
         let rig = try Rig(maximumUnread: probe.answers().utf8.count + 6)
@@ -87,22 +89,22 @@ import Testing
             before = rig.unread
             try rig.send("x\n")
         }
-        // The kernel takes no more answers: the last one is left.
+        // The kernel takes no more answers, so the connection keeps the last one.
         try rig.send(NDJSONStreamTests.event("1") + "\n")
         rig.appender.state.withLock { $0.isBusy = true }
         #expect(try rig.send(NDJSONStreamTests.event("2") + "\n") == .stalled)
         rig.commit()
-        #expect(rig.turn() == .stalled, "the acknowledgement of the first event is one answer too many")
+        #expect(rig.turn() == .stalled, "the acknowledgement of the first event is one answer above the limit")
         rig.appender.state.withLock { $0.isBusy = false }
-        #expect(rig.turn() != .stalled, "others wait behind it for room")
+        #expect(rig.turn() != .stalled, "other clients wait behind this one for room")
         #expect(rig.appender.events == [NDJSONStreamTests.event("1"), NDJSONStreamTests.event("2")])
     }
 
-    @Test func `answers that were read are given up, though others are always left`() throws {
+    @Test func `the memory of read answers is freed although later answers are always unread`() throws {
         let limit = 256 << 10
         let rig = try Rig(maximumUnread: limit)
         let lines = String(repeating: "x\n", count: 100)
-        // Until the client may not send any more.
+        // Sends until the client is not read any more.
         var refused = UInt64.max
         while rig.statistics.snapshot().refused != refused {
             refused = rig.statistics.snapshot().refused
@@ -119,7 +121,7 @@ import Testing
                 try rig.send(lines)
             }
         }
-        #expect(rig.held > limit / 2, "it has always left some unread")
+        #expect(rig.held > limit / 2, "some answers are always unread")
         #expect(rig.held < 4 * limit)
     }
 }

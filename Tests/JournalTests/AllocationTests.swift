@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// An event on its way into the journal costs no memory of its own. The count is of a program that has
-/// only the journal in it: here, other tests' threads would be counted.
+/// The journal allocates no heap memory per event. A program that contains only the journal counts the
+/// allocations, because the threads of other tests would be counted here.
 @Suite struct AllocationTests {
-    @Test func appendingAndCommittingAnEventTakesNothingFromTheHeap() throws {
+    @Test func `appending and committing an event allocates no heap memory`() throws {
         let rig = try Rig()
         let process = Process()
         let output = Pipe()
-        // Beside the program that runs the tests.
+        // The benchmark is next to the program that runs the tests.
         let runner = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         process.executableURL = URL(filePath: runner).deletingLastPathComponent().appending(path: "journal-benchmark")
         process.arguments = ["allocations", rig.directory]

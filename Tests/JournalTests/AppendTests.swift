@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite struct AppendTests {
-    @Test func whatWasAppendedIsReadBack() throws {
+    @Test func `a reader returns the appended events`() throws {
         let rig = try Rig()
         let journal = try rig.open()
         defer { journal.stop() }
@@ -29,7 +29,7 @@ import Testing
         #expect(batch.events.isEmpty && batch.next == 50)
     }
 
-    @Test func everyOriginIsKept() throws {
+    @Test func `each event keeps its origin`() throws {
         let rig = try Rig()
         let journal = try rig.open()
         defer { journal.stop() }
@@ -45,7 +45,7 @@ import Testing
         #expect(origins == [app, web, app, web, app, web])
     }
 
-    @Test func eventsOfSeveralMomentsInOneCommitKeepTheirTimes() throws {
+    @Test func `events of one commit keep their own receive times`() throws {
         let rig = try Rig()
         let journal = try rig.open(start: false)
         let steps: [Duration] = [.zero, .milliseconds(5), .seconds(60), .seconds(60), .seconds(-300)]
@@ -64,11 +64,13 @@ import Testing
         #expect(batch.events.map(\.receivedAt) == expected)
     }
 
-    @Test func aReaderStartsAtAnyPosition() throws {
+    @Test func `a reader can start at any position`() throws {
         let rig = try Rig()
         let journal = try rig.open()
         defer { journal.stop() }
-        for start in stride(from: 0, to: 900, by: 30) { try append(journal, (start..<start + 30).map { event($0, size: 300) }) }
+        for start in stride(from: 0, to: 900, by: 30) {
+            try append(journal, (start..<start + 30).map { event($0, size: 300) })
+        }
         #expect(rig.segmentNames.count > 3)
         for position in [0, 1, 29, 30, 333, 450, 898, 899] {
             let found = try readAll(journal, from: UInt64(position))
@@ -78,14 +80,14 @@ import Testing
         #expect(try readAll(journal, from: 900).isEmpty)
     }
 
-    @Test func whatOthersHaveLeftInThePageCacheIsReadFromThere() throws {
+    @Test func `a reader combines cached pages with reads from the disk`() throws {
         let rig = try Rig()
         let journal = try rig.open()
         defer { journal.stop() }
         let texts = (0..<600).map { event($0, size: 500) }
         for start in stride(from: 0, to: 600, by: 30) { try append(journal, Array(texts[start..<start + 30])) }
         #expect(rig.segmentNames.count > 3)
-        // A part of each only: what lacks comes from the disk.
+        // Only a part of each segment gets into the page cache. The rest comes from the disk.
         for name in rig.segmentNames {
             var bytes: [UInt8] = []
             _ = try rig.disk.open(rig.path(name), .readOnly).read(20_000, at: 0, appendingTo: &bytes)
@@ -93,7 +95,7 @@ import Testing
         #expect(try readAll(journal).map(\.json) == texts)
     }
 
-    @Test func aPageCacheThatIsWrongIsNotBelieved() throws {
+    @Test func `a stale page in the page cache is read again from the disk`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         let journal = try rig.open()
@@ -105,7 +107,7 @@ import Testing
         #expect(journal.statistics().gapCount == 0)
     }
 
-    @Test func segmentsFollowOneAnotherAndLastThroughARestart() throws {
+    @Test func `a restart continues the last segment and keeps all events`() throws {
         let rig = try Rig()
         var expected: [String] = []
         for round in 0..<3 {
@@ -121,11 +123,11 @@ import Testing
             #expect(try readAll(journal).map(\.json) == expected)
             #expect(journal.statistics().gapCount == 0)
         }
-        // Written on where it ended: no more segments than one life would have made.
+        // Each start continued the last segment: there are no more segments than without restarts.
         #expect(rig.segmentNames.count == 9)
     }
 
-    @Test func aReaderFollowsTheEnd() throws {
+    @Test func `a reader follows the durable end`() throws {
         let rig = try Rig()
         let journal = try rig.open()
         let reader = journal.makeReader(from: 0)
@@ -135,14 +137,14 @@ import Testing
             try append(journal, [event(number, size: 500)])
             #expect(try reader.read(into: &batch, maximumBytes: 1000))
             #expect(batch.events.map(\.position) == [UInt64(number)])
-            // No more than what is new: one batch.
+            // The read returns only the new batch.
             #expect(batch.bytes.count < 700)
         }
         #expect(rig.segmentNames.count > 3)
         journal.stop()
     }
 
-    @Test(arguments: [1, 4]) func producersEventsKeepTheirOrder(producers: Int) throws {
+    @Test(arguments: [1, 4]) func `the events of each producer keep their order`(producers: Int) throws {
         let rig = try Rig()
         let journal = try rig.open(start: false)
         let space = Doorbell()
@@ -184,7 +186,7 @@ import Testing
         #expect(ends == ends.sorted() && ends.last == position)
     }
 
-    @Test func aFullQueueIsBusyUntilTheWriterTookIt() throws {
+    @Test func `a full append queue is busy until the writer takes its events`() throws {
         let rig = try Rig()
         let journal = try rig.open(start: false)
         let texts = (0..<100).map { event($0, size: 500) }
@@ -200,12 +202,12 @@ import Testing
         #expect(journal.durableEnd == UInt64(queued + 100))
     }
 
-    @Test func whatCannotEverFitIsRefused() throws {
+    @Test func `an event larger than a segment is refused`() throws {
         let rig = try Rig()
         let journal = try rig.open()
         defer { journal.stop() }
         guard case .refused(let refusal) = offer(journal, [event(0, size: 70_000)]) else {
-            Issue.record("an event larger than a segment was taken")
+            Issue.record("an event larger than a segment was accepted")
             return
         }
         #expect(refusal.reason == .tooLarge)
@@ -214,7 +216,7 @@ import Testing
         #expect(try readAll(journal).map(\.json) == [event(1, size: 60_000)])
     }
 
-    @Test func stoppingWritesWhatIsQueuedAndRefusesMore() throws {
+    @Test func `stop writes the queued events and refuses new ones`() throws {
         let rig = try Rig()
         let journal = try rig.open(start: false)
         #expect(offer(journal, [event(0), event(1)]) == .queued(end: 2))
@@ -222,13 +224,13 @@ import Testing
         journal.stop()
         #expect(journal.durableEnd == 2)
         guard case .refused(let refusal) = offer(journal, [event(2)]) else {
-            Issue.record("taken after the end")
+            Issue.record("an event was accepted after stop")
             return
         }
         #expect(refusal.reason == .journalFull && refusal.detail.contains("stopping"))
     }
 
-    @Test func withAnIntervalReadersSeeWhatIsOnDiskOnly() throws {
+    @Test func `with a sync interval, readers see durable events only`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         var options = Rig.small
@@ -247,7 +249,7 @@ import Testing
         #expect(journal.durableEnd == 2)
     }
 
-    @Test func theFirstEventSinceATimeIsFound() throws {
+    @Test func `a time is resolved to the first event at or after it`() throws {
         let rig = try Rig()
         let journal = try rig.open()
         defer { journal.stop() }

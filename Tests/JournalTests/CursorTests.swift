@@ -6,7 +6,7 @@ import Telemetry
 import Testing
 
 @Suite struct CursorTests {
-    @Test func aDestinationBeginsWhereItWasDeclaredAndStaysThere() throws {
+    @Test func `a destination starts at its first declared position, and later declarations do not move it`() throws {
         let rig = try Rig()
         var journal = try rig.open()
         try append(journal, (0..<10).map { event($0) })
@@ -24,7 +24,7 @@ import Testing
         #expect(rig.telemetry.counts()["journal_cursor_lost"] == nil)
     }
 
-    @Test func aCursorWithTooLargeAStateStaysWhereItIs() throws {
+    @Test func `an update with a state above the limit does not move the cursor`() throws {
         let rig = try Rig()
         let journal = try rig.open()
         defer { journal.stop() }
@@ -35,7 +35,7 @@ import Testing
         #expect(rig.telemetry.counts()["journal_file_problem"] == 1)
     }
 
-    @Test func cursorsAreBackAfterAPowerCut() throws {
+    @Test func `committed cursors survive a power cut`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         var journal = try rig.open()
@@ -43,19 +43,25 @@ import Testing
         try append(journal, [event(0), event(1), event(2)])
         try journal.declare(destinations: names.map { ($0, 0) })
         for (index, name) in names.enumerated() {
-            journal.advance(name, to: JournalCursor(position: UInt64(index % 4), state: [UInt8](repeating: UInt8(index % 256), count: index * 13)))
+            journal.advance(
+                name,
+                to: JournalCursor(
+                    position: UInt64(index % 4), state: [UInt8](repeating: UInt8(index % 256), count: index * 13)))
         }
         try journal.commit()
         let survivor = Rig(disk.survivor())
         journal.stop()
         journal = try survivor.open()
         for (index, name) in names.enumerated() where index % 4 > 0 {
-            #expect(journal.cursor(of: name) == JournalCursor(position: UInt64(index % 4), state: [UInt8](repeating: UInt8(index % 256), count: index * 13)))
+            #expect(
+                journal.cursor(of: name)
+                    == JournalCursor(
+                        position: UInt64(index % 4), state: [UInt8](repeating: UInt8(index % 256), count: index * 13)))
         }
         journal.stop()
     }
 
-    @Test func oneDamagedSlotGoesBackToTheOtherAndTwoToTheStart() throws {
+    @Test func `a damaged slot falls back to the other slot, and two damaged slots to the declared start`() throws {
         let rig = try Rig()
         var journal = try rig.open()
         try append(journal, (0..<10).map { event($0) })
@@ -88,7 +94,7 @@ import Testing
         journal.stop()
     }
 
-    @Test func aMissingCursorFileMeansReplay() throws {
+    @Test func `without its cursor file, a destination starts again at its declared start`() throws {
         let rig = try Rig()
         var journal = try rig.open()
         try append(journal, (0..<10).map { event($0) })
@@ -101,7 +107,7 @@ import Testing
         journal.stop()
     }
 
-    @Test func aFailedCommitIsToldAndTheNextOneUsesANewFile() throws {
+    @Test func `a failed commit of cursors throws, and the next commit uses a new file`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         var options = Rig.small
@@ -120,7 +126,7 @@ import Testing
         journal.stop()
     }
 
-    @Test func cursorsAboveTheEndAreAGapAndNoPositionIsGivenTwice() throws {
+    @Test func `positions between the end and a higher cursor are a gap and are not assigned again`() throws {
         let rig = try Rig()
         var journal = try rig.open()
         try append(journal, (0..<400).map { event($0, size: 120) })

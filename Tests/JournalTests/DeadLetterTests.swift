@@ -4,14 +4,14 @@ import Platform
 import Testing
 
 @Suite struct DeadLetterTests {
-    private func letter(_ number: Int, size: Int = 50) -> DeadLetter {
-        DeadLetter(
+    private func letter(_ number: Int, size: Int = 50) -> StoredDeadLetter {
+        StoredDeadLetter(
             position: UInt64(number), time: 1_700_000_000_000_000_000, attempts: 3, messageID: "m\(number)",
             reason: "400 Bad Request", answer: "{\"error\":\"ünknown\"}", event: Array(event(number, size: size).utf8))
     }
 
-    private func all(_ store: DeadLetterStore) throws -> [DeadLetter] {
-        var letters: [DeadLetter] = []
+    private func all(_ store: DeadLetterStore) throws -> [StoredDeadLetter] {
+        var letters: [StoredDeadLetter] = []
         try store.forEach { _, letter in
             letters.append(letter)
             return true
@@ -19,7 +19,7 @@ import Testing
         return letters
     }
 
-    @Test func lettersAreReadBackInOrderAndAfterARestart() throws {
+    @Test func `dead letters are read in order, also after a restart`() throws {
         let rig = try Rig()
         let journal = try rig.open()
         defer { journal.stop() }
@@ -35,7 +35,7 @@ import Testing
         #expect(try rig.disk.list(rig.path("dead-letters")) == ["web%2F..%2Fhook"])
     }
 
-    @Test func theBoundOnBytesIsKept() throws {
+    @Test func `the dead letters of a destination stay below their limit in bytes`() throws {
         let rig = try Rig()
         let journal = try rig.open()
         defer { journal.stop() }
@@ -55,7 +55,7 @@ import Testing
         #expect(try all(store).count == taken)
     }
 
-    @Test func aTornTailIsNoHindrance() throws {
+    @Test func `whole dead letters before a torn tail are read, and new ones can be appended`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         let journal = try rig.open()
@@ -78,7 +78,7 @@ import Testing
         #expect(try all(journal.deadLetters(of: "d", limit: 1 << 20)).map(\.position) == [1, 3])
     }
 
-    @Test func afterAFailedSyncAnotherFileIsUsed() throws {
+    @Test func `dead letters go to a new file after a failed sync`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         let journal = try rig.open()
@@ -93,8 +93,8 @@ import Testing
         again.stop()
     }
 
-    /// A file whose letters are all removed goes. Its numbers then lie between those of its neighbors.
-    @Test func removingTheLettersOfOneFileLeavesThoseOfTheOthers() throws {
+    /// A file is deleted when all its letters are removed. Its numbers are between those of its neighbors.
+    @Test func `removing the letters of one file keeps the letters of the others`() throws {
         let disk = MemoryDisk()
         let store = try Rig(disk).open(start: false).deadLetters(of: "d", limit: 1 << 20)
         try store.append([letter(0)])

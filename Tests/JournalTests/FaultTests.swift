@@ -5,7 +5,7 @@ import Platform
 import Testing
 
 @Suite struct FaultTests {
-    @Test func afterAFailedSyncTheFileIsGivenUpAndNothingIsLost() throws {
+    @Test func `a failed sync abandons the file and loses no event`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         let journal = try rig.open()
@@ -24,14 +24,14 @@ import Testing
         again.stop()
     }
 
-    @Test func aFailedSyncOfASegmentsFirstWriteGivesItsNameToAnother() throws {
+    @Test func `a segment whose first sync fails is replaced by another file of the same name`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         disk.fail("fdatasync", "00000000000000000000.seg", code: EIO, times: .max)
         let journal = try rig.open()
         _ = offer(journal, [event(0)])
         try eventually { journal.statistics().problem != nil }
-        // A reader that is in the file that is given up.
+        // A reader has the abandoned file open.
         let reader = journal.makeReader(from: 0)
         var batch = EventBatch()
         #expect(try !reader.read(into: &batch, maximumBytes: 1000))
@@ -46,11 +46,11 @@ import Testing
         again.stop()
     }
 
-    @Test func aFailedSyncOfASealIsNoReasonToTrustTheSeal() throws {
+    @Test func `a seal whose sync failed is not trusted`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         let journal = try rig.open(start: false)
-        // One commit that spans two segments; the first one fails when it is sealed.
+        // One commit spans two segments. The sync of the first segment's seal fails.
         let texts = (0..<200).map { event($0, size: 450) }
         #expect(offer(journal, texts) == .queued(end: 200))
         disk.fail("fdatasync", "00000000000000000000.seg", code: EIO)
@@ -66,13 +66,13 @@ import Testing
         again.stop()
     }
 
-    @Test func aSealAboveTheNextSegmentsNameIsNotBelieved() throws {
+    @Test func `a seal that ends above the name of the next segment is not trusted`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         var journal = try rig.open()
         try append(journal, [event(0, size: 450)])
-        // The rest of the segment in one commit, whose seal fails to be synced; the page that fails is
-        // seen until the machine forgets it, and is gone then.
+        // One commit fills the rest of the segment, and the sync of its seal fails. The failed page stays
+        // visible in the page cache until the kernel evicts it.
         let texts = (1..<200).map { event($0, size: 450) }
         disk.fail("fdatasync", "00000000000000000000.seg", code: EIO)
         #expect(offer(journal, texts) == .queued(end: 200))
@@ -87,7 +87,7 @@ import Testing
         journal.stop()
     }
 
-    @Test func aDiskThatAlwaysFailsIsToldToClientsAndReadersGoOn() throws {
+    @Test func `events are refused while every sync fails, and readers continue`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         let journal = try rig.open()
@@ -97,22 +97,22 @@ import Testing
         #expect(offer(journal, [event(1)]) == .queued(end: 2))
         try eventually { journal.statistics().problem != nil }
         guard case .refused(let refusal) = offer(journal, [event(2)]) else {
-            Issue.record("taken though nothing can be written")
+            Issue.record("an event was accepted while nothing can be written")
             return
         }
         #expect(refusal.reason == .journalFull && refusal.detail.contains("fdatasync"))
         #expect(journal.durableEnd == 1)
         #expect(try readAll(journal).map(\.json) == [event(0)])
-        // When the disk is well again, what was queued is written and more is taken.
+        // When the disk works again, the queued events are written and new ones are accepted.
         disk.heal()
         try eventually { journal.durableEnd == 2 && journal.statistics().problem == nil }
         try append(journal, [event(2)])
         #expect(try readAll(journal).map(\.json) == (0..<3).map { event($0) })
     }
 
-    /// Not even a segment can be begun: as on a filesystem that has become read-only.
+    /// The journal cannot start a segment, for example because the filesystem has become read-only.
     @Test(arguments: [("rename", "spare"), ("fsync", "/journal"), ("open", "00000000000000000000.seg")])
-    func aSegmentThatCannotBeBegunIsToldToClients(call: String, path: String) throws {
+    func `events are refused while no segment can be started`(call: String, path: String) throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         let journal = try rig.open()
@@ -123,7 +123,7 @@ import Testing
         try eventually { journal.statistics().problem != nil }
         #expect(!journal.statistics().isFull)
         guard case .refused = offer(journal, [event(1)]) else {
-            Issue.record("taken though nothing can be written")
+            Issue.record("an event was accepted while nothing can be written")
             return
         }
         disk.heal()
@@ -131,9 +131,11 @@ import Testing
         try append(journal, [event(1)])
     }
 
-    /// Too many open files is a condition that ends by itself, so clients wait as they do on a full disk.
+    /// A shortage of descriptors is temporary, so clients wait, as on a full disk.
     @Test(arguments: ["spare.new", "00000000000000000000.seg"], [JournalOptions.WhenFull.block, .reject])
-    func clientsWaitForDescriptors(path: String, whenFull: JournalOptions.WhenFull) throws {
+    func `clients wait while the process has no free descriptors`(
+        path: String, whenFull: JournalOptions.WhenFull
+    ) throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         var options = Rig.small
@@ -157,11 +159,11 @@ import Testing
         } else if case .refused(let refusal) = outcome {
             #expect(refusal.detail.contains("open"))
         } else {
-            Issue.record("taken though nothing can be written")
+            Issue.record("an event was accepted while nothing can be written")
         }
         #expect(journal.statistics().problem != nil && !journal.statistics().isFull)
         disk.heal()
-        try eventually("the journal tries again") {
+        try eventually("the journal retries") {
             steps.keep()
             steps.write()
             return journal.statistics().problem == nil
@@ -169,8 +171,8 @@ import Testing
         #expect(offer(journal, [event(1)]) == .queued(end: taken + 1))
     }
 
-    /// The keeper takes the spare segment for ready each time, since it is still there.
-    @Test func theSecondFailureInARowIsToldThoughTheKeeperSeesNone() throws {
+    /// The spare segment still exists, so the keeper takes it for ready each time.
+    @Test func `the second failure in a row is reported although the keeper sees no failure`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         let journal = try rig.open(start: false)
@@ -180,17 +182,17 @@ import Testing
         disk.fail("rename", "/journal/spare", code: EROFS, times: .max)
         #expect(offer(journal, [event(0)]) == .queued(end: 1))
         steps.write()
-        #expect(journal.statistics().problem == nil, "once is no reason to refuse anybody")
+        #expect(journal.statistics().problem == nil, "one failure refuses no client")
         steps.keep()
         let next = steps.write()
         #expect(journal.statistics().problem != nil)
-        #expect(next != nil, "it is tried again by the clock, not by two threads that wake each other")
+        #expect(next != nil, "the clock starts the retry, so that the two threads do not wake each other")
     }
 
-    @Test func aFullDiskIsRefusedBeforeTheWriteAndForgottenWhenItIsNot() throws {
+    @Test func `events are refused before the write on a full disk, and accepted again when there is space`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
-        // Two segments, and too little for a third.
+        // Space for two segments, not for a third.
         disk.capacity = 160 << 10
         var options = Rig.small
         options.whenFull = .reject
@@ -208,23 +210,24 @@ import Testing
             }
         }
         #expect(refusal?.reason == .journalFull)
-        #expect(refusal?.detail.hasPrefix("the journal's filesystem is full: the next segment needs 65536 bytes") == true)
+        #expect(
+            refusal?.detail.hasPrefix("the journal's filesystem is full: the next segment needs 65536 bytes") == true)
         #expect(journal.statistics().isFull)
         #expect(taken > 150 && taken < 240)
-        try eventually("what was taken is durable") { journal.durableEnd == UInt64(taken) }
+        try eventually("accepted events are durable") { journal.durableEnd == UInt64(taken) }
         #expect(try readAll(journal).count == taken)
         disk.capacity = 1 << 20
         try eventually { journal.statistics().problem == nil }
         try append(journal, [event(taken, size: 500)])
     }
 
-    @Test func aReadThatFailsIsTriedAgainAndSkipsNothing() throws {
+    @Test func `a reader retries after a failed read and skips no event`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         let first = try rig.open()
         try append(first, [event(0), event(1)])
         first.stop()
-        // Another life, in which nothing is in memory any more.
+        // After a restart no events are in memory.
         let journal = try rig.open()
         defer { journal.stop() }
         let reader = journal.makeReader(from: 0)

@@ -1,5 +1,5 @@
-/// The first batch of a segment of format version 1, as a program in another language computed it
-/// from the description: journal 00010203-0405-0607-0809-0a0b0c0d0e0f, segment 0, one event.
+/// The first batch of a segment in format version 1: journal 00010203-0405-0607-0809-0a0b0c0d0e0f,
+/// segment 0, one event. A program in another language computed it from the description of the format.
 enum GoldenSegment {
     static let hex =
         "504e53420101000060000000010000000000000000000000000000000000000000002a36fe9c9717e8030000e9030000"

@@ -4,10 +4,10 @@ import Journal
 import Platform
 import Testing
 
-// What the simulation found, said shortly. (Tests/Simulation keeps the seeds.)
+// Short tests for errors that the simulation found. Tests/Simulation keeps the seeds.
 @Suite struct KnownErrors {
-    /// Three commits of one event each, closed.
-    /// - Returns: where each begins in the first segment.
+    /// Writes three commits of one event each and stops the journal.
+    /// - Returns: the offset of each commit in the first segment.
     private func three(_ rig: Rig, _ disk: MemoryDisk) throws -> [Int] {
         let journal = try rig.open()
         var starts: [Int] = []
@@ -20,7 +20,7 @@ import Testing
         return starts
     }
 
-    @Test func aReaderThatBeginsWithinDamageTellsTheGap() throws {
+    @Test func `a reader that starts in a damaged range reports the gap`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         let starts = try three(rig, disk)
@@ -31,7 +31,7 @@ import Testing
         #expect(journal.statistics().gaps.map(\.positions) == [1..<2])
     }
 
-    @Test func damageThatHasGrownSinceItWasToldIsToldAgain() throws {
+    @Test func `damage that has grown since its report is reported again`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         let starts = try three(rig, disk)
@@ -45,19 +45,19 @@ import Testing
         #expect(journal.statistics().gaps.map(\.positions) == [0..<1, 0..<2])
     }
 
-    @Test func aDestinationStartsAtTheDurableEndAtMost() throws {
+    @Test func `a destination starts at or below the durable end`() throws {
         let disk = MemoryDisk()
         let journal = try Rig(disk).open(start: false)
         #expect(offer(journal, [event(0), event(1)]) == .queued(end: 2))
         try journal.declare(destinations: [("archive", journal.statistics().next)])
         #expect(journal.cursor(of: "archive")?.position == 0)
-        // The power goes before anything was written: there is a cursor, and no segment.
+        // The power fails before anything is written: there is a cursor and no segment.
         let again = try Rig(disk.survivor()).open(start: false)
         #expect(again.statistics().gapCount == 0)
     }
 
     @Test(arguments: [JournalOptions.Sync.always, .never])
-    func whatAnIntervalHasLeftIsSeenWhenTheModeChanges(to mode: JournalOptions.Sync) throws {
+    func `a change of the sync mode makes written events durable`(to mode: JournalOptions.Sync) throws {
         var options = Rig.small
         options.sync = .interval(.seconds(3600))
         let journal = try Rig(MemoryDisk()).open(options)
@@ -70,7 +70,7 @@ import Testing
         try eventually { journal.durableEnd == 1 }
     }
 
-    @Test func theDirectoryItselfIsMadeDurableBeforeAnythingInIt() throws {
+    @Test func `the entry of the journal directory is synced before any file is written in it`() throws {
         let disk = MemoryDisk()
         disk.fail("fsync", "/above", code: EIO)
         #expect(throws: JournalError.self) {
@@ -81,7 +81,7 @@ import Testing
         #expect(disk.contents("/above/journal/manifest") == nil)
     }
 
-    @Test func aSealThatOnlyMemoryHoldsIsSyncedBeforeItIsBelieved() throws {
+    @Test func `a seal that may be only in the page cache is synced before it is trusted`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         let journal = try rig.open()

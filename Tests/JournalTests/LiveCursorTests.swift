@@ -3,16 +3,16 @@ import Journal
 import Platform
 import Testing
 
-/// The cursor of a destination that keeps no state, after each of its batches.
+/// Live cursors: the cursor of a destination without a state, written after each of its batches.
 @Suite struct LiveCursorTests {
-    /// Cursors are committed once an hour: what is found after a kill was not in `cursors`.
+    /// Cursors are committed once an hour, so a cursor that is found after a kill did not come from `cursors`.
     private static var options: JournalOptions {
         var options = Rig.small
         options.cursorInterval = .seconds(3600)
         return options
     }
 
-    /// A journal with ten events and one destination at the beginning.
+    /// Opens a journal with ten events and one destination at position 0.
     private func begin(_ rig: Rig, _ options: JournalOptions = options) throws -> Journal {
         let journal = try rig.open(options)
         try append(journal, (0..<10).map { event($0) })
@@ -20,7 +20,7 @@ import Testing
         return journal
     }
 
-    /// What a kill leaves: the files as they are, without the end that `stop` makes.
+    /// Copies the files as a kill leaves them, without the work that `stop` does.
     private func killed(_ rig: Rig, _ journal: Journal) throws -> Rig {
         let after = try Rig()
         for name in try rig.disk.list(rig.directory) where name != "lock" {
@@ -30,7 +30,7 @@ import Testing
         return after
     }
 
-    @Test func aKillTakesNothingBackThatWasSettled() throws {
+    @Test func `settled events stay settled after a kill`() throws {
         let rig = try Rig()
         let journal = try begin(rig)
         journal.settle("service", LiveCursor(.delivery, position: 4, settled: [5..<6, 8..<10]))
@@ -41,16 +41,19 @@ import Testing
         #expect(next.live(of: "service", .delivery, tag: 0)?.settled == [5..<6, 8..<10])
     }
 
-    @Test(arguments: [1, 4, 5, 9]) func aKillTakesNothingBackHoweverManyDestinationsThereAre(count: Int) throws {
+    @Test(arguments: [1, 4, 5, 9])
+    func `settled events of any number of destinations stay settled after a kill`(count: Int) throws {
         let rig = try Rig()
         let names = (0..<count).map { "service\($0)" }
         let journal = try rig.open(Self.options)
         try append(journal, (0..<20).map { event($0) })
         try journal.declare(destinations: names.map { ($0, 0) })
         for (number, name) in names.enumerated() {
-            journal.settle(name, LiveCursor(.delivery, position: UInt64(number + 1), settled: [UInt64(number + 2)..<UInt64(number + 4)]))
+            journal.settle(
+                name,
+                LiveCursor(.delivery, position: UInt64(number + 1), settled: [UInt64(number + 2)..<UInt64(number + 4)]))
         }
-        // A second life makes a file of what it found.
+        // A second start writes a new file with the cursors that it found.
         let second = try killed(rig, journal)
         let next = try second.open(Self.options)
         #expect(names.map { next.cursor(of: $0)?.position } == (0..<count).map { UInt64($0 + 1) })
@@ -60,12 +63,13 @@ import Testing
         #expect(last.cursor(of: names[count - 1])?.position == 15)
     }
 
-    @Test func withoutTheFileTheCursorIsTheOneOfTheLastCommitOfEvents() throws {
+    @Test func `without the file of live cursors, the cursors come from the last commit of events`() throws {
         let rig = try Rig()
         let journal = try begin(rig)
         journal.settle("service", LiveCursor(.delivery, position: 4, settled: [5..<6]))
-        // Cursors ride along only while the next segment is ready, so that they take no room of events.
-        try eventually("the next segment is there") { try rig.disk.list(rig.directory).contains("spare") }
+        // Cursors are written with events only while the next segment is ready, so that they take no space
+        // from events.
+        try eventually("the next segment is ready") { try rig.disk.list(rig.directory).contains("spare") }
         for number in 10..<40 { try append(journal, [event(number)]) }
         journal.settle("service", LiveCursor(.delivery, position: 9))
         let after = try killed(rig, journal)
@@ -77,19 +81,21 @@ import Testing
         #expect(try readAll(next).map(\.position) == Array(0..<40))
     }
 
-    @Test func nothingIsWrittenToSegmentsWithoutEvents() throws {
+    @Test func `live cursors alone write nothing to a segment`() throws {
         let rig = try Rig()
         let journal = try begin(rig)
         defer { journal.stop() }
         try append(journal, [event(10)])
         let before = try rig.bytes(rig.path(rig.segmentNames[0]))
-        for position in 1...10 as ClosedRange<UInt64> { journal.settle("service", LiveCursor(.delivery, position: position)) }
+        for position in 1...10 as ClosedRange<UInt64> {
+            journal.settle("service", LiveCursor(.delivery, position: position))
+        }
         try journal.commit()
         #expect(try rig.bytes(rig.path(rig.segmentNames[0])) == before)
         #expect(journal.durableEnd == 11)
     }
 
-    @Test func aSlotWithAnotherChecksumIsNotBelieved() throws {
+    @Test func `a slot with a wrong checksum is ignored`() throws {
         let rig = try Rig()
         let journal = try begin(rig)
         journal.settle("service", LiveCursor(.delivery, position: 4))
@@ -101,7 +107,7 @@ import Testing
         #expect(next.cursor(of: "service")?.position == 0)
     }
 
-    @Test func aSlotOfAnotherJournalIsNotBelieved() throws {
+    @Test func `a slot of another journal is ignored`() throws {
         let rig = try Rig()
         let journal = try begin(rig)
         journal.settle("service", LiveCursor(.delivery, position: 4))
@@ -110,7 +116,8 @@ import Testing
         let other = try Rig()
         let generator = Rig.Generator(state: 8)
         let first = try Journal.open(
-            directory: other.directory, options: Self.options, disk: other.disk, clock: other.clock, telemetry: other.telemetry,
+            directory: other.directory, options: Self.options, disk: other.disk, clock: other.clock,
+            telemetry: other.telemetry,
             generator: generator)
         first.start()
         try append(first, (0..<10).map { event($0) })
@@ -122,11 +129,11 @@ import Testing
         #expect(next.cursor(of: "service")?.position == 0)
     }
 
-    @Test func aSlotAboveTheEndIsNotBelievedNowNorLater() throws {
+    @Test func `a slot above the end is ignored, also after later events pass it`() throws {
         let rig = try Rig()
         let journal = try begin(rig)
         journal.settle("service", LiveCursor(.delivery, position: 9))
-        // A power cut that took the events and left the slot.
+        // A power cut loses the events and keeps the slot.
         let after = try Rig()
         for name in ["manifest", "cursors", "cursors.live"] {
             try FileManager.default.copyItem(atPath: rig.path(name), toPath: after.path(name))
@@ -134,7 +141,7 @@ import Testing
         journal.stop()
         let empty = [UInt8](repeating: 0, count: 64 << 10)
         try after.disk.open(after.path("00000000000000000000.seg"), .createNew).write(empty.span, at: 0)
-        // The cursors say nothing of the events either.
+        // The cursor file does not contain the end of the lost events either.
         try after.disk.remove(after.path("cursors"))
         let next = try after.open(Self.options)
         try next.declare(destinations: [("service", 0)])
@@ -146,14 +153,14 @@ import Testing
         #expect(last.cursor(of: "service")?.position == 0)
     }
 
-    @Test func aSlotAboveTheEndCountsUpToTheEnd() throws {
+    @Test func `a slot that is partly above the end counts up to the end`() throws {
         let rig = try Rig()
         let journal = try rig.open(Self.options)
         for number in 0..<10 { try append(journal, [event(number)]) }
         try journal.declare(destinations: [("service", 0)])
         journal.settle("service", LiveCursor(.delivery, position: 8, settled: [9..<10]))
         let after = try killed(rig, journal)
-        // The disk has lost the last events, and what was known of the end.
+        // The disk lost the last events and the recorded end.
         try after.disk.remove(after.path("cursors"))
         let segment = after.path("00000000000000000000.seg")
         var bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: segment)))
@@ -166,7 +173,7 @@ import Testing
         #expect(next.live(of: "service", .delivery, tag: 0) == LiveCursor(.delivery, position: next.durableEnd))
     }
 
-    @Test func aDestinationThatKeepsAStateDoesNotFollowASlot() throws {
+    @Test func `the cursor of a destination with a state does not come from a slot`() throws {
         let rig = try Rig()
         let journal = try begin(rig)
         journal.advance("service", to: JournalCursor(position: 2, state: [7]))
@@ -180,7 +187,7 @@ import Testing
         #expect(next.cursor(of: "service") == JournalCursor(position: 2, state: [7]))
     }
 
-    @Test func aReplaysSlotSaysNothingOfTheNextReplay() throws {
+    @Test func `the slot of one replay does not apply to the next replay`() throws {
         let rig = try Rig()
         let journal = try begin(rig)
         journal.settle("service", LiveCursor(.replay, tag: 77, position: 6))
@@ -192,7 +199,7 @@ import Testing
         #expect(next.cursor(of: "service")?.position == 0)
     }
 
-    @Test func aSegmentStaysUntilTheCursorFileIsDurable() throws {
+    @Test func `a segment is kept until the cursor file is durable`() throws {
         let rig = try Rig()
         var options = Self.options
         options.retainTime = .zero
@@ -206,7 +213,7 @@ import Testing
         #expect(journal.firstPosition == 0)
         try journal.commit()
         try journal.configure(options)
-        try eventually("the segments go") { journal.firstPosition > 0 }
+        try eventually("the segments are removed") { journal.firstPosition > 0 }
         journal.stop()
     }
 }

@@ -2,13 +2,13 @@ import Glibc
 import Platform
 import Synchronization
 
-/// A disk in memory that forgets what was not synced, and fails where it is told to.
+/// A disk in memory that loses unsynced writes, and fails the calls that a test chooses.
 final class MemoryDisk: Disk {
     fileprivate final class Inode: Sendable {
         struct Contents {
             var current: [UInt8] = []
             var durable: [UInt8] = []
-            /// Once a sync has failed, later ones succeed and persist nothing of what was lost.
+            /// After a failed sync, later syncs succeed but do not persist the lost writes.
             var isLost = false
         }
         let contents = Mutex(Contents())
@@ -32,20 +32,20 @@ final class MemoryDisk: Disk {
 
     private let state = Mutex(State())
 
-    /// Makes calls fail whose path contains the text: `times` of them.
+    /// Fails the next `times` calls whose path contains the text.
     func fail(_ call: String, _ path: String, code: Int32, times: Int = 1) {
         state.withLock { $0.failures.append((call, path, code, times)) }
     }
 
     func heal() { state.withLock { $0.failures = [] } }
 
-    /// Bytes that all files together may have.
+    /// The maximum of bytes in all files together.
     var capacity: Int {
         get { state.withLock { $0.capacity } }
         set { state.withLock { $0.capacity = newValue } }
     }
 
-    /// Whether the page cache has something else than the disk: zeros.
+    /// Whether the page cache is stale: it holds zeros where the disk holds data.
     var cacheIsStale: Bool {
         get { state.withLock { $0.cacheIsStale } }
         set { state.withLock { $0.cacheIsStale = newValue } }
@@ -53,8 +53,8 @@ final class MemoryDisk: Disk {
 
     var syncs: Int { state.withLock { $0.syncs } }
 
-    /// What a power cut now would leave: only what was synced, in files and directories. This disk goes on
-    /// by itself.
+    /// A copy of the disk as a power cut would leave it: only synced files and directory entries. This disk
+    /// does not change.
     func survivor() -> MemoryDisk {
         let disk = MemoryDisk()
         state.withLock { state in
@@ -86,7 +86,10 @@ final class MemoryDisk: Disk {
 
     func check(_ call: String, _ path: String) throws(SystemError) {
         let code = state.withLock { state -> Int32? in
-            guard let index = state.failures.firstIndex(where: { $0.call == call && path.contains($0.path) && $0.times > 0 })
+            guard
+                let index = state.failures.firstIndex(where: {
+                    $0.call == call && path.contains($0.path) && $0.times > 0
+                })
             else { return nil }
             state.failures[index].times -= 1
             return state.failures[index].code
@@ -118,7 +121,7 @@ final class MemoryDisk: Disk {
         return MemoryFile(self, path, inode, blockSize: 1)
     }
 
-    /// A file that takes whole blocks alone, as the machine's disk does past the page cache.
+    /// A file that accepts only whole blocks, as direct I/O does.
     func openDirect(_ path: String, _ mode: DiskOpenMode) throws(SystemError) -> any DiskFile {
         _ = try open(path, mode)
         guard let inode = state.withLock({ $0.names[path] }) else { throw SystemError("open", path, code: ENOENT) }
@@ -136,7 +139,9 @@ final class MemoryDisk: Disk {
     func status(_ path: String) throws(SystemError) -> DiskStatus? {
         let (inode, isDirectory) = state.withLock { ($0.names[path], $0.directories.contains(path)) }
         if isDirectory { return DiskStatus(size: 0, isDirectory: true, modifiedAt: 0) }
-        return inode.map { DiskStatus(size: $0.contents.withLock { $0.current.count }, isDirectory: false, modifiedAt: 0) }
+        return inode.map {
+            DiskStatus(size: $0.contents.withLock { $0.current.count }, isDirectory: false, modifiedAt: 0)
+        }
     }
 
     func makeDirectory(_ path: String, permissions: UInt32) throws(SystemError) {
@@ -170,7 +175,7 @@ final class MemoryDisk: Disk {
 
     func freeSpace(_ path: String) throws(SystemError) -> Int {
         state.withLock { state in
-            // What is open keeps its space when its name has gone.
+            // An open file keeps its space after it is unlinked.
             state.removed.removeAll { $0.inode == nil }
             let inodes = Array(state.names.values) + state.removed.compactMap(\.inode)
             return state.capacity - inodes.reduce(0) { $0 + $1.contents.withLock { $0.current.count } }
@@ -222,7 +227,9 @@ private final class MemoryFile: DiskFile {
         inode.contents.withLock { contents in
             let missing = offset + bytes.count - contents.current.count
             if missing > 0 { contents.current += [UInt8](repeating: 0, count: missing) }
-            unsafe bytes.withUnsafeBufferPointer { unsafe contents.current.replaceSubrange(offset..<offset + $0.count, with: $0) }
+            unsafe bytes.withUnsafeBufferPointer {
+                unsafe contents.current.replaceSubrange(offset..<offset + $0.count, with: $0)
+            }
         }
     }
 
@@ -237,14 +244,17 @@ private final class MemoryFile: DiskFile {
 
     func truncate(to size: Int) throws(SystemError) {
         inode.contents.withLock { contents in
-            contents.current = contents.current.prefix(size) + [UInt8](repeating: 0, count: max(0, size - contents.current.count))
-            // No lost page is left.
+            contents.current =
+                contents.current.prefix(size) + [UInt8](repeating: 0, count: max(0, size - contents.current.count))
+            // Truncation to zero discards the lost pages.
             if size == 0 { contents.isLost = false }
         }
     }
 
     func tryLock() throws(SystemError) -> Bool {
-        guard inode.isLocked.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged else { return false }
+        guard inode.isLocked.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged else {
+            return false
+        }
         holdsLock.store(true, ordering: .relaxed)
         return true
     }

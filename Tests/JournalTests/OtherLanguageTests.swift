@@ -3,13 +3,12 @@ import Journal
 import Platform
 import Testing
 
-/// The format's description is enough to read a journal: a program in another language, written
-/// from it, does.
+/// The description of the format is enough to read a journal: a Python program was written from it alone.
 @Suite struct OtherLanguageTests {
     private static let python = "/usr/bin/python3"
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: python), "python3 is not installed"))
-    func aReaderInPythonFindsEveryEvent() throws {
+    func `a reader in Python finds every event`() throws {
         let rig = try Rig()
         let journal = try rig.open()
         try journal.declare(destinations: [("a destination", 0)])
@@ -22,7 +21,7 @@ import Testing
         }
         journal.stop()
         #expect(rig.segmentNames.count == 2)
-        // Damage, which it reads over as we do.
+        // The Python reader skips damage as the journal does.
         try rig.overwrite(rig.path(rig.segmentNames[0]), [0x21], at: 200)
         expected.removeFirst()
 
@@ -31,7 +30,7 @@ import Testing
     }
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: python), "python3 is not installed"))
-    func aReaderInPythonFindsTheSameCursors() throws {
+    func `a reader in Python finds the same cursors`() throws {
         let rig = try Rig()
         try GoldenJournalTests.copy("version-1-live", to: rig)
         #expect(try run(["--cursors", rig.directory]) == "archive 3\nservice 9\n")

@@ -4,8 +4,8 @@ import Platform
 import Testing
 
 @Suite struct RecoveryTests {
-    /// A journal of three commits in one segment, closed.
-    /// - Returns: where each commit ends.
+    /// Writes three commits to one segment and stops the journal.
+    /// - Returns: the end offset of each commit.
     private func three(_ rig: Rig) throws -> [Int] {
         let journal = try rig.open()
         var ends: [Int] = []
@@ -18,7 +18,7 @@ import Testing
         return ends
     }
 
-    @Test func aWriteTornAtAnyByteIsSealedAndNothingElseIsLost() throws {
+    @Test func `a write torn at any byte is sealed off and nothing else is lost`() throws {
         let source = MemoryDisk()
         let ends = try three(Rig(source))
         let name = "/journal/00000000000000000000.seg"
@@ -38,10 +38,11 @@ import Testing
             let expected = isWhole ? 6 : 4
             #expect(journal.durableEnd == UInt64(expected), "cut at \(cut)")
             try append(journal, [event(100)])
-            #expect(try readAll(journal).map(\.json) == (0..<expected).map { event($0) } + [event(100)], "cut at \(cut)")
+            #expect(
+                try readAll(journal).map(\.json) == (0..<expected).map { event($0) } + [event(100)], "cut at \(cut)")
             #expect(journal.statistics().gapCount == 0)
             journal.stop()
-            // The sealed tail is found whole from now on.
+            // Later starts find the sealed tail whole.
             let again = try rig.open()
             #expect(try readAll(again).count == expected + 1)
             #expect(again.statistics().gapCount == 0)
@@ -49,12 +50,12 @@ import Testing
         }
     }
 
-    @Test func aTornFirstBatchIsCopiedAndItsSegmentMadeAnew() throws {
+    @Test func `a segment with a torn first batch is copied to quarantine and replaced`() throws {
         let rig = try Rig()
         let ends = try three(rig)
         let name = rig.path(rig.segmentNames[0])
         try rig.overwrite(name, [UInt8](repeating: 0, count: (64 << 10) - 100), at: 100)
-        // As if it had come before the durable end was first kept.
+        // Without the cursor file, no durable end is recorded.
         try rig.disk.remove(rig.path("cursors"))
         let journal = try rig.open()
         #expect(journal.durableEnd == 0)
@@ -65,7 +66,7 @@ import Testing
         #expect(try rig.disk.list(rig.path("quarantine")).count == 1)
     }
 
-    @Test func anyFlippedByteInTheMiddleLosesItsBatchOnly() throws {
+    @Test func `a flipped byte in the middle loses only its batch`() throws {
         let source = MemoryDisk()
         let ends = try three(Rig(source))
         let name = "/journal/00000000000000000000.seg"
@@ -84,7 +85,7 @@ import Testing
             let statistics = journal.statistics()
             journal.stop()
             #expect(journal.durableEnd == 6)
-            // Padding is not covered: a flip there harms nothing.
+            // Checksums do not cover padding. A flip there is harmless.
             if found.count == 6 {
                 #expect(whole[place] == 0 && statistics.gapCount == 0, "byte \(place)")
                 continue
@@ -98,13 +99,13 @@ import Testing
         }
     }
 
-    @Test func damageThatComesWhileRunningIsToldOnceAndReadOver() throws {
+    @Test func `damage that appears while the journal runs is reported once and skipped`() throws {
         let rig = try Rig()
         let journal = try rig.open()
         defer { journal.stop() }
         for number in 0..<400 { try append(journal, [event(number, size: 500)]) }
         let name = rig.path(rig.segmentNames[1])
-        // A header, and further on some payload.
+        // Damages a header, and a payload further on.
         try rig.overwrite(name, [1, 2, 3, 4, 5, 6, 7, 8])
         try rig.overwrite(name, [1, 2, 3, 4, 5, 6, 7, 8], at: 20_000)
         let first = try readAll(journal).map(\.position)
@@ -117,7 +118,7 @@ import Testing
         #expect(first == (0..<400).map { UInt64($0) }.filter { position in !lost.contains { $0.contains(position) } })
     }
 
-    @Test func aMissingSegmentIsToldWithItsPositions() throws {
+    @Test func `a missing segment is reported with its positions`() throws {
         let rig = try Rig()
         var journal = try rig.open()
         for number in 0..<400 { try append(journal, [event(number, size: 500)]) }
@@ -133,7 +134,7 @@ import Testing
         #expect(try readAll(journal).map(\.position) == (0..<400).filter { !(from..<to).contains($0) })
     }
 
-    @Test func aSegmentWithoutItsSealIsReadAndSealedAgain() throws {
+    @Test func `a segment without a seal is read and sealed again`() throws {
         let rig = try Rig()
         var journal = try rig.open()
         for number in 0..<400 { try append(journal, [event(number, size: 500)]) }
@@ -148,7 +149,7 @@ import Testing
         #expect(try rig.bytes(name) != before)
     }
 
-    @Test func segmentsWithoutAManifestAreRefused() throws {
+    @Test func `segments without a manifest are refused`() throws {
         let rig = try Rig()
         _ = try three(rig)
         try rig.disk.remove(rig.path("manifest"))
@@ -160,14 +161,14 @@ import Testing
         #expect(rig.segmentNames.count == 1)
     }
 
-    @Test func aDamagedManifestIsRefused() throws {
+    @Test func `a damaged manifest is refused`() throws {
         let rig = try Rig()
         _ = try three(rig)
         try rig.overwrite(rig.path("manifest"), [0], at: 30)
         #expect(throws: JournalError.self) { try rig.open() }
     }
 
-    @Test func cursorsWithoutSegmentsAreRefused() throws {
+    @Test func `cursors without segments are refused`() throws {
         let rig = try Rig()
         let journal = try rig.open()
         try journal.declare(destinations: [("d", 0)])
@@ -182,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func aSecondJournalInTheSameDirectoryIsKeptOut() throws {
+    @Test func `a second journal cannot open a locked directory`() throws {
         let rig = try Rig()
         let journal = try rig.open()
         #expect {
@@ -194,7 +195,7 @@ import Testing
         try rig.open().stop()
     }
 
-    @Test func aPowerCutLosesNothingThatWasDurable() throws {
+    @Test func `a power cut loses nothing that was durable`() throws {
         var disk = MemoryDisk()
         var count = 0
         for _ in 0..<5 {
@@ -212,7 +213,7 @@ import Testing
     }
 
     @Test(arguments: ["18446744073709551615.seg", "09223372036854775808.seg", "04611686018427387905.seg"])
-    func aSegmentNamedForAPositionThatNoJournalReachesIsRefused(name: String) throws {
+    func `a segment name above the maximum position is refused`(name: String) throws {
         let rig = try Rig()
         _ = try three(rig)
         let file = try rig.disk.open(rig.path(name), .createNew)

@@ -4,7 +4,7 @@ import Testing
 @testable import Journal
 
 @Suite struct RemovedLettersTests {
-    @Test func aListOfRemovedLettersMayNameEveryNumber() throws {
+    @Test func `a list of removed letters can hold every number`() throws {
         var removed = RemovedLetters()
         removed.insert(.max - 1)
         for range in ["0 18446744073709551615", "1 9223372036854775809"] {

@@ -5,14 +5,14 @@ import Platform
 import Telemetry
 import Testing
 
-// Faults that follow on each other, as the simulation found them. (Tests/Simulation/Scenario.swift brings them about.)
+// Sequences of faults that the simulation found. Tests/Simulation/Scenario.swift produces them.
 @Suite struct RepeatedFaultTests {
     private static let segment = "/journal/00000000000000000000.seg"
 
     // MARK: The cursors
 
-    /// A kill leaves the latest slot in the page cache. The other one is the only slot on disk then.
-    @Test func theFirstCommitAfterAStartLeavesBothSlotsOfTheOldFileAlone() throws {
+    /// After a kill the latest slot may be only in the page cache. Then the other slot is the only one on disk.
+    @Test func `the first commit after a start changes no slot of the old file`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         do {
@@ -31,9 +31,9 @@ import Testing
         #expect(try Rig(disk.survivor()).open(start: false).cursor(of: "d")?.state == [2])
     }
 
-    /// Whatever failed before on a full filesystem.
+    /// The number of failures before the filesystem is full does not matter.
     @Test(arguments: 1...3)
-    func anOldFileOfCursorsIsTakenOverInTheSlotThatDoesNotCount(failures: Int) throws {
+    func `on a full filesystem a commit reuses the older slot of the old cursor file`(failures: Int) throws {
         let disk = MemoryDisk()
         let journal = try Rig(disk).open(start: false)
         try journal.declare(destinations: [("d", 0)])
@@ -54,9 +54,9 @@ import Testing
         #expect(try Rig(disk.survivor()).open(start: false).cursor(of: "d")?.state == [3])
     }
 
-    /// A flipped bit in the file that a start has made does not take the cursors.
+    /// A flipped bit in a new cursor file loses no cursors.
     @Test(arguments: [0, 4096])
-    func aNewFileOfCursorsHasTwoWholeSlots(slot: Int) throws {
+    func `a new cursor file has two whole slots`(slot: Int) throws {
         let disk = MemoryDisk()
         try Rig(disk).open(start: false).declare(destinations: [("d", 0)])
         for _ in 0..<2 {
@@ -68,15 +68,15 @@ import Testing
         #expect(try Rig(disk).open(start: false).cursor(of: "d")?.state == [7])
     }
 
-    @Test func aJournalHasCursorsBeforeItHasASegment() throws {
+    @Test func `a new journal writes its cursor file before its first segment`() throws {
         let disk = MemoryDisk()
         _ = try Rig(disk).open(start: false)
         #expect(disk.survivor().contents("/journal/cursors") != nil)
     }
 
-    // MARK: Whose segments these are
+    // MARK: Segments of this journal and of another
 
-    /// Two segments and no cursors, as a power cut with `sync: never` leaves a journal that is a second old.
+    /// Makes two segments and no cursors, as a power cut with `sync: never` leaves a new journal.
     private func twoSegments() throws -> MemoryDisk {
         let disk = MemoryDisk()
         let journal = try Rig(disk).open()
@@ -89,11 +89,11 @@ import Testing
     private func segments(_ disk: MemoryDisk) -> [String] { Rig(disk).segmentNames.map { "/journal/" + $0 } }
 
     @Test(arguments: [0, 600])
-    func aJournalWhoseSegmentsHoldNothingWholeIsOpened(whole: Int) throws {
+    func `a journal opens although no segment has a whole batch`(whole: Int) throws {
         let disk = try twoSegments()
         try #require(segments(disk).count == 2)
         for path in segments(disk) {
-            // What is left: a part of the first batch, or a flipped bit.
+            // Keeps a part of the first batch, or only flips a bit.
             disk.change(path) { bytes in
                 for index in bytes.indices where index >= whole { bytes[index] = 0 }
                 bytes[8] ^= 1
@@ -109,11 +109,12 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func segmentsOfAnotherJournalAreRefused(haveSealOnly: Bool) throws {
+    func `segments of another journal are refused`(haveSealOnly: Bool) throws {
         let disk = try twoSegments()
         let other = MemoryDisk()
         let journal = try Journal.open(
-            directory: "/journal", options: Rig.small, disk: other, clock: SystemClock(), telemetry: Rig(other).telemetry,
+            directory: "/journal", options: Rig.small, disk: other, clock: SystemClock(),
+            telemetry: Rig(other).telemetry,
             generator: Rig.Generator(state: 8))
         journal.stop()
         let manifest = try #require(other.contents("/journal/manifest"))
@@ -126,8 +127,8 @@ import Testing
         }
     }
 
-    /// Its name says where the segment in front ends.
-    @Test func aTornSegmentThatCannotBeCopiedKeepsItsName() throws {
+    /// The name gives the end of the segment before.
+    @Test func `a torn segment that cannot be copied keeps its name`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         var options = Rig.small
@@ -157,7 +158,7 @@ import Testing
         #expect(journal.statistics().gaps == [])
     }
 
-    @Test func aReaderOfWhatIsGonePassesOnToATornSegment() throws {
+    @Test func `a reader moves from a missing segment on to a torn one`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         var options = Rig.small
@@ -191,7 +192,7 @@ import Testing
 
     // MARK: Removing segments
 
-    /// A journal of four segments, of which three may go.
+    /// Makes a journal of four segments. Three of them can be removed.
     private func old(_ disk: MemoryDisk, _ body: (Rig, Journal, JournalSteps) throws -> Void) throws {
         let rig = Rig(disk)
         var options = Rig.small
@@ -214,7 +215,7 @@ import Testing
         #expect(again.statistics().gaps == [])
     }
 
-    @Test func aSegmentThatCannotBeRemovedKeepsTheLaterOnes() throws {
+    @Test func `a segment that cannot be removed does not keep later segments`() throws {
         let disk = MemoryDisk()
         try old(disk) { rig, journal, steps in
             let names = rig.segmentNames
@@ -225,7 +226,7 @@ import Testing
         }
     }
 
-    @Test func aRemovalIsOnDiskBeforeTheNextOne() throws {
+    @Test func `a removal is durable before the next one starts`() throws {
         let disk = MemoryDisk()
         try old(disk) { rig, journal, steps in
             let names = rig.segmentNames
@@ -236,7 +237,7 @@ import Testing
             }
             steps.keep()
             #expect(rig.segmentNames == [names[3]])
-            // A power cut brings back the last one alone.
+            // A power cut restores only the last removed segment.
             #expect(Rig(disk.survivor()).segmentNames == Array(names.suffix(2)))
         }
     }

@@ -15,7 +15,7 @@ import Testing
         return options
     }
 
-    @Test func nothingGoesBeforeSomebodySaidWhatIsConfigured() throws {
+    @Test func `no segment is removed before the destinations are declared`() throws {
         let rig = try Rig()
         var options = tight
         options.retainTime = .zero
@@ -29,7 +29,7 @@ import Testing
         journal.stop()
     }
 
-    @Test func whatIsSettledAndOldGoes() throws {
+    @Test func `segments that are settled and older than the retention time are removed`() throws {
         let rig = try Rig()
         var options = Rig.small
         options.retainTime = .seconds(600)
@@ -42,13 +42,13 @@ import Testing
         journal.advance("d", to: JournalCursor(position: second))
         try eventually { journal.firstPosition == second }
         try eventually { rig.segmentNames.first.flatMap { UInt64($0.prefix(20)) } == second }
-        // The rest is as old, but not settled.
+        // The other segments are as old but not settled.
         try journal.commit()
         #expect(journal.firstPosition == second)
         #expect(try readAll(journal).first?.position == second)
     }
 
-    @Test func whatIsSettledGoesWhenItIsTooMuch() throws {
+    @Test func `settled segments are removed above the retention size`() throws {
         let rig = try Rig()
         let journal = try rig.open(tight)
         defer { journal.stop() }
@@ -63,7 +63,7 @@ import Testing
         #expect(journal.statistics().gapCount == 0)
     }
 
-    @Test func newOptionsTakeEffectWhileItRuns() throws {
+    @Test func `new options take effect while the journal runs`() throws {
         let rig = try Rig()
         var options = tight
         options.whenFull = .block
@@ -79,19 +79,19 @@ import Testing
         try eventually("the journal is full") { !isTaken() }
         options.whenFull = .reject
         try journal.configure(options)
-        try eventually("clients are told") {
+        try eventually("events are refused") {
             if case .refused = offer(journal, [event(0, size: 450)]) { return true }
             return false
         }
         options.whenFull = .dropOldest
         try journal.configure(options)
-        try eventually("the oldest make room") { isTaken() }
+        try eventually("the oldest events are dropped") { isTaken() }
 
         options.retainSize = 1
         #expect(throws: JournalError.self) { try journal.configure(options) }
     }
 
-    @Test func aDestinationThatIsBehindMakesClientsWaitOrBeTold() throws {
+    @Test func `a destination with a full backlog makes clients wait or refuses their events`() throws {
         for whenFull in [JournalOptions.WhenFull.block, .reject] {
             let rig = try Rig()
             var options = tight
@@ -110,7 +110,7 @@ import Testing
             case .block: #expect(outcome == .busy)
             default:
                 guard case .refused(let refusal) = outcome else {
-                    Issue.record("not refused")
+                    Issue.record("the event was not refused")
                     break
                 }
                 #expect(refusal.reason == .journalFull && refusal.detail.contains("a destination is behind"))
@@ -118,8 +118,8 @@ import Testing
             #expect(journal.firstPosition == 0)
             #expect(journal.statistics().bytes <= options.retainSize)
             let taken = journal.statistics().next
-            try eventually("what was taken is durable") { journal.durableEnd == taken }
-            // Room again, and whoever waits is told.
+            try eventually("accepted events are durable") { journal.durableEnd == taken }
+            // There is room again, and waiting clients are notified.
             journal.advance("behind", to: JournalCursor(position: taken))
             if whenFull == .block { #expect(space.wait(until: SystemClock().now() + .seconds(20))) }
             try eventually { journal.statistics().problem == nil }
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func dropOldestMovesWhoIsBehindAndCountsIt() throws {
+    @Test func `drop_oldest moves the cursor of a lagging destination and counts the lost events`() throws {
         let rig = try Rig()
         var options = tight
         options.whenFull = .dropOldest
@@ -150,13 +150,13 @@ import Testing
         again.stop()
     }
 
-    @Test func aFullFilesystemTakesWhatIsOnlyKeptBeforeEventsAreRefused() throws {
+    @Test func `on a full filesystem, segments kept only for replay are removed before events are refused`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         let journal = try rig.open()
         defer { journal.stop() }
         try journal.declare(destinations: [("d", 0)])
-        // Five segments, and the spare one: `retain` would keep a thousand.
+        // Space for five segments and the spare. `retain` would keep a thousand.
         disk.capacity = 6 * Rig.small.segmentSize + 32 << 10
         for _ in 0..<12 {
             try fill(journal)
@@ -166,17 +166,18 @@ import Testing
         #expect(journal.statistics().problem == nil)
         #expect(journal.firstPosition > 0)
         #expect(journal.statistics().removedForSpace > 0)
-        #expect(journal.statistics().segments >= 4, "no more goes than has to")
-        #expect(rig.telemetry.counts()["journal_segment_removed_for_space"] == UInt64(journal.statistics().removedForSpace))
+        #expect(journal.statistics().segments >= 4, "no more segments are removed than necessary")
+        #expect(
+            rig.telemetry.counts()["journal_segment_removed_for_space"] == UInt64(journal.statistics().removedForSpace))
         // The keeper may remove one more segment between the two.
-        try eventually("what is left can be read from its beginning") {
+        try eventually("the remaining events can be read from the first one") {
             let first = journal.firstPosition
             return try readAll(journal, from: first).first?.position == first
         }
     }
 
     @Test(arguments: [JournalOptions.WhenFull.block, .reject])
-    func aFullFilesystemTakesNothingThatADestinationNeeds(whenFull: JournalOptions.WhenFull) throws {
+    func `a full filesystem keeps the segments that a destination needs`(whenFull: JournalOptions.WhenFull) throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         var options = Rig.small
@@ -195,7 +196,8 @@ import Testing
             journal.advance("ahead", to: JournalCursor(position: journal.durableEnd))
         }
         if case .refused(let refusal) = outcome {
-            #expect(whenFull == .reject && refusal.reason == .journalFull && refusal.detail.contains("filesystem is full"))
+            #expect(
+                whenFull == .reject && refusal.reason == .journalFull && refusal.detail.contains("filesystem is full"))
         } else {
             #expect(whenFull == .block && outcome == .busy)
         }
@@ -205,15 +207,17 @@ import Testing
         #expect(rig.telemetry.counts()["journal_filesystem_full"] == 1)
         #expect(journal.firstPosition == 0)
         #expect(journal.statistics().removedForSpace == 0)
-        // What it had is not needed any more: that is room.
+        // The destination has settled its events, so their segments can be removed.
         journal.advance("behind", to: JournalCursor(position: journal.durableEnd))
-        if whenFull == .block { #expect(space.wait(until: SystemClock().now() + .seconds(20)), "who waits is not told") }
+        if whenFull == .block {
+            #expect(space.wait(until: SystemClock().now() + .seconds(20)), "waiting clients are notified")
+        }
         try eventually { journal.statistics().problem == nil }
         #expect(journal.firstPosition > 0)
         try append(journal, [event(1)])
     }
 
-    @Test func aFullFilesystemDropsTheOldestWhereThatIsAskedFor() throws {
+    @Test func `a full filesystem drops the oldest events with drop_oldest`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         var options = Rig.small
@@ -227,12 +231,12 @@ import Testing
         let cursor = journal.cursor(of: "behind")?.position ?? 0
         #expect(cursor >= journal.firstPosition)
         #expect(journal.statistics().dropped["behind"] == cursor)
-        // What was dropped is counted, and durably so: another life begins there.
+        // The dropped events are counted.
         #expect(rig.telemetry.counts()["journal_dropped_oldest"] ?? 0 > 0)
     }
 
-    /// As the worker of a destination that is down has it.
-    @Test func aFullFilesystemDropsOneMoreThanAReaderHolds() throws {
+    /// The worker of a destination that is down holds such a reader.
+    @Test func `a full filesystem drops segments that a reader has open`() throws {
         let disk = MemoryDisk()
         let rig = Rig(disk)
         var options = Rig.small
@@ -247,7 +251,7 @@ import Testing
         #expect(try reader.read(into: &batch, maximumBytes: 1))
         for number in 1..<1000 { try append(journal, [event(number, size: 450)]) }
         #expect(journal.firstPosition > 0)
-        #expect(reader.position < journal.firstPosition, "it has the dropped segment open still")
+        #expect(reader.position < journal.firstPosition, "the reader still has the dropped segment open")
         withExtendedLifetime(reader) {}
     }
 }

@@ -7,7 +7,7 @@ import Synchronization
 import Telemetry
 import Testing
 
-/// A journal in a place of its own, opened and closed as often as a test wants.
+/// The directory, clock and log of a journal. A test can open and stop the journal several times.
 final class Rig: Sendable {
     struct Lines: LogSink {
         let lines = Shared<[String]>([])
@@ -17,10 +17,12 @@ final class Rig: Sendable {
     final class Shared<Value: Sendable>: Sendable {
         private let value: Mutex<Value>
         init(_ value: sending Value) { self.value = Mutex(value) }
-        func withLock<Result>(_ body: (inout sending Value) -> sending Result) -> sending Result { value.withLock(body) }
+        func withLock<Result>(_ body: (inout sending Value) -> sending Result) -> sending Result {
+            value.withLock(body)
+        }
     }
 
-    /// A clock whose wall time a test sets; waits go by the real one.
+    /// A clock whose wall time a test sets. Waits use the real clock.
     final class WallClock: Clock {
         private let time = Atomic<Int64>(1_700_000_000_000_000_000)
         func now() -> Instant { SystemClock().now() }
@@ -44,7 +46,7 @@ final class Rig: Sendable {
     let telemetry: Telemetry
     private let removesDirectory: Bool
 
-    /// On the machine's filesystem.
+    /// Makes a directory on the machine's filesystem.
     init() throws {
         let base = FileManager.default.temporaryDirectory.path()
         var template = Array("\(base)/journal-test-XXXXXX".utf8CString)
@@ -73,7 +75,11 @@ final class Rig: Sendable {
     private static func removeAll(_ path: String) {
         for name in (try? SystemDisk().list(path)) ?? [] {
             let inner = path + "/" + name
-            if (try? SystemDisk().status(inner))??.isDirectory == true { removeAll(inner) } else { unsafe unlink(inner) }
+            if (try? SystemDisk().status(inner))??.isDirectory == true {
+                removeAll(inner)
+            } else {
+                unsafe unlink(inner)
+            }
         }
         unsafe rmdir(path)
     }
@@ -114,7 +120,7 @@ final class Rig: Sendable {
 
 let app = Origin(source: "app", uid: 1000, gid: 1001, pid: 42)
 
-/// JSON of a size, telling its number.
+/// An event of at least `size` bytes that contains its number.
 func event(_ number: Int, size: Int = 100) -> String {
     let head = "{\"type\":\"track\",\"event\":\"E\",\"userId\":\"u\",\"n\":\"\(number)"
     return head + String(repeating: "-", count: max(0, size - head.utf8.count - 2)) + "\"}"
@@ -131,16 +137,16 @@ func offer(_ journal: Journal, _ texts: [String], from origin: Origin = app) -> 
     return journal.append(bytes.span, events: events.span, from: origin)
 }
 
-/// Appends and waits until it is durable.
+/// Appends events and waits until they are durable.
 func append(_ journal: Journal, _ texts: [String], from origin: Origin = app) throws {
     guard case .queued(let end) = offer(journal, texts, from: origin) else {
-        Issue.record("not queued")
+        Issue.record("the events were not queued")
         return
     }
     try eventually { journal.durableEnd >= end }
 }
 
-func eventually(_ what: String = "it did not happen in time", _ condition: () throws -> Bool) throws {
+func eventually(_ what: String = "the condition was not met in time", _ condition: () throws -> Bool) throws {
     let deadline = SystemClock().now() + .seconds(20)
     while try !condition() {
         try #require(SystemClock().now() < deadline, "\(what)")
@@ -148,7 +154,7 @@ func eventually(_ what: String = "it did not happen in time", _ condition: () th
     }
 }
 
-/// Everything from a position to the durable end.
+/// Reads all events from a position to the durable end.
 func readAll(_ journal: Journal, from position: UInt64 = 0) throws -> [(position: UInt64, json: String)] {
     let reader = journal.makeReader(from: position)
     var batch = EventBatch()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Journal
 
-/// Commits of every size, as whole blocks: what lies in the file is what was written.
+/// Commits of any size are written as whole blocks, and the file contains exactly their bytes.
 @Suite struct SegmentFileTests {
     private static let origin = Origin(source: "apps", uid: 1, gid: 2, pid: 3)
 
@@ -19,12 +19,12 @@ import Testing
         return buffer
     }
 
-    @Test(arguments: [true, false]) func batchesLieOneBehindTheOther(memoryFits: Bool) throws {
+    @Test(arguments: [true, false]) func `batches follow each other without gaps`(memoryFits: Bool) throws {
         let disk = MemoryDisk()
         var file = try SegmentFile(try disk.openDirect("/j/x.seg", .createNew), offset: 0)
         var expected: [UInt8] = []
         for (number, size) in [1, 100, 4000, 4096, 5000, 8, 12_288, 3000, 20_000].enumerated() {
-            // Where the memory does not fit the file's blocks, the bytes are copied once more.
+            // If the buffer is not aligned to the file's blocks, the bytes are copied once more.
             let buffer = commit(size, UInt8(65 + number), at: memoryFits ? file.offset : file.offset + 8)
             try file.append(buffer, 0..<buffer.count)
             buffer.withBytes(0..<buffer.count) { expected.append(contentsOf: $0) }
@@ -33,9 +33,9 @@ import Testing
         var written: [UInt8] = []
         _ = try file.file.read(1 << 20, at: 0, appendingTo: &written)
         #expect(Array(written.prefix(expected.count)) == expected)
-        #expect(written.dropFirst(expected.count).allSatisfy { $0 == 0 }, "zeros fill the last block up")
+        #expect(written.dropFirst(expected.count).allSatisfy { $0 == 0 }, "zeros fill the last block")
 
-        // Another life goes on in the middle of a block.
+        // A second file continues in the middle of a block.
         var again = try SegmentFile(try disk.openDirect("/j/x.seg", .readWrite), offset: expected.count)
         let buffer = commit(50, 90, at: memoryFits ? again.offset : 0)
         try again.append(buffer, 0..<buffer.count)
@@ -45,7 +45,7 @@ import Testing
         #expect(Array(written.prefix(expected.count)) == expected)
     }
 
-    @Test func theSealSharesItsBlockWithTheLastBatch() throws {
+    @Test func `the seal can share its block with the last batch`() throws {
         let disk = MemoryDisk()
         var file = try SegmentFile(try disk.openDirect("/j/x.seg", .createNew), offset: 0)
         let buffer = commit(5000, 65, at: 0)
@@ -59,7 +59,7 @@ import Testing
         #expect(written.suffix(128).allSatisfy { $0 == 83 })
     }
 
-    @Test func recentCommitsAreReadFromMemoryUntilTheyAreTooMany() throws {
+    @Test func `recent commits are read from memory until newer ones replace them`() throws {
         let segment = Segment(firstPosition: 0, path: "/j/x.seg", fileSize: 1 << 20, readable: 0, end: 0, sealed: false)
         let recent = RecentCommits(bytes: 20_000)
         var offset = 0

@@ -2,9 +2,9 @@ import Events
 import Journal
 import Testing
 
-/// Looking at a journal's files beside whoever writes them.
+/// Reads the files of a journal while the daemon writes them.
 @Suite struct StoredEventsTests {
-    @Test func readsOnFromAnyPositionPastSegmentsAndDamage() throws {
+    @Test func `a reader of stored events starts at any position and skips damage`() throws {
         let rig = try Rig()
         let journal = try rig.open()
         defer { journal.stop() }
@@ -20,17 +20,21 @@ import Testing
             while let batch = try reader.next() {
                 for event in batch.events {
                     positions.append(event.position)
-                    #expect(String(decoding: batch.bytes[event.range], as: UTF8.self).contains("\"n\":\"\(event.position)-"))
+                    #expect(
+                        String(decoding: batch.bytes[event.range], as: UTF8.self).contains("\"n\":\"\(event.position)-")
+                    )
                 }
             }
             return positions
         }
-        for position in [0, 1, 2, 199, 399] as [UInt64] { #expect(try positions(from: position) == Array(position..<400)) }
+        for position in [0, 1, 2, 199, 399] as [UInt64] {
+            #expect(try positions(from: position) == Array(position..<400))
+        }
         #expect(try positions(from: 400).isEmpty)
         let second = try #require(UInt64(rig.segmentNames[1].prefix(20)))
         let path = rig.path(rig.segmentNames[1])
         let bytes = try rig.bytes(path)
-        // The first batch of the second segment.
+        // Damages the first batch of the second segment.
         try rig.overwrite(path, [bytes[300] ^ 1], at: 300)
         #expect(try positions(from: 0) == (0..<400).filter { !(second..<second + 2).contains($0) })
         #expect(try stored.event(at: second) == nil)

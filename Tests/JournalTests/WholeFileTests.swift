@@ -4,10 +4,10 @@ import Platform
 import Testing
 import damage
 
-/// Files of a stopped journal that are gone, empty, older, swapped or another journal's: what they held is
-/// told as missing, to the position, everything else is there, and nothing begins anew over it.
+/// Files of a stopped journal are missing, zeroed, older, swapped or from another journal. The journal reports
+/// the exact positions that are lost, keeps all others, and never starts an empty journal over existing data.
 @Suite struct WholeFileTests {
-    /// Three segments, and a cursor at 5.
+    /// Makes three segments and a cursor at 5.
     private static func image() throws -> (ledger: Ledger, disk: DiskImage) {
         let disk = DiskImage()
         let (ledger, journal) = try Ledger.fill(3, disk)
@@ -25,7 +25,7 @@ import damage
     }
 
     @Test(arguments: Change.allCases)
-    func whatAFileHeldIsToldAndTheRestIsThere(_ change: Change) throws {
+    func `exactly the positions of a lost file are reported as gaps`(_ change: Change) throws {
         let (ledger, disk) = try Self.image()
         let names = ledger.segments
         let paths = names.map { Ledger.path($0) }
@@ -55,7 +55,7 @@ import damage
         case .spareGone: disk[Self.path("spare")] = nil
         case .spareHoldsData: disk[Self.path("spare")] = disk[paths[1]]
         }
-        // The second start must find what the first one did.
+        // The second start must find the same as the first.
         for _ in 0..<2 {
             let journal = try Ledger.open(disk)
             try journal.declare(destinations: [(name: "archive", start: 0)])
@@ -63,22 +63,23 @@ import damage
             defer { journal.stop() }
             let isCursorLost = change == .cursorsGone || change == .cursorsZeroed
             #expect(journal.cursor(of: "archive")?.position ?? 99 <= (isCursorLost ? 0 : lost.first?.upperBound ?? 5))
-            #expect(journal.statistics().next >= ledger.end, "no position is given twice")
+            #expect(journal.statistics().next >= ledger.end, "no position is assigned twice")
             let first = change == .firstGone ? ranges[1].lowerBound : 0
             let missing = Set((first..<ledger.end).filter { position in lost.contains { $0.contains(position) } })
             #expect(try Self.read(journal, ledger) == Set(first..<ledger.end).subtracting(missing))
-            // Told once it was read, or before.
+            // A gap is reported at the start, or when a reader reaches it.
             var told = Set(journal.statistics().gaps.flatMap { Array($0.positions) })
             if change == .firstGone { told = told.intersection(Set(lost[0])) }
             #expect(told == Set(lost.flatMap { Array($0) }))
         }
         if change == .spareHoldsData {
-            // In quarantine/, or where it was as long as nobody has needed a spare.
-            #expect(disk.paths.contains { $0 != paths[1] && disk[$0] == disk[paths[1]] }, "it is kept")
+            // The data is in quarantine/, or still in the spare if no spare was needed.
+            #expect(disk.paths.contains { $0 != paths[1] && disk[$0] == disk[paths[1]] }, "the data is kept")
         }
     }
 
-    /// - Returns: the positions read; each event's bytes are compared.
+    /// Reads all events and compares their bytes.
+    /// - Returns: the positions that were read.
     private static func read(_ journal: Journal, _ ledger: Ledger) throws -> Set<UInt64> {
         let reader = journal.makeReader(from: 0)
         var batch = EventBatch()
@@ -92,7 +93,7 @@ import damage
         return positions
     }
 
-    @Test func aSegmentWhoseFirstBatchIsDamagedIsStillKnownAsItsOwn() throws {
+    @Test func `a segment with a damaged first batch is still recognized as the journal's own`() throws {
         let disk = DiskImage()
         let (ledger, journal) = try Ledger.fill(1, disk)
         journal.stop()
@@ -107,7 +108,7 @@ import damage
     enum Refused: CaseIterable { case manifestGone, manifestZeroed, manifestOfAnother, segmentsGone }
 
     @Test(arguments: Refused.allCases)
-    func withoutWhatBelongsToItAJournalIsNotBegunAnew(_ change: Refused) throws {
+    func `a journal without its manifest or its segments is refused and not changed`(_ change: Refused) throws {
         let (ledger, disk) = try Self.image()
         let manifest = Self.path("manifest")
         switch change {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Reads a Penstock journal, by the description in Sources/Journal/Journal.docc/Format.md and nothing else.
+"""Reads a Penstock journal. Written only from the description in Sources/Journal/Journal.docc/Format.md.
 
-usage: read_journal.py DIRECTORY                  one line an event: position, time, source, JSON
-       read_journal.py --json DIRECTORY           the same as `penstock journal dump` prints it
+usage: read_journal.py DIRECTORY                  one line per event: position, time, source, JSON
+       read_journal.py --json DIRECTORY           the same in the format of `penstock journal dump`
        read_journal.py --json DIRECTORY NAME      dead letters of the destination whose directory is NAME
-       read_journal.py --cursors DIRECTORY        one line a destination: name, position, ranges settled above it
+       read_journal.py --cursors DIRECTORY        one line per destination: name, position, ranges settled above it
 """
 import datetime
 import json
@@ -56,7 +56,7 @@ class Segment:
         return (fields, seed) if fields[15] == crc32c(seed, raw[:60]) and fields[1] == 1 else None
 
     def batches(self, stop):
-        """Whole batches: (offset, fields, payload)."""
+        """The whole batches: (offset, fields, payload)."""
         end = len(self.data)
         seal = self.header(end - 128) if end >= 128 else None
         if seal and seal[0][2] == 3:
@@ -77,7 +77,7 @@ class Segment:
 
 
 def files(directory, uuid):
-    """Whole batches of all files, in order."""
+    """The whole batches of all files, in order."""
     names = sorted(name for name in os.listdir(directory) if name.endswith(".seg") and len(name) == 24)
     for index, name in enumerate(names):
         stop = int(names[index + 1][:20]) if index + 1 < len(names) else None
@@ -113,7 +113,7 @@ def dead_letters(directory, name):
 
 
 def cursor_file(directory, uuid):
-    """Position and state by name, of the newer whole slot, and how far the journal has been durable."""
+    """The position and state of each destination from the newer whole slot, and the recorded durable end."""
     data = open(os.path.join(directory, "cursors"), "rb").read()
     half, newest = len(data) // 2, (-1, {}, 0)
     for slot in range(2):
@@ -132,7 +132,7 @@ def cursor_file(directory, uuid):
 
 
 def live_entries(data):
-    """(destination's number, kind, tag, position, ranges) of each entry."""
+    """The (destination's number, kind, tag, position, ranges) of each entry."""
     place = 0
     while place + 32 <= len(data):
         kind, count, _, number, tag, position = struct.unpack_from("<HHIQQQ", data, place)
@@ -164,7 +164,7 @@ def live_cursors(directory, uuid):
 
 
 def cursors(directory):
-    """Where each destination goes on: (name, position, ranges)."""
+    """The point where each destination continues: (name, position, ranges)."""
     uuid = read_uuid(directory)
     kept, durable = cursor_file(directory, uuid)
     live, end = live_cursors(directory, uuid)

@@ -1,22 +1,22 @@
 import Foundation
 import Testing
 
-/// Recording an event costs its thread few allocations. The count is of a program that has only the SDK in
-/// it: here, other tests' threads would be counted. It knows what a debug build may take more.
+/// Recording an event costs its thread few allocations. The allocations are counted in a program with only the SDK,
+/// because other tests' threads would be counted here. The program allows for the extra allocations of a debug build.
 @Suite struct AllocationTests {
-    @Test func recordingACaseWithThreePropertiesTakesFewAllocations() throws {
+    @Test func `recording a case with three properties takes few allocations`() throws {
         let (text, status) = try SDKProgram.run("allocations")
         #expect(status == 0, "\(text)")
         #expect(text.contains(#""event":"enum""#), "\(text)")
     }
 }
 
-/// What can only be seen in a program that has nothing but the SDK in it.
+/// Runs the program that contains only the SDK.
 enum SDKProgram {
     static func run(_ command: String) throws -> (output: String, status: Int32) {
         let process = Process()
         let output = Pipe()
-        // Beside the program that runs the tests.
+        // The program is beside the test runner.
         let runner = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         process.executableURL = URL(filePath: runner).deletingLastPathComponent().appending(path: "sdk-benchmark")
         process.arguments = [command]

@@ -8,7 +8,7 @@ import Testing
 @Suite struct AnalyticsTests {
     let rig = Rig()
 
-    @Test func superPropertiesAreAddedAndAnEventsOwnHavePrecedence() {
+    @Test func `super properties are added, and an event's own properties take precedence`() {
         rig.analytics.superProperties = ["plan": "pro", "orderID": "none"]
         rig.analytics.registerSuperProperties(["theme": "dark"])
         rig.analytics.track(ShopEvent.orderCompleted(orderID: "A1", total: 1))
@@ -22,8 +22,10 @@ import Testing
         #expect(rig.events[2].traits.isEmpty)
     }
 
-    @Test func theContextTellsWhereTheEventWasRecorded() throws {
-        let rig = Rig(automaticContext: .all) { $0.application = Application(name: "shop", version: "2.1.0", build: "77") }
+    @Test func `the context describes where the event was recorded`() throws {
+        let rig = Rig(automaticContext: .all) {
+            $0.application = Application(name: "shop", version: "2.1.0", build: "77")
+        }
         rig.analytics.setContext("campaign", to: ["name": "spring"])
         rig.analytics.setContext("locale", to: "tlh")
         rig.analytics.track(ShopEvent.cartViewed)
@@ -45,7 +47,7 @@ import Testing
     final class SlowProvider: AnalyticsProvider {
         func record(_ event: RecordedEvent) {}
         func flush(until deadline: ContinuousClock.Instant) async -> FlushOutcome {
-            // It obeys nobody.
+            // This provider ignores its deadline.
             await Task.detached { try? await Task.sleep(for: .seconds(3600)) }.value
             return .complete
         }
@@ -56,7 +58,7 @@ import Testing
         func flush(until deadline: ContinuousClock.Instant) async -> FlushOutcome { .pending(events: 7) }
     }
 
-    @Test func providersAreAddedDisabledReplacedAndRemovedAtRunTime() {
+    @Test func `providers can be added, disabled, replaced and removed at run time`() {
         let other = RecordingProvider(name: "other")
         rig.analytics.track("1")
         rig.analytics.add(other)
@@ -79,7 +81,7 @@ import Testing
         #expect(rig.diagnostics.messages == [#"there is no provider "other"; there are: "RecordingProvider""#])
     }
 
-    @Test func middlewareEnrichesFiltersAndRedactsInOrder() {
+    @Test func `middleware enriches, filters and redacts in order`() {
         rig.analytics.use(.enrich { $0[property: "step"] = .string(($0[property: "step"]?.string ?? "") + "a") })
         rig.analytics.use(.filter { $0.name != "Heartbeat" })
         rig.analytics.use(.enrich { $0[property: "step"] = .string(($0[property: "step"]?.string ?? "") + "b") })
@@ -95,7 +97,7 @@ import Testing
         #expect(rig.events.count == 3)
     }
 
-    @Test func whoIsIdentifiedIsOnEveryEventUntilReset() {
+    @Test func `an identified user is on every event until reset`() {
         let anonymous = rig.analytics.anonymousID
         rig.analytics.track("1")
         rig.analytics.identify("u1")
@@ -107,7 +109,7 @@ import Testing
         #expect(rig.events[3].anonymousID == rig.analytics.anonymousID && rig.analytics.anonymousID != anonymous)
     }
 
-    @Test func aScopeHasAnIdentityOfItsOwn() {
+    @Test func `a scope has its own identity`() {
         rig.analytics.identify("main")
         rig.analytics.superProperties = ["server": "a"]
         let scoped = rig.analytics.scoped(toUser: "u1")
@@ -121,7 +123,7 @@ import Testing
         #expect(rig.analytics.userID == "main")
     }
 
-    @Test func flushIsOverAtItsDeadlineWhateverAProviderDoes() async {
+    @Test func `a flush ends at its deadline, whatever a provider does`() async {
         #expect(await rig.analytics.flush() == .complete)
         rig.analytics.add(LaggingProvider())
         #expect(await rig.analytics.flush() == .pending(events: 7))
@@ -129,14 +131,16 @@ import Testing
         #expect(await rig.analytics.flush(timeout: .milliseconds(20)) == .pending(events: 8))
     }
 
-    /// What the articles about analytics layers call a wrapper.
+    /// A wrapper of a vendor's SDK, as articles about analytics layers call it.
     struct VendorDouble: VendorProvider {
         let calls: Calls
         final class Calls: Sendable { let all = Mutex<[String]>([]) }
-        func track(_ event: RecordedEvent) { calls.all.withLock { $0.append("\(event.name) \(event.properties.keys.sorted())") } }
+        func track(_ event: RecordedEvent) {
+            calls.all.withLock { $0.append("\(event.name) \(event.properties.keys.sorted())") }
+        }
     }
 
-    @Test func whatAVendorLacksBecomesTheNextBestThing() {
+    @Test func `an event that a vendor lacks becomes its closest equivalent`() {
         let vendor = VendorDouble(calls: .init())
         rig.analytics.add(vendor)
         rig.analytics.track(ShopEvent.orderCompleted(orderID: "A1", total: 1))
@@ -148,17 +152,20 @@ import Testing
         rig.analytics.measure(ShopEvent.cartViewed) {}
         #expect(
             vendor.calls.all.withLock { $0 } == [
-                #"Order Completed ["orderID", "total"]"#, #"Viewed Inbox Screen ["unread"]"#, "Viewed Page []", #"Cart Viewed ["duration"]"#,
+                #"Order Completed ["orderID", "total"]"#, #"Viewed Inbox Screen ["unread"]"#, "Viewed Page []",
+                #"Cart Viewed ["duration"]"#,
             ])
     }
 
-    @Test func eventsOfManyThreadsAreAllThereAndEachThreadsInOrder() async {
-        // Debug builds take their time: the benchmark does it with a million.
+    @Test func `the events of many threads are all recorded, each thread's in order`() async {
+        // Debug builds are slow. The benchmark does this with a million events.
         let (threads, count) = (8, 12_500)
         await withTaskGroup(of: Void.self) { group in
             for thread in 0..<threads {
                 group.addTask { [analytics = rig.analytics] in
-                    for number in 0..<count { analytics.track("e", ["thread": .integer(Int64(thread)), "number": .integer(Int64(number))]) }
+                    for number in 0..<count {
+                        analytics.track("e", ["thread": .integer(Int64(thread)), "number": .integer(Int64(number))])
+                    }
                 }
             }
         }
@@ -172,7 +179,7 @@ import Testing
         #expect(rig.analytics.statistics.recorded == threads * count)
     }
 
-    @Test func anEventInsideAnEventDoesNotDisturbIt() throws {
+    @Test func `an event that is recorded inside another one does not disturb it`() throws {
         let analytics = rig.analytics
         analytics.track(
             EventEncodingTests.ByHand { encoder in
@@ -185,7 +192,7 @@ import Testing
         #expect(rig.events[1].properties == ["a": 1, "b": 2])
     }
 
-    @Test func aProviderIsLetGoWhenItIsRemoved() {
+    @Test func `a removed provider is released`() {
         weak var kept: RecordingProvider?
         do {
             let other = RecordingProvider(name: "other")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the build has put what it made.
+/// The directory of the build's products.
 enum Binaries {
     static let directory: String = {
         let runner = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""

@@ -9,7 +9,7 @@ import Testing
         var consentCategory: ConsentCategory { .marketing }
     }
 
-    @Test func nothingIsRecordedWithoutConsent() {
+    @Test func `nothing is recorded without consent`() {
         let rig = Rig(consent: .off)
         rig.analytics.track("1")
         rig.analytics.consent = .on
@@ -20,7 +20,7 @@ import Testing
         #expect(rig.analytics.statistics == AnalyticsStatistics(recorded: 1, discarded: 2))
     }
 
-    @Test func whatIsHeldGoesOutInOrderWhenTheUserAgrees() {
+    @Test func `held events are released in order when the user agrees`() {
         let rig = Rig(consent: .undecided)
         for number in 0..<5 { rig.analytics.track("\(number)") }
         #expect(rig.events.isEmpty)
@@ -31,7 +31,7 @@ import Testing
         #expect(rig.analytics.statistics == AnalyticsStatistics(recorded: 6))
     }
 
-    @Test func whatIsHeldIsDiscardedWhenTheUserDoesNotAgree() {
+    @Test func `held events are discarded when the user declines`() {
         let rig = Rig(consent: .undecided)
         rig.analytics.track("0")
         rig.analytics.consent = .off
@@ -40,7 +40,7 @@ import Testing
         #expect(rig.analytics.statistics == AnalyticsStatistics(discarded: 1))
     }
 
-    @Test func consentToACategoryIsForItsEvents() {
+    @Test func `consent to a category applies to its events only`() {
         let rig = Rig(consent: .undecided)
         rig.analytics.track(Ad(number: 1))
         rig.analytics.track(ShopEvent.cartViewed)
@@ -57,7 +57,7 @@ import Testing
         #expect(rig.analytics.statistics == AnalyticsStatistics(recorded: 3, discarded: 3))
     }
 
-    @Test func whatWaitsForConsentHasABound() {
+    @Test func `the number of events that wait for consent is bounded`() {
         let rig = Rig(consent: .undecided) { $0.heldEvents = 3 }
         for number in 0..<13 { rig.analytics.track("\(number)") }
         rig.analytics.consent = .on
@@ -69,14 +69,16 @@ import Testing
 
     final class Flag: Sendable { let isDone = Atomic(false) }
 
-    /// Agrees and takes it back all the time, while others record.
-    @Test func aThreadsEventsKeepTheirOrderWhileConsentChanges() async {
+    /// Gives and withdraws consent repeatedly while other threads record.
+    @Test func `a thread's events keep their order while consent changes`() async {
         let rig = Rig(consent: .undecided) { $0.heldEvents = 1_000_000 }
         let flag = Flag()
         await withTaskGroup(of: Void.self) { group in
             for thread in 0..<4 {
                 group.addTask { [analytics = rig.analytics] in
-                    for number in 0..<1000 { analytics.track("e", ["thread": .integer(Int64(thread)), "number": .integer(Int64(number))]) }
+                    for number in 0..<1000 {
+                        analytics.track("e", ["thread": .integer(Int64(thread)), "number": .integer(Int64(number))])
+                    }
                 }
             }
             let changer = Task { [analytics = rig.analytics] in

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Penstock
 
-/// Against daemons that do what real ones do seldom.
+/// Tests with scripted daemons that do what a real one seldom does.
 @Suite struct DaemonConnectionTests {
-    @Test func whatWasNotAcknowledgedIsSentAgainInOrder() async throws {
-        // The first connection ends behind five lines, of which three were acknowledged.
+    @Test func `unacknowledged events are sent again in order`() async throws {
+        // The first connection ends after five lines, of which three were acknowledged.
         let daemon = try ScriptedDaemon { _, number, connection in
             if connection > 1 { return .acknowledge }
             return number == 3 ? .acknowledge : number == 5 ? .hangUp : .nothing
@@ -19,7 +19,7 @@ import Testing
         #expect(provider.statistics.acknowledged == 5)
     }
 
-    @Test func aSpoolThatWasSentInPartGoesOnBehindWhatWasAcknowledged() async throws {
+    @Test func `a partly sent spool continues after the last acknowledged event`() async throws {
         let directory = "/tmp/penstock-test-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let daemon = try ScriptedDaemon { _, number, connection in
@@ -28,7 +28,7 @@ import Testing
         }
         defer { daemon.stop() }
         let options = DaemonProvider.Options.test(socket: daemon.socket, spool: directory)
-        // As a process before this one has left them.
+        // As an earlier process would have left them.
         let socketDirectory = try #require(options.spoolOfSocket)
         let left = try #require(Spool(directory: socketDirectory, maximumBytes: 1 << 20, segmentBytes: 1 << 20))
         for number in 1...50 {
@@ -37,14 +37,16 @@ import Testing
         left.close()
         let provider = DaemonProvider(options)
         provider.record(.numbered(51))
-        try await eventually("all is acknowledged") { provider.statistics.acknowledged == 51 && provider.statistics.spooledBytes == 0 }
+        try await eventually("all events are acknowledged") {
+            provider.statistics.acknowledged == 51 && provider.statistics.spooledBytes == 0
+        }
         #expect(numbers(daemon.lines) == Array(1...50) + Array(31...51))
     }
 
     @Test(arguments: [
         #"{"ack":99}"#, #"{"ack":-1}"#, "HTTP/1.1 400 Bad Request", "[1]", String(repeating: "x", count: 300_000),
     ])
-    func anAnswerThatMakesNoSenseEndsTheConnectionAndLosesNothing(answer: String) async throws {
+    func `a malformed answer ends the connection and loses nothing`(answer: String) async throws {
         let daemon = try ScriptedDaemon { _, _, connection in connection == 1 ? .say(answer) : .acknowledge }
         defer { daemon.stop() }
         let provider = DaemonProvider(.test(socket: daemon.socket, spool: nil))
@@ -56,18 +58,21 @@ import Testing
         #expect(reports.of(.unreachable).count == 1)
     }
 
-    @Test func aRefusalIsReadWhateverItsTextIs() async throws {
-        let daemon = try ScriptedDaemon { _, number, _ in number == 1 ? .refuse(reason: "schema_violation") : .acknowledge }
+    @Test func `a refusal is read whatever its text contains`() async throws {
+        let daemon = try ScriptedDaemon { _, number, _ in
+            number == 1 ? .refuse(reason: "schema_violation") : .acknowledge
+        }
         defer { daemon.stop() }
         let provider = DaemonProvider(.test(socket: daemon.socket, spool: nil))
         let reports = Reports()
         provider.attach(to: reports.handler)
         provider.record(.numbered(1))
         #expect(await provider.flush() == .complete)
-        #expect(reports.of(.eventRefused).map(\.message) == [#"the daemon refused event m: schema_violation: so "it" is"#])
+        #expect(
+            reports.of(.eventRefused).map(\.message) == [#"the daemon refused event m: schema_violation: so "it" is"#])
     }
 
-    @Test func withoutADaemonAndASpoolMemoryIsTheBoundAndTheRestIsCounted() async throws {
+    @Test func `without a daemon and a spool, memory is bounded and dropped events are counted`() async throws {
         var options = DaemonProvider.Options.test(socket: "/tmp/penstock-nobody.sock", spool: nil)
         options.queueEvents = 10
         let provider = DaemonProvider(options)
@@ -76,11 +81,11 @@ import Testing
         for number in 0..<15 { provider.record(.numbered(number)) }
         #expect(await provider.flush(until: .now + .milliseconds(20)) == .pending(events: 10))
         #expect(provider.statistics.dropped == 5)
-        try await eventually("it is reported") { reports.of(.eventsDropped).map(\.events).reduce(0, +) == 5 }
+        try await eventually("the drops are reported") { reports.of(.eventsDropped).map(\.events).reduce(0, +) == 5 }
         #expect(reports.of(.unreachable).first?.message.contains("/tmp/penstock-nobody.sock") == true)
     }
 
-    @Test func bytesInMemoryAreBoundedToo() {
+    @Test func `the bytes in memory are bounded, too`() {
         var options = DaemonProvider.Options.test(socket: "/tmp/penstock-nobody.sock", spool: nil)
         options.queueBytes = 1000
         let provider = DaemonProvider(options)
@@ -89,21 +94,21 @@ import Testing
         #expect(provider.statistics.dropped == 3)
     }
 
-    @Test func whatASilentDaemonDoesNotAcknowledgeIsSpooledAtTheDeadline() async throws {
+    @Test func `events that a silent daemon does not acknowledge are spooled at the deadline`() async throws {
         let directory = "/tmp/penstock-test-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let daemon = try ScriptedDaemon { _, _, _ in .nothing }
         defer { daemon.stop() }
         let provider = DaemonProvider(.test(socket: daemon.socket, spool: directory))
         for number in 0..<3 { provider.record(.numbered(number)) }
-        try await eventually("they are sent") { daemon.lines.count == 3 }
+        try await eventually("the events are sent") { daemon.lines.count == 3 }
         #expect(provider.statistics.inMemory == 3)
         #expect(await provider.flush(until: .now + .milliseconds(20)) == .complete)
         #expect(provider.statistics.inMemory == 0)
         #expect(provider.statistics.spooledBytes > 0)
     }
 
-    @Test func whatADaemonDoesNotTakeFastEnoughIsSpooled() async throws {
+    @Test func `events that a slow daemon does not accept in time are spooled`() async throws {
         let directory = "/tmp/penstock-test-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let daemon = try ScriptedDaemon { _, _, _ in .nothing }
@@ -112,7 +117,7 @@ import Testing
         options.queueBytes = 100_000
         let provider = DaemonProvider(options)
         provider.record(.numbered(0, padding: 500))
-        try await eventually("it is connected") { daemon.lines.count == 1 }
+        try await eventually("the provider is connected") { daemon.lines.count == 1 }
         for number in 1..<1000 {
             provider.record(.numbered(number, padding: 500))
             try await eventually("there is room") { provider.statistics.inMemory < 100 }
@@ -121,10 +126,12 @@ import Testing
         #expect(provider.statistics.spooledBytes > 400_000)
     }
 
-    @Test func theEnvironmentSaysWhereTheDaemonIs() {
+    @Test func `the environment names the daemon's socket and the spool`() {
         #expect(DaemonProvider.Options(environment: ["PENSTOCK_SOCKET": "/run/x.sock"]).socket == "/run/x.sock")
         #expect(DaemonProvider.Options(environment: ["PENSTOCK_SOCKET": ""]).socket == "/run/penstock/events.sock")
-        #expect(DaemonProvider.Options(environment: ["STATE_DIRECTORY": "/var/lib/a:/var/lib/b"]).spool == "/var/lib/a/penstock-spool")
+        #expect(
+            DaemonProvider.Options(environment: ["STATE_DIRECTORY": "/var/lib/a:/var/lib/b"]).spool
+                == "/var/lib/a/penstock-spool")
         #expect(DaemonProvider.Options(environment: ["HOME": "/home/ada", "PENSTOCK_SPOOL": "/s"]).spool == "/s")
         #expect(DaemonProvider.Options(environment: [:]).spool == nil)
     }

@@ -3,32 +3,35 @@ import Synchronization
 
 @testable import Penstock
 
-/// Keeps what is reported.
+/// Keeps all diagnostics.
 final class Reports: Sendable {
     private let kept = Mutex<[Diagnostic]>([])
-    var handler: DiagnosticsHandler { DiagnosticsHandler { diagnostic in self.kept.withLock { $0.append(diagnostic) } } }
+    var handler: DiagnosticsHandler {
+        DiagnosticsHandler { diagnostic in self.kept.withLock { $0.append(diagnostic) } }
+    }
     var all: [Diagnostic] { kept.withLock { $0 } }
     func of(_ code: Diagnostic.Code) -> [Diagnostic] { all.filter { $0.code == code } }
 }
 
 extension RecordedEvent {
-    /// A track of the name "N", whose number can be found again.
+    /// A track event "N" that carries its number.
     static func numbered(_ number: Int, thread: Int = 0, padding: Int = 0) -> RecordedEvent {
         let filling = String(repeating: "x", count: padding)
-        let json = #"{"type":"track","event":"N","userId":"u","messageId":"\#(thread)-\#(number)","properties":{"thread":\#(thread),"number":\#(number),"filling":"\#(filling)"}}"#
+        let json =
+            #"{"type":"track","event":"N","userId":"u","messageId":"\#(thread)-\#(number)","properties":{"thread":\#(thread),"number":\#(number),"filling":"\#(filling)"}}"#
         return RecordedEvent(kind: .track, consentCategory: .analytics, json: Array(json.utf8))
     }
 
     var number: Int? { self[property: "number"]?.integer.map(Int.init) }
 }
 
-/// The numbers in lines of such events.
+/// The numbers of such events in these lines.
 func numbers(_ lines: [String]) -> [Int] {
     lines.compactMap { RecordedEvent(line: Array($0.utf8))?.number }
 }
 
 extension DaemonProvider.Options {
-    /// In a directory; quick.
+    /// Options for tests, with short delays.
     static func test(socket: String, spool: String?) -> DaemonProvider.Options {
         var options = DaemonProvider.Options(environment: [:])
         options.socket = socket
@@ -41,6 +44,6 @@ extension DaemonProvider.Options {
 }
 
 extension DaemonProvider {
-    /// Flushes with a generous time.
+    /// Flushes with a generous timeout.
     func flush() async -> FlushOutcome { await flush(until: .now + .seconds(60)) }
 }

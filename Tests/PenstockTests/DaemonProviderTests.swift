@@ -4,13 +4,15 @@ import Testing
 
 @testable import Penstock
 
-/// Against the real daemon.
+/// Tests with the real daemon.
 @Suite struct DaemonProviderTests {
-    @Test func whatIsFlushedIsInTheFile() async throws {
+    @Test func `flushed events are in the file`() async throws {
         let daemon = try LocalDaemon()
         let provider = DaemonProvider(daemon.providerOptions)
         let analytics = Analytics(providers: [provider], userID: "u_1")
-        for number in 0..<100 { analytics.track("Post Liked", ["number": .integer(Int64(number)), "text": "a \"b\"\n ü"]) }
+        for number in 0..<100 {
+            analytics.track("Post Liked", ["number": .integer(Int64(number)), "text": "a \"b\"\n ü"])
+        }
         analytics.identify("u_1", traits: ["plan": "pro"])
         #expect(await analytics.flush() == .complete)
         #expect(provider.statistics.acknowledged == 101)
@@ -22,7 +24,7 @@ import Testing
         #expect(daemon.stop() == 0)
     }
 
-    @Test func eventsOfEightThreadsAreAllThereAndInTheirOrder() async throws {
+    @Test func `the events of eight threads all arrive, each thread's in order`() async throws {
         let daemon = try LocalDaemon()
         let provider = DaemonProvider(daemon.providerOptions)
         let each = 5000
@@ -36,13 +38,15 @@ import Testing
         let events = try daemon.events(waitingFor: 8 * each)
         #expect(events.count == 8 * each)
         for thread in 0..<8 {
-            #expect(events.filter { $0[property: "thread"] == .integer(Int64(thread)) }.compactMap(\.number) == Array(0..<each))
+            #expect(
+                events.filter { $0[property: "thread"] == .integer(Int64(thread)) }.compactMap(\.number)
+                    == Array(0..<each))
         }
         #expect(daemon.stop() == 0)
     }
 
     @Test(arguments: [true, false])
-    func nothingIsLostWhileTheDaemonIsAway(isKilled: Bool) async throws {
+    func `no event is lost while the daemon is down`(isKilled: Bool) async throws {
         let daemon = try LocalDaemon()
         var options = daemon.providerOptions
         options.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
@@ -58,31 +62,36 @@ import Testing
             record(2000)
             if isKilled { daemon.kill() } else { #expect(daemon.stop() == 0) }
             record(2000)
-            try await eventually("the daemon is missed") { !provider.statistics.isConnected && provider.statistics.inMemory == 0 }
+            try await eventually("the outage is noticed") {
+                !provider.statistics.isConnected && provider.statistics.inMemory == 0
+            }
             #expect(provider.statistics.spooledBytes > 0)
             record(2000)
-            #expect(await provider.flush() == .complete, "what is spooled is safe")
+            #expect(await provider.flush() == .complete, "spooled events are safe")
             try daemon.start()
             record(2000)
             try await eventually("everything is acknowledged") {
-                provider.statistics.inMemory == 0 && provider.statistics.spooledBytes == 0 && provider.statistics.isConnected
+                provider.statistics.inMemory == 0 && provider.statistics.spooledBytes == 0
+                    && provider.statistics.isConnected
             }
         }
         #expect(provider.statistics.dropped == 0)
-        #expect(reports.of(.unreachable).count == 3, "once an outage")
+        #expect(reports.of(.unreachable).count == 3, "one report per outage")
         var seen: Set<Int> = []
         let firsts = try daemon.events(waitingFor: next).compactMap(\.number).filter { seen.insert($0).inserted }
-        #expect(firsts == Array(0..<next), "each, and in order; some twice, with the same messageId")
+        #expect(firsts == Array(0..<next), "every event in order; some twice, with the same messageId")
         #expect(daemon.stop() == 0)
     }
 
-    @Test func aRefusalIsReportedWithItsReason() async throws {
+    @Test func `a refusal is reported with its reason`() async throws {
         let daemon = try LocalDaemon()
         let provider = DaemonProvider(daemon.providerOptions)
         let reports = Reports()
         provider.attach(to: reports.handler)
         provider.record(.numbered(1))
-        provider.record(RecordedEvent(kind: .track, consentCategory: .analytics, json: Array(#"{"type":"track","event":"E"}"#.utf8)))
+        provider.record(
+            RecordedEvent(kind: .track, consentCategory: .analytics, json: Array(#"{"type":"track","event":"E"}"#.utf8))
+        )
         provider.record(.numbered(2))
         #expect(await provider.flush() == .complete)
         #expect(provider.statistics.refused == 1)
@@ -90,7 +99,7 @@ import Testing
         #expect(try daemon.events(waitingFor: 2).compactMap(\.number) == [1, 2])
     }
 
-    @Test func aProviderThatIsLetGoOfSendsWhatItHas() throws {
+    @Test func `a released provider sends its remaining events`() throws {
         let daemon = try LocalDaemon()
         do {
             let provider = DaemonProvider(daemon.providerOptions)
@@ -99,7 +108,7 @@ import Testing
         #expect(try daemon.events(waitingFor: 1000).compactMap(\.number) == Array(0..<1000))
     }
 
-    @Test func aConfigurationThatIsRefusedSaysWhy() {
+    @Test func `a rejected configuration is reported with the reason`() {
         #expect { try LocalDaemon(configuration: "routs: []") } throws: { "\($0)".contains("routs") }
     }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Penstock
 
-/// The state machine under a world that does whatever may happen, by a seed.
+/// The state machine in a simulated world where anything may happen, determined by a seed.
 @Suite struct DaemonSessionTests {
     private struct Seeded: RandomNumberGenerator {
         var state: UInt64
@@ -21,19 +21,20 @@ import Testing
         var now = ContinuousClock.now
         var session: DaemonSession
         var recorded = 0
-        /// Numbers on disk that are not acknowledged, and how many of them are sent.
+        /// The numbers on disk that are not acknowledged, and how many of them were sent.
         var disk: [Int] = []
         var diskSent = 0
-        /// On the connection, not acknowledged.
+        /// The numbers sent on the connection and not acknowledged.
         var wire: [Int] = []
         var acknowledgedHere = 0
-        /// What the daemon has, each time it got it.
+        /// The numbers that the daemon has received, in order of arrival.
         var received: [Int] = []
         var released = 0
 
         init(seed: UInt64) {
             random = Seeded(state: seed)
-            session = DaemonSession(reconnect: .milliseconds(1) ... .milliseconds(50), spill: .init(lines: 60, bytes: 400), now: now)
+            session = DaemonSession(
+                reconnect: .milliseconds(1) ... .milliseconds(50), spill: .init(lines: 60, bytes: 400), now: now)
         }
 
         mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
@@ -46,7 +47,9 @@ import Testing
         }
 
         func numbers(_ block: LineBlock) -> [Int] {
-            String(decoding: block.bytes, as: UTF8.self).split(separator: "\n").compactMap { Int($0).map { $0 - 1_000_000 } }
+            String(decoding: block.bytes, as: UTF8.self).split(separator: "\n").compactMap {
+                Int($0).map { $0 - 1_000_000 }
+            }
         }
 
         mutating func disconnect() {
@@ -73,7 +76,10 @@ import Testing
             if !isCalm, chance(30) { record() }
             now += .milliseconds(Int.random(in: 0...20, using: &random))
             let hasRoom = isCalm || chance(70)
-            switch session.next(now: now, disk: .init(unsent: (disk.count - diskSent) * Self.lineBytes, hasRoom: hasRoom), mustSpool: chance(3)) {
+            switch session.next(
+                now: now, disk: .init(unsent: (disk.count - diskSent) * Self.lineBytes, hasRoom: hasRoom),
+                mustSpool: chance(3))
+            {
             case .connect: if isCalm || chance(40) { session.connected() } else { disconnect() }
             case .spool:
                 guard let (block, wasSent) = session.oldestInMemory else { return }
@@ -92,14 +98,16 @@ import Testing
             case .wait: break
             }
             if session.link == .up {
-                if !wire.isEmpty, isCalm || chance(50) { try acknowledge(Int.random(in: 1...wire.count, using: &random)) }
+                if !wire.isEmpty, isCalm || chance(50) {
+                    try acknowledge(Int.random(in: 1...wire.count, using: &random))
+                }
                 if !isCalm, chance(5) { disconnect() }
             }
         }
     }
 
     @Test(arguments: 0..<200)
-    func whateverHappensEveryEventIsAcknowledgedAndInOrder(seed: Int) throws {
+    func `every event is acknowledged, in order, whatever happens`(seed: Int) throws {
         var world = World(seed: UInt64(seed))
         for _ in 0..<2000 { try world.step(isCalm: false) }
         var steps = 0
@@ -107,15 +115,16 @@ import Testing
             try world.step(isCalm: true)
             steps += 1
         }
-        // Here the daemon has taken nothing that it has not acknowledged: so nothing comes twice.
+        // This daemon keeps nothing that it has not acknowledged, so no event arrives twice.
         #expect(world.received == Array(0..<world.recorded))
         #expect(world.session.memory == .init())
     }
 
     @Test(arguments: [3, -1])
-    func anAcknowledgementOfWhatWasNotSentIsRefusedAndNothingIsLetGoOf(lines: Int) {
+    func `an acknowledgement of unsent lines is rejected and releases nothing`(lines: Int) {
         var random = Seeded(state: 1)
-        var session = DaemonSession(reconnect: .milliseconds(1) ... .milliseconds(2), spill: .init(lines: 100, bytes: 1000), now: .now)
+        var session = DaemonSession(
+            reconnect: .milliseconds(1) ... .milliseconds(2), spill: .init(lines: 100, bytes: 1000), now: .now)
         let block = LineBlock(bytes: Array("a\nb\n".utf8), lines: 2)
         session.take([block])
         session.connected()
@@ -125,7 +134,7 @@ import Testing
         #expect(session.oldestInMemory?.block == block)
     }
 
-    @Test func aDelayGrowsToItsBoundAndBeginsAnew() {
+    @Test func `a delay grows to its bound and restarts after a reset`() {
         var random = Seeded(state: 1)
         var delay = RetryDelay(.milliseconds(100) ... .seconds(5))
         for _ in 0..<1000 {

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What an application's developers read: every public name is explained, every link leads somewhere, and every
-/// piece of code in the articles is compiled, or lies in a file that is.
+/// The documentation for an application's developers: every public name has a comment, every link resolves, and all
+/// code in the articles compiles or is in a file that does.
 @Suite struct DocumentationTests {
     private static let catalog = SamplePackage.root + "/Sources/Penstock/Penstock.docc"
     private static let modules = Binaries.directory + "/Modules"
@@ -19,20 +19,25 @@ import Testing
         var symbols: [Symbol]
     }
 
-    /// Writes the symbol graph of a module into a directory: its own symbols, and what it adds to others' types.
+    /// Writes the symbol graph of a module into a directory and returns its symbols: its own, and those that it adds to
+    /// other modules' types.
     private func symbols(of module: String, in directory: TemporaryDirectory) async throws -> [SymbolGraph.Symbol] {
         let result = try await ProgramResult.run(
             "swift",
             ["symbolgraph-extract", "-module-name", module, "-I", Self.modules, "-target", try await Self.target()]
                 + ["-skip-synthesized-members", "-minimum-access-level", "public", "-output-dir", directory.path])
         try #require(result.status == 0, "\(result.errors)")
-        let files = try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".symbols.json") }
+        let files = try FileManager.default.contentsOfDirectory(atPath: directory.path).filter {
+            $0.hasSuffix(".symbols.json")
+        }
         return try files.flatMap { file in
-            try JSONDecoder().decode(SymbolGraph.self, from: Data(contentsOf: URL(filePath: directory.path + "/" + file))).symbols
+            try JSONDecoder().decode(
+                SymbolGraph.self, from: Data(contentsOf: URL(filePath: directory.path + "/" + file))
+            ).symbols
         }
     }
 
-    /// The platform that the modules are for, as the compiler calls it.
+    /// The platform of the modules, as the compiler names it.
     private static func target() async throws -> String {
         struct Information: Decodable {
             struct Target: Decodable { var unversionedTriple: String }
@@ -43,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: ["Penstock", "PenstockTesting"])
-    func `every public symbol has a comment, every link leads to one, and the front page sorts all of them`(module: String) async throws {
+    func `every public symbol is documented and listed, and every link resolves`(module: String) async throws {
         let directory = try TemporaryDirectory()
         let symbols = try await symbols(of: module, in: directory)
         #expect(symbols.count > 30)
@@ -56,7 +61,10 @@ import Testing
 
         let converted = try await ProgramResult.run(
             "docc",
-            ["convert", catalog, "--additional-symbol-graph-dir", directory.path, "--output-path", directory.path + "/archive"]
+            [
+                "convert", catalog, "--additional-symbol-graph-dir", directory.path, "--output-path",
+                directory.path + "/archive",
+            ]
                 + ["--fallback-display-name", module, "--fallback-bundle-identifier", module]
                 + ["--warnings-as-errors", "--disable-parameters-and-returns-validation"])
         #expect(converted.status == 0, "\(converted.output)\(converted.errors)")
@@ -64,13 +72,13 @@ import Testing
 
     // MARK: Code
 
-    /// The articles with code of their own; the tutorial's is Tests/SamplePackage.
+    /// The articles with their own code. The tutorial's code is in Tests/SamplePackage.
     private static let articles: [String] = {
         let files = FileManager.default.enumerator(atPath: catalog)?.compactMap { $0 as? String } ?? []
         return files.filter { $0.hasSuffix(".md") && !$0.hasSuffix("FromAnEmptyPackage.md") }.sorted()
     }()
 
-    /// A piece of code, and the section of the second level in which it stands.
+    /// A piece of code and its second-level section.
     private struct Block {
         var section = ""
         var language: String
@@ -81,7 +89,9 @@ import Testing
         var blocks: [Block] = []
         var section = ""
         var isCode = false
-        for line in try String(contentsOfFile: Self.catalog + "/" + article, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false) {
+        for line in try String(contentsOfFile: Self.catalog + "/" + article, encoding: .utf8).split(
+            separator: "\n", omittingEmptySubsequences: false)
+        {
             if line.hasPrefix("```") {
                 isCode.toggle()
                 if isCode { blocks.append(Block(section: section, language: String(line.dropFirst(3)))) }
@@ -98,7 +108,7 @@ import Testing
     func `the code of an article compiles`(article: String) async throws {
         let blocks = try blocks(of: article)
         let directory = try TemporaryDirectory()
-        // What a pattern usually looks like is a program of its own beside the one with Penstock.
+        // Each section is a program of its own: a pattern is shown beside the program with Penstock.
         for (section, blocks) in Dictionary(grouping: blocks, by: \.section) {
             let code = blocks.filter { $0.language == "swift" }
             guard !code.isEmpty else { continue }
@@ -111,7 +121,9 @@ import Testing
     }
 
     @Test func `the program in the README compiles`() async throws {
-        let programs = try blocks(of: "../../../README.md").filter { $0.language == "swift" && $0.text.hasPrefix("import ") }
+        let programs = try blocks(of: "../../../README.md").filter {
+            $0.language == "swift" && $0.text.hasPrefix("import ")
+        }
         #expect(programs.count == 1)
         let directory = try TemporaryDirectory()
         try await compile(programs.map { try directory.write("main.swift", $0.text) })
@@ -123,7 +135,7 @@ import Testing
         #expect(result.status == 0, "\(result.errors)")
     }
 
-    @Test func `the daemon takes the destination that spells names for its service`() async throws {
+    @Test func `the daemon accepts the destination that spells names for its service`() async throws {
         let destinations = try blocks(of: "Patterns/ReporterAndMapper.md").filter { $0.language == "yaml" }
         try #require(destinations.count == 1)
         let directory = try TemporaryDirectory()
@@ -139,7 +151,7 @@ import Testing
         #expect(result.status == 0, "\(result.errors)")
     }
 
-    /// The code that the plugin would make of a plan.
+    /// The code that the plugin would generate from a plan.
     private func generate(_ plan: String, in directory: TemporaryDirectory) async throws -> String {
         let (file, code) = (try directory.write("plan.yaml", plan), directory.path + "/Plan.swift")
         let result = try await ProgramResult.run(
@@ -148,18 +160,18 @@ import Testing
         return code
     }
 
-    @Test func `the articles are all there`() {
+    @Test func `all articles exist`() {
         #expect(Self.articles.count >= 12)
     }
 
     @Test(arguments: ["Package.swift", "Sources/shop/main.swift", "penstock.yaml"])
-    func `the tutorial's files are those of the sample package, which is built and run`(file: String) throws {
+    func `the tutorial's files match the sample package, which is built and run`(file: String) throws {
         let text = try String(contentsOfFile: SamplePackage.source + "/" + file, encoding: .utf8)
         #expect(try blocks(of: "FromAnEmptyPackage.md").contains { $0.text == text })
     }
 
     @Test(arguments: ["FirebaseProvider.swift", "MixpanelProvider.swift"])
-    func `a vendor's wrapper in the article is the example application's, which is tested`(file: String) throws {
+    func `a vendor's wrapper in the article matches the example application's, which is tested`(file: String) throws {
         let text = try String(contentsOfFile: SamplePackage.root + "/Sources/Examples/Social/" + file, encoding: .utf8)
         #expect(try blocks(of: "Providers.md").contains { $0.language == "swift" && text.hasSuffix($0.text) })
     }

@@ -3,21 +3,23 @@ import Penstock
 import PenstockTesting
 import Testing
 
-/// From an event of some type to its name and properties.
+/// The conversion of a typed event to its name and properties.
 @Suite struct EventEncodingTests {
     let rig = Rig()
 
-    @Test func aCaseIsAnEventAndItsLabelledValuesAreProperties() throws {
-        #expect(try rig.properties(ShopEvent.orderCompleted(orderID: "A1", total: 12.5)) == #"{"orderID":"A1","total":12.5}"#)
+    @Test func `an enum case is an event, and its labelled values are properties`() throws {
+        #expect(
+            try rig.properties(ShopEvent.orderCompleted(orderID: "A1", total: 12.5))
+                == #"{"orderID":"A1","total":12.5}"#)
         #expect(try rig.event().name == "Order Completed")
     }
 
-    @Test func aCaseWithoutValuesHasNoProperties() throws {
+    @Test func `an enum case without values has no properties`() throws {
         #expect(try rig.properties(ShopEvent.cartViewed) == "{}")
         #expect(try rig.event().name == "Cart Viewed")
     }
 
-    @Test func aValueThatIsNilIsNoProperty() throws {
+    @Test func `a nil value is not a property`() throws {
         #expect(try rig.properties(ShopEvent.couponApplied(code: nil)) == "{}")
     }
 
@@ -30,7 +32,7 @@ import Testing
         var consentCategory: ConsentCategory { if case .refreshed = self { .necessary } else { .analytics } }
     }
 
-    @Test func namesAndPropertiesAreSpelledByPolicyAndCodingKeys() throws {
+    @Test func `names and properties are spelled by policy and coding keys`() throws {
         #expect(try rig.properties(SnakeEvent.postLiked(postID: 7)) == #"{"post_id":7}"#)
         rig.analytics.track(SnakeEvent.refreshed)
         #expect(rig.events.map(\.name) == ["post_liked", "feed_refreshed"])
@@ -38,11 +40,12 @@ import Testing
     }
 
     enum NamedEvent: AnalyticsEvent {
-        case shown(page: Int), hidden
+        case shown(page: Int)
+        case hidden
         var eventName: String? { if case .shown = self { "Onboarding \"Shown\"" } else { nil } }
     }
 
-    @Test func aCaseCanHaveANameOfItsOwn() throws {
+    @Test func `an enum case can have its own name`() throws {
         #expect(try rig.properties(NamedEvent.shown(page: 1)) == #"{"page":1}"#)
         rig.analytics.track(NamedEvent.hidden)
         #expect(rig.events.map(\.name) == ["Onboarding \"Shown\"", "Hidden"])
@@ -59,7 +62,7 @@ import Testing
         var eventName: String? { "renamed" }
     }
 
-    @Test func aStructIsOneEventNamedAfterItsType() throws {
+    @Test func `a struct is one event that is named after its type`() throws {
         #expect(try rig.properties(ProductViewed()) == #"{"sku":"S-1","tags":["a","b"],"maker":{"id":3}}"#)
         rig.analytics.track(NothingSaid())
         rig.analytics.track(Renamed())
@@ -73,13 +76,13 @@ import Testing
         case both(ProductViewed, Int)
     }
 
-    @Test func aStringIsAnEventWithoutProperties() throws {
+    @Test func `a string enum is an event without properties`() throws {
         rig.analytics.track(Tab.mySettings)
         #expect(try rig.event().name == "My Settings")
         #expect(try rig.event().properties.isEmpty)
     }
 
-    @Test func theOneValueWithoutALabelIsTheProperties() {
+    @Test func `a single value without a label becomes the properties`() {
         rig.analytics.track(Wrapping.productViewed(ProductViewed(maker: nil)))
         rig.analytics.track(Wrapping.counted(3))
         rig.analytics.track(Wrapping.both(ProductViewed(maker: nil), 3))
@@ -87,8 +90,8 @@ import Testing
         #expect(rig.events.map(\.properties) == [product.object, ["_0": 3], ["_0": product, "_1": 3]])
     }
 
-    /// Found by the test that writes anything at all.
-    @Test func aPropertyThatIsCalledAsAValueWithoutALabelStaysWhatItIs() throws {
+    /// The fuzz test with random values found this one.
+    @Test func `a property with the name of an unlabelled value stays a property`() throws {
         rig.analytics.track("x", ["_0": ["a": 1]])
         #expect(try rig.event().properties == ["_0": ["a": 1]])
     }
@@ -111,7 +114,7 @@ import Testing
         var mixed: PropertyValue = ["b": [nil, true, 1.5], "a": .date(Date(timeIntervalSince1970: 0))]
     }
 
-    @Test func valuesHaveTheFormsThatEventsHave() throws {
+    @Test func `values are encoded in the forms of the specification`() throws {
         #expect(
             try rig.properties(Values()) == #"{"date":"2026-01-31T12:00:00.123Z","old":"1969-12-31T23:59:59.000Z","#
                 + #""dates":["2000-02-29T00:00:00.000Z"],"decimal":-12345678901234567890.123456789,"#
@@ -131,7 +134,7 @@ import Testing
         var e = Date(timeIntervalSince1970: .infinity)
     }
 
-    @Test func whatJSONHasNoWordForIsNullAndIsReported() throws {
+    @Test func `a value that JSON cannot express becomes null and is reported`() throws {
         #expect(try rig.properties(Unspeakable()) == #"{"a":null,"b":[null,null],"c":null,"d":null,"e":null}"#)
         #expect(rig.diagnostics.codes == [.valueReplaced])
         #expect(rig.diagnostics.messages[0].contains("Unspeakable: 6 of its values"))
@@ -165,93 +168,133 @@ import Testing
 
     enum Key: String, CodingKey { case a, b, c, d }
 
-    @Test func aClassAndItsSuperclassShareAnObject() throws {
+    @Test func `a class and its superclass share one object`() throws {
         #expect(
-            try rig.properties(ByHand { encoder in
-                var container = encoder.container(keyedBy: Key.self)
-                try container.encode(Derived(), forKey: .a)
-            }) == #"{"a":{"base":1,"derived":2}}"#)
+            try rig.properties(
+                ByHand { encoder in
+                    var container = encoder.container(keyedBy: Key.self)
+                    try container.encode(Derived(), forKey: .a)
+                }) == #"{"a":{"base":1,"derived":2}}"#)
     }
 
-    @Test func containersMayBeFilledInAnyOrder() throws {
+    @Test func `containers can be filled in any order`() throws {
         #expect(
-            try rig.properties(ByHand { encoder in
-                var container = encoder.container(keyedBy: Key.self)
-                try container.encode(1, forKey: .a)
-                var list = container.nestedUnkeyedContainer(forKey: .b)
-                try list.encode("x")
-                var nested = list.nestedContainer(keyedBy: Key.self)
-                try container.encode(Derived(), forKey: .c)
-                try nested.encode(Date(timeIntervalSince1970: 0), forKey: .d)
-                try list.encode(Double.nan)
-                let later = container.superEncoder(forKey: .d)
-                try list.encodeNil()
-                var last = later.singleValueContainer()
-                try last.encode(["y"])
-            }) == #"{"a":1,"b":["x",{"d":"1970-01-01T00:00:00.000Z"},null,null],"c":{"base":1,"derived":2},"d":["y"]}"#)
+            try rig.properties(
+                ByHand { encoder in
+                    var container = encoder.container(keyedBy: Key.self)
+                    try container.encode(1, forKey: .a)
+                    var list = container.nestedUnkeyedContainer(forKey: .b)
+                    try list.encode("x")
+                    var nested = list.nestedContainer(keyedBy: Key.self)
+                    try container.encode(Derived(), forKey: .c)
+                    try nested.encode(Date(timeIntervalSince1970: 0), forKey: .d)
+                    try list.encode(Double.nan)
+                    let later = container.superEncoder(forKey: .d)
+                    try list.encodeNil()
+                    var last = later.singleValueContainer()
+                    try last.encode(["y"])
+                })
+                == #"{"a":1,"b":["x",{"d":"1970-01-01T00:00:00.000Z"},null,null],"c":{"base":1,"derived":2},"d":["y"]}"#
+        )
         #expect(rig.diagnostics.codes == [.valueReplaced])
         #expect(rig.diagnostics.messages.first?.contains(": 1 of its values") == true)
     }
 
-    @Test func aCaseMayBeFilledInAnyOrder() throws {
+    @Test func `an enum case can be filled in any order`() throws {
         #expect(
-            try rig.properties(ByHand { encoder in
-                var container = encoder.container(keyedBy: Key.self)
-                var nested = container.nestedContainer(keyedBy: Key.self, forKey: .a)
-                var inner = nested.nestedContainer(keyedBy: Key.self, forKey: .b)
-                try nested.encode(1, forKey: .c)
-                try inner.encode(2, forKey: .d)
-            }) == #"{"b":{"d":2},"c":1}"#)
+            try rig.properties(
+                ByHand { encoder in
+                    var container = encoder.container(keyedBy: Key.self)
+                    var nested = container.nestedContainer(keyedBy: Key.self, forKey: .a)
+                    var inner = nested.nestedContainer(keyedBy: Key.self, forKey: .b)
+                    try nested.encode(1, forKey: .c)
+                    try inner.encode(2, forKey: .d)
+                }) == #"{"b":{"d":2},"c":1}"#)
         #expect(try rig.event().name == "A")
     }
 
     static let mistakes: [(String, ByHand)] = [
-        ("two properties", ByHand { encoder in
-            var container = encoder.container(keyedBy: Key.self)
-            try container.encode(1, forKey: .a)
-            try container.encode(2, forKey: .a)
-        }),
-        ("two values", ByHand { encoder in
-            var container = encoder.container(keyedBy: Key.self)
-            try container.encode(TwoValues(), forKey: .a)
-        }),
-        ("two names", ByHand { encoder in
-            var container = encoder.container(keyedBy: Key.self)
-            _ = container.nestedContainer(keyedBy: Key.self, forKey: .a)
-            try container.encode(1, forKey: .b)
-        }),
-        ("not an object", ByHand { encoder in
-            var container = encoder.unkeyedContainer()
-            try container.encode(1)
-        }),
-        ("not an object", ByHand { encoder in
-            var container = encoder.singleValueContainer()
-            try container.encode(17)
-        }),
-        ("no name", ByHand { encoder in
-            var container = encoder.singleValueContainer()
-            try container.encode("")
-        }),
-        ("deeper than", ByHand { encoder in
-            var container = encoder.container(keyedBy: Key.self)
-            try container.encode(Endless(), forKey: .a)
-        }),
-        ("too large", ByHand { encoder in
-            var container = encoder.container(keyedBy: Key.self)
-            try container.encode(Array(repeating: "0123456789", count: 10_000_000 / 10), forKey: .a)
-        }),
-        ("a value in it", ByHand { encoder in
-            var container = encoder.container(keyedBy: Key.self)
-            try? container.encode(Failing(), forKey: .a)
-            try? container.encode(1, forKey: .b)
-        }),
-        ("a value in it", ByHand { encoder in
-            var container = encoder.container(keyedBy: Key.self)
-            var list = container.nestedUnkeyedContainer(forKey: .c)
-            try container.encode(1, forKey: .b)
-            try? list.encode(Failing())
-        }),
-        ("the disk is full", ByHand { _ in throw EncodingError.invalidValue(1, .init(codingPath: [], debugDescription: "the disk is full")) }),
+        (
+            "two properties",
+            ByHand { encoder in
+                var container = encoder.container(keyedBy: Key.self)
+                try container.encode(1, forKey: .a)
+                try container.encode(2, forKey: .a)
+            }
+        ),
+        (
+            "two values",
+            ByHand { encoder in
+                var container = encoder.container(keyedBy: Key.self)
+                try container.encode(TwoValues(), forKey: .a)
+            }
+        ),
+        (
+            "two names",
+            ByHand { encoder in
+                var container = encoder.container(keyedBy: Key.self)
+                _ = container.nestedContainer(keyedBy: Key.self, forKey: .a)
+                try container.encode(1, forKey: .b)
+            }
+        ),
+        (
+            "not an object",
+            ByHand { encoder in
+                var container = encoder.unkeyedContainer()
+                try container.encode(1)
+            }
+        ),
+        (
+            "not an object",
+            ByHand { encoder in
+                var container = encoder.singleValueContainer()
+                try container.encode(17)
+            }
+        ),
+        (
+            "no name",
+            ByHand { encoder in
+                var container = encoder.singleValueContainer()
+                try container.encode("")
+            }
+        ),
+        (
+            "deeper than",
+            ByHand { encoder in
+                var container = encoder.container(keyedBy: Key.self)
+                try container.encode(Endless(), forKey: .a)
+            }
+        ),
+        (
+            "too large",
+            ByHand { encoder in
+                var container = encoder.container(keyedBy: Key.self)
+                try container.encode(Array(repeating: "0123456789", count: 10_000_000 / 10), forKey: .a)
+            }
+        ),
+        (
+            "a value in it",
+            ByHand { encoder in
+                var container = encoder.container(keyedBy: Key.self)
+                try? container.encode(Failing(), forKey: .a)
+                try? container.encode(1, forKey: .b)
+            }
+        ),
+        (
+            "a value in it",
+            ByHand { encoder in
+                var container = encoder.container(keyedBy: Key.self)
+                var list = container.nestedUnkeyedContainer(forKey: .c)
+                try container.encode(1, forKey: .b)
+                try? list.encode(Failing())
+            }
+        ),
+        (
+            "the disk is full",
+            ByHand { _ in
+                throw EncodingError.invalidValue(1, .init(codingPath: [], debugDescription: "the disk is full"))
+            }
+        ),
     ]
 
     struct TwoValues: Encodable {
@@ -276,7 +319,8 @@ import Testing
         }
     }
 
-    @Test(arguments: mistakes.indices) func anEventThatCannotBeWrittenIsReportedAndTheNextOneIsWhole(index: Int) throws {
+    @Test(arguments: mistakes.indices)
+    func `an event that cannot be encoded is reported, and the next one is whole`(index: Int) throws {
         let (reason, event) = Self.mistakes[index]
         rig.analytics.track(event)
         #expect(rig.recording.events.isEmpty)

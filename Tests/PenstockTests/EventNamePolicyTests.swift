@@ -13,7 +13,7 @@ import Testing
         ("größeGewählt", "Größe Gewählt", "größe_gewählt"),
         ("x", "X", "x"), ("", "", ""), ("__", "__", "__"),
     ])
-    func namesAreSpelledByThePolicy(name: String, title: String, snake: String) {
+    func `the policy determines the spelling of a name`(name: String, title: String, snake: String) {
         #expect(EventNamePolicy.titleCase.spelling(of: name) == title)
         #expect(EventNamePolicy.snakeCase.spelling(of: name) == snake)
         #expect(EventNamePolicy.verbatim.spelling(of: name) == name)

@@ -4,11 +4,11 @@ import PenstockTesting
 import Synchronization
 import Testing
 
-/// The test kit, tested: what it lets pass, and what it says when it does not.
+/// Tests of the test kit: what it accepts, and its messages when it does not.
 @Suite struct ExpectationTests {
     let rig = Rig()
 
-    /// The messages of the issues that a body records.
+    /// The messages of the issues that `body` records.
     func messages(_ body: () -> Void) -> [String] {
         let found = Mutex<[String]>([])
         withKnownIssue {
@@ -20,7 +20,7 @@ import Testing
         return found.withLock { $0 }
     }
 
-    @Test func whatHasHappenedIsExpectedWithoutAnIssue() {
+    @Test func `a met expectation records no issue`() {
         rig.analytics.superProperties = ["plan": "pro"]
         rig.analytics.identify("u1", traits: ["plan": "pro", "age": 7])
         rig.analytics.track(ShopEvent.orderCompleted(orderID: "A1", total: 12.5))
@@ -39,7 +39,7 @@ import Testing
         expect(rig.recording).recordedNothing()
     }
 
-    @Test func theMessageShowsWhatDiffersFromTheNearestEvent() {
+    @Test func `the message shows the differences from the nearest event`() {
         rig.analytics.track(ShopEvent.cartViewed)
         rig.analytics.track(ShopEvent.orderCompleted(orderID: "A1", total: 13))
         rig.analytics.track("Other", ["orderID": "A1"])
@@ -55,7 +55,7 @@ import Testing
             ])
     }
 
-    @Test func whatIsNotAsExpectedIsAnIssue() {
+    @Test func `an unmet expectation is an issue`() {
         rig.analytics.track(ShopEvent.cartViewed)
         rig.analytics.identify("u1", traits: ["plan": "free"])
         let found = messages {
@@ -77,7 +77,7 @@ import Testing
             ])
     }
 
-    @Test func anAnalyticsThatKeepsNothingCannotBeExpectedOf() {
+    @Test func `an Analytics without a recording provider is an issue`() {
         let found = messages { expect(Analytics()).tracked(ShopEvent.cartViewed) }
         #expect(found.count == 1 && found[0].contains("has no RecordingProvider"))
     }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct ForkTests {
-    @Test func aChildThatWasForkedHasIDsOfItsOwnAndTellsItsOwnNumber() throws {
+    @Test func `a forked child has its own ids and reports its own process id`() throws {
         let (text, status) = try SDKProgram.run("fork")
         #expect(status == 0)
         let events = try text.split(separator: "\n").map { line in

@@ -6,7 +6,8 @@ import Testing
 
 @Suite struct HTTPProviderTests {
     private func options(_ server: ScriptedServer) throws -> HTTPProvider.Options {
-        var options = HTTPProvider.Options(service: try #require(URL(string: "http://127.0.0.1:\(server.port)")), writeKey: "key")
+        var options = HTTPProvider.Options(
+            service: try #require(URL(string: "http://127.0.0.1:\(server.port)")), writeKey: "key")
         options.flushInterval = .milliseconds(1)
         options.retryDelay = .milliseconds(1) ... .milliseconds(20)
         options.timeout = .seconds(30)
@@ -18,7 +19,7 @@ import Testing
         return batch.compactMap { $0.object?["properties"]?.object?["number"]?.integer }
     }
 
-    @Test func aBatchIsWhatSegmentTakes() async throws {
+    @Test func `a batch has the form that Segment accepts`() async throws {
         let server = try ScriptedServer([.status(200, body: #"{"success":true}"#)])
         defer { server.stop() }
         var options = try options(server)
@@ -35,8 +36,10 @@ import Testing
         #expect(provider.statistics.delivered == 3)
     }
 
-    @Test func aRequestThatFailsIsSentAgainUntilItIsAnswered() async throws {
-        let server = try ScriptedServer([.status(503), .reset, .status(429, headers: ["Retry-After: 3600"]), .answerThenClose, .status(200)])
+    @Test func `a failed request is sent again until it is answered`() async throws {
+        let server = try ScriptedServer([
+            .status(503), .reset, .status(429, headers: ["Retry-After: 3600"]), .answerThenClose, .status(200),
+        ])
         defer { server.stop() }
         let provider = HTTPProvider(try options(server))
         let reports = Reports()
@@ -44,13 +47,13 @@ import Testing
         for number in 0..<10 { provider.record(.numbered(number)) }
         #expect(await provider.flush(until: .now + .seconds(60)) == .complete)
         let answered = server.requests.dropFirst(3).flatMap(numbers)
-        #expect(answered == Array(0..<10), "in order, none lost")
-        #expect(reports.of(.unreachable).count == 1, "once an outage")
+        #expect(answered == Array(0..<10), "in order, with none lost")
+        #expect(reports.of(.unreachable).count == 1, "one report per outage")
         #expect(provider.statistics.delivered == 10)
     }
 
     @Test(arguments: [400, 413])
-    func whatTheServiceCallsWrongIsReportedAndNotSentAgain(status: Int) async throws {
+    func `events that the service rejects are reported and not sent again`(status: Int) async throws {
         let server = try ScriptedServer([.status(status), .status(200)])
         defer { server.stop() }
         var options = try options(server)
@@ -65,7 +68,7 @@ import Testing
         #expect(provider.statistics.refused > 0)
     }
 
-    @Test func boundsHoldAndWhatIsDroppedIsCountedAndReported() async throws {
+    @Test func `limits hold, and dropped events are counted and reported`() async throws {
         let server = try ScriptedServer([.status(500)])
         defer { server.stop() }
         var options = try options(server)
@@ -77,10 +80,10 @@ import Testing
         for number in 0..<8 { provider.record(.numbered(number)) }
         #expect(provider.statistics.dropped == 4)
         #expect(await provider.flush(until: .now + .milliseconds(30)) == .pending(events: 5))
-        try await eventually("it is reported") { reports.of(.eventsDropped).map(\.events).reduce(0, +) == 4 }
+        try await eventually("the drops are reported") { reports.of(.eventsDropped).map(\.events).reduce(0, +) == 4 }
     }
 
-    @Test func noRequestIsLargerThanItsBounds() throws {
+    @Test func `a request stays within its limits`() throws {
         var options = HTTPProvider.Options(service: try #require(URL(string: "http://localhost")), writeKey: "k")
         options.batchBytes = 10_000
         options.batchEvents = 50
@@ -108,7 +111,7 @@ import Testing
         #expect(outbox.bytes == 0)
     }
 
-    @Test func aServiceThatAsksForTimeGetsIt() throws {
+    @Test func `a service that asks for a wait gets it`() throws {
         var options = HTTPProvider.Options(service: try #require(URL(string: "http://localhost")), writeKey: "k")
         options.retryDelay = .milliseconds(1) ... .seconds(60)
         var outbox = HTTPOutbox(options)

@@ -5,19 +5,22 @@ import Testing
 
 @testable import Penstock
 
-/// No option that an application sets ends its process.
+/// No value of an option crashes the application.
 @Suite struct OptionBoundsTests {
     static let numbers = [Int.min, -1, 0, 1, Int.max]
     static let durations: [Duration] = [
-        Duration(secondsComponent: .min, attosecondsComponent: 0), .seconds(-1), .zero, .nanoseconds(1), .seconds(10_000_000_000),
+        Duration(secondsComponent: .min, attosecondsComponent: 0), .seconds(-1), .zero, .nanoseconds(1),
+        .seconds(10_000_000_000),
         // Its milliseconds are just beyond 64 bits.
-        .seconds(9_223_372_036_854_775) + .milliseconds(900), Duration(secondsComponent: .max, attosecondsComponent: 999_999_999_999_999_999),
+        .seconds(9_223_372_036_854_775) + .milliseconds(900),
+        Duration(secondsComponent: .max, attosecondsComponent: 999_999_999_999_999_999),
     ]
 
     private func options(_ number: Int, _ duration: Duration, _ server: ScriptedServer) throws -> HTTPProvider.Options {
-        var options = HTTPProvider.Options(service: try #require(URL(string: "http://127.0.0.1:\(server.port)")), writeKey: "key")
+        var options = HTTPProvider.Options(
+            service: try #require(URL(string: "http://127.0.0.1:\(server.port)")), writeKey: "key")
         options.flushInterval = duration
-        options.retryDelay = min(duration, .zero) ... max(duration, .zero)
+        options.retryDelay = min(duration, .zero)...max(duration, .zero)
         options.timeout = duration
         options.batchEvents = number
         options.batchBytes = number
@@ -27,18 +30,20 @@ import Testing
         return options
     }
 
-    @Test(arguments: numbers, durations) func anHTTPProviderTakesOptionsOfEverySize(number: Int, duration: Duration) async throws {
+    @Test(arguments: numbers, durations)
+    func `an HTTP provider accepts options of every size`(number: Int, duration: Duration) async throws {
         let server = try ScriptedServer([.status(200)])
         defer { server.stop() }
         let provider = HTTPProvider(try options(number, duration, server))
         for number in 0..<3 { provider.record(.numbered(number)) }
-        // A wait that is longer than any: it returns at the deadline or before.
+        // With a very long interval, the flush still returns at its deadline or before.
         _ = await provider.flush(until: .now + .milliseconds(20))
         #expect(provider.statistics.accepted + provider.statistics.dropped == 3)
         #expect((number == .max) == (provider.statistics.dropped == 0))
     }
 
-    @Test(arguments: numbers, durations) func aDaemonProviderTakesOptionsOfEverySize(number: Int, duration: Duration) async {
+    @Test(arguments: numbers, durations)
+    func `a daemon provider accepts options of every size`(number: Int, duration: Duration) async {
         var options = DaemonProvider.Options(environment: ["PENSTOCK_SOCKET": "/tmp/penstock-nobody.sock"])
         options.spool = "/tmp/penstock-test-\(UUID().uuidString.prefix(8))"
         let directory = options.spool
@@ -47,7 +52,7 @@ import Testing
         options.spoolSegmentBytes = number
         options.queueEvents = number
         options.queueBytes = number
-        options.reconnectDelay = min(duration, .zero) ... max(duration, .zero)
+        options.reconnectDelay = min(duration, .zero)...max(duration, .zero)
         options.lingerTime = duration
         options.adoptionInterval = duration
         options.closingTimeout = duration
@@ -57,13 +62,13 @@ import Testing
         #expect(provider.statistics.accepted + provider.statistics.dropped == 3)
     }
 
-    @Test(arguments: durations) func aFlushHasATimeoutOfEverySize(timeout: Duration) async {
+    @Test(arguments: durations) func `a flush accepts a timeout of every size`(timeout: Duration) async {
         let outcome = await Flush(of: [QuickProvider()]).outcome(timeout: timeout)
         #expect(outcome == .complete)
     }
 
-    @Test(arguments: durations, durations) func aRetryDelayHasBoundsOfEverySize(a: Duration, b: Duration) {
-        var delay = RetryDelay(min(a, b) ... max(a, b))
+    @Test(arguments: durations, durations) func `a retry delay accepts bounds of every size`(a: Duration, b: Duration) {
+        var delay = RetryDelay(min(a, b)...max(a, b))
         var random = SystemRandomNumberGenerator()
         for _ in 0..<100 { #expect(Duration.zero ... .seconds(365 * 86_400) ~= delay.fail(using: &random)) }
     }

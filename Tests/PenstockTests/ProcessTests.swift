@@ -4,7 +4,7 @@ import Testing
 
 @testable import Penstock
 
-/// An application of its own process, killed and forked.
+/// An application in its own process, which is killed and forked.
 @Suite struct ProcessTests {
     private final class Application {
         private let process = Process()
@@ -12,13 +12,14 @@ import Testing
 
         init(_ daemon: LocalDaemon, _ command: String, _ count: Int) throws {
             let runner = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-            process.executableURL = URL(fileURLWithPath: (runner as NSString).deletingLastPathComponent + "/sdk-application")
+            process.executableURL = URL(
+                fileURLWithPath: (runner as NSString).deletingLastPathComponent + "/sdk-application")
             process.arguments = [daemon.socket, daemon.path("spool"), command, String(count)]
             process.standardOutput = output
             try process.run()
         }
 
-        /// What it says next; empty at its end.
+        /// The application's next output. Empty: the application has ended.
         func said() -> String { String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) }
 
         func kill9() {
@@ -35,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func afterAFlushKill9LosesNothing(isDaemonThere: Bool) throws {
+    func `kill -9 after a flush loses nothing`(isDaemonThere: Bool) throws {
         let daemon = try LocalDaemon(isStarted: isDaemonThere)
         let application = try Application(daemon, "flush", 3000)
         #expect(application.said() == "complete\n")
@@ -47,7 +48,7 @@ import Testing
         #expect(events == Array(0...3000))
     }
 
-    @Test func withoutAFlushKill9LosesOnlyTheEnd() throws {
+    @Test func `kill -9 without a flush loses only the last events`() throws {
         let daemon = try LocalDaemon(isStarted: false)
         for _ in 0..<3 {
             let application = try Application(daemon, "record", 5000)
@@ -58,14 +59,17 @@ import Testing
         let provider = DaemonProvider(daemon.providerOptions)
         provider.record(.numbered(-1))
         var seen: [Int] = []
-        try LocalDaemonWait.until { seen = try daemon.events().compactMap(\.number); return seen.contains(-1) }
-        // Of each life a beginning, whole, in order, and of nothing a half.
+        try LocalDaemonWait.until {
+            seen = try daemon.events().compactMap(\.number)
+            return seen.contains(-1)
+        }
+        // Each run has left its first events, complete and in order, and no half event.
         let lives = seen.dropLast().split { $0 == 0 }
         #expect(lives.allSatisfy { Array($0) == Array(1..<$0.count + 1) })
         #expect(provider.statistics.refused == 0)
     }
 
-    @Test func manyProcessesShareASpool() throws {
+    @Test func `many processes share a spool`() throws {
         let daemon = try LocalDaemon(isStarted: false)
         let applications = try (0..<4).map { _ in try Application(daemon, "flush", 500) }
         for application in applications { #expect(application.said() == "complete\n") }
@@ -79,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aForkedChildHasAQueueAndAConnectionOfItsOwn(isDaemonThere: Bool) throws {
+    func `a forked child has its own queue and connection`(isDaemonThere: Bool) throws {
         let daemon = try LocalDaemon(isStarted: isDaemonThere)
         let application = try Application(daemon, "fork", 2000)
         #expect(application.said() == "child ended with 0\n")
@@ -87,16 +91,16 @@ import Testing
         try daemon.start()
         let next = DaemonProvider(daemon.providerOptions)
         let events = try daemon.events(waitingFor: 6000)
-        #expect(events.count == 6000, "none twice, none lost")
+        #expect(events.count == 6000, "none repeated, none lost")
         #expect(events.filter { $0.name == "Parent" }.compactMap(\.number) == Array(0..<4000))
-        // Four threads of the child, each with a quarter.
+        // The child has four threads, each with a quarter of the events.
         let child = events.filter { $0.name == "Child" }.compactMap(\.number)
         for thread in 0..<4 { #expect(child.filter { $0 / 500 == thread } == Array(thread * 500..<thread * 500 + 500)) }
         #expect(next.statistics.dropped == 0)
     }
 }
 
-/// Looks until the condition holds, in a test that is not asynchronous.
+/// Polls until the condition holds, for tests that are not asynchronous.
 enum LocalDaemonWait {
     static func until(_ condition: () throws -> Bool) throws {
         let end = ContinuousClock.now + .seconds(60)

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A program that was run to its end.
+/// The result of a program that has ended.
 struct ProgramResult {
     var status: Int32
     /// Standard output.
@@ -9,11 +9,13 @@ struct ProgramResult {
     /// Standard error.
     var errors: String
 
-    /// Waits without holding a thread: other tests need it meanwhile.
+    /// Runs the program without blocking a thread, because other tests need the threads meanwhile.
     ///
-    /// - Parameter environment: what is added to the test's own.
-    static func run(_ program: String, _ arguments: [String], environment: [String: String] = [:]) async throws -> ProgramResult {
-        // Files, not pipes: nobody has to read while the program writes.
+    /// - Parameter environment: additions to the test's own environment.
+    static func run(_ program: String, _ arguments: [String], environment: [String: String] = [:]) async throws
+        -> ProgramResult
+    {
+        // Files instead of pipes, so that the program never waits for a reader.
         let scratch = try TemporaryDirectory()
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")

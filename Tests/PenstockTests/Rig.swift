@@ -5,36 +5,39 @@ import PenstockTesting
 import Synchronization
 import Testing
 
-/// An `Analytics` whose events and diagnostics a test looks at.
+/// An `Analytics` whose events and diagnostics a test can inspect.
 struct Rig {
     let recording = RecordingProvider()
     let diagnostics = Diagnostics()
     let analytics: Analytics
 
     init(
-        consent: Consent = .on, automaticContext: AutomaticContext = [], _ change: (inout Analytics.Options) -> Void = { _ in }
+        consent: Consent = .on, automaticContext: AutomaticContext = [],
+        _ change: (inout Analytics.Options) -> Void = { _ in }
     ) {
         var options = Analytics.Options()
         options.automaticContext = automaticContext
-        options.diagnostics = DiagnosticsHandler { [diagnostics] diagnostic in diagnostics.all.withLock { $0.append(diagnostic) } }
+        options.diagnostics = DiagnosticsHandler { [diagnostics] diagnostic in
+            diagnostics.all.withLock { $0.append(diagnostic) }
+        }
         change(&options)
         analytics = Analytics(providers: [recording], consent: consent, options: options)
     }
 
-    /// Every event that was recorded, once the daemon's own rules have been held against it.
+    /// Every recorded event. Each is first checked against the daemon's own rules.
     var events: [RecordedEvent] {
         let events = recording.events
         for event in events { #expect(refusal(of: event.json) == nil, "\(event)") }
         return events
     }
 
-    /// The one event that was recorded.
+    /// The only recorded event.
     func event(sourceLocation: SourceLocation = #_sourceLocation) throws -> RecordedEvent {
         try #require(events.count == 1, "\(events) \(diagnostics.messages)", sourceLocation: sourceLocation)
         return events[0]
     }
 
-    /// The properties, as they stand in the line.
+    /// The properties as they are written in the line.
     func properties(_ event: some AnalyticsEvent, sourceLocation: SourceLocation = #_sourceLocation) throws -> String {
         analytics.track(event)
         let line = try self.event(sourceLocation: sourceLocation).description
@@ -51,7 +54,7 @@ final class Diagnostics: Sendable {
     var codes: [Diagnostic.Code] { all.withLock { $0.map(\.code) } }
 }
 
-/// Why the daemon would refuse a line; nil if it takes it.
+/// The reason why the daemon would refuse a line. Nil: the daemon accepts it.
 func refusal(of json: [UInt8]) -> String? {
     let scanner = EventScanner(maximumEventSize: 32 << 10, maximumDepth: 64)
     var accepted: [ScannedEvent] = []

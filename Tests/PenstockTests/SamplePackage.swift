@@ -1,14 +1,15 @@
 import Foundation
 import TestSupport
 
-/// The package in Tests/SamplePackage: an application as somebody else would write it, that depends on the product
-/// `Penstock` and on nothing else.
+/// The package in Tests/SamplePackage: an application as another developer would write it. It depends on the product
+/// `Penstock` only.
 ///
-/// It is built in a temporary directory, from this checkout, and from the clones of this package's dependencies that
-/// its own build has made: git is told to take them from there, and forbidden to go anywhere else.
+/// It is built in a temporary directory from this checkout and from the dependency clones of this package's own build.
+/// Git is configured to use these clones and no network.
 struct SamplePackage {
-    static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardizedFileURL.path
-    /// Where the sample lies.
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardizedFileURL
+        .path
+    /// The sample's directory.
     static let source = root + "/Tests/SamplePackage"
 
     private let directory: TemporaryDirectory
@@ -16,30 +17,33 @@ struct SamplePackage {
 
     init() throws { directory = try TemporaryDirectory() }
 
-    /// - Returns: what the build says, and its status.
+    /// - Returns: the build's output and status.
     func build() async throws -> ProgramResult {
         try await ProgramResult.run(
-            "swift", ["build", "--package-path", copy(), "--scratch-path", scratch], environment: try await Self.withoutNetwork())
+            "swift", ["build", "--package-path", copy(), "--scratch-path", scratch],
+            environment: try await Self.withoutNetwork())
     }
 
-    /// What it has made.
+    /// The built program.
     var binary: String { scratch + "/debug/shop" }
 
-    /// The Swift modules that were compiled.
+    /// The compiled Swift modules.
     func modules() throws -> Set<String> {
         let files = try FileManager.default.contentsOfDirectory(atPath: scratch + "/debug/Modules")
         return Set(files.filter { $0.hasSuffix(".swiftmodule") }.map { String($0.dropLast(12)) })
     }
 
-    /// The targets of which there is an object file.
+    /// The targets that have an object file.
     func compiledTargets() throws -> Set<String> {
         let products = URL(filePath: scratch + "/debug").resolvingSymlinksInPath().path
         let files = FileManager.default.enumerator(atPath: products)?.compactMap { $0 as? String } ?? []
         return Set(
-            files.filter { $0.hasSuffix(".o") && $0.contains(".build/") }.compactMap { $0.split(separator: ".build/").first.map(String.init) })
+            files.filter { $0.hasSuffix(".o") && $0.contains(".build/") }.compactMap {
+                $0.split(separator: ".build/").first.map(String.init)
+            })
     }
 
-    /// The sample, with the path of this checkout: in its own place it would leave a Package.resolved behind.
+    /// Copies the sample and sets this checkout's path. Built in place, it would leave a Package.resolved behind.
     private func copy() throws -> String {
         let manager = FileManager.default
         let package = directory.path + "/shop"
@@ -52,13 +56,14 @@ struct SamplePackage {
         return package
     }
 
-    /// The environment in which git finds each dependency among the clones of the build that made this test.
+    /// An environment in which git finds each dependency in the clones of the build that made this test.
     private static func withoutNetwork() async throws -> [String: String] {
         let clones = Binaries.directory + "/../../repositories"
         var settings = [("protocol.allow", "never"), ("protocol.file.allow", "always")]
         for name in try FileManager.default.contentsOfDirectory(atPath: clones).sorted() {
             let clone = URL(filePath: clones + "/" + name).standardizedFileURL.path
-            let origin = try await ProgramResult.run("git", ["-C", clone, "config", "--get", "remote.origin.url"]).output
+            let origin = try await ProgramResult.run("git", ["-C", clone, "config", "--get", "remote.origin.url"])
+                .output
             settings.append(("url.file://\(clone).insteadOf", origin.trimmingCharacters(in: .whitespacesAndNewlines)))
         }
         var environment = ["GIT_CONFIG_COUNT": "\(settings.count)"]

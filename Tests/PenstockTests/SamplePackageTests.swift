@@ -6,12 +6,15 @@ import Testing
 
 @testable import PenstockTesting
 
-/// What an application gets that depends on the product `Penstock`.
+/// An application that depends on the product `Penstock`.
 @Suite struct SamplePackageTests {
-    /// Libraries of Swift, of C and of C++ themselves.
-    private static let runtime = ["libswift", "libFoundation", "lib_Foundation", "libBlocksRuntime", "libdispatch", "libc.", "libm.", "libstdc++", "libgcc_s", "ld-linux"]
+    /// The runtime libraries of Swift, C and C++.
+    private static let runtime = [
+        "libswift", "libFoundation", "lib_Foundation", "libBlocksRuntime", "libdispatch", "libc.", "libm.", "libstdc++",
+        "libgcc_s", "ld-linux",
+    ]
 
-    @Test func `an application compiles and links the SDK alone, and its events reach a file through the daemon`() async throws {
+    @Test func `an application links only the SDK, and its events reach a file through the daemon`() async throws {
         let package = try SamplePackage()
         let build = try await package.build()
         try #require(build.status == 0, "\(build.output)\(build.errors)")
@@ -19,13 +22,15 @@ import Testing
         #expect(try package.compiledTargets() == ["Penstock", "shop"])
 
         let dynamic = try await ProgramResult.run("readelf", ["--dynamic", "--wide", package.binary]).output
-        let needed = dynamic.split(separator: "\n").filter { $0.contains("(NEEDED)") }.compactMap { $0.split(separator: "[").last?.dropLast() }
+        let needed = dynamic.split(separator: "\n").filter { $0.contains("(NEEDED)") }.compactMap {
+            $0.split(separator: "[").last?.dropLast()
+        }
         #expect(needed.count > 1, "\(dynamic)")
         #expect(needed.filter { name in !Self.runtime.contains { name.hasPrefix($0) } } == [])
         let libraries = try await ProgramResult.run("ldd", [package.binary]).output
         #expect(libraries.contains("libc.so") && !libraries.contains("not found"), "\(libraries)")
 
-        // The tutorial, from here on.
+        // From here on, the test follows the tutorial.
         let directory = try TemporaryDirectory()
         let configuration = try String(contentsOfFile: SamplePackage.source + "/penstock.yaml", encoding: .utf8)
         let daemon = try RunningDaemon(configuration: try directory.write("penstock.yaml", configuration))
@@ -47,7 +52,7 @@ import Testing
     }
 }
 
-/// A penstockd with a configuration of somebody else's.
+/// A penstockd with a given configuration.
 private final class RunningDaemon {
     private let process = Process()
     var isRunning: Bool { process.isRunning }

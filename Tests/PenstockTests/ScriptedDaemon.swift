@@ -2,16 +2,16 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A socket whose other end is a test: it takes lines, and answers what the test wants.
+/// A socket whose other end is a test: it reads lines and answers as the test specifies.
 final class ScriptedDaemon: Sendable {
-    /// What is said to a line.
+    /// The answer to a line.
     enum Reply: Sendable {
-        /// That it and all before it are settled.
+        /// Acknowledges the line and all lines before it.
         case acknowledge
         case refuse(reason: String)
         case say(String)
         case nothing
-        /// The connection is closed.
+        /// Closes the connection.
         case hangUp
     }
 
@@ -26,8 +26,8 @@ final class ScriptedDaemon: Sendable {
     private let listener: Int32
     private let state = Mutex(State())
 
-    /// - Parameter reply: to the line of that number of a connection, control line not counted, from 1; connections
-    ///   are counted from 1, too.
+    /// - Parameter reply: the answer to a line. Lines count from 1 within a connection, without the control line;
+    ///   connections count from 1, too.
     init(_ reply: @escaping @Sendable (_ line: String, _ number: Int, _ connection: Int) -> Reply) throws {
         directory = "/tmp/penstock-test-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
@@ -46,20 +46,25 @@ final class ScriptedDaemon: Sendable {
             while true {
                 let connection = accept(listener, nil, nil)
                 if connection < 0 || state.withLock({ $0.isOver }) { break }
-                serve(connection, state.withLock { state in state.connections += 1; return state.connections }, reply)
+                serve(
+                    connection,
+                    state.withLock { state in
+                        state.connections += 1
+                        return state.connections
+                    }, reply)
                 close(connection)
             }
         }
     }
 
-    /// Nobody listens any more.
+    /// Stops listening.
     func stop() {
         state.withLock { $0.isOver = true }
         shutdown(listener, Int32(SHUT_RDWR))
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// All lines of all connections, without control lines.
+    /// The lines of all connections, without control lines.
     var lines: [String] { state.withLock { $0.lines } }
     var connections: Int { state.withLock { $0.connections } }
 
@@ -84,7 +89,10 @@ final class ScriptedDaemon: Sendable {
                 switch reply(line, lineNumber, number) {
                 case .acknowledge: send(connection, #"{"ack":\#(lineNumber)}"#)
                 case .refuse(let reason):
-                    send(connection, #"{"refused":{"line":\#(lineNumber),"messageId":"m","reason":"\#(reason)","detail":"so \"it\" is"}}"#)
+                    send(
+                        connection,
+                        #"{"refused":{"line":\#(lineNumber),"messageId":"m","reason":"\#(reason)","detail":"so \"it\" is"}}"#
+                    )
                     send(connection, #"{"ack":\#(lineNumber)}"#)
                 case .say(let text): send(connection, text)
                 case .nothing: break
@@ -105,10 +113,10 @@ struct Failure: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// Looks until the condition holds; fails after a generous time.
+/// Polls until the condition holds. Fails after a generous timeout.
 func eventually(_ what: String, within time: Duration = .seconds(60), _ condition: () throws -> Bool) async throws {
     let end = ContinuousClock.now + time
-    // Other tests may keep this one from running at all for a while.
+    // Other tests may keep this one from running for a while.
     var looks = 0
     while try !condition() {
         looks += 1

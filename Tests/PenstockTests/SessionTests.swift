@@ -14,7 +14,7 @@ import Testing
 
     let rig = Rig()
 
-    @Test func aUserWhoSignsInIsIdentifiedAndEveryEventCarriesTheSession() throws {
+    @Test func `signing in identifies the user, and every event carries the session`() throws {
         rig.analytics.start(session: .authenticated(User(userID: "u1", plan: "pro"), Settings()))
         rig.analytics.track(ShopEvent.cartViewed)
         try #require(rig.events.count == 2)
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func aSessionOfNobodyIdentifiesNobody() {
+    @Test func `an unauthenticated session identifies no user`() {
         rig.analytics.start(session: .unauthenticated(Settings()))
         rig.analytics.track(ShopEvent.cartViewed)
         #expect(rig.events.map(\.kind) == [.track])
@@ -35,7 +35,7 @@ import Testing
         #expect(rig.events[0].userID == nil)
     }
 
-    @Test func settingsAreUpdatedAndTheProfileFollows() throws {
+    @Test func `updated settings also update the profile`() throws {
         rig.analytics.start(session: .authenticated(User(userID: "u1", plan: "pro"), Settings()))
         let id = rig.analytics.sessionID
         rig.analytics.update(settings: Settings(theme: "light"))
@@ -45,7 +45,7 @@ import Testing
         #expect(rig.analytics.sessionID == id)
     }
 
-    @Test func whoComesAfterAUserIsSomebodyElse() {
+    @Test func `signing out starts a new anonymous identity`() {
         rig.analytics.start(session: .unauthenticated(Settings()))
         let before = rig.analytics.anonymousID
         rig.analytics.start(session: .authenticated(User(userID: "u1", plan: "pro")))
@@ -60,7 +60,7 @@ import Testing
         #expect(rig.events.last?.session == nil)
     }
 
-    @Test func whatIsNoSessionIsReported() {
+    @Test func `an invalid session is reported`() {
         rig.analytics.update(settings: Settings())
         rig.analytics.start(session: .unauthenticated(3))
         #expect(rig.diagnostics.codes == [.notFound, .notEncodable])

@@ -18,7 +18,7 @@ import Testing
 
     private func lines(_ numbers: ClosedRange<Int>) -> [UInt8] { numbers.flatMap { Array("line \($0)\n".utf8) } }
 
-    /// Everything that is unsent, as text.
+    /// All unsent events, as text.
     private func rest(_ spool: Spool) -> String {
         var text = ""
         while let block = spool.next() { text += String(decoding: block.bytes, as: UTF8.self) }
@@ -26,10 +26,12 @@ import Testing
     }
 
     private func files(_ suffix: String) -> [String] {
-        (FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(suffix) }.sorted()
+        (FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []).filter {
+            $0.hasSuffix(suffix)
+        }.sorted()
     }
 
-    @Test func whatOneProcessLeavesTheNextOneSendsFirst() throws {
+    @Test func `the next process first sends the events that an earlier one left`() throws {
         let first = try spool()
         for number in 1...50 { #expect(first.append(lines(number...number), wasSent: false) == .done) }
         #expect(files(".ndjson").count > 3)
@@ -40,10 +42,10 @@ import Testing
         second.acknowledge(bytes: lines(1...51).count)
         #expect(second.bytes == 0)
         second.close()
-        #expect(files(".store") == [] && files(".ndjson") == [], "nothing is left")
+        #expect(files(".store") == [] && files(".ndjson") == [], "no file is left")
     }
 
-    @Test func whatIsAcknowledgedIsNotSentByTheNextOne() throws {
+    @Test func `the next process does not send acknowledged events`() throws {
         let first = try spool()
         for number in 1...50 { #expect(first.append(lines(number...number), wasSent: false) == .done) }
         _ = rest(first)
@@ -55,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 5])
-    func aTornLineIsCutOff(bytes: Int) throws {
+    func `a torn line is cut off`(bytes: Int) throws {
         let first = try spool(segmentBytes: 1 << 20)
         #expect(first.append(lines(1...3), wasSent: false) == .done)
         first.close()
@@ -70,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: ["", "garbage", "1 3", "1 999999", "7 7", "1 -5", "99999999999999999999 1"])
-    func aWrongPositionCostsRepetitionsAndNoEvents(position: String) throws {
+    func `an invalid position costs repetitions but no events`(position: String) throws {
         let first = try spool(segmentBytes: 1 << 20)
         #expect(first.append(lines(1...3), wasSent: false) == .done)
         first.close()
@@ -79,20 +81,20 @@ import Testing
         #expect(rest(try spool()) == "line 1\nline 2\nline 3\n")
     }
 
-    @Test func twoThatLiveDoNotTouchEachOthersEvents() throws {
+    @Test func `two live processes do not touch each other's events`() throws {
         let first = try spool()
         #expect(first.append(lines(1...3), wasSent: false) == .done)
         let second = try spool()
         #expect(second.append(lines(4...6), wasSent: false) == .done)
-        #expect(second.bytes == lines(4...6).count, "only its own")
+        #expect(second.bytes == lines(4...6).count, "only the process's own events")
         let third = try spool()
         #expect(third.bytes == 0)
         first.close()
         second.close()
-        #expect(rest(try spool()) == String(decoding: lines(1...6), as: UTF8.self), "older ones first")
+        #expect(rest(try spool()) == String(decoding: lines(1...6), as: UTF8.self), "older events first")
     }
 
-    @Test func aLineLongerThanWhatIsReadAtOnceIsReadWhole() throws {
+    @Test func `a line that is longer than one read is read whole`() throws {
         let long = Array(String(repeating: "x", count: 200_000).utf8) + [10]
         let first = try spool(segmentBytes: 1 << 20)
         #expect(first.append(long + lines(1...1), wasSent: false) == .done)
@@ -101,7 +103,7 @@ import Testing
         #expect(text.hasSuffix("x\nline 1\n"))
     }
 
-    @Test func theBoundCountsWhatOthersHaveLeft() throws {
+    @Test func `the size limit includes the events that other processes left`() throws {
         let first = try spool(maximumBytes: 30)
         #expect(first.append(lines(1...3), wasSent: false) == .done)
         first.close()
@@ -112,7 +114,7 @@ import Testing
         #expect(second.append(lines(5...6), wasSent: false) == .done)
     }
 
-    @Test func whatEndsLaterIsAdoptedLaterAndGoesFirst() throws {
+    @Test func `a spool that ends later is adopted later and sent first`() throws {
         let first = try spool()
         #expect(first.append(lines(1...3), wasSent: false) == .done)
         let second = try spool()
@@ -122,9 +124,9 @@ import Testing
         #expect(rest(second) == String(decoding: lines(1...6), as: UTF8.self))
     }
 
-    // MARK: Of a provider
+    // MARK: With a provider
 
-    @Test func beyondTheBoundsEventsAreDroppedCountedAndReportedAndAllOthersArrive() async throws {
+    @Test func `events beyond the limits are dropped, counted and reported, and all others arrive`() async throws {
         let daemon = try LocalDaemon(isStarted: false)
         var options = DaemonProvider.Options.test(socket: daemon.socket, spool: directory)
         options.spoolBytes = 500_000
@@ -133,7 +135,7 @@ import Testing
         let reports = Reports()
         provider.attach(to: reports.handler)
         var recorded = 0
-        try await eventually("some are dropped") {
+        try await eventually("some events are dropped") {
             for _ in 0..<100 {
                 provider.record(.numbered(recorded, padding: 200))
                 recorded += 1
@@ -142,7 +144,9 @@ import Testing
         }
         #expect(provider.statistics.spooledBytes <= 500_000)
         #expect(provider.statistics.inMemory == 500)
-        try await eventually("all drops are reported") { reports.of(.eventsDropped).map(\.events).reduce(0, +) == provider.statistics.dropped }
+        try await eventually("all drops are reported") {
+            reports.of(.eventsDropped).map(\.events).reduce(0, +) == provider.statistics.dropped
+        }
         try daemon.start()
         #expect(await provider.flush() == .complete)
         let kept = recorded - provider.statistics.dropped
@@ -152,7 +156,7 @@ import Testing
         #expect(provider.statistics.accepted == kept)
     }
 
-    @Test func itOutlivesTheProviderAndTheOrderIsKept() async throws {
+    @Test func `a spool outlives its provider and keeps the order`() async throws {
         let daemon = try LocalDaemon(isStarted: false)
         for life in 0..<3 {
             let provider = DaemonProvider(.test(socket: daemon.socket, spool: directory))
@@ -162,19 +166,18 @@ import Testing
         try daemon.start()
         let provider = DaemonProvider(.test(socket: daemon.socket, spool: directory))
         provider.record(.numbered(300))
-        // A provider that is closing may still have sent some, and be gone before the daemon could say that it has
-        // them: they come again.
+        // A closing provider may have sent events and ended before the daemon acknowledged them. These arrive twice.
         var firsts: [Int] = []
-        try await eventually("all have arrived") {
+        try await eventually("all events have arrived") {
             var seen = Set<Int>()
             firsts = try daemon.events().compactMap(\.number).filter { seen.insert($0).inserted }
             return firsts.count == 301
         }
-        // The lives may have overlapped for a moment: of each the order is kept.
+        // The runs may have overlapped for a moment, so the order holds within each run.
         for life in 0..<3 { #expect(firsts.filter { $0 / 100 == life } == Array(life * 100..<life * 100 + 100)) }
     }
 
-    @Test func aDirectoryThatCannotBeMadeIsReportedAndMemoryIsKept() async throws {
+    @Test func `an impossible spool directory is reported, and events stay in memory`() async throws {
         try Data().write(to: URL(fileURLWithPath: directory))
         let provider = DaemonProvider(.test(socket: nobody, spool: directory + "/below"))
         let reports = Reports()
@@ -184,7 +187,7 @@ import Testing
         #expect(await provider.flush(until: .now + .milliseconds(20)) == .pending(events: 1))
     }
 
-    @Test func aFileOfTheLargestNumberIsNoneOfTheSpools() throws {
+    @Test func `a spool ignores a file with the largest number`() throws {
         let first = try spool()
         #expect(first.append(lines(1...3), wasSent: false) == .done)
         first.close()
@@ -192,7 +195,8 @@ import Testing
         for name in ["\(Int.max).ndjson", "\(Int.min).ndjson", "0.ndjson", "-1.ndjson"] {
             try "x\n".write(toFile: "\(directory)/\(store)/\(name)", atomically: false, encoding: .utf8)
         }
-        try "\(Int.max) \(Int.min)\n".write(toFile: "\(directory)/\(store)/acknowledged", atomically: false, encoding: .utf8)
+        try "\(Int.max) \(Int.min)\n".write(
+            toFile: "\(directory)/\(store)/acknowledged", atomically: false, encoding: .utf8)
         let second = try spool()
         #expect(second.append(lines(4...4), wasSent: false) == .done)
         #expect(rest(second) == String(decoding: lines(1...4), as: UTF8.self))

@@ -5,7 +5,7 @@ import Testing
 @Suite struct TimedEventTests {
     let rig = Rig()
 
-    @Test func aTimerRecordsBothEndsWithOneID() throws {
+    @Test func `a timer records both ends with one id`() throws {
         let timer = rig.analytics.start(ShopEvent.cartViewed)
         timer.stop()
         let events = rig.events
@@ -21,19 +21,19 @@ import Testing
         #expect(events[1].timing?.seconds != nil)
     }
 
-    @Test func theContextOfATimedEventKeepsItsOtherMembers() throws {
+    @Test func `the context of a timed event keeps its other members`() throws {
         rig.analytics.setContext("campaign", to: "spring")
         rig.analytics.measure(ShopEvent.cartViewed) {}
         #expect(rig.events.map { $0.context.keys.sorted() } == [["campaign", "timing"], ["campaign", "timing"]])
     }
 
-    @Test func theEndMayKnowMoreThanTheBegin() {
+    @Test func `the end of a timed event may have more properties than its start`() {
         let timer = rig.analytics.start(ShopEvent.couponApplied(code: nil))
         timer.stop(with: .couponApplied(code: "X"))
         #expect(rig.events.map(\.properties) == [[:], ["code": "X"]])
     }
 
-    @Test func twoTimersOfOneEventAreToldApart() {
+    @Test func `two timers of one event have different ids`() {
         let first = rig.analytics.start(ShopEvent.cartViewed)
         let second = rig.analytics.start(ShopEvent.cartViewed)
         first.stop()
@@ -42,7 +42,7 @@ import Testing
         #expect(ids[0] == ids[2] && ids[1] == ids[3] && ids[0] != ids[1])
     }
 
-    @Test func aTimerThatIsForgottenIsReportedAndOneThatIsCancelledIsNot() {
+    @Test func `a forgotten timer is reported, but a cancelled one is not`() {
         do { _ = rig.analytics.start(ShopEvent.cartViewed) }
         #expect(rig.diagnostics.codes == [.timerForgotten])
         rig.analytics.start(ShopEvent.cartViewed).cancel()
@@ -52,9 +52,11 @@ import Testing
 
     struct Failure: Error {}
 
-    @Test func aMeasuredClosureReturnsAndThrowsAsItDoesAlone() async throws {
+    @Test func `a measured closure returns and throws as without measuring`() async throws {
         #expect(rig.analytics.measure(ShopEvent.cartViewed) { 7 } == 7)
-        #expect(throws: Failure.self) { try rig.analytics.measure(ShopEvent.cartViewed) { () throws(Failure) in throw Failure() } }
+        #expect(throws: Failure.self) {
+            try rig.analytics.measure(ShopEvent.cartViewed) { () throws(Failure) in throw Failure() }
+        }
         let text = await rig.analytics.measure(ShopEvent.cartViewed) {
             await Task.yield()
             return "x"
@@ -64,7 +66,7 @@ import Testing
         #expect(rig.events.compactMap { $0.timing?.seconds }.count == 3)
     }
 
-    /// A stand-in that has only what it must.
+    /// A minimal sender: it implements the required methods only.
     struct Doubled: EventSending {
         let analytics: Analytics
         func send<Event: AnalyticsEvent>(_ event: Event, timing: EventTiming?) {
@@ -74,7 +76,7 @@ import Testing
         func report(_ diagnostic: Diagnostic) { analytics.report(diagnostic) }
     }
 
-    @Test func whateverSendsEventsCanTimeThem() {
+    @Test func `every sender of events can time them`() {
         let events: any EventSending = Doubled(analytics: rig.analytics)
         events.track("plain")
         events.start(ShopEvent.cartViewed).stop()

@@ -3,9 +3,9 @@ import Penstock
 import PenstockTesting
 import Testing
 
-/// What is written is what the daemon takes, whatever it is made of. Its own scanner is asked.
+/// The daemon accepts everything that is written, whatever it contains. The test uses the daemon's own scanner.
 @Suite struct WireTests {
-    @Test func everyKindIsWrittenAsTheSpecificationHasIt() throws {
+    @Test func `every kind of event is written as the specification requires`() throws {
         let rig = Rig { $0.now = { Date(timeIntervalSince1970: 1_769_860_800.5) } }
         rig.analytics.identify("u1", traits: ["plan": "pro"])
         rig.analytics.page("Checkout", category: "Shop", ["step": 2])
@@ -14,10 +14,12 @@ import Testing
         rig.analytics.alias("u2")
         rig.analytics.track("Post Liked", ["Liked": true])
         let anonymous = rig.analytics.anonymousID
-        let rest = #","messageId":"M","timestamp":"2026-01-31T12:00:00.500Z","userId":"U","anonymousId":"\#(anonymous)"}"#
+        let rest =
+            #","messageId":"M","timestamp":"2026-01-31T12:00:00.500Z","userId":"U","anonymousId":"\#(anonymous)"}"#
         #expect(
             rig.events.map { event in
-                event.description.replacing(event.messageID, with: "M").replacing(#""userId":"\#(event.userID ?? "")""#, with: #""userId":"U""#)
+                event.description.replacing(event.messageID, with: "M").replacing(
+                    #""userId":"\#(event.userID ?? "")""#, with: #""userId":"U""#)
             } == [
                 #"{"type":"identify","traits":{"plan":"pro"}"# + rest,
                 #"{"type":"page","name":"Checkout","category":"Shop","properties":{"step":2}"# + rest,
@@ -29,7 +31,7 @@ import Testing
         #expect(rig.events.map(\.userID) == ["u1", "u1", "u1", "u1", "u2", "u2"])
     }
 
-    @Test func whatIsMissingMakesNoEvent() {
+    @Test func `an event without its required values is not recorded`() {
         let rig = Rig()
         rig.analytics.identify("")
         rig.analytics.group("")
@@ -40,7 +42,7 @@ import Testing
         #expect(rig.analytics.statistics.failed == 4)
     }
 
-    @Test func anEventAboveTheLimitIsNotRecorded() {
+    @Test func `an event above the size limit is not recorded`() {
         let rig = Rig { $0.maximumEventSize = 1000 }
         rig.analytics.track("Large", ["text": .string(String(repeating: "x", count: 900))])
         #expect(rig.recording.events.isEmpty)
@@ -49,29 +51,30 @@ import Testing
         #expect(rig.events.map(\.name) == ["Small"])
     }
 
-    @Test func messageIDsAreUUIDsAndDiffer() {
+    @Test func `message ids are UUIDs and differ`() {
         let rig = Rig()
         for _ in 0..<1000 { rig.analytics.track("x") }
         let ids = Set(rig.recording.events.map(\.messageID))
         #expect(ids.count == 1000)
-        #expect(ids.allSatisfy { UUID(uuidString: $0) != nil && Array($0)[14] == "7" && "89ab".contains(Array($0)[19]) })
+        #expect(
+            ids.allSatisfy { UUID(uuidString: $0) != nil && Array($0)[14] == "7" && "89ab".contains(Array($0)[19]) })
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity, -1e300, 1e300, -1, 253_402_300_800])
-    func aClockThatSaysAnythingStopsNothing(seconds: Double) throws {
+    func `no value of the clock stops recording`(seconds: Double) throws {
         let rig = Rig { $0.now = { Date(timeIntervalSince1970: seconds) } }
         rig.analytics.track("x")
         #expect(UUID(uuidString: try rig.event().messageID) != nil)
     }
 
-    @Test func middlewareMaySetTheTimingToAnything() throws {
+    @Test func `middleware may set the timing to any value`() throws {
         let rig = Rig()
         rig.analytics.use(.enrich { $0[context: "timing"] = ["id": "1", "phase": "stop", "duration": 1e300] })
         rig.analytics.track("x")
         #expect(try rig.event().timing?.seconds == 0)
     }
 
-    @Test func anythingAtAllIsWrittenSoThatTheDaemonTakesItAndReadsBackTheSame() {
+    @Test func `the daemon accepts any event and reads back the same values`() {
         var random = Generator(state: 42)
         for _ in 0..<2000 {
             let rig = Rig(automaticContext: [.library, .process])
@@ -90,21 +93,22 @@ import Testing
         }
     }
 
-    @Test func anEventThatMiddlewareChangesStaysWhole() {
+    @Test func `an event stays whole when middleware changes it`() {
         var random = Generator(state: 43)
         for _ in 0..<1000 {
             let rig = Rig()
             let properties = random.object(depth: 2)
             let (key, value) = (properties.keys.randomElement(using: &random) ?? random.text(), random.value(depth: 2))
             let removed = properties.keys.randomElement(using: &random) ?? "nothing"
-            rig.analytics.use(.enrich { event in
-                event[property: removed] = nil
-                event[property: key] = value
-                event[context: key] = value
-                event.name = "changed \"\(key)\""
-                event.userID = "u"
-                event.anonymousID = nil
-            })
+            rig.analytics.use(
+                .enrich { event in
+                    event[property: removed] = nil
+                    event[property: key] = value
+                    event[context: key] = value
+                    event.name = "changed \"\(key)\""
+                    event.userID = "u"
+                    event.anonymousID = nil
+                })
             rig.analytics.track("x", properties)
             var expected = properties
             expected[removed] = nil
@@ -116,7 +120,7 @@ import Testing
         }
     }
 
-    /// Text and values that nobody would send, the same in every run.
+    /// Unusual text and values, the same in every run.
     struct Generator: RandomNumberGenerator {
         var state: UInt64
 
@@ -128,7 +132,10 @@ import Testing
         mutating func below(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
 
         mutating func text() -> String {
-            let pieces = ["", "a", "\"", "\\", "\n", "\u{0}", "\u{1F}", "é", "🙂", "{", "}", "[", ",", ":", "\u{2028}", "_0", "\\u0041", "\u{FFFD}"]
+            let pieces = [
+                "", "a", "\"", "\\", "\n", "\u{0}", "\u{1F}", "é", "🙂", "{", "}", "[", ",", ":", "\u{2028}", "_0",
+                "\\u0041", "\u{FFFD}",
+            ]
             return (0..<below(6)).map { _ in pieces[below(pieces.count)] }.joined()
         }
 

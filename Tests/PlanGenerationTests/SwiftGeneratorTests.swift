@@ -1,10 +1,10 @@
-import ConfigurationLanguage
+import ConfigurationSyntax
 import PlanGeneration
 import TestSupport
 import Testing
 
-/// The text that is made of a plan. That it compiles is shown by the end-to-end tests, which are built with
-/// it.
+/// The Swift text that is generated from a plan. The end-to-end tests are built with such text, so they show
+/// that it compiles.
 @Suite struct SwiftGeneratorTests {
     private func generate(_ plan: String, named name: String = "shop.yaml") throws -> SwiftGenerator.Result {
         let directory = try TemporaryDirectory()
@@ -17,15 +17,16 @@ import Testing
         return try #require(result.text)
     }
 
-    @Test func `the same plan gives the same text, wherever it lies`() throws {
+    @Test func `the same plan gives the same text whatever its path`() throws {
         let plan = "events: { B: { properties: { z: string, a: { type: string, enum: [x, y] } } }, A: { area: Feed } }"
         let first = try text(plan)
         #expect(try text(plan) == first)
-        let b = try #require(first.firstRange(of: "struct B:")), a = try #require(first.firstRange(of: "struct A:"))
+        let b = try #require(first.firstRange(of: "struct B:"))
+        let a = try #require(first.firstRange(of: "struct A:"))
         #expect(b.lowerBound < a.lowerBound)
     }
 
-    @Test func `what the plan says of an event and its properties is the documentation`() throws {
+    @Test func `descriptions and limits in the plan become documentation comments`() throws {
         let text = try text(
             """
             events:
@@ -61,13 +62,24 @@ import Testing
 
     @Test(arguments: [
         ("events: { Order Done: {}, order_done: {} }", #""order_done" and "Order Done" are both OrderDone in Shop"#),
-        ("events: { E: { properties: { user_id: string, userId: string } } }", #""userId" and "user_id" are both userID in E"#),
-        ("events: { E: { properties: { p: { type: string, enum: [a-b, a b] } } } }", #""a b" and "a-b" are both aB in P"#),
+        (
+            "events: { E: { properties: { user_id: string, userId: string } } }",
+            #""userId" and "user_id" are both userID in E"#
+        ),
+        (
+            "events: { E: { properties: { p: { type: string, enum: [a-b, a b] } } } }",
+            #""a b" and "a-b" are both aB in P"#
+        ),
         ("events: { X Registry: {}, Y: { area: x } }", #""x" and "X Registry" are both XRegistry in Shop"#),
         ("events: { some: {}, Some Event: {} }", #""Some Event" and "some" are both someEvent in EventRegistry"#),
-        ("events: { E: { properties: { tag: { type: string, enum: [a] }, Tag: { type: object, properties: { a: string } } } } }", #""Tag" and "tag" are both tag in E"#),
+        (
+            "events: { E: { properties: { tag: { type: string, enum: [a] }, Tag: { type: object, properties: { a: string } } } } }",
+            #""Tag" and "tag" are both tag in E"#
+        ),
     ])
-    func `two names that become one are an error that names both places`(_ plan: String, _ message: String) throws {
+    func `two names that become the same Swift name are an error that names both places`(
+        _ plan: String, _ message: String
+    ) throws {
         let result = try generate(plan)
         #expect(result.text == nil)
         #expect(result.diagnostics.map(\.message).first == message)
@@ -76,15 +88,16 @@ import Testing
 
     @Test(arguments: [
         ("order_id", "orderID"), ("userID", "userID"), ("URL", "url"), ("class", "`class`"), ("self", "selfValue"),
-        ("2nd try", "_2ndTry"), ("größe", "größe"), ("%", "valueU25"), ("HTTPStatus2xx", "httpStatus2xx"), ("a.b-c d", "aBCD"),
+        ("2nd try", "_2ndTry"), ("größe", "größe"), ("%", "valueU25"), ("HTTPStatus2xx", "httpStatus2xx"),
+        ("a.b-c d", "aBCD"),
         ("eventName", "eventNameValue"), ("日本", "日本"), ("in", "`in`"), ("_", "valueU5F"),
     ])
-    func `a name in the plan becomes one that Swift has`(_ name: String, _ member: String) throws {
+    func `a name in the plan becomes a valid Swift name`(_ name: String, _ member: String) throws {
         let text = try text("events: { E: { properties: { \"\(name)\": boolean } } }")
         #expect(text.contains("public var \(member): Bool?\n"), "\(text)")
     }
 
-    @Test func `no text of a plan gets out of its comment or its literal`() throws {
+    @Test func `text from a plan stays inside its comment or literal`() throws {
         let text = try text(
             #"""
             events:
@@ -94,10 +107,13 @@ import Testing
             """#)
         #expect(text.contains(#"public var eventName: String? { "x\" } /* \\(1)" }"#))
         #expect(text.contains(#" = "\"\u{a}\\(x)""#))
-        #expect(text.split(whereSeparator: \.isNewline).filter { $0.contains("fatalError") }.allSatisfy { $0.contains("///") })
+        #expect(
+            text.split(whereSeparator: \.isNewline).filter { $0.contains("fatalError") }.allSatisfy {
+                $0.contains("///")
+            })
     }
 
-    @Test func `the code is called what the plan is called, or its file`() throws {
+    @Test func `the generated type is named after the plan or its file`() throws {
         #expect(try text("events: { A: }", named: "my-shop.plan.yaml").contains("public enum MyShop {"))
         #expect(try text("name: The Shop\nevents: { A: }").contains("public enum TheShop {"))
     }

@@ -1,11 +1,11 @@
 import Platform
 import Testing
 
-/// Numbers from outside never trap: results are held at the ends of their type.
+/// Arithmetic on numbers from outside never traps. Results are clamped to the range of their type.
 @Suite struct SaturatingArithmeticTests {
     static let ends: [Int64] = [.min, .min + 1, -1_000_000_000, -1, 0, 1, 1_000_000_000, .max - 1, .max]
 
-    @Test func `sums, differences and products are exact, or held at the nearest end`() {
+    @Test func `sums, differences and products are exact or clamped`() {
         for a in Self.ends {
             for b in Self.ends {
                 func held(_ exact: Int128) -> Int64 { Int64(clamping: exact) }
@@ -18,12 +18,13 @@ import Testing
         #expect(UInt64.max.saturatingMultiply(2) == .max)
     }
 
-    @Test func `instants and durations of every size can be added and subtracted`() {
+    @Test func `instants and durations of any size can be added and subtracted`() {
         let durations: [Duration] = [
             .zero, .nanoseconds(1), .nanoseconds(-1), .nanoseconds(Int64.max), .nanoseconds(Int64.min),
-            // The last second that 64 bits of nanoseconds hold, and a fraction that they do not.
+            // The last second that fits 64 bits of nanoseconds, with a fraction that does not fit.
             .seconds(9_223_372_036) + .milliseconds(999), .seconds(-9_223_372_036) - .milliseconds(999),
-            .seconds(Int64.max), .seconds(Int64.min), Duration(secondsComponent: .max, attosecondsComponent: 999_999_999_999_999_999),
+            .seconds(Int64.max), .seconds(Int64.min),
+            Duration(secondsComponent: .max, attosecondsComponent: 999_999_999_999_999_999),
         ]
         for end in Self.ends {
             let instant = Instant(nanoseconds: end)
@@ -39,21 +40,22 @@ import Testing
         #expect((Duration.seconds(-9_223_372_036) - .milliseconds(999)).inNanoseconds == .min)
     }
 
-    @Test func `a deadline beyond 64 bits of nanoseconds is slept towards, not past`() {
+    @Test func `a wait with a deadline beyond 64 bits of nanoseconds still sees the ring`() {
         let bell = Doorbell()
         bell.ring()
-        #expect(bell.wait(until: SystemClock().now() + .seconds(Int64.max)), "rung")
+        #expect(bell.wait(until: SystemClock().now() + .seconds(Int64.max)), "the doorbell was rung before the wait")
     }
 
     @Test(arguments: [
-        (Double.nan, Int64(0)), (.infinity, .max), (-.infinity, .min), (1e308, .max), (-1e308, .min), (0x1p63, .max), (-0x1p63, .min),
+        (Double.nan, Int64(0)), (.infinity, .max), (-.infinity, .min), (1e308, .max), (-1e308, .min), (0x1p63, .max),
+        (-0x1p63, .min),
         (1.9, 1), (-1.9, -1), (0, 0),
     ])
-    func `a fraction is cut off, and a number without a place in 64 bits is held at the nearest end`(number: Double, whole: Int64) {
+    func `a double is truncated towards zero and clamped to 64 bits`(number: Double, whole: Int64) {
         #expect(Int64(saturating: number) == whole)
     }
 
-    @Test func `a range of all positions has a length`() {
+    @Test func `the range of all positions has a length`() {
         #expect((0..<UInt64.max).length == .max)
     }
 }

@@ -4,8 +4,8 @@ import Synchronization
 import Testing
 
 @Suite struct SignalWaitTests {
-    /// Runs on a thread of its own and sends signals to that thread alone, so that the test's
-    /// process and its other threads see nothing of it.
+    /// Runs on a thread of its own and sends the signals to that thread only, so that they do not reach
+    /// the other threads of the test process.
     func taken(_ numbers: [Int32], within limit: Duration) -> [SignalWait.Signal?] {
         let result = Result()
         let thread = WorkerThread(name: "signals") {
@@ -24,18 +24,19 @@ import Testing
         let signals = Mutex<[SignalWait.Signal?]>([])
     }
 
-    @Test func `each signal means what an operator expects`() {
-        #expect(taken([SIGTERM, SIGINT, SIGHUP, SIGUSR1], within: .seconds(10)) == [.terminate, .terminate, .reload, .wake])
+    @Test func `each signal has its usual meaning`() {
+        #expect(
+            taken([SIGTERM, SIGINT, SIGHUP, SIGUSR1], within: .seconds(10)) == [.terminate, .terminate, .reload, .wake])
     }
 
     @Test func `a deadline ends the wait`() {
         let start = SystemClock().now()
-        // Signal 0 is none.
+        // Signal 0 sends nothing.
         #expect(taken([0], within: .milliseconds(20)) == [nil])
         #expect(SystemClock().now() - start >= .milliseconds(20))
     }
 
-    @Test func `the soft limit of open files is raised to the hard one`() throws {
+    @Test func `the soft limit of open files is raised to the hard limit`() throws {
         let limit = try OpenFileLimit.raise()
         #expect(limit >= 1024)
         #expect(try OpenFileLimit.raise() == limit)

@@ -6,7 +6,7 @@ import Testing
     let directory: TemporaryDirectory
     init() throws { directory = try TemporaryDirectory() }
 
-    @Test func `a source finds its socket by name, again and again`() throws {
+    @Test func `a source can take its socket by name more than once`() throws {
         let path = directory.file("apps")
         let passed = try UnixListener.listen(at: path, mode: 0o600).release()
         let activation = try SocketActivation(owning: [("apps", passed)])
@@ -16,8 +16,10 @@ import Testing
         #expect(bound(try activation.duplicate("other")) == nil)
     }
 
-    @Test func `several sockets of one name are told apart by path`() throws {
-        let passed = try ["a", "b"].map { ("apps", try UnixListener.listen(at: directory.file($0), mode: 0o600).release()) }
+    @Test func `a path selects one of several sockets with the same name`() throws {
+        let passed = try ["a", "b"].map {
+            ("apps", try UnixListener.listen(at: directory.file($0), mode: 0o600).release())
+        }
         let activation = try SocketActivation(owning: passed)
         for name in ["a", "b"] {
             #expect(bound(try activation.duplicate("apps", path: directory.file(name))) == directory.file(name))
@@ -25,7 +27,7 @@ import Testing
         #expect(bound(try activation.duplicate("apps", path: directory.file("c"))) == nil)
     }
 
-    @Test func `what is not a listening stream socket is refused by name and closed`() throws {
+    @Test func `a descriptor that is not a listening stream socket is refused by name and closed`() throws {
         let listener = try UnixListener.listen(at: directory.file("s"), mode: 0o600)
         let connected = try UnixSocket.connect(to: directory.file("s")).release()
         #expect(throws: SocketActivationError.wrongKind(name: "apps")) {
@@ -34,9 +36,9 @@ import Testing
         #expect(listener.raw >= 0)
     }
 
-    // In a process of its own: it changes the environment, and takes descriptor 3, which is
-    // where systemd passes the first socket.
-    @Test func `what systemd passes is taken once, with its name`() async {
+    // This test runs in a process of its own because it changes the environment and uses descriptor 3,
+    // which is where systemd passes the first socket.
+    @Test func `a socket that systemd passes is taken once, with its name`() async {
         await #expect(processExitsWith: .success) {
             let directory = try TemporaryDirectory()
             let listener = try UnixListener.listen(at: directory.file("s"), mode: 0o600)
@@ -62,7 +64,7 @@ import Testing
     }
 }
 
-/// Where a socket is bound; nil: there is no socket. Expects that no child would inherit it.
+/// The path that a socket is bound to. nil: no socket. Expects the descriptor to be closed on exec.
 private func bound(_ socket: consuming FileDescriptor?) -> String? {
     guard let socket else { return nil }
     #expect(fcntl(socket.raw, F_GETFD) & FD_CLOEXEC != 0)

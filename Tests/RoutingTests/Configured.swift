@@ -2,19 +2,19 @@ import Configuration
 import Routing
 import Testing
 
-// Transforms as an operator writes them.
+// Transforms made from the YAML that an operator writes.
 
-/// What a `transforms:` list in YAML comes to.
+/// The transforms of a `transforms:` list in YAML.
 func transforms(_ yaml: String) throws -> [Transform] { try configuration(yaml).routes[0].transforms }
 
-/// A configuration whose one route has the list.
+/// A configuration with one route that has the list.
 func configuration(_ yaml: String, secrets: String = "/nowhere") throws -> Configuration {
     let result = load(yaml, secrets: secrets)
     let problems = result.errors.map(\.description).joined(separator: "\n")
     return try #require(result.configuration, "\(problems)")
 }
 
-/// What is wrong with such a list: lines count from 8 on.
+/// The errors in such a list. Its first line is line 8.
 func messages(_ yaml: String) -> [String] {
     load(yaml).errors.map { "\($0.place.line):\($0.place.column) \($0.message)" }
 }

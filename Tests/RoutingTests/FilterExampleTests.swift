@@ -2,7 +2,7 @@ import Foundation
 import Routing
 import Testing
 
-/// The filter language by example: the tables of the article on it.
+/// The filter language by example: the tables in its article.
 @Suite("Filter examples")
 struct FilterExampleTests {
     struct Example: CustomTestStringConvertible, Sendable {
@@ -12,10 +12,10 @@ struct FilterExampleTests {
         var testDescription: String { "\(section): \(filter)" }
     }
 
-    /// The article's tables, and the event that they are about.
+    /// The examples in the article's tables, and the event that they use.
     static let article: (event: String, examples: [Example]) = {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Sources/Routing/Routing.docc/Filters.md")
+            .appending(path: "../../Sources/penstockd/Penstock.docc/Filters.md")
         let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
         var event = ""
         var examples: [Example] = []
@@ -31,20 +31,21 @@ struct FilterExampleTests {
             } else if line.hasPrefix("| `"), let end = line.range(of: "` | ", options: .backwards) {
                 let filter = line[line.index(line.startIndex, offsetBy: 3)..<end.lowerBound]
                 examples.append(
-                    Example(section: section, filter: String(filter), expected: line[end.upperBound...].hasPrefix("yes")))
+                    Example(
+                        section: section, filter: String(filter), expected: line[end.upperBound...].hasPrefix("yes")))
             }
         }
         return (event, examples)
     }()
 
-    @Test("A filter takes the event of the article, or does not, as the article says", arguments: article.examples)
-    func example(_ example: Example) throws {
+    @Test(arguments: article.examples)
+    func `each filter matches the article's event if the article says so`(_ example: Example) throws {
         let filter = try Filter(parsing: example.filter)
         #expect(SampleEvent(Self.article.event).passes(filter) == example.expected)
     }
 
-    @Test("The article has all its examples")
-    func complete() {
+    @Test
+    func `the article has all its examples`() {
         #expect(Self.article.examples.count >= 183)
         #expect(Set(Self.article.examples.map(\.section)).count == 7)
     }

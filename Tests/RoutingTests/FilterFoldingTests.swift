@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Constants in filters")
 struct FilterFoldingTests {
-    /// The same values, as constants and as fields.
+    /// Pairs of a constant and a field with the same value.
     private static let values = [
         ("true", "properties.yes"), ("false", "properties.no"), ("null", "properties.nothing"), ("'a'", "properties.a"),
         ("''", "properties.empty"), ("1", "properties.one"), ("0", "properties.zero"), ("2.5", "properties.more"),
@@ -15,26 +15,24 @@ struct FilterFoldingTests {
         "a":"a","empty":"","one":1,"zero":0,"more":2.5}}
         """)
 
-    @Test(
-        "Parts without a field count as what they are, wherever they stand",
-        arguments: [
-            "!(properties.x and false)", "type = 'track' and bool(properties.x or true)",
-            "type = 'track' and (properties.x or true) = true", "type = 'page' or !(properties.x and false)",
-            "type = 'track' and !(properties.x and null)", "type = 'track' and typeof(properties.x and false) = 'bool'",
-            "type = 'track' and !(event = 'X' and length('') > 0)", "(properties.x and false) in [false]",
-        ])
-    func folded(text: String) throws {
+    @Test(arguments: [
+        "!(properties.x and false)", "type = 'track' and bool(properties.x or true)",
+        "type = 'track' and (properties.x or true) = true", "type = 'page' or !(properties.x and false)",
+        "type = 'track' and !(properties.x and null)", "type = 'track' and typeof(properties.x and false) = 'bool'",
+        "type = 'track' and !(event = 'X' and length('') > 0)", "(properties.x and false) in [false]",
+    ])
+    func `a constant part of a filter keeps its value at every place`(text: String) throws {
         #expect(Self.event.passes(try Filter(parsing: text)))
     }
 
-    @Test("A filter of constants gives what the same one of fields with their values gives")
-    func constantsAndFields() throws {
+    @Test
+    func `a filter of constants gives the same answer as one of fields with the same values`() throws {
         var random = FilterFuzzTests.Generator(state: 4)
         var passing = 0
         var count = 0
         while count < 20_000 {
             let (constants, fields) = Self.condition(depth: 4, &random)
-            // Of constants that can never be what a function takes, the parser itself says no.
+            // The parser refuses constants that a function can never take.
             guard let filter = try? Filter(parsing: constants) else { continue }
             let expected = Self.event.passes(try Filter(parsing: fields))
             #expect(Self.event.passes(filter) == expected, "\(constants)\n\(fields)")
@@ -44,7 +42,7 @@ struct FilterFoldingTests {
         #expect((2_000...18_000).contains(passing))
     }
 
-    /// Two filters that differ in nothing but that constants of the first are fields in the second.
+    /// Makes two filters that differ only in constants of the first that are fields in the second.
     private static func condition(depth: Int, _ random: inout FilterFuzzTests.Generator) -> (String, String) {
         func two(_ make: (String, String) -> String, _ a: (String, String), _ b: (String, String)) -> (String, String) {
             (make(a.0, b.0), make(a.1, b.1))

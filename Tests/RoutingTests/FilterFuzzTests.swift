@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Filter fuzzing")
 struct FilterFuzzTests {
-    /// Repeats exactly, run for run.
+    /// Makes the same numbers in each run.
     struct Generator: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {
@@ -18,12 +18,13 @@ struct FilterFuzzTests {
         "properties.products.0.sku", "context", "properties.missing", "properties.note", "anonymousId",
         "and", "or", "!", "=", "!=", "<", "<=", ">", ">=", "in", "(", ")", "[", "]", ",", "true", "false", "null",
         "contains(", "match(", "length(", "lowercase(", "titlecase(", "typeof(", "bool(", "string(", "number(",
-        "'track'", "\"Order*\"", "'[a-z]*'", "''", "0", "-1.5e3", "1e999", "9223372036854775808", "\\", "'", "é", "..", "a\\ b",
+        "'track'", "\"Order*\"", "'[a-z]*'", "''", "0", "-1.5e3", "1e999", "9223372036854775808", "\\", "'", "é", "..",
+        "a\\ b",
         "['a', 1, null]", "[]", "snakecase(", "  ", "\u{0}", "$.x", "{{",
     ]
 
-    @Test("No text of words crashes the parser or the evaluator; what parses gives the same answer twice")
-    func words() {
+    @Test
+    func `random words never crash the parser or the evaluator, and a filter gives the same answer twice`() {
         var random = Generator(state: 20_240_501)
         let event = SampleEvent(order)
         var parsed = 0
@@ -35,12 +36,12 @@ struct FilterFuzzTests {
             }
             parsed += check(text, event)
         }
-        // Else the test would only ever see the parser say no.
+        // Enough texts must be valid filters, so that the test reaches the evaluator.
         #expect(parsed > 100)
     }
 
-    @Test("No text made by grammar crashes; every one of them parses")
-    func grammar() {
+    @Test
+    func `every filter made by the grammar parses, and none crashes`() {
         var random = Generator(state: 99)
         let event = SampleEvent(order)
         for _ in 0..<5_000 {
@@ -49,11 +50,13 @@ struct FilterFuzzTests {
         }
     }
 
-    @Test("A filter with bytes changed at random is parsed or refused within its bounds")
-    func mutations() {
+    @Test
+    func `a filter with random changes is parsed, or refused with a place inside it`() {
         var random = Generator(state: 7)
         let event = SampleEvent(order)
-        let seed = Array("type = 'track' and (event in ['a', \"b\"] or !contains(properties.note, 'x')) and -1.5e2 < length(a\\ b)".utf8)
+        let seed = Array(
+            "type = 'track' and (event in ['a', \"b\"] or !contains(properties.note, 'x')) and -1.5e2 < length(a\\ b)"
+                .utf8)
         for _ in 0..<10_000 {
             var bytes = seed
             for _ in 0..<Int.random(in: 1...4, using: &random) {
@@ -68,7 +71,7 @@ struct FilterFuzzTests {
         }
     }
 
-    /// 1 if the text is a filter.
+    /// - Returns: 1 if the text is a filter, otherwise 0.
     private func check(_ text: String, _ event: SampleEvent) -> Int {
         do {
             let filter = try Filter(parsing: text)
@@ -76,7 +79,8 @@ struct FilterFuzzTests {
             return 1
         } catch {
             let length = text.utf8.count
-            #expect(error.column >= 0 && error.length >= 0 && error.column + error.length <= length, "\(text): \(error)")
+            #expect(
+                error.column >= 0 && error.length >= 0 && error.column + error.length <= length, "\(text): \(error)")
             return 0
         }
     }
@@ -99,7 +103,10 @@ struct FilterFuzzTests {
     }
 
     private static func value(depth: Int, _ random: inout Generator) -> String {
-        let leaves = ["event", "type", "properties.total", "properties.tags", "properties.note", "context", "'x'", "3", "null", "['a']"]
+        let leaves = [
+            "event", "type", "properties.total", "properties.tags", "properties.note", "context", "'x'", "3", "null",
+            "['a']",
+        ]
         guard depth > 0, Bool.random(using: &random) else { return leaves.randomElement(using: &random) ?? "event" }
         let functions = ["length", "string", "typeof", "bool", "number"]
         return "\(functions.randomElement(using: &random) ?? "length")(\(value(depth: depth - 1, &random)))"

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Routing
 
-/// What a service takes of an event: what breaks a limit is said, and nothing else is.
+/// The limits of a service. A problem is reported exactly when the output breaks a limit.
 @Suite("Limits")
 struct LimitTests {
     private static let event =
@@ -17,56 +17,71 @@ struct LimitTests {
         return LimitSet([limit]).problem(with: Self.event.utf8.span, at: Self.time)
     }
 
-    @Test("Length is counted in characters, of texts with escapes and of numbers")
-    func length() {
+    @Test
+    func `the length of a text or number is counted in characters, with escapes decoded`() {
         #expect(problem("params.a_1") { $0.maximumLength = 3 } == nil)
-        #expect(problem("params.a_1") { $0.maximumLength = 2 } == "params.a_1 has 3 characters; at most 2 are taken")
-        #expect(problem("n") { $0.minimumLength = 5 } == "n has 4 characters; at least 5 are needed")
+        #expect(problem("params.a_1") { $0.maximumLength = 2 } == "params.a_1 has 3 characters; at most 2 are allowed")
+        #expect(problem("n") { $0.minimumLength = 5 } == "n has 4 characters; at least 5 are required")
         #expect(problem("name") { $0.maximumLength = 9 } == nil)
-        #expect(problem("params") { $0.maximumLength = 1 } == nil, "an object has none")
+        #expect(problem("params") { $0.maximumLength = 1 } == nil, "an object has no length")
     }
 
-    @Test("A pattern is of the whole text, and names of members have one, too")
-    func patterns() throws {
+    @Test
+    func `a pattern has to match the whole text, also for the names of members`() throws {
         #expect(try problem("name") { $0.pattern = try TextPattern("Order") } == "name has to match Order")
         #expect(try problem("name") { $0.pattern = try TextPattern("Order|Order \"[0-9]\"") } == nil)
-        #expect(try problem("params") { $0.names = try TextPattern("[a-z0-9_]+") } == #"params has the name "b-2"; names have to match [a-z0-9_]+"#)
-        #expect(try problem("params.*") { $0.names = try TextPattern("y") } == #"params.b-2 has the name "x"; names have to match y"#)
+        #expect(
+            try problem("params") { $0.names = try TextPattern("[a-z0-9_]+") }
+                == #"params has the name "b-2"; names have to match [a-z0-9_]+"#)
+        #expect(
+            try problem("params.*") { $0.names = try TextPattern("y") }
+                == #"params.b-2 has the name "x"; names have to match y"#)
     }
 
-    @Test("Members, items and bytes are counted; * is every one but the exceptions")
-    func counts() {
-        #expect(problem("tags") { $0.maximumMembers = 1 } == "tags has 2 members; at most 1 are taken")
-        #expect(problem("tags.*") { $0.maximumLength = 1 } == "tags.1 has 2 characters; at most 1 are taken")
+    @Test
+    func `members, items and bytes are counted, and a star stands for every member except the exceptions`() {
+        #expect(problem("tags") { $0.maximumMembers = 1 } == "tags has 2 members; at most 1 are allowed")
+        #expect(problem("tags.*") { $0.maximumLength = 1 } == "tags.1 has 2 characters; at most 1 are allowed")
         #expect(problem("params") { $0.maximumMembers = 2 } == nil)
-        #expect(problem("") { $0.maximumMembers = 6 } == "it has 7 members; at most 6 are taken")
-        #expect(problem("") { $0.maximumSize = 100 } == "it has \(Self.event.utf8.count) bytes; at most 100 are taken")
-        #expect(problem("params.*") { $0.maximumLength = 1; $0.exceptions = ["a_1"] } == nil)
+        #expect(problem("") { $0.maximumMembers = 6 } == "it has 7 members; at most 6 are allowed")
+        #expect(
+            problem("") { $0.maximumSize = 100 } == "it has \(Self.event.utf8.count) bytes; at most 100 are allowed")
+        #expect(
+            problem("params.*") {
+                $0.maximumLength = 1
+                $0.exceptions = ["a_1"]
+            } == nil)
     }
 
-    @Test("What is not there breaks no limit, unless it has to be there")
-    func missing() {
+    @Test
+    func `a missing value breaks no limit unless it is required`() {
         #expect(problem("none") { $0.minimumLength = 1 } == nil)
         #expect(problem("gone.deep") { $0.minimumLength = 1 } == nil)
         #expect(problem("none") { $0.isRequired = true } == "none is null")
         #expect(problem("params.gone.deep") { $0.isRequired = true } == "params.gone.deep is missing")
         #expect(problem("params.b-2.x") { $0.isRequired = true } == nil)
-        #expect(problem("name") { $0.refused = ["Order \"1\""] } == "name is one of the values that are not taken")
+        #expect(problem("name") { $0.refused = ["Order \"1\""] } == "name is a value that the service rejects")
     }
 
-    @Test("A time is held against this machine's clock, in the service's unit")
-    func times() {
-        #expect(problem("when") { $0.oldest = .zero; $0.newest = .zero } == nil)
+    @Test
+    func `a time is compared with this machine's clock in the service's unit`() {
+        #expect(
+            problem("when") {
+                $0.oldest = .zero
+                $0.newest = .zero
+            } == nil)
         var limit = OutputLimit()
         limit.path = ["at"]
         limit.unit = .milliseconds
         limit.oldest = .seconds(3600)
         limit.newest = .seconds(90)
-        func at(_ seconds: Int64) -> String? { LimitSet([limit]).problem(with: Self.event.utf8.span, at: Self.time + seconds * 1_000_000_000) }
+        func at(_ seconds: Int64) -> String? {
+            LimitSet([limit]).problem(with: Self.event.utf8.span, at: Self.time + seconds * 1_000_000_000)
+        }
         #expect(at(3600) == nil && at(-90) == nil)
         #expect(at(3601) == "at is more than 1 h ago")
         #expect(at(-91) == "at is more than 90 s ahead")
         limit.unit = .rfc3339
-        #expect(at(0) == "at is no time in rfc3339")
+        #expect(at(0) == "at is not a time in rfc3339")
     }
 }

@@ -2,24 +2,26 @@ import Testing
 
 @testable import Routing
 
-/// What a mapping may cost for an event, whatever it says.
-@Suite("Bounds of a mapping")
+/// The limit on the work of any mapping for one event.
+@Suite("Limits of a mapping")
 struct MappingBoundTests {
     private func router(_ mapping: MappingValue) throws -> DestinationRouter {
         DestinationRouter(
             name: "out", routes: [.init(filter: .always, transforms: [])],
-            mapping: MappingSetting(try Mapping(mapping), limit: 1 << 20, secret: { _ in "" }), journal: [UInt8](repeating: 1, count: 16))
+            mapping: MappingSetting(try Mapping(mapping), limit: 1 << 20, secret: { _ in "" }),
+            journal: [UInt8](repeating: 1, count: 16))
     }
 
     private func directive(_ name: String, _ arguments: [(String, MappingValue)]) -> MappingValue {
         .object([.init(name, .object(arguments.map { MappingValue.Member($0.0, $0.1) }))])
     }
 
-    /// Each of them comes to nothing, and so has no output that could be bounded.
+    /// Each of these mappings gives no value, so no limit on its output applies.
     private func nested(_ levels: Int, in list: MappingValue) -> MappingValue {
         var mapping = MappingValue.string("$.x")
         for _ in 0..<levels {
-            mapping = directive("$if", [("is_blank", .object([.init("$arrayPath", .list([list, mapping]))])), ("then", .number("1"))])
+            mapping = directive(
+                "$if", [("is_blank", .object([.init("$arrayPath", .list([list, mapping]))])), ("then", .number("1"))])
         }
         return mapping
     }
@@ -30,12 +32,16 @@ struct MappingBoundTests {
         return mapping
     }
 
-    private let stopped = "mapping: it takes more than \(MappingRun.maximumSteps) steps for this event"
+    private let stopped = "mapping: this event takes more than \(MappingRun.maximumSteps) steps"
 
-    @Test("Lists within lists are given up before they take for ever, and the next event is written")
-    func lists() throws {
+    @Test
+    func `a mapping with nested lists stops at the step limit, and the next event is mapped`() throws {
         let forty = MappingValue.list((0..<40).map { .number("\($0)") })
-        let router = try router(.object([.init("a", directive("$if", [("exists", .string("$.l")), ("then", nested(6, in: forty))])), .init("b", .string("$.event"))]))
+        let router = try router(
+            .object([
+                .init("a", directive("$if", [("exists", .string("$.l")), ("then", nested(6, in: forty))])),
+                .init("b", .string("$.event")),
+            ]))
         let (long, short) = (SampleEvent(track("\"l\":1")), SampleEvent(track("")))
         var output: [UInt8] = []
         #expect(router.route(long.record, of: long.batch, into: &output) == .rejected(reason: stopped))
@@ -47,30 +53,39 @@ struct MappingBoundTests {
         #expect(String(decoding: output, as: UTF8.self) == #"{"b":"Signed Up"}"#)
     }
 
-    @Test("A value that is looked at twice at each level is one of them")
-    func twice() throws {
+    @Test
+    func `a mapping that reads a value twice at each level stops at the step limit`() throws {
         let mapping = MappingValue.object([.init("$arrayPath", .list([.string("$.l"), doubled(13)]))])
-        let event = SampleEvent(track("\"l\":[" + (0..<10_000).map { _ in "{\"s\":\"x\"}" }.joined(separator: ",") + "]"))
+        let event = SampleEvent(
+            track("\"l\":[" + (0..<10_000).map { _ in "{\"s\":\"x\"}" }.joined(separator: ",") + "]"))
         var output: [UInt8] = []
         let router = try router(mapping)
         #expect(router.route(event.record, of: event.batch, into: &output) == .rejected(reason: stopped))
     }
 
-    @Test("What one would write for the largest event is far from it")
-    func usual() throws {
+    @Test
+    func `a realistic mapping of the largest event stays below the step limit`() throws {
         let item = #"{"sku":"A-1","price":"10.50","sizes":[{"eu":40,"stock":[1,2]},{"eu":41,"stock":[3]}]}"#
         let event = SampleEvent(track("\"l\":[" + (0..<3_000).map { _ in item }.joined(separator: ",") + "]"))
-        func list(_ path: String, _ shape: MappingValue) -> MappingValue { .object([.init("$arrayPath", .list([.string(path), shape]))]) }
+        func list(_ path: String, _ shape: MappingValue) -> MappingValue {
+            .object([.init("$arrayPath", .list([.string(path), shape]))])
+        }
         let stock = list("$.stock", .object([.init("n", .object([.init("$path", .string("$"))]))]))
         let shape = MappingValue.object([
             .init("id", .string("$.sku")), .init("price", .object([.init("$number", .string("$.price"))])),
-            .init("sizes", list("$.sizes", .object([.init("eu", .object([.init("$string", .string("$.eu"))])), .init("stock", stock)]))),
+            .init(
+                "sizes",
+                list(
+                    "$.sizes",
+                    .object([.init("eu", .object([.init("$string", .string("$.eu"))])), .init("stock", stock)]))),
         ])
         var output: [UInt8] = []
         guard case .routed = try router(list("$.l", shape)).route(event.record, of: event.batch, into: &output) else {
             Issue.record("not written")
             return
         }
-        #expect(String(decoding: output, as: UTF8.self).hasPrefix(#"[{"id":"A-1","price":10.50,"sizes":[{"eu":"40","stock":[{"n":1},{"n":2}]}"#))
+        #expect(
+            String(decoding: output, as: UTF8.self).hasPrefix(
+                #"[{"id":"A-1","price":10.50,"sizes":[{"eu":"40","stock":[{"n":1},{"n":2}]}"#))
     }
 }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Routing
 
-/// Mappings and events made at random from a seed: whatever they are, there is an answer, and what is
-/// written is JSON within its bound.
-@Suite("Mappings at random")
+/// Random mappings and events made from a seed. Every run ends with an outcome, and its output is JSON
+/// within the limit.
+@Suite("Mappings under fuzzing")
 struct MappingFuzzTests {
     private struct Maker {
         var random: SplitMix
@@ -14,8 +14,10 @@ struct MappingFuzzTests {
 
         mutating func text() -> String {
             pick([
-                "$.a", "$.a.b", "$.l.0", "$.s", "$.timestamp", "$.receivedAt", "$.messageId", "$", "{{ a }}-{{ s }}", "{{ l }}",
-                "{{ secret.k }}", "x", "", "é\"\\\n", "$.", "{{", "$.a..b", "2026-01-31T12:00:00Z", "1e400", "$.properties", "{{timestamp}}",
+                "$.a", "$.a.b", "$.l.0", "$.s", "$.timestamp", "$.receivedAt", "$.messageId", "$", "{{ a }}-{{ s }}",
+                "{{ l }}",
+                "{{ secret.k }}", "x", "", "é\"\\\n", "$.", "{{", "$.a..b", "2026-01-31T12:00:00Z", "1e400",
+                "$.properties", "{{timestamp}}",
             ])
         }
 
@@ -69,14 +71,16 @@ struct MappingFuzzTests {
             case 2: return pick(["0", "-1.50", "1e999", "12345678901234567890"])
             case 3, 4, 5:
                 return pick([
-                    #""""#, #""x""#, #""caf\u00e9 \"q\"""#, #""\ud83d\ude00""#, #""{\"a\":[1, 2]}""#, #""2026-01-31T12:00:00Z""#, #""[1,""#,
+                    #""""#, #""x""#, #""caf\u00e9 \"q\"""#, #""\ud83d\ude00""#, #""{\"a\":[1, 2]}""#,
+                    #""2026-01-31T12:00:00Z""#, #""[1,""#,
                     #""\u0000\n""#, #""1.50""#,
                 ])
             case 6: return "[" + (0..<Int(random.next() % 4)).map { _ in json(depth + 1) }.joined(separator: ", ") + "]"
             default:
-                return "{" + (0..<Int(random.next() % 5)).map { _ in
-                    pick([#""a""#, #""b""#, #""\u0061""#, #""""#, #""s""#]) + " : " + json(depth + 1)
-                }.joined(separator: ",") + "}"
+                return "{"
+                    + (0..<Int(random.next() % 5)).map { _ in
+                        pick([#""a""#, #""b""#, #""\u0061""#, #""""#, #""s""#]) + " : " + json(depth + 1)
+                    }.joined(separator: ",") + "}"
             }
         }
 
@@ -97,8 +101,8 @@ struct MappingFuzzTests {
         }
     }
 
-    @Test("Each mapping is refused or runs, and what it writes is JSON", arguments: 1...8 as ClosedRange<UInt64>)
-    func runs(seed: UInt64) throws {
+    @Test(arguments: 1...8 as ClosedRange<UInt64>)
+    func `each mapping is refused or writes valid JSON`(seed: UInt64) throws {
         var maker = Maker(random: SplitMix(state: seed))
         var compiled = 0
         var written = 0
@@ -114,7 +118,8 @@ struct MappingFuzzTests {
             var table = PathTable()
             let limit = 2048
             let program = MappingProgram(
-                MappingSetting(mapping, limit: limit) { _ in "s\"e\n" }, journal: [UInt8](repeating: 1, count: 16), &table)
+                MappingSetting(mapping, limit: limit) { _ in "s\"e\n" }, journal: [UInt8](repeating: 1, count: 16),
+                &table)
             let fields = EventFields(table)
             for _ in 0..<4 {
                 let event = Array(maker.event().utf8)
@@ -144,19 +149,23 @@ struct MappingFuzzTests {
         #expect(compiled > 100 && written > 400)
     }
 
-    @Test(
-        "What is decoded as JSON is checked as such",
-        arguments: [
-            ("{\"a\" : [ 1 , null ]\n}", "{\"a\":[1,null]}"), ("  1.50 ", "1.50"), ("\"a\\u00e9\"", "\"a\\u00e9\""), ("[]", "[]"),
-            ("{}", "{}"), ("[1,]", nil), ("{\"a\"}", nil), ("{\"a\":1,}", nil), ("01", nil), ("nul", nil), ("\"a", nil), ("\"\\x\"", nil),
-            ("\"\\ud800\"", nil), ("\"a\nb\"", nil), ("[1] 2", nil), ("", nil), ("tru e", nil), ("[1 2]", nil),
-        ])
-    func decoding(_ text: String, _ expected: String?) {
+    @Test(arguments: [
+        ("{\"a\" : [ 1 , null ]\n}", "{\"a\":[1,null]}"), ("  1.50 ", "1.50"), ("\"a\\u00e9\"", "\"a\\u00e9\""),
+        ("[]", "[]"),
+        ("{}", "{}"), ("[1,]", nil), ("{\"a\"}", nil), ("{\"a\":1,}", nil), ("01", nil), ("nul", nil), ("\"a", nil),
+        ("\"\\x\"", nil),
+        ("\"\\ud800\"", nil), ("\"a\nb\"", nil), ("[1] 2", nil), ("", nil), ("tru e", nil), ("[1 2]", nil),
+    ])
+    func `decoded JSON is validated`(_ text: String, _ expected: String?) {
         var output: [UInt8] = [1]
         let isJSON = JSONCompactor.append(text.utf8.span, to: &output)
         #expect((isJSON ? String(decoding: output.dropFirst(), as: UTF8.self) : nil) == expected)
         #expect(isJSON || output == [1])
-        #expect(JSONCompactor.append((String(repeating: "[", count: 64) + String(repeating: "]", count: 64)).utf8.span, to: &output))
-        #expect(!JSONCompactor.append((String(repeating: "[", count: 65) + String(repeating: "]", count: 65)).utf8.span, to: &output))
+        #expect(
+            JSONCompactor.append(
+                (String(repeating: "[", count: 64) + String(repeating: "]", count: 64)).utf8.span, to: &output))
+        #expect(
+            !JSONCompactor.append(
+                (String(repeating: "[", count: 65) + String(repeating: "]", count: 65)).utf8.span, to: &output))
     }
 }

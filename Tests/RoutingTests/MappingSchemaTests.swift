@@ -5,8 +5,8 @@ import Testing
 
 @Suite("The schema of mappings")
 struct MappingSchemaTests {
-    @Test("It is JSON, and knows every directive with its arguments")
-    func complete() throws {
+    @Test
+    func `the schema is JSON and describes every directive with its arguments`() throws {
         var json: [UInt8] = []
         Mapping.schema.append(to: &json)
         var copy: [UInt8] = []

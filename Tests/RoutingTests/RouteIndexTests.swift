@@ -2,8 +2,8 @@ import Events
 import Routing
 import Testing
 
-/// Routes are looked up by the event's type and name; what is found has to be what asking them one
-/// after the other would find.
+/// The router looks up routes by the event's type and name. It must find the same route as a search of
+/// all routes in order.
 @Suite struct RouteIndexTests {
     static let filters = [
         #"event = "A""#, #"type = "track" and event in ["A", "B"]"#, #"event = "B" or event = "C""#,
@@ -15,19 +15,21 @@ import Testing
     static let events = [
         #"{"type":"track","event":"A","userId":"u","properties":{"x":1}}"#,
         #"{"type":"track","event":"A","userId":"v","properties":{"x":2}}"#,
-        #"{"type":"track","event":"B","userId":"u"}"#, #"{"type":"track","event":"C","userId":"v","properties":{"x":3}}"#,
+        #"{"type":"track","event":"B","userId":"u"}"#,
+        #"{"type":"track","event":"C","userId":"v","properties":{"x":3}}"#,
         #"{"type":"track","event":"D","userId":"v"}"#, #"{"type":"track","event":"\u0041","userId":"v"}"#,
         #"{"type":"track","event":"other","userId":"v"}"#, #"{"type":"track","event":"Café","userId":"v"}"#,
         #"{"type":"page","name":"A","userId":"v"}"#, #"{"type":"identify","userId":"u","traits":{}}"#,
     ]
 
-    @Test(arguments: events) func theFirstRouteThatTakesAnEventIsFound(_ json: String) throws {
+    @Test(arguments: events) func `the first matching route is found`(_ json: String) throws {
         let event = SampleEvent(json)
         let routes = try Self.filters.enumerated().map { number, text in
-            DestinationRouter.Route(filter: try Filter(parsing: text), transforms: try transforms("- set: { route: \(number) }"))
+            DestinationRouter.Route(
+                filter: try Filter(parsing: text), transforms: try transforms("- set: { route: \(number) }"))
         }
         for first in routes.indices {
-            // Each of them comes first once, and others come before each.
+            // Rotates the routes, so that each comes first once and others come before each.
             let order = Array(routes.indices[first...]) + Array(routes.indices[..<first])
             let router = DestinationRouter(
                 name: "out", routes: order.map { routes[$0] }, journal: [UInt8](repeating: 0, count: 16))
@@ -38,11 +40,11 @@ import Testing
             #expect(
                 String(decoding: output, as: UTF8.self).contains("\"route\":\(expected)}")
                     || String(decoding: output, as: UTF8.self).contains("\"route\":\(expected),"),
-                "not by \(Self.filters[expected]), in an order that begins with \(Self.filters[first])")
+                "not routed by \(Self.filters[expected]), in an order that begins with \(Self.filters[first])")
         }
     }
 
-    @Test func whatNoRouteTakesIsFiltered() throws {
+    @Test func `an event that matches no route is filtered`() throws {
         let filters = [#"event = "A""#, #"type = "page" and userId = "u""#, "false"]
         let router = DestinationRouter(
             name: "out", routes: try filters.map { .init(filter: try Filter(parsing: $0), transforms: []) },

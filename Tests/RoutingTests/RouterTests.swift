@@ -4,7 +4,7 @@ import Testing
 
 private let journal: [UInt8] = (0..<16).map { UInt8($0) }
 
-/// What became of an event.
+/// The outcome of an event.
 private enum Result: Equatable {
     case routed(String, messageID: String)
     case split([[String]])
@@ -21,7 +21,7 @@ private func route(
     let event = SampleEvent(json)
     let before = Array("before\n".utf8)
     var results: [Result] = []
-    // Twice: nothing of an event may stay behind.
+    // Routes the event twice, because no state of the first run may affect the second.
     for _ in 0..<2 {
         var output = before
         let verdict = router.route(event.record, of: event.batch, into: &output)
@@ -31,7 +31,8 @@ private func route(
         case .routed(let place):
             results.append(.routed(text, messageID: String(decoding: output[place], as: UTF8.self)))
         case .split(let parts):
-            results.append(.split(parts.map { [$0.json, $0.messageID].map { String(decoding: output[$0], as: UTF8.self) } }))
+            results.append(
+                .split(parts.map { [$0.json, $0.messageID].map { String(decoding: output[$0], as: UTF8.self) } }))
         case .filtered(let reason):
             #expect(text.isEmpty)
             results.append(.filtered(reason))
@@ -48,7 +49,7 @@ private func set(_ members: (String, JSONValue)..., where condition: Filter = .a
     try transform("set", members.map { ($0.0, $0.1) }, where: condition)
 }
 
-/// A transform as the configuration would make it of a map.
+/// Makes a transform from a map, as the configuration does.
 private func transform(
     _ name: String, _ members: [(String, JSONValue)], where condition: Filter = .always
 ) throws -> Transform {
@@ -67,17 +68,20 @@ private func everything(_ transforms: Transform...) -> [DestinationRouter.Route]
 struct RouterTests {
     let signedUp = #"{"type":"track","event":"Signed Up","messageId":"m1","userId":"u1","properties":{"plan":"free"}}"#
 
-    @Test("An event without edits passes byte for byte")
-    func passes() {
-        let odd = "{ \"type\" : \"track\",\t\"event\":\"A\", \"messageId\":\"\\u006d\",\"userId\":\"u\", \"n\":1.50e+01 }"
+    @Test
+    func `an event without edits keeps its bytes`() {
+        let odd =
+            "{ \"type\" : \"track\",\t\"event\":\"A\", \"messageId\":\"\\u006d\",\"userId\":\"u\", \"n\":1.50e+01 }"
         #expect(route(odd, everything()) == .routed(odd, messageID: "\\u006d"))
     }
 
-    @Test("The first route that matches decides, and its transforms alone apply")
-    func firstRoute() throws {
+    @Test
+    func `only the transforms of the first matching route apply`() throws {
         let routes = [
-            DestinationRouter.Route(filter: try Filter(parsing: "type = 'page'"), transforms: [try set(("r", .integer(1)))]),
-            DestinationRouter.Route(filter: try Filter(parsing: "event = 'Signed Up'"), transforms: [try set(("r", .integer(2)))]),
+            DestinationRouter.Route(
+                filter: try Filter(parsing: "type = 'page'"), transforms: [try set(("r", .integer(1)))]),
+            DestinationRouter.Route(
+                filter: try Filter(parsing: "event = 'Signed Up'"), transforms: [try set(("r", .integer(2)))]),
             DestinationRouter.Route(filter: .always, transforms: [try set(("r", .integer(3)))]),
         ]
         #expect(route(signedUp, routes) == .routed(signedUp.dropLast() + #","r":2}"#, messageID: "m1"))
@@ -85,8 +89,8 @@ struct RouterTests {
         #expect(route(signedUp, []) == .filtered("no_route"))
     }
 
-    @Test("The destination's own filter sees what the route's transforms made")
-    func ownFilter() throws {
+    @Test
+    func `the destination's own filter sees the event after the route's transforms`() throws {
         let free = try Filter(parsing: "properties.plan = 'free'")
         let pro = try Filter(parsing: "properties.plan = 'pro'")
         #expect(route(signedUp, everything(), where: free) == .routed(signedUp, messageID: "m1"))
@@ -95,15 +99,16 @@ struct RouterTests {
         let upgraded = signedUp.replacing("free", with: "pro")
         #expect(route(signedUp, everything(upgrade), where: pro) == .routed(upgraded, messageID: "m1"))
         #expect(route(signedUp, everything(upgrade), where: free) == .filtered("where"))
-        // A filter on the event's index, after that was edited.
+        // A filter on a field of the event's index that a transform changed.
         let renamed = try set(("event", .string("Joined")))
         let joined = try Filter(parsing: "event = 'Joined'")
-        #expect(route(signedUp, everything(renamed), where: joined)
-            == .routed(signedUp.replacing("Signed Up", with: "Joined"), messageID: "m1"))
+        #expect(
+            route(signedUp, everything(renamed), where: joined)
+                == .routed(signedUp.replacing("Signed Up", with: "Joined"), messageID: "m1"))
     }
 
-    @Test("Transforms apply in order: route's, then destination's; each sees what those before it did")
-    func order() throws {
+    @Test
+    func `the route's transforms apply before the destination's, and each sees the changes of earlier ones`() throws {
         let first = try set(("a", .string("{{ event }}!")))
         let second = try set(("b", .string("$.a")), ("a", .string("x")))
         let third = try set(("c", .string("{{ b }}{{ a }}")))
@@ -113,31 +118,31 @@ struct RouterTests {
                     signedUp.dropLast() + #","a":"x","b":"Signed Up!","c":"Signed Up!x"}"#, messageID: "m1"))
     }
 
-    @Test(
-        "integrations narrows: a name wins over All, All over nothing",
-        arguments: [
-            (#"{"All":false}"#, false), (#"{"All":true}"#, true), (#"{}"#, true), ("null", true),
-            (#"{"All":false,"archive":true}"#, true), (#"{"archive":false}"#, false),
-            (#"{"archive":false,"Archive Store":true}"#, false), (#"{"Archive Store":false}"#, false),
-            (#"{"All":false,"Archive Store":{"key":1}}"#, true), (#"{"Archive":false}"#, true),
-            (#"{"All":false,"archive":null}"#, false), (#"[false]"#, true),
-        ])
-    func integrations(_ value: String, _ allowed: Bool) {
+    @Test(arguments: [
+        (#"{"All":false}"#, false), (#"{"All":true}"#, true), (#"{}"#, true), ("null", true),
+        (#"{"All":false,"archive":true}"#, true), (#"{"archive":false}"#, false),
+        (#"{"archive":false,"Archive Store":true}"#, false), (#"{"Archive Store":false}"#, false),
+        (#"{"All":false,"Archive Store":{"key":1}}"#, true), (#"{"Archive":false}"#, true),
+        (#"{"All":false,"archive":null}"#, false), (#"[false]"#, true),
+    ])
+    func `integrations excludes destinations, and a destination's name has priority over All`(
+        _ value: String, _ allowed: Bool
+    ) {
         let event = #"{"type":"track","event":"A","messageId":"m","userId":"u","integrations":\#(value)}"#
         #expect(
             route(event, everything(), displayName: "Archive Store")
                 == (allowed ? .routed(event, messageID: "m") : .filtered("integrations")))
     }
 
-    @Test("An event that no route takes is not counted under integrations")
-    func noRouteFirst() throws {
+    @Test
+    func `an event that matches no route is filtered as no_route, not as integrations`() throws {
         let event = #"{"type":"track","event":"A","messageId":"m","userId":"u","integrations":{"All":false}}"#
         let routes = [DestinationRouter.Route(filter: try Filter(parsing: "type = 'page'"), transforms: [])]
         #expect(route(event, routes) == .filtered("no_route"))
     }
 
-    @Test("A missing message id is added, derived from the journal and the position")
-    func messageID() throws {
+    @Test
+    func `a missing message id is derived from the journal and the position`() throws {
         let id = MessageID.derived(journal: journal, position: 7)
         let bare = #"{"type":"track","event":"A","userId":"u"}"#
         #expect(route(bare, everything()) == .routed(bare.dropLast() + #","messageId":"\#(id)"}"#, messageID: id))
@@ -149,15 +154,15 @@ struct RouterTests {
         #expect(
             route(bare, everything(routed))
                 == .routed(bare.dropLast() + #","routed":"w1","messageId":"\#(id)"}"#, messageID: id))
-        // Across stages.
+        // The same with two stages.
         let again = try set(("copy", .string("$.routed")))
         #expect(
             route(bare, everything(routed, again))
                 == .routed(bare.dropLast() + #","routed":"w1","copy":"w1","messageId":"\#(id)"}"#, messageID: id))
     }
 
-    @Test("A transform may give the message id")
-    func messageIDSet() throws {
+    @Test
+    func `a transform can set the message id`() throws {
         let given = try set(("messageId", .string("{{ properties.id }}-{{ userId }}")), ("z", .null))
         let event = #"{"type":"track","messageId":"old","event":"A","userId":"u","properties":{"id":42}}"#
         #expect(
@@ -166,20 +171,23 @@ struct RouterTests {
                     #"{"type":"track","messageId":"42-u","event":"A","userId":"u","properties":{"id":42},"z":null}"#,
                     messageID: "42-u"))
         let bare = #"{"type":"track","event":"A","userId":"u","properties":{"id":42}}"#
-        #expect(route(bare, everything(given)) == .routed(bare.dropLast() + #","messageId":"42-u","z":null}"#, messageID: "42-u"))
+        #expect(
+            route(bare, everything(given))
+                == .routed(bare.dropLast() + #","messageId":"42-u","z":null}"#, messageID: "42-u"))
         let number = try set(("messageId", .integer(5)))
         #expect(
             route(event, everything(number))
                 == .routed(event.replacing("\"old\"", with: "5"), messageID: ""))
-        // It comes to nothing: the event keeps its own, or gets a derived one.
+        // The template has no value: the event keeps its id or gets a derived one.
         let missing = try set(("messageId", .string("$.properties.none")))
         let id = MessageID.derived(journal: journal, position: 7)
         #expect(route(event, everything(missing)) == .routed(event, messageID: "old"))
-        #expect(route(bare, everything(missing)) == .routed(bare.dropLast() + #","messageId":"\#(id)"}"#, messageID: id))
+        #expect(
+            route(bare, everything(missing)) == .routed(bare.dropLast() + #","messageId":"\#(id)"}"#, messageID: id))
     }
 
-    @Test("The message id is found wherever edits have moved it")
-    func messageIDMoved() throws {
+    @Test
+    func `the message id is found after edits have moved it`() throws {
         let event = #"{"a":1,"type":"track","messageId":"m-é","event":"A","userId":"u","b":2}"#
         let edits = try set(("a", .string("much longer than before")), ("b", .list([])))
         #expect(
@@ -189,8 +197,8 @@ struct RouterTests {
                     messageID: "m-é"))
     }
 
-    @Test("Bytes that are not the event they were are rejected, not guessed at")
-    func unreadable() throws {
+    @Test
+    func `an event whose bytes are not valid JSON any more is rejected`() throws {
         let routes = [DestinationRouter.Route(filter: try Filter(parsing: "properties.a = 1"), transforms: [])]
         let broken = #"{"type":"track","event":"A","userId":"u","properties":{"a":1"#
         let event = SampleEvent(broken)
@@ -202,11 +210,14 @@ struct RouterTests {
         #expect(output.isEmpty)
     }
 
-    @Test("An event far larger than the usual ones is read all the same")
-    func large() throws {
+    @Test
+    func `an event far larger than usual can be routed`() throws {
         let filler = String(repeating: "x", count: 300_000)
         let event = #"{"type":"track","event":"A","messageId":"m","userId":"u","filler":"\#(filler)","plan":"pro"}"#
-        let routes = [DestinationRouter.Route(filter: try Filter(parsing: "plan = 'pro'"), transforms: [try set(("r", .bool(true)))])]
+        let routes = [
+            DestinationRouter.Route(
+                filter: try Filter(parsing: "plan = 'pro'"), transforms: [try set(("r", .bool(true)))])
+        ]
         #expect(route(event, routes) == .routed(event.dropLast() + #","r":true}"#, messageID: "m"))
     }
 }
@@ -217,8 +228,8 @@ struct SetTests {
         #"{"type":"track","event":"Said \"hi\"","messageId":"m","userId":"u"\#(rest)}"#
     }
 
-    @Test("A new field is added behind the last one, an existing one is replaced in its place")
-    func topLevel() throws {
+    @Test
+    func `set adds a new field after the last one and replaces an existing one in its place`() throws {
         let transform = try set(("routed", .string("w1")))
         #expect(route(Self.event(""), everything(transform)) == .routed(Self.event(#","routed":"w1""#), messageID: "m"))
         #expect(
@@ -229,27 +240,31 @@ struct SetTests {
                 == .routed(Self.event(#","routed":"w1""#), messageID: "m"))
     }
 
-    @Test("Missing objects on the way are made, once for all that goes into them")
-    func nested() throws {
+    @Test
+    func `set makes a missing parent object once for all of its fields`() throws {
         let transform = try set(
-            ("context.app.name", .string("shop")), ("properties.plan", .string("pro")), ("context.app.build", .integer(3)))
+            ("context.app.name", .string("shop")), ("properties.plan", .string("pro")),
+            ("context.app.build", .integer(3)))
         #expect(
             route(Self.event(""), everything(transform))
                 == .routed(
-                    Self.event(#","context":{"app":{"name":"shop","build":3}},"properties":{"plan":"pro"}"#), messageID: "m"))
+                    Self.event(#","context":{"app":{"name":"shop","build":3}},"properties":{"plan":"pro"}"#),
+                    messageID: "m"))
         #expect(
             route(Self.event(#","properties":{ },"context":{"ip":"::1" }"#), everything(transform))
                 == .routed(
-                    Self.event(#","properties":{ "plan":"pro"},"context":{"ip":"::1" ,"app":{"name":"shop","build":3}}"#),
+                    Self.event(
+                        #","properties":{ "plan":"pro"},"context":{"ip":"::1" ,"app":{"name":"shop","build":3}}"#),
                     messageID: "m"))
         #expect(
             route(Self.event(#","context":{"app":null},"properties":null"#), everything(transform))
                 == .routed(
-                    Self.event(#","context":{"app":{"name":"shop","build":3}},"properties":{"plan":"pro"}"#), messageID: "m"))
+                    Self.event(#","context":{"app":{"name":"shop","build":3}},"properties":{"plan":"pro"}"#),
+                    messageID: "m"))
     }
 
-    @Test("List items are replaced by number, but a list never grows")
-    func items() throws {
+    @Test
+    func `set replaces list items by number but never adds items`() throws {
         let event = Self.event(#","products":[{"sku":"a"},{"sku":"b"}]"#)
         let transform = try set(("products.1.sku", .string("c")), ("products.0.new", .bool(true)))
         #expect(
@@ -257,18 +272,18 @@ struct SetTests {
                 == .routed(Self.event(#","products":[{"sku":"a","new":true},{"sku":"c"}]"#), messageID: "m"))
         #expect(
             route(event, everything(try set(("products.2", .string("c")))))
-                == .rejected("set: products.2 does not exist, and a list gets no new items"))
+                == .rejected("set: products.2 does not exist, and new items cannot be added to a list"))
     }
 
-    @Test("A field inside something that is no object rejects the event")
-    func notAnObject() throws {
+    @Test
+    func `set rejects the event if a parent is not an object`() throws {
         #expect(
             route(Self.event(#","context":{"app":"shop"}"#), everything(try set(("context.app.name", .string("x")))))
                 == .rejected("set: context.app is not an object, so nothing can be set inside it"))
     }
 
-    @Test("Values are literals of any kind, paths and templates")
-    func values() throws {
+    @Test
+    func `values can be literals of any kind, paths and templates`() throws {
         let event = Self.event(#","n":1.50,"list":[1,"é"],"no":null,"yes":true,"o":{"k":"v"}"#)
         func value(_ value: JSONValue) throws -> String? {
             guard case .routed(let text, _) = route(event, everything(try set(("v", value)))) else { return nil }
@@ -288,28 +303,34 @@ struct SetTests {
         #expect(try value(.string("{{ o }}")) == #""{\"k\":\"v\"}""#)
         #expect(try value(.string("{{list.1}}{")) == #""é{""#)
         #expect(
-            try value(.object([.init("a", .string("$.missing")), .init("b", .list([.string("$.n"), .string("$.gone")])), .init("c", .string("{{ type }}"))]))
+            try value(
+                .object([
+                    .init("a", .string("$.missing")), .init("b", .list([.string("$.n"), .string("$.gone")])),
+                    .init("c", .string("{{ type }}")),
+                ]))
                 == #"{"b":[1.50],"c":"track"}"#)
         #expect(try value(.object([.init("$literal", .string("$.n"))])) == #""$.n""#)
         #expect(try value(.list([.object([.init("$literal", .string("{{ n }}"))])])) == #"["{{ n }}"]"#)
     }
 
-    @Test("With a where of its own it passes over other events")
-    func conditional() throws {
+    @Test
+    func `set with its own where skips other events`() throws {
         let transform = try set(("big", .bool(true)), where: try Filter(parsing: "n > 10"))
-        #expect(route(Self.event(#","n":11"#), everything(transform)) == .routed(Self.event(#","n":11,"big":true"#), messageID: "m"))
+        #expect(
+            route(Self.event(#","n":11"#), everything(transform))
+                == .routed(Self.event(#","n":11,"big":true"#), messageID: "m"))
         #expect(route(Self.event(#","n":9"#), everything(transform)) == .routed(Self.event(#","n":9"#), messageID: "m"))
     }
 
-    @Test("Of duplicate names the last one counts, and alone stays where it is replaced")
-    func duplicates() throws {
+    @Test
+    func `set replaces the last duplicate of a name and removes the others`() throws {
         #expect(
             route(Self.event(#","x":1,"x":2"#), everything(try set(("x", .integer(3)))))
                 == .routed(Self.event(#","x":3"#), messageID: "m"))
     }
 
-    @Test("Whatever is wrong is told at once, each at its key")
-    func errors() {
+    @Test
+    func `all errors are reported together, each at its key`() {
         #expect(
             messages(
                 """
@@ -325,21 +346,21 @@ struct SetTests {
                     messageId.x: null
                 """) == [
                     "9:11 the kind of an event cannot be changed",
-                    "10:11 a field name was expected here, found .",
-                    "11:15 }} was expected behind this path",
-                    "12:21 a space was not expected here",
-                    "13:16 $path is not known here",
+                    "10:11 expected a field name, not .",
+                    "11:15 expected }} after this path",
+                    "12:21 a space is not allowed here",
+                    "13:16 $path is not supported here",
                     "14:14 \".inf\" has no value in JSON",
                     "16:11 g and g.h overlap",
                     "17:11 messageId is a string; nothing can be set inside it",
                 ])
     }
 
-    @Test("A value nested without end is refused")
-    func deep() throws {
+    @Test
+    func `a value that is nested too deep is refused`() throws {
         var value = JSONValue.number("1")
         for _ in 0..<40 { value = .list([value]) }
         let error = try #require(throws: TransformError.self) { try ValueTemplate(value, keys: []) }
-        #expect(error.fault.message == "this value is nested deeper than 32 levels")
+        #expect(error.fault.message == "this value is nested more than 32 levels deep")
     }
 }

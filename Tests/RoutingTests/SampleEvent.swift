@@ -1,12 +1,12 @@
 import Events
 import Routing
 
-/// An event for a test, as the journal would give it, in a batch that holds other bytes as well.
+/// An event as a journal reader returns it, in a batch that also holds other bytes.
 struct SampleEvent {
     let batch: EventBatch
     let record: EventRecord
 
-    /// - Parameter json: a valid event. Its index is made as the door makes it.
+    /// - Parameter json: a valid event. Its index is made as admission makes it.
     init(_ json: String, position: UInt64 = 7) {
         let bytes = Array(json.utf8)
         let names = ["type", "event", "messageId", "userId", "anonymousId", "integrations"]
@@ -40,7 +40,7 @@ struct SampleEvent {
     }
 }
 
-/// One of each type, names that need escapes, and strings with escapes in them.
+/// An event with values of each type, names that need escapes, and strings with escapes.
 let order = """
     {"type":"track","event":"Order Completed","messageId":"m-1","userId":"u_1","anonymousId":null,\
     "timestamp":"2024-05-01T10:00:00Z",\

@@ -5,13 +5,13 @@ import Testing
 
 @testable import Routing
 
-/// A script that runs for seconds, and for minutes where its bounds are as wide as they can be.
+/// A script that runs until its limits stop it: for seconds, or for minutes with the widest limits.
 private let endless = "while true do end"
 private let wide = Script.Limits(instructions: 100_000_000, time: .seconds(10))
 
-@Suite("A script that is to be interrupted")
+@Suite("Interrupted scripts")
 struct ScriptInterruptionTests {
-    /// Raises it from another thread, when the script is in its call or soon will be: either way it has to end.
+    /// Raises the interruption from another thread, before or during the script's call. Both must end the script.
     private func interruptSoon(_ interruption: Interruption) {
         Thread {
             usleep(2000)
@@ -30,21 +30,21 @@ struct ScriptInterruptionTests {
     }
 
     @Test(
-        "ends in the middle of what it does, long before its bounds", .timeLimit(.minutes(2)),
+        .timeLimit(.minutes(2)),
         arguments: [
             endless, "for i = 1, 1e9 do local t = {} end",
             "local t = {} for i = 1, 2000 do t[i] = i end while true do table.sort(t, function(a, b) return a > b end) end",
             "while true do local s = ('ab'):rep(1000):gsub('b', function(c) return c end) end",
         ])
-    func running(text: String) throws {
+    func `a running script ends long before its limits`(text: String) throws {
         let interruption = Interruption()
         let script = try Script(text, limits: wide, interruption: interruption)
         interruptSoon(interruption)
         #expect(message(script) == "interrupted: the destination stops")
     }
 
-    @Test("does not begin another call")
-    func before() throws {
+    @Test
+    func `an interrupted script is not called again`() throws {
         let interruption = Interruption()
         let script = try Script("return event", limits: .init(), interruption: interruption)
         #expect(message(script) == nil)
@@ -52,14 +52,14 @@ struct ScriptInterruptionTests {
         #expect(message(script) == "interrupted: the destination stops")
     }
 
-    @Test("without somebody who may interrupt it, ends at its bounds")
-    func bounded() throws {
+    @Test
+    func `a script without an interruption ends at its limits`() throws {
         let script = try Script(endless, limits: .init(instructions: 10_000))
         #expect(message(script) == "stopped after 10000 instructions")
     }
 
-    @Test("takes a router's whole chain with it, however many events it made of one", .timeLimit(.minutes(2)))
-    func chain() throws {
+    @Test(.timeLimit(.minutes(2)))
+    func `an interruption ends the whole chain of a router's transforms, however many events a script made`() throws {
         let steps = try transforms(
             """
             - lua: |
@@ -76,12 +76,12 @@ struct ScriptInterruptionTests {
         let sample = SampleEvent(#"{"type":"track","event":"A","messageId":"m","userId":"u"}"#)
         interruptSoon(interruption)
         var output: [UInt8] = []
-        // The bounds alone would let it take hours.
+        // The limits alone would allow hours.
         _ = router.route(sample.record, of: sample.batch, into: &output)
     }
 
-    @Test("is known beforehand: a router says whether it calls any")
-    func known() throws {
+    @Test
+    func `a router reports whether it calls a script`() throws {
         func mayTakeLong(_ text: String) throws -> Bool {
             DestinationRouter(
                 name: "out", routes: [.init(filter: .always, transforms: try transforms(text))],

@@ -4,8 +4,10 @@ import Testing
 
 @testable import Routing
 
-/// What a router with these transforms, and perhaps a mapping, makes of an event.
-private func route(_ event: String, _ steps: [Transform], mapping: MappingValue? = nil, limit: Int = 1 << 20) throws -> [String] {
+/// The result of a router with these transforms and an optional mapping.
+private func route(_ event: String, _ steps: [Transform], mapping: MappingValue? = nil, limit: Int = 1 << 20) throws
+    -> [String]
+{
     let setting = try mapping.map { MappingSetting(try Mapping($0), limit: limit) { _ in "" } }
     let router = DestinationRouter(
         name: "out", routes: [.init(filter: .always, transforms: steps)], mapping: setting,
@@ -30,8 +32,8 @@ private let event = #"{"type":"track","event":"A","messageId":"m","userId":"u","
 
 @Suite("Scripts in a destination's transforms")
 struct ScriptTransformTests {
-    @Test("A script stands among other transforms, with a where of its own")
-    func amongOthers() throws {
+    @Test
+    func `a script can be mixed with other transforms and have its own where`() throws {
         let steps = try transforms(
             """
             - set: { properties.before: true }
@@ -51,19 +53,20 @@ struct ScriptTransformTests {
         #expect(try route(event.replacing(#""event":"A""#, with: #""event":"B""#), steps) == ["filtered: lua"])
     }
 
-    @Test("Several events of one go on each by itself, with ids of their own")
-    func several() throws {
+    @Test
+    func `several events that a script returns are processed separately, with different ids`() throws {
         let steps = try transforms("- lua: return { event, event, { type = 'track', event = 'B', userId = 'u' } }")
         let derived = MessageID.derived(journal: [UInt8](repeating: 1, count: 16), position: 7)
         #expect(
             try route(event, steps) == [
                 event, event.replacing(#""m""#, with: #""m:1""#),
-                #"{"event":"B","type":"track","userId":"u","messageId":"\#(derived):2"}"#, "id m", "id m:1", "id \(derived):2",
+                #"{"event":"B","type":"track","userId":"u","messageId":"\#(derived):2"}"#, "id m", "id m:1",
+                "id \(derived):2",
             ])
     }
 
-    @Test("A mapping is made of each of them")
-    func mapped() throws {
+    @Test
+    func `the mapping is applied to each event that a script returns`() throws {
         let steps = try transforms("- lua: return { event, { type = 'track', event = 'B', userId = 'u' } }")
         let derived = MessageID.derived(journal: [UInt8](repeating: 1, count: 16), position: 7)
         let mapping = MappingValue.object([.init("e", .string("$.event")), .init("id", .string("$.messageId"))])
@@ -76,33 +79,37 @@ struct ScriptTransformTests {
         #expect(try route(event, whole, mapping: .string("$.properties")) == [#"{"n":1.50,"plan":"pro"}"#, "id "])
     }
 
-    @Test("A mapping that comes to nothing filters the event out, one that is too large rejects it")
-    func mappingOutcomes() throws {
+    @Test
+    func `a mapping without a value filters the event out, and a result that is too large rejects it`() throws {
         #expect(try route(event, [], mapping: .string("$.properties.none")) == ["filtered: mapping"])
-        #expect(try route(event, [], mapping: .string("$.properties"), limit: 9) == ["rejected: mapping: what it makes of the event has more than 9 bytes (max_event_size)"])
+        #expect(
+            try route(event, [], mapping: .string("$.properties"), limit: 9) == [
+                "rejected: mapping: the result exceeds 9 bytes (max_event_size)"
+            ])
         #expect(try route(event, [], mapping: .string("$.properties"), limit: 10) == [#"{"n":1.50}"#, "id "])
         let large = String(repeating: "x", count: 1000)
         let pieces = String(repeating: "{{ large }}", count: 5000)
         #expect(
-            try route(event.dropLast() + #","large":"\#(large)"}"#, [], mapping: .list([.string(pieces), .string(pieces)]))
-                == ["rejected: mapping: what it makes of the event has more than 1048576 bytes (max_event_size)"])
-        // Text encoded as text, again and again, doubles its escapes each time.
+            try route(
+                event.dropLast() + #","large":"\#(large)"}"#, [], mapping: .list([.string(pieces), .string(pieces)]))
+                == ["rejected: mapping: the result exceeds 1048576 bytes (max_event_size)"])
+        // Each encoding of a text as JSON doubles its escapes.
         var encoded = MappingValue.string("$.properties")
         for _ in 0..<14 {
             encoded = .object([.init("$json", .object([.init("mode", .string("encode")), .init("value", encoded)]))])
         }
         #expect(
             try route(event, [], mapping: encoded, limit: 4096)
-                == ["rejected: mapping: what it makes of the event has more than 4096 bytes (max_event_size)"])
+                == ["rejected: mapping: the result exceeds 4096 bytes (max_event_size)"])
     }
 
-    @Test(
-        "What becomes of an event that the script fails on is the configuration's to say",
-        arguments: [
-            ("dead_letter", "rejected: lua: /etc/penstock/p.yaml:12: attempt to index a nil value (field 'x')"),
-            ("drop", "filtered: lua"), ("pass", event),
-        ])
-    func onError(_ policy: String, _ expected: String) throws {
+    @Test(arguments: [
+        ("dead_letter", "rejected: lua: /etc/penstock/p.yaml:12: attempt to index a nil value (field 'x')"),
+        ("drop", "filtered: lua"), ("pass", event),
+    ])
+    func `on_error decides the outcome of an event that the script fails on`(
+        _ policy: String, _ expected: String
+    ) throws {
         let steps = try transforms(
             """
             - lua:
@@ -115,8 +122,8 @@ struct ScriptTransformTests {
         #expect(try route(event, steps).first == expected)
     }
 
-    @Test("Bounds are those of the configuration")
-    func bounds() throws {
+    @Test
+    func `the configured limits apply to a script`() throws {
         let steps = try transforms(
             """
             - lua:
@@ -131,47 +138,66 @@ struct ScriptTransformTests {
                 == ["rejected: lua: /etc/penstock/p.yaml:11: stopped after 5000 instructions"])
     }
 
-    @Test(
-        "An error is told at the file's line, however the script is written there",
-        arguments: [
-            ("|\n    local a = 1\n    error('x')", 10, "x"),
-            (">\n    local a =\n    1\n\n    error('x')", 12, "x"),
-            ("\"local a = 1\\nerror('x')\"", 8, "x"),
-            ("\"local a = 1\n\n    error('x')\"", 10, "x"),
-            ("\"local a = 1\\r\\n\\\n    error('x')\"", 9, "x"),
-            ("|4\n          local a = 1\n        error('x')", 10, "x"),
-            ("|\n    local function f()\n      while true do end\n    end\n    f()", 10, "stopped after 200000 instructions"),
-            ("|\n    local a = 1\n    local s = ('x'):rep(1e9)", 10,
-                "needs more than 8388608 bytes of memory, 524288 for one table, or 262144 for one text"),
-            ("|\n    local a = 1\n    return { v = 0/0 }", 9, "JSON has no number nan"),
-            ("|\n\n    return 'x'", 9, "the script returned a string, not an event"),
-        ])
-    func lines(_ script: String, _ line: Int, _ message: String) throws {
-        #expect(try route(event, transforms("- lua: " + script)) == ["rejected: lua: /etc/penstock/p.yaml:\(line): \(message)"])
+    @Test(arguments: [
+        ("|\n    local a = 1\n    error('x')", 10, "x"),
+        (">\n    local a =\n    1\n\n    error('x')", 12, "x"),
+        ("\"local a = 1\\nerror('x')\"", 8, "x"),
+        ("\"local a = 1\n\n    error('x')\"", 10, "x"),
+        ("\"local a = 1\\r\\n\\\n    error('x')\"", 9, "x"),
+        ("|4\n          local a = 1\n        error('x')", 10, "x"),
+        (
+            "|\n    local function f()\n      while true do end\n    end\n    f()", 10,
+            "stopped after 200000 instructions"
+        ),
+        (
+            "|\n    local a = 1\n    local s = ('x'):rep(1e9)", 10,
+            "needs more than 8388608 bytes of memory, 524288 for one table, or 262144 for one text"
+        ),
+        ("|\n    local a = 1\n    return { v = 0/0 }", 9, "JSON has no number nan"),
+        ("|\n\n    return 'x'", 9, "the script returned a string, not an event"),
+    ])
+    func `an error has the line in the file for every way to write a script in YAML`(
+        _ script: String, _ line: Int, _ message: String
+    ) throws {
+        #expect(
+            try route(event, transforms("- lua: " + script)) == [
+                "rejected: lua: /etc/penstock/p.yaml:\(line): \(message)"
+            ])
     }
 
-    @Test("An end that is missing is told at the script's end, not at what follows; lines within the message are the file's")
-    func missingEnd() {
-        #expect(messages("- lua: |\n    local a = 1\n    if a then\n      a = 2\n\n- drop: [a]")
-            == ["11:13 Lua: 'end' expected (to close 'if' at line 10) near <eof>"])
-        #expect(messages("- lua: |\n    ::a::\n    local x\n    ::a::\n    local y") == ["12:11 Lua: label 'a' already defined on line 9"])
+    @Test
+    func `a missing end is reported at the script's end, and line numbers in messages are those of the file`() {
+        #expect(
+            messages("- lua: |\n    local a = 1\n    if a then\n      a = 2\n\n- drop: [a]")
+                == ["11:13 Lua: 'end' expected (to close 'if' at line 10) near <eof>"])
+        #expect(
+            messages("- lua: |\n    ::a::\n    local x\n    ::a::\n    local y") == [
+                "12:11 Lua: label 'a' already defined on line 9"
+            ])
         #expect(messages("- lua: |\n    local x = 1 'at line 1'") == ["9:11 Lua: unexpected symbol near ''at line 1''"])
         #expect(messages("- lua: |\n    x 'at line 1") == ["9:11 Lua: unfinished string near ''at line 1'"])
     }
 
-    @Test("A script with nothing in it is an error", arguments: ["''", "\"  \\n\"", "|\n\n", "{ script: '' }"])
-    func nothing(_ script: String) {
+    @Test(arguments: ["''", "\"  \\n\"", "|\n\n", "{ script: '' }"])
+    func `an empty script is an error`(_ script: String) {
         let found = messages("- lua: " + script)
-        #expect(found.count == 1 && found.first?.hasSuffix("a script with nothing in it drops every event") == true)
+        #expect(found.count == 1 && found.first?.hasSuffix("the script is empty, so it would drop every event") == true)
     }
 
-    @Test("A script without meaning is an error at its line, and so are bounds without")
-    func syntax() {
-        #expect(messages("- lua: |\n    local a = 1\n      a a\n    return event")
-            == ["10:13 Lua: syntax error near 'a'"])
-        #expect(messages("- lua: { script: 'return event', memory: 5KiB }") == ["8:48 \"memory\" has to be from 1MiB to 1GiB"])
+    @Test
+    func `a syntax error and invalid limits are reported at their lines`() {
+        #expect(
+            messages("- lua: |\n    local a = 1\n      a a\n    return event")
+                == ["10:13 Lua: syntax error near 'a'"])
+        #expect(
+            messages("- lua: { script: 'return event', memory: 5KiB }") == [
+                "8:48 \"memory\" has to be from 1MiB to 1GiB"
+            ])
         #expect(messages("- lua: { script: 'return event', time: 1m }") == ["8:46 \"time\" has to be from 1ms to 10s"])
-        #expect(messages("- lua: { script: 'return event', on_error: pas }") == ["8:50 \"on_error\" has to be one of drop, pass, dead_letter"])
+        #expect(
+            messages("- lua: { script: 'return event', on_error: pas }") == [
+                "8:50 \"on_error\" has to be one of drop, pass, dead_letter"
+            ])
         #expect(messages("- lua: { on_error: pass }") == ["8:14 \"lua\" needs \"script\""])
     }
 }

@@ -1,12 +1,12 @@
 import Delivery
 import Events
 import Journal
+import JournalAdapters
 import Platform
-import Seams
 
-// What may happen at any moment.
+// The actions that can happen at any moment.
 extension World {
-    /// One thing happens.
+    /// Performs one random action.
     func act() {
         if random.oneIn(deathRate) { disk.dieAfter = random.below(random.pick([3, 10, 40])) }
         guard let life else {
@@ -35,8 +35,8 @@ extension World {
         }
     }
 
-    /// What was acknowledged as written only may be lost with a segment that fails, and the journal says so;
-    /// nothing else may.
+    /// When a segment fails, only events that were acknowledged as written (not durable) may be lost, and the
+    /// journal reports the loss.
     func noteFailure() {
         guard let journal, journal.durableEnd < journal.acknowledgedEnd else { return }
         ledger.mark(journal.durableEnd..<journal.acknowledgedEnd, .volatile)
@@ -64,10 +64,13 @@ extension World {
     private func acknowledged(_ event: Int) {
         count(.acknowledged)
         guard let position = ledger.position(of: event), let journal else {
-            return trace.violated("event \(event) was acknowledged, and has no position")
+            return trace.violated("event \(event) was acknowledged but has no position")
         }
         if position >= journal.durableEnd {
-            if position >= acknowledgedAsWritten { trace.violated("event \(event) was acknowledged at \(position), durable is \(journal.durableEnd)") }
+            if position >= acknowledgedAsWritten {
+                trace.violated(
+                    "event \(event) at \(position) was acknowledged above the durable end \(journal.durableEnd)")
+            }
             ledger.mark(position..<position + 1, [.acknowledged, .volatile])
         } else {
             ledger.mark(position..<position + 1, .acknowledged)
@@ -79,7 +82,7 @@ extension World {
             clients.append(Client(number: clients.count, asksForAnswers: random.percent(80)))
             return
         }
-        // One goes, whatever it was answered.
+        // Disconnects one client whatever its answers were.
         clients.remove(at: random.below(clients.count))
     }
 
@@ -92,7 +95,8 @@ extension World {
     }
 
     private func pass() {
-        clock.advance(random.pick([.milliseconds(1), .milliseconds(100), .seconds(1), .seconds(5), .seconds(60), .seconds(3600)]))
+        clock.advance(
+            random.pick([.milliseconds(1), .milliseconds(100), .seconds(1), .seconds(5), .seconds(60), .seconds(3600)]))
         if random.oneIn(20) { clock.jump(.seconds(random.within(-100...100))) }
         if random.oneIn(100) { clock.jump(.seconds(86_400 * random.within(-4000...4000))) }
         if random.oneIn(25) { fillDisk() }
@@ -106,13 +110,13 @@ extension World {
         read(life.journal, from: from, batches: random.within(1...4), size: random.pick([100, 10_000, 1 << 20]))
     }
 
-    /// Others fill the filesystem, or make room again.
+    /// Other programs fill the filesystem, or free space again.
     private func fillDisk() {
         let isFull = disk.capacity < usualCapacity
         disk.capacity = isFull ? usualCapacity : min(usualCapacity, disk.used + random.pick([0, 5000, 20_000, 70_000]))
     }
 
-    /// The kernel and the disk do something by themselves.
+    /// The kernel writes back or evicts a page on its own.
     private func weather() {
         let files = disk.files()
         guard !files.isEmpty else { return }
@@ -150,7 +154,7 @@ extension World {
             if options.sync == .never { hasBeenUnsynced = true }
             try life.journal.configure(options)
         } catch { return }
-        // Those that stay are started anew too: their settings may have changed.
+        // Unchanged destinations are restarted too, because their settings may have changed.
         let running = life.running
         self.life?.running = []
         self.life?.letters = Dictionary(uniqueKeysWithValues: running.map { ($0.outside.name, $0.letters.file) })
@@ -176,7 +180,7 @@ extension World {
         }
     }
 
-    /// Ends a worker as a reload does: what is in flight may settle, then time is up.
+    /// Stops a worker as a reload does: deliveries in flight may settle until the deadline.
     func end(_ running: Running) {
         running.worker.requestStop(by: clock.now() + .seconds(1))
         for _ in 0..<50 where !running.worker.isStopped {
@@ -184,7 +188,9 @@ extension World {
             running.destination.settle()
             clock.advance(.milliseconds(100))
         }
-        if !running.worker.isStopped, !disk.isDead { trace.violated("the worker of \(running.outside.name) did not stop") }
+        if !running.worker.isStopped, !disk.isDead {
+            trace.violated("the worker of \(running.outside.name) did not stop")
+        }
         running.outside.crash()
     }
 

@@ -1,16 +1,20 @@
 import Glibc
 import Platform
 
-/// What the command line asks for.
+/// The command line's arguments.
 struct Arguments {
     static let usage = """
         usage: simulate [--seeds N] [--first SEED] [--seconds N] [--threads N] [--trace] [--without PROTECTION]
                simulate --mutations [--seeds N] [--seconds N] [--threads N]
 
-        Runs the worlds of N seeds, and the regression seeds; exits 1 if an invariant is broken, with the
-        command that repeats it. --seconds: no new world begins after so long. --trace: says what happens.
-        --without: takes a protection out of the journal. --mutations: takes out each, and finds a seed
-        that notices: the one that is known, or one among N; exits 1 if there is none.
+        Runs the worlds of N seeds and the regression seeds. If an invariant is violated, prints the command
+        that repeats the run, and exits with 1.
+
+        --seconds    start no new world after N seconds
+        --trace      print every step
+        --without    remove a protection from the journal
+        --mutations  remove each protection in turn and find a seed that detects it: the known seed, or one
+                     of N; exit with 1 if no seed does
         """
 
     var seeds = 1000
@@ -21,12 +25,12 @@ struct Arguments {
     var mutations = false
     var mutation: String?
 
-    /// When the last world may begin, counted from now.
+    /// The time after which no world starts, counted from now.
     var deadline: Instant {
         seconds == .max ? Instant(nanoseconds: .max) : SystemClock().now() + .seconds(seconds)
     }
 
-    /// nil: it makes no sense.
+    /// nil: the arguments are invalid.
     init?(_ words: some Sequence<String>) {
         var words = words.makeIterator()
         while let word = words.next() {

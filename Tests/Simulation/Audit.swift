@@ -1,12 +1,12 @@
 import Delivery
 import Events
 import Journal
+import JournalAdapters
 import Platform
-import Seams
 
-// What must hold when a journal comes back, and at the end.
+// The checks after each start of a journal, and at the end of a run.
 extension World {
-    /// Does something that no fault disturbs.
+    /// Runs the body without faults.
     func quietly(_ body: () -> Void) {
         let (areOn, dieAfter) = (faults.areOn, disk.dieAfter)
         faults.areOn = false
@@ -16,8 +16,8 @@ extension World {
         disk.dieAfter = dieAfter
     }
 
-    /// Reads everything there is. What was promised is there; what is not there was promised to nobody, or is
-    /// told.
+    /// Reads all events. Every promised event must be present. A missing event must be one that was not promised
+    /// or is reported as missing.
     func audit(_ journal: Journal) {
         quietly {
             let found = readEverything(journal)
@@ -28,7 +28,8 @@ extension World {
                 let position = UInt64(index)
                 if position < published, found[index] {
                     let isNew = !ledger.positions[index].marks.contains(.published)
-                    ledger.positions[index].marks.formUnion(isNew && options.sync == .never ? [.published, .volatile] : .published)
+                    ledger.positions[index].marks.formUnion(
+                        isNew && options.sync == .never ? [.published, .volatile] : .published)
                     ledger.positions[index].marks.remove(.removed)
                     if wasPowerCut { ledger.positions[index].marks.remove(.volatile) }
                 } else {
@@ -41,7 +42,9 @@ extension World {
                 let cursor = journal.cursor(of: outside.name)?.position ?? 0
                 checkCommittedReplay(to: outside, journal)
                 if cursor < outside.committed {
-                    trace.violated("the cursor of \(outside.name) was committed at \(outside.committed), and is at \(cursor)")
+                    trace.violated(
+                        "the cursor of \(outside.name) was committed at \(outside.committed) and went back to \(cursor)"
+                    )
                 }
             }
             wasPowerCut = false
@@ -49,17 +52,20 @@ extension World {
     }
 
     private func readEverything(_ journal: Journal) -> [Bool] {
-        var found = [Bool](repeating: false, count: max(ledger.positions.count, Int(min(journal.durableEnd, Ledger.limit))))
+        var found = [Bool](
+            repeating: false, count: max(ledger.positions.count, Int(min(journal.durableEnd, Ledger.limit))))
         let reader = journal.makeReader(from: 0)
         var batch = EventBatch()
         do throws(JournalError) {
             while trace.violation == nil, try reader.read(into: &batch, maximumBytes: 1 << 20) {
                 for event in batch.events {
-                    guard verify(batch.bytes[event.range], at: event.position, by: "the audit") != nil else { return found }
+                    guard verify(batch.bytes[event.range], at: event.position, by: "the audit") != nil else {
+                        return found
+                    }
                     found[Int(event.position)] = true
                 }
             }
-        } catch { trace.violated("a journal that was opened cannot be read: \(error)") }
+        } catch { trace.violated("an open journal cannot be read: \(error)") }
         return found
     }
 
@@ -67,29 +73,33 @@ extension World {
         let entry = ledger[position]
         guard entry.event != nil else { return }
         if entry.isPromised {
-            trace.violated("event \(entry.event ?? 0) at \(position) is lost; the journal ends at \(published)")
+            trace.violated(
+                "promised event \(entry.event ?? 0) at \(position) is lost; the journal ends at \(published)")
         }
         let isHarmed = !entry.marks.isDisjoint(with: [.damaged, .removed])
-        if !wasPowerCut, !isHarmed, entry.marks.contains(.acknowledged), faults.counts[Faults.Kind.evictedPage.rawValue] == 0 {
-            trace.violated("event \(entry.event ?? 0) at \(position) was acknowledged, and no power cut took it")
+        if !wasPowerCut, !isHarmed, entry.marks.contains(.acknowledged),
+            faults.counts[Faults.Kind.evictedPage.rawValue] == 0
+        {
+            trace.violated("acknowledged event \(entry.event ?? 0) at \(position) is lost without a power cut")
         }
     }
 
-    /// What is gone below the journal's end was told, if anybody relied on it. Everything else is forgotten.
+    /// A missing position below the journal's end must be reported if its event was published or acknowledged.
+    /// The ledger forgets all other missing positions.
     private func checkSilence(_ found: [Bool]) {
         for index in ledger.positions.indices where !found[index] {
             let entry = ledger.positions[index]
             guard entry.event != nil, !entry.marks.contains(.removed) else { continue }
             let isReliedOn = !entry.marks.isDisjoint(with: [.published, .acknowledged])
             if UInt64(index) < published, isReliedOn, !entry.marks.contains(.told) {
-                trace.violated("position \(index) is gone, and nobody was told")
+                trace.violated("position \(index) is missing and was not reported")
             }
             ledger.forget(UInt64(index))
             for outside in outsides { outside[UInt64(index)] = .none }
         }
     }
 
-    /// The dead letters that a destination was told are stored.
+    /// Checks that all dead letters of a destination are still stored.
     func check(_ store: DeadLetterStore, _ outside: Outside) {
         guard !damagedLetters.contains(outside.name) else { return }
         quietly {
@@ -103,7 +113,7 @@ extension World {
                 }
             } catch { trace.violated("dead letters cannot be read: \(error)") }
             for index in ledger.positions.indices where outside[UInt64(index)] == .deadLettered {
-                // What an old sector has brought back is nobody's event.
+                // An old sector can bring back bytes that belong to no event.
                 guard ledger.positions[index].event != nil else { continue }
                 if !stored.contains(UInt64(index)) {
                     return trace.violated("the dead letter of \(outside.name) at \(index) is lost")
@@ -112,21 +122,23 @@ extension World {
         }
     }
 
-    /// What the format says about files that nobody is writing.
+    /// Checks the files that are not being written.
     func checkFiles() {
         let spare = World.directory + "/spare"
         if let inode = disk.inode(spare), !hasBeenUnsynced, !damagedInodes.contains(inode.number) {
             if inode.current.count != options.segmentSize || !Memory.isZero(inode.current) {
-                trace.violated("`spare` is not the zeros that its name says")
+                trace.violated("`spare` is not a segment of zeros")
             }
         }
         for (path, count) in copies {
-            guard let inode = disk.inode(path) else { return trace.violated("\(path) was told to be a copy, and is gone") }
+            guard let inode = disk.inode(path) else {
+                return trace.violated("\(path) was reported as a copy and is missing")
+            }
             if inode.current.count != count { trace.violated("\(path) has \(inode.current.count) bytes of \(count)") }
         }
     }
 
-    /// The faults stop. Then everything that was taken is settled everywhere, and nothing is left to do.
+    /// Stops the faults. Then all accepted events must be settled at every destination, with no work left.
     func drain() {
         trace.note("drain")
         faults.areOn = false
@@ -139,7 +151,7 @@ extension World {
             look()
         }
         guard trace.violation == nil else { return }
-        guard isDrained, let life else { return trace.violated("it does not drain: \(undrained)") }
+        guard isDrained, let life else { return trace.violated("the daemon does not drain: \(undrained)") }
         for running in life.running { end(running) }
         life.journal.stop()
         look()
@@ -147,14 +159,14 @@ extension World {
         start(faulty: false)
         if self.life == nil, damagedManifest == nil { start(faulty: false) }
         look()
-        if self.life == nil { trace.violated("it does not start again") }
+        if self.life == nil { trace.violated("the daemon does not start again") }
         count(.delivered, outsides.reduce(0) { sum, outside in sum + outside.fates.count { $0 == .taken } })
     }
 
     private func drainStep() {
         guard let life else { return start(faulty: false) }
         clock.advance(.seconds(7))
-        // What a reload could not write down is written with the next one.
+        // A declaration that a failed reload could not write is repeated.
         try? declare(life.journal, configured)
         if let door { for client in clients { client.send(1 << 20, at: door) } }
         life.steps.keep()
@@ -172,18 +184,19 @@ extension World {
         guard let life, clients.allSatisfy(\.isDone), isNothingAgain(life) else { return false }
         let journal = life.journal
         let end = journal.statistics().next
-        // What is missing at the end is passed over once something comes behind it.
+        // A gap at the end is skipped only when a later event follows it.
         return journal.durableEnd == end
             && configured.allSatisfy { name in
-                ((journal.cursor(of: name)?.position ?? 0)..<max(end, journal.cursor(of: name)?.position ?? 0)).allSatisfy { ledger[$0].event == nil }
+                ((journal.cursor(of: name)?.position ?? 0)..<max(end, journal.cursor(of: name)?.position ?? 0))
+                    .allSatisfy { ledger[$0].event == nil }
             }
     }
 
     private var undrained: String {
-        guard let journal else { return "it does not start" }
+        guard let journal else { return "the journal does not start" }
         let cursors = configured.map { "\($0) \(journal.cursor(of: $0)?.position ?? 0)" }.joined(separator: ", ")
         let statistics = journal.statistics()
-        let again = life.map { isNothingAgain($0) ? "" : ", something goes again" } ?? ""
+        let again = life.map { isNothingAgain($0) ? "" : ", a replay or retry is still running" } ?? ""
         return "next \(statistics.next), durable \(statistics.durable), \(cursors), clients "
             + "\(clients.count { !$0.isDone }), \(statistics.problem ?? "no problem")\(again)"
     }

@@ -2,9 +2,9 @@ import Journal
 import Platform
 import Synchronization
 
-/// Many worlds, several side by side.
+/// Runs many worlds on several threads.
 final class Campaign: Sendable {
-    /// Every so many seeds one is run twice: both runs have to be the same.
+    /// Every 50th seed runs twice. Both runs must be equal.
     private static let repeatEvery: UInt64 = 50
     private static let violationLimit = 20
 
@@ -16,7 +16,7 @@ final class Campaign: Sendable {
     private let deadline: Instant
     private let stopsAtFirst: Bool
 
-    /// - Parameter stopsAtFirst: one violation is enough.
+    /// - Parameter stopsAtFirst: whether the campaign ends at the first violation.
     init(_ arguments: Arguments, _ protections: Protections, until deadline: Instant, stopsAtFirst: Bool = false) {
         self.arguments = arguments
         self.protections = protections
@@ -49,7 +49,9 @@ final class Campaign: Sendable {
             if seed % Self.repeatEvery == 0, !arguments.traces {
                 let again = World(seed: seed, protections: protections, prints: false)
                 again.run()
-                if again.trace.hash != world.trace.hash { violation = violation ?? "the same seed ran differently the second time" }
+                if again.trace.hash != world.trace.hash {
+                    violation = violation ?? "the same seed ran differently the second time"
+                }
             }
             let isEnough = summary.withLock { summary in
                 summary.add(world)

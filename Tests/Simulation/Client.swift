@@ -1,7 +1,7 @@
 import Events
 import Ingest
 
-/// One client: sends lines in pieces, some of them no events, and believes what it is answered.
+/// One client. It sends lines in pieces, some of them invalid, and relies on its answers.
 final class Client {
     private enum Line {
         case event(Int)
@@ -11,7 +11,7 @@ final class Client {
     let asksForAnswers: Bool
     private var stream: NDJSONStream
     private var outgoing: [UInt8] = []
-    /// What has arrived and is not taken.
+    /// Bytes that have arrived and are not taken yet.
     private var arrived: [UInt8] = []
     private var lines: [Line] = []
     private var refused: Set<Int> = []
@@ -24,7 +24,7 @@ final class Client {
         if asksForAnswers { outgoing = Array("{\"penstock\":{\"acks\":true}}\n".utf8) }
     }
 
-    /// Whether everything was taken and, where it asks, answered.
+    /// Whether all lines are taken and, if the client asks for answers, answered.
     var isDone: Bool {
         outgoing.isEmpty && arrived.isEmpty && !stream.isStalled && (!asksForAnswers || acknowledged == lines.count)
     }
@@ -40,14 +40,14 @@ final class Client {
     }
 
     /// Sends the next piece.
-    func send(_ count: Int, at door: SourceDoor) {
+    func send(_ count: Int, at door: EventAdmission) {
         arrived += outgoing.prefix(count)
         outgoing.removeFirst(min(count, outgoing.count))
         arrived.removeFirst(stream.take(arrived.span, at: door, answerLimit: 1 << 20))
     }
 
     /// Reads the answers.
-    /// - Returns: the events that are acknowledged now.
+    /// - Returns: the events that these answers acknowledge.
     func hear(durableEnd: UInt64, _ trace: Trace) -> [Int] {
         stream.durable(upTo: durableEnd)
         answers += stream.takeAnswers() ?? []
@@ -57,10 +57,12 @@ final class Client {
             answers.removeSubrange(...end)
             if line.hasPrefix("{\"ack\":"), let count = Int(line.dropFirst(7).dropLast(1)) {
                 heard += acknowledge(count, trace)
-            } else if line.hasPrefix("{\"refused\":{\"line\":"), let number = Int(line.dropFirst(19).prefix { $0.isNumber }) {
+            } else if line.hasPrefix("{\"refused\":{\"line\":"),
+                let number = Int(line.dropFirst(19).prefix { $0.isNumber })
+            {
                 refused.insert(number)
             } else {
-                trace.violated("a client was answered \(line)")
+                trace.violated("a client got an unknown answer: \(line)")
             }
         }
         return heard
@@ -75,7 +77,7 @@ final class Client {
         return (acknowledged..<count).compactMap { index in
             guard !refused.contains(index + 1) else { return nil }
             if case .event(let event) = lines[index] { return event }
-            trace.violated("line \(index + 1), which is no event, was acknowledged")
+            trace.violated("line \(index + 1) is not an event and was acknowledged without a refusal")
             return nil
         }
     }

@@ -1,14 +1,17 @@
-// Simulation: the journal, the delivery workers and the clients' protocol, the same code that the daemon
-// runs, on a machine that is made up: its disk tears, forgets and lies within what real ones do, its
-// process dies between any two calls, its clock jumps, its destinations fail.
+// Simulation: runs the daemon's journal, delivery workers and client protocol on a simulated machine.
 //
-// - A seed is a run: every decision comes from it, so that a run can be repeated and looked at.
-// - After every step the invariants hold (Invariants.swift, Audit.swift). At the end the faults stop, and
-//   everything that was taken has to be settled everywhere.
-// - What is right is judged by a ledger that shares no code with what is tested.
-// - One world is one thread, and knows no other; several run side by side.
+// The code under test is the code that the daemon runs. The disk tears writes, loses unsynced data and returns
+// errors, as real disks do. The process dies between any two calls, the clock jumps, destinations fail.
 //
-// It measures nothing, touches no file of the machine, and waits for nothing.
+// # Invariants
+//
+// - A seed determines a run: every decision comes from it, so a run can be repeated and inspected.
+// - The invariants hold after every step (Invariants.swift, Audit.swift). At the end the faults stop, and every
+//   accepted event must be settled at every destination.
+// - A ledger that shares no code with the code under test decides what is correct.
+// - A world runs in one thread and shares nothing with other worlds. Several worlds run in parallel.
+//
+// The simulation measures no performance, touches no real file and never sleeps.
 
 import Journal
 import Platform
@@ -18,7 +21,9 @@ struct Command {
     static func main() {
         guard let arguments = Arguments(CommandLine.arguments.dropFirst()) else { Exit.usage() }
         if let name = arguments.mutation, Mutation.named(name) == nil {
-            print("simulate: no protection is called \(name); there are: \(Mutation.all.map(\.name).joined(separator: " "))")
+            print(
+                "simulate: unknown protection \(name); the protections are: \(Mutation.all.map(\.name).joined(separator: " "))"
+            )
             Exit.failed()
         }
         Memory.keep()
@@ -26,7 +31,8 @@ struct Command {
             if !MutationGate(arguments).passes() { Exit.failed() }
             return
         }
-        let protections = arguments.mutation.flatMap { Mutation.named($0) }.map { Protections.all.subtracting($0.without) } ?? .all
+        let protections =
+            arguments.mutation.flatMap { Mutation.named($0) }.map { Protections.all.subtracting($0.without) } ?? .all
         let summary = Campaign(arguments, protections, until: arguments.deadline).run()
         print(summary.text)
         if arguments.mutation == nil, !arguments.traces, !RegressionSeed.allPass() { Exit.failed() }

@@ -1,6 +1,6 @@
 import Platform
 
-// What a disk does to bytes at rest. What it hits may be lost; nothing else may.
+// Damage to bytes at rest. Only the damaged events may be lost.
 extension World {
     func damageSomething() {
         guard isDamaging, damageLeft > 0, let life else { return }
@@ -8,7 +8,8 @@ extension World {
         let files = disk.files(below: "", nil).filter { $0.path.hasPrefix(World.directory + "/") }
         let segments = files.filter { World.isSegment($0.path) }
         let others = files.filter { file in
-            ["/cursors", "/cursors.live", "/manifest", "/spare"].contains { file.path.hasSuffix($0) } || file.path.contains("/dead-letters/")
+            ["/cursors", "/cursors.live", "/manifest", "/spare"].contains { file.path.hasSuffix($0) }
+                || file.path.contains("/dead-letters/")
         }
         let choices = random.percent(70) ? segments : others
         guard !choices.isEmpty else { return }
@@ -20,16 +21,16 @@ extension World {
         damagedInodes.insert(inode.number)
     }
 
-    /// - Returns: the bytes that will lie there.
+    /// - Returns: the new bytes and their offset.
     private func change(
         _ inode: Inode, _ path: String, _ segments: [(path: String, inode: Inode)]
     ) -> (bytes: [UInt8], offset: Int)? {
         let size = inode.durable.count
-        // At rest: on the platter, and not on its way.
+        // The bytes must be at rest: on the disk, without pending writes.
         guard size > 0, !inode.isDirty, inode.current.count == size else { return nil }
         switch random.below(4) {
         case 0, 1:
-            // Where something lies, mostly.
+            // Mostly in the used part of the file.
             let used = (inode.durable.lastIndex { $0 != 0 } ?? 0) + 1
             let offset = random.below(random.percent(90) ? used : size)
             faults.note(.bitFlip)
@@ -45,7 +46,7 @@ extension World {
         }
     }
 
-    /// Sectors of another place: another segment, another offset, another journal's file of the same name.
+    /// Sectors from another place: another segment, another offset, or another journal's file of the same name.
     private func misdirected(
         _ inode: Inode, _ path: String, _ segments: [(path: String, inode: Inode)]
     ) -> (bytes: [UInt8], offset: Int)? {
@@ -67,7 +68,7 @@ extension World {
         return (Array(source[first..<first + count]), offset)
     }
 
-    /// What an earlier journal had in the same place of a file of the same name.
+    /// Sectors of an earlier journal from the same place of a file with the same name.
     private func stale(_ inode: Inode) -> (bytes: [UInt8], offset: Int)? {
         let used = (earlier.dropLast(128).lastIndex { $0 != 0 } ?? 0) / Inode.sector + 1
         let first = random.below(used)
@@ -83,10 +84,14 @@ extension World {
             damagedLetters.formUnion(path.split(separator: "/").dropLast().suffix(1).map(String.init))
         } else if path.hasSuffix(".seg") {
             segmentMaps[inode.number, default: []].append(SegmentMap(inode.current))
-            let changed = bytes.indices.filter { bytes[$0] != inode.current[offset + $0] || bytes[$0] != inode.durable[offset + $0] }
+            let changed = bytes.indices.filter {
+                bytes[$0] != inode.current[offset + $0] || bytes[$0] != inode.durable[offset + $0]
+            }
             guard let first = changed.first, let last = changed.last else { return }
             for map in segmentMaps[inode.number] ?? [] {
-                for positions in map.positions(in: offset + first..<offset + last + 1) { ledger.mark(positions, .damaged) }
+                for positions in map.positions(in: offset + first..<offset + last + 1) {
+                    ledger.mark(positions, .damaged)
+                }
             }
         } else if path.hasSuffix("/cursors") {
             if damagedCursors?.inode != inode.number { damagedCursors = (inode.number, inode.current) }

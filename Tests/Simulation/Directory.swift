@@ -1,4 +1,4 @@
-/// A directory: the entries that the kernel shows, those on the platter, and the changes between them.
+/// A directory: the entries that the kernel shows, the entries on the disk, and the pending changes.
 final class Directory {
     enum Node {
         case file(Inode)
@@ -47,10 +47,10 @@ final class Directory {
         pending = []
     }
 
-    /// Brings some of the changes to the platter and forgets the rest: at a crash. (A sync that fails brings none,
-    /// and forgets none: a filesystem's log keeps changes of names until it can write them, or stops.)
-    /// - Parameter inOrder: as a filesystem with a log of its own does: what comes first is there first.
-    /// - Returns: how many were forgotten.
+    /// Persists some of the pending changes at a crash and discards the rest. (A failed sync persists and discards
+    /// none: a filesystem's log keeps changes of names until it can write them, or stops.)
+    /// - Parameter inOrder: whether changes persist in their order, as with a journaling filesystem.
+    /// - Returns: the number of discarded changes.
     func persistSome(_ random: inout Generator, inOrder: Bool) -> Int {
         let cut = random.pick([0, pending.count, random.below(pending.count + 1)])
         var forgotten = 0
@@ -61,7 +61,7 @@ final class Directory {
         return forgotten
     }
 
-    /// The machine starts again.
+    /// The machine restarts.
     func crash() { entries = durable }
 
     private func apply(_ change: Change) {

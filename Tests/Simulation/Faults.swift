@@ -1,8 +1,8 @@
 import Glibc
 import Platform
 
-/// What goes wrong in a world, how often, and how often it did. Each world has its own mix: some know no
-/// fault but one, some know all of them.
+/// The faults of a world, their rates and their counts. Each world has its own mix: some have a single kind of
+/// fault, some have all.
 final class Faults {
     enum Kind: Int, CaseIterable {
         case readError, writeError, shortWrite, openError, renameError, unlinkError, listError, statusError
@@ -18,18 +18,20 @@ final class Faults {
     ]
 
     private var random: Generator
-    /// A call of the kind fails once in so many times; 0: never.
+    /// For each kind, one in this many calls fails. 0: none fails.
     private var rates = [Int](repeating: 0, count: Kind.allCases.count)
     private(set) var counts = [Int](repeating: 0, count: Kind.allCases.count)
-    /// Off while a world is set up, looked at and drained.
+    /// Off while a world is set up, audited and drained.
     var areOn = false
 
     init(_ random: Generator) {
         self.random = random
         let base = self.random.pick([0, 0, 5, 10, 20, 50])
         guard base > 0 else { return }
-        for kind in Self.ofCalls where self.random.percent(40) { rates[kind.rawValue] = base * self.random.within(1...4) }
-        // What each write meets would leave nothing standing.
+        for kind in Self.ofCalls where self.random.percent(40) {
+            rates[kind.rawValue] = base * self.random.within(1...4)
+        }
+        // Reads and status calls are so frequent that the usual rates would stop all progress.
         rates[Kind.readError.rawValue] *= 4
         rates[Kind.statusError.rawValue] *= 4
     }

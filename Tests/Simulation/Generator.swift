@@ -1,5 +1,5 @@
-/// The source of every decision in a world: SplitMix64. The same seed gives the same numbers for ever,
-/// on any machine, so a seed is a whole run.
+/// The source of every decision in a world: SplitMix64. A seed gives the same numbers on every machine, so it
+/// determines a whole run.
 struct Generator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -13,20 +13,20 @@ struct Generator: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Evenly from `0..<bound`; 0 where there is nothing to choose from.
+    /// A number from `0..<bound`, evenly distributed. 0 if the range is empty.
     mutating func below(_ bound: Int) -> Int {
         bound > 0 ? Int(next() >> 33) % bound : 0
     }
 
     mutating func within(_ range: ClosedRange<Int>) -> Int { range.lowerBound + below(range.count) }
 
-    /// True once in so many times; never for 0.
+    /// True once in `times` calls on average. Never true for 0.
     mutating func oneIn(_ times: Int) -> Bool { times > 0 && below(times) == 0 }
 
     mutating func percent(_ share: Int) -> Bool { below(100) < share }
 
     mutating func pick<Element>(_ choices: [Element]) -> Element { choices[below(choices.count)] }
 
-    /// Another generator, whose numbers have nothing to do with this one's.
+    /// An independent generator.
     mutating func fork() -> Generator { Generator(seed: next()) }
 }

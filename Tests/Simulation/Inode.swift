@@ -1,13 +1,13 @@
-/// A file's bytes: what the kernel shows, what is on the platter, and what is on its way.
+/// A file's bytes: those that the kernel shows, those on the disk, and the pending changes.
 ///
-/// Writes reach the platter in sectors of 512 bytes, each by itself and in any order, until a sync has
-/// returned. Sizes reach it in the order in which they changed. A sync that fails leaves some of it on the
-/// platter and calls all of it clean: the kernel goes on to show bytes that nothing will ever write.
+/// Until a sync returns, writes reach the disk in sectors of 512 bytes, separately and in any order. Sizes reach
+/// it in the order of their changes. A failed sync persists some of the changes and marks all pages clean: the
+/// kernel still shows bytes that will never be written.
 final class Inode {
     enum Change {
         case write(Int, [UInt8])
         case resize(Int)
-        /// Reads as zeros, whatever was there before.
+        /// The allocated space reads as zeros whatever it held before.
         case allocate(Int)
     }
 
@@ -17,14 +17,14 @@ final class Inode {
     private(set) var current: [UInt8] = []
     private(set) var durable: [UInt8] = []
     private var pending: [Change] = []
-    /// Whether the kernel may show what is not on the platter, nor on its way.
+    /// Whether the kernel may show bytes that are neither on the disk nor pending.
     private(set) var hasLost = false
-    /// Below lie bytes that a sync has made durable and that are never to change; 0 once they were damaged.
+    /// The end of the bytes that a sync made durable and that must never change. 0 after damage.
     private(set) var settledEnd = 0
     private var writtenEnd = 0
-    /// Whoever holds the lock.
+    /// The file that holds the lock.
     weak var owner: SimulatedFile?
-    /// Sectors that were overwritten, as they were.
+    /// The old contents of overwritten sectors.
     private(set) var history: [(offset: Int, bytes: [UInt8])] = []
 
     init(number: Int) { self.number = number }
@@ -51,7 +51,7 @@ final class Inode {
         pending.append(.allocate(size))
     }
 
-    /// Whether a write would change bytes that are durable.
+    /// Whether a write would change durable bytes.
     func isSettled(_ bytes: [UInt8], at offset: Int) -> Bool {
         let end = min(settledEnd, offset + bytes.count)
         guard offset < end else { return false }
@@ -74,8 +74,8 @@ final class Inode {
         writtenEnd = settledEnd
     }
 
-    /// The kernel writes something back by itself; or the power goes and this much arrives.
-    /// - Parameter recycled: what blocks held that belonged to another file before.
+    /// Persists some pending changes: the kernel writes them back on its own, or the power fails.
+    /// - Parameter recycled: the old contents of blocks that belonged to another file.
     func persistSome(_ random: inout Generator, recycled: [UInt8]?) {
         guard !pending.isEmpty else { return }
         let sizes = random.pick([0, pending.count, random.below(pending.count + 1)])
@@ -108,7 +108,7 @@ final class Inode {
         Self.resize(&durable, to: size)
     }
 
-    /// The machine starts again: what is on the platter is what there is.
+    /// The machine restarts: only the bytes on the disk remain.
     func crash() {
         current = durable
         pending = []
@@ -116,7 +116,7 @@ final class Inode {
         writtenEnd = settledEnd
     }
 
-    /// The kernel needs the memory, and reads the platter when it is asked again.
+    /// The kernel evicts the pages, so later reads return the bytes on the disk.
     func evict() {
         guard pending.isEmpty, hasLost else { return }
         let size = current.count
@@ -125,7 +125,7 @@ final class Inode {
         hasLost = false
     }
 
-    /// Changes what is at rest.
+    /// Changes bytes at rest.
     func damage(_ bytes: [UInt8], at offset: Int) {
         Self.put(bytes, at: offset, in: &durable)
         Self.put(bytes, at: offset, in: &current)

@@ -2,17 +2,16 @@ import Events
 import Journal
 import Platform
 
-// What must hold, whatever happens. Each looks at the code under test from outside, and compares it with the
-// ledger.
+// The invariants. Each observes the code under test from outside and compares it with the ledger.
 extension World {
-    /// After every step.
+    /// Checks the invariants. Called after every step.
     func look() {
         guard let journal, !disk.isDead, trace.violation == nil else { return }
         count(.checks)
         notePublished()
         noteDrops()
         noteGaps(journal)
-        // Known since a reload that was refused or did not end, or gone with one: retention does not wait for it.
+        // Retention does not wait for a destination that a failed reload declared or that a reload removed.
         for outside in outsides where !configured.contains(outside.name) { outside.wasAway = true }
         for outside in outsides {
             checkCursor(of: outside, journal)
@@ -20,12 +19,16 @@ extension World {
         }
     }
 
-    /// What readers may see only grows.
+    /// The end that readers may see only grows.
     func notePublished() {
         guard let journal else { return }
         let end = journal.durableEnd
-        if end < published { trace.violated("readers saw up to \(published), and may see up to \(end) now") }
-        if journal.acknowledgedEnd > journal.statistics().next { trace.violated("more is acknowledged than was taken") }
+        if end < published {
+            trace.violated("readers saw positions up to \(published), and the durable end went back to \(end)")
+        }
+        if journal.acknowledgedEnd > journal.statistics().next {
+            trace.violated("the acknowledged end is above the accepted end")
+        }
         if options.sync != .always { acknowledgedAsWritten = max(acknowledgedAsWritten, journal.acknowledgedEnd) }
         guard end > published else { return }
         ledger.mark(published..<end, options.sync == .never ? [.published, .volatile] : .published)
@@ -33,10 +36,11 @@ extension World {
     }
 
     private func noteDrops() {
-        // What was removed below a damaged cursor may be what its destination had not had, and nobody knows any more.
+        // After damage to a cursor, removed events may include some that its destination never got.
         for (name, position) in log.takeRestarts() where damagedCursors != nil {
             guard let outside = outside(name) else { continue }
-            for below in 0..<min(position, Ledger.limit) where ledger[below].marks.contains(.removed) && outside[below] == .none {
+            for below in 0..<min(position, Ledger.limit)
+            where ledger[below].marks.contains(.removed) && outside[below] == .none {
                 outside[below] = .dropped
             }
         }
@@ -46,7 +50,7 @@ extension World {
         }
     }
 
-    /// A gap is told for what was damaged, or promised to nobody.
+    /// A gap may be reported only for damaged positions and for positions that were not promised.
     private func noteGaps(_ journal: Journal) {
         let statistics = journal.statistics()
         guard statistics.gapCount > gapsSeen else { return }
@@ -60,28 +64,34 @@ extension World {
 
     private func noteRemoved(_ gap: Gap) {
         guard let outside = outsides.first(where: { gap.path.hasSuffix(" " + $0.name) }) else { return }
-        let isAnybodys = gap.positions.clamped(to: 0..<Ledger.limit).contains { ledger[$0].event != nil && !ledger[$0].marks.contains(.told) }
-        if isAnybodys && !outside.wasAway && damagedCursors == nil {
-            trace.violated("\(outside.name) was configured all the time, and lost \(gap.positions)")
+        let isAnybodys = gap.positions.clamped(to: 0..<Ledger.limit).contains {
+            ledger[$0].event != nil && !ledger[$0].marks.contains(.told)
         }
-        for position in gap.positions.clamped(to: 0..<Ledger.limit) where outside[position] == .none { outside[position] = .dropped }
+        if isAnybodys && !outside.wasAway && damagedCursors == nil {
+            trace.violated("\(outside.name) was always configured and lost positions \(gap.positions)")
+        }
+        for position in gap.positions.clamped(to: 0..<Ledger.limit) where outside[position] == .none {
+            outside[position] = .dropped
+        }
     }
 
     private func noteMissing(_ gap: Gap) {
         // A damaged cursor may name any position.
         let positions = gap.positions.clamped(to: 0..<UInt64(ledger.positions.count))
         for position in positions where ledger[position].isPromised {
-            trace.violated("position \(position) is told as missing (\(gap.reason)), and nothing has harmed it")
+            trace.violated("undamaged position \(position) is reported as missing (\(gap.reason))")
             return
         }
-        if isUnharmed, gap.reason != .interrupted, let position = positions.first(where: { isRemovedWhole(ledger[$0]) }) {
-            trace.violated("position \(position) was removed by retention, and is told as missing (\(gap.reason))")
+        if isUnharmed, gap.reason != .interrupted, let position = positions.first(where: { isRemovedWhole(ledger[$0]) })
+        {
+            trace.violated("position \(position) was removed by retention and is reported as missing (\(gap.reason))")
         }
         ledger.mark(positions, .told)
         if gap.reason == .interrupted { ledger.mark(positions, .interrupted) }
         guard gap.reason == .damaged else { return }
         if isUnharmed, positions.contains(where: { ledger[$0].marks.contains(.interrupted) }) {
-            trace.violated("\(gap.positions) is told as damaged now, and was told as an interrupted write before")
+            trace.violated(
+                "positions \(gap.positions) are reported as damaged, and were reported as an interrupted write before")
         }
         guard !gap.bytes.isEmpty else { return }
         if let copy = gap.copy {
@@ -91,62 +101,71 @@ extension World {
         }
     }
 
-    /// It was there when retention removed it, so that nothing is missing.
+    /// Whether the event was present when retention removed it, so that it is not missing.
     private func isRemovedWhole(_ entry: Ledger.Position) -> Bool {
-        entry.event != nil && entry.marks.isSuperset(of: [.published, .removed]) && entry.marks.isDisjoint(with: [.told, .volatile])
+        entry.event != nil && entry.marks.isSuperset(of: [.published, .removed])
+            && entry.marks.isDisjoint(with: [.told, .volatile])
     }
 
-    /// Nothing but crashes has happened to the segments, and recovery could write down what it found.
+    /// Whether only crashes affected the segments, and recovery could record its findings.
     private var isUnharmed: Bool { damagedInodes.isEmpty && !hasBeenUnsynced && !log.hasFailedSeal }
 
     /// A cursor is never above what is settled.
     private func checkCursor(of outside: Outside, _ journal: Journal) {
         guard outside.start != nil, let cursor = journal.cursor(of: outside.name)?.position else { return }
         if cursor > published {
-            // Ahead of what is durable only if the journal was cut behind it.
-            if cursor > journal.statistics().next { trace.violated("the cursor of \(outside.name) is at \(cursor), above everything") }
+            // A cursor can be above the durable end only if the journal lost its last events.
+            if cursor > journal.statistics().next {
+                trace.violated("the cursor of \(outside.name) is at \(cursor), above the next position")
+            }
         }
         while outside.checked < cursor, outside.checked < Ledger.limit {
             let position = outside.checked
             let entry = ledger[position]
             if let event = entry.event, outside[position] == .none, !entry.marks.contains(.told) {
-                return trace.violated("the cursor of \(outside.name) is at \(cursor), and event \(event) at \(position) is not settled")
+                return trace.violated(
+                    "the cursor of \(outside.name) is at \(cursor), and event \(event) at \(position) is not settled")
             }
             outside.checked += 1
         }
         outside.checked = min(outside.checked, cursor)
     }
 
-    /// An event as somebody got it from the journal.
-    /// - Returns: its number; nil if it is not what is to be there.
+    /// Verifies an event that a reader got from the journal.
+    /// - Returns: the event's number. nil: the event is wrong at this position.
     func verify(_ json: ArraySlice<UInt8>, at position: UInt64, by whom: String) -> Int? {
         guard let number = ledger.number(of: json) else {
-            trace.violated("\(whom) got something at \(position) that nobody sent")
+            trace.violated("\(whom) got bytes at \(position) that no client sent")
             return nil
         }
         guard let event = ledger[position].event else {
-            // An old sector, or one of a file that had this name before, may bring back what was written there and
-            // never promised.
-            if faults.counts[Faults.Kind.oldSector.rawValue] + faults.counts[Faults.Kind.misdirectedSector.rawValue] > 0 { return number }
-            trace.violated("\(whom) got event \(number) at \(position), where there is none")
+            // An old sector, or one of an earlier file of this name, can bring back an event that was written
+            // there and never promised.
+            if faults.counts[Faults.Kind.oldSector.rawValue] + faults.counts[Faults.Kind.misdirectedSector.rawValue] > 0
+            {
+                return number
+            }
+            trace.violated("\(whom) got event \(number) at \(position), which has no event")
             return nil
         }
         if event != number {
-            let isDamage = faults.counts[Faults.Kind.oldSector.rawValue] + faults.counts[Faults.Kind.misdirectedSector.rawValue] > 0
+            let isDamage =
+                faults.counts[Faults.Kind.oldSector.rawValue] + faults.counts[Faults.Kind.misdirectedSector.rawValue]
+                > 0
             guard isDamage, !ledger[position].isPromised else {
-                trace.violated("\(whom) got event \(number) at \(position), which is event \(event)'s")
+                trace.violated("\(whom) got event \(number) at \(position), which belongs to event \(event)")
                 return number
             }
-            // It was never promised, and neither was the event that had the position next.
+            // Neither this event nor the one that had the position next was promised.
             ledger.forget(position)
         }
         if let journal, position >= journal.durableEnd {
-            trace.violated("\(whom) got position \(position), durable is \(journal.durableEnd)")
+            trace.violated("\(whom) got position \(position), above the durable end \(journal.durableEnd)")
         }
         return number
     }
 
-    /// Reads as a replay does: in order, and nothing that is there is passed over.
+    /// Reads as a replay does: in order and without skipping a present event.
     func read(_ journal: Journal, from start: UInt64, batches: Int, size: Int) {
         let reader = journal.makeReader(from: start)
         var batch = EventBatch()
@@ -155,7 +174,9 @@ extension World {
             guard (try? reader.read(into: &batch, maximumBytes: size)) == true, !disk.isDead else { return }
             noteGaps(journal)
             for event in batch.events {
-                guard event.position >= next else { return trace.violated("a reader got \(event.position) after \(next)") }
+                guard event.position >= next else {
+                    return trace.violated("a reader got \(event.position) after \(next)")
+                }
                 passed(next..<event.position)
                 _ = verify(batch.bytes[event.range], at: event.position, by: "a reader")
                 next = event.position + 1
@@ -165,12 +186,12 @@ extension World {
 
     private func passed(_ positions: Range<UInt64>) {
         for position in positions where ledger[position].isPromised {
-            trace.violated("a reader passed over position \(position), which is there")
+            trace.violated("a reader skipped position \(position), which is present")
             return
         }
     }
 
-    /// Retention removes a segment: nobody may need it.
+    /// Retention removes a segment. No destination may need it.
     func removed(_ path: String, _ inode: Inode) {
         guard let journal else { return }
         let name = String(path.split(separator: "/").last ?? "")
@@ -182,7 +203,7 @@ extension World {
         for name in configured {
             let cursor = max(first, journal.cursor(of: name)?.position ?? 0)
             if cursor < following, (cursor..<following).contains(where: { ledger[$0].isPromised }) {
-                trace.violated("\(path) is removed, and \(name) is at \(cursor)")
+                trace.violated("\(path) is removed while the cursor of \(name) is at \(cursor)")
             }
         }
         ledger.mark(first..<following, .removed)

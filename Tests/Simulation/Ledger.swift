@@ -1,47 +1,48 @@
 import Glibc
 
-/// What is true, as far as the world's outside knows: what was sent, which position it was given, what was
-/// promised about it, and what became of it at each destination. It shares nothing with the code under
-/// test.
+/// The truth as the outside of a world knows it: the events that were sent, their positions, and the promises
+/// made about them. It shares no code with the code under test.
 struct Ledger {
     struct Marks: OptionSet {
         let rawValue: UInt8
-        /// Readers may see it, so it is on disk and never goes.
+        /// Readers may see the event, so it is durable and must not disappear.
         static let published = Marks(rawValue: 1)
         static let acknowledged = Marks(rawValue: 2)
-        /// Acknowledged as written only (`sync:` interval or never), or on a file that failed then.
+        /// The event was acknowledged as written but not durable (`sync:` interval or never), or its file failed
+        /// afterwards.
         static let volatile = Marks(rawValue: 4)
-        /// Its batch was damaged at rest.
+        /// The event's batch was damaged at rest.
         static let damaged = Marks(rawValue: 8)
-        /// The journal has told that it is missing.
+        /// The journal reported the position as missing.
         static let told = Marks(rawValue: 16)
-        /// Retention has removed it.
+        /// Retention removed the event.
         static let removed = Marks(rawValue: 32)
-        /// The journal has told that its write was interrupted: stays with a position whose event is forgotten.
+        /// The journal reported an interrupted write. The mark stays when the event is forgotten.
         static let interrupted = Marks(rawValue: 64)
     }
 
     struct Position {
-        /// nil: nobody's, so far as was promised to anybody.
+        /// nil: no event that was promised to anyone has this position.
         var event: Int?
         var marks: Marks = []
-        /// Must be there whatever happens.
+        /// Whether the event must be present.
         var isPromised: Bool {
             event != nil && !marks.isDisjoint(with: [.published, .acknowledged])
                 && marks.isDisjoint(with: [.volatile, .damaged, .removed])
         }
     }
 
-    /// Positions are dense; a larger one is nonsense.
+    /// The limit of positions. They are dense, so a larger one is an error.
     static let limit: UInt64 = 1 << 20
     private static let head = Array(#"{"type":"track","event":"E","userId":"u","messageId":""#.utf8)
 
-    /// By number: each event's JSON, ever sent.
+    /// The JSON of every event that was sent, by number.
     private(set) var events: [[UInt8]] = []
     private var positionOf: [UInt64?] = []
     var positions: [Position] = []
 
-    /// - Returns: the number of a new event.
+    /// Makes an event.
+    /// - Returns: its number.
     mutating func make(size: Int) -> Int {
         let number = events.count
         let digits = String(number)
@@ -54,7 +55,7 @@ struct Ledger {
         return number
     }
 
-    /// - Returns: nil if these bytes are no event that was ever sent.
+    /// The number of the event with these bytes. nil: no such event was sent.
     func number(of json: some RandomAccessCollection<UInt8>) -> Int? {
         let digits = json.dropFirst(Self.head.count).prefix(8)
         guard let number = Int(String(decoding: digits, as: UTF8.self)), events.indices.contains(number),
@@ -80,24 +81,29 @@ struct Ledger {
     }
 
     mutating func mark(_ range: Range<UInt64>, _ marks: Marks) {
-        for position in range.clamped(to: 0..<UInt64(positions.count)) { positions[Int(position)].marks.formUnion(marks) }
+        for position in range.clamped(to: 0..<UInt64(positions.count)) {
+            positions[Int(position)].marks.formUnion(marks)
+        }
     }
 
-    /// An event was given a position.
-    /// - Returns: what is wrong with that.
+    /// Records the position of an event.
+    /// - Returns: the violation. nil: the position is valid.
     mutating func assign(_ event: Int, to position: UInt64) -> String? {
-        guard position < Self.limit else { return "position \(position) was given" }
+        guard position < Self.limit else { return "position \(position) is above the limit" }
         while UInt64(positions.count) <= position { positions.append(Position()) }
-        if let old = positions[Int(position)].event { return "position \(position) of event \(old) was given to event \(event) too" }
+        if let old = positions[Int(position)].event {
+            return "position \(position) of event \(old) was also assigned to event \(event)"
+        }
         if let old = positionOf[event] { return "event \(event) has positions \(old) and \(position)" }
         positions[Int(position)] = Position(event: event)
         positionOf[event] = position
         return nil
     }
 
-    /// Nobody was promised anything about this position: it may be given again.
+    /// Forgets a position whose event was not promised. The journal may assign it again.
     mutating func forget(_ position: UInt64) {
         if let event = positions[Int(position)].event { positionOf[event] = nil }
-        positions[Int(position)] = Position(event: nil, marks: positions[Int(position)].marks.intersection(.interrupted))
+        positions[Int(position)] = Position(
+            event: nil, marks: positions[Int(position)].marks.intersection(.interrupted))
     }
 }

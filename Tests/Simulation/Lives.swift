@@ -1,9 +1,9 @@
 import Delivery
 import Journal
+import JournalAdapters
 import Platform
-import Seams
 
-// Starting, dying, and coming back.
+// Starting, crashing and restarting.
 extension World {
     func begin() {
         disk.prepare("/var/lib/penstock")
@@ -12,10 +12,10 @@ extension World {
         start(faulty: true)
     }
 
-    /// Another journal was here once, and was moved away: its bytes are still on the platter.
+    /// Writes and removes an earlier journal, so that its bytes are still on the disk.
     private func earlierJournal() {
         let own = options
-        // So that its bytes are on the platter.
+        // The bytes must reach the disk.
         options.sync = .always
         defer { options = own }
         guard let journal = try? open(seed: 1) else { return trace.violated("an empty disk was refused") }
@@ -46,7 +46,7 @@ extension World {
             generator: Generator(seed: seed))
     }
 
-    /// The daemon starts; the disk may refuse it, and then it is tried again.
+    /// Starts the daemon. If the disk fails, a later step retries.
     func start(faulty: Bool) {
         count(.lives)
         let wasOn = faults.areOn
@@ -59,7 +59,7 @@ extension World {
             return
         }
         if disk.isDead { return }
-        if hasDamagedManifest { return trace.violated("a manifest that was changed at rest is believed") }
+        if hasDamagedManifest { return trace.violated("a manifest that was changed at rest is accepted") }
         let steps = journal.startStepped()
         gapsSeen = 0
         life = Life(journal: journal, steps: steps)
@@ -72,18 +72,21 @@ extension World {
         startDestinations()
     }
 
-    /// Whether somebody changed what the manifest says; its own checksum may be written in other letters.
+    /// Whether the manifest's contents were changed. A checksum in another letter case is not a change.
     private var hasDamagedManifest: Bool {
-        guard let damage = damagedManifest, let inode = disk.inode(World.directory + "/manifest"), inode.number == damage.inode
+        guard let damage = damagedManifest, let inode = disk.inode(World.directory + "/manifest"),
+            inode.number == damage.inode
         else { return false }
         let said = damage.bytes.dropLast("crc32c 00000000\n".utf8.count)
         return !inode.current.starts(with: said)
     }
 
-    /// The operator's part: a manifest that was damaged comes back from a copy. So do the cursors, where both slots were damaged
-    /// and blocks of an earlier journal appear in the segments: nothing tells the two journals apart then.
+    /// Acts as the operator: restores a damaged manifest from a copy. Also restores damaged cursors if blocks of an
+    /// earlier journal appear in the segments, because the two journals cannot be distinguished then.
     private func excuse(_ error: JournalError) {
-        if let damage = damagedManifest, let inode = disk.inode(World.directory + "/manifest"), inode.number == damage.inode {
+        if let damage = damagedManifest, let inode = disk.inode(World.directory + "/manifest"),
+            inode.number == damage.inode
+        {
             inode.damage(damage.bytes, at: 0)
             damagedManifest = nil
         } else if hasStaleBlocks, let damage = damagedCursors, let inode = disk.inode(World.directory + "/cursors"),
@@ -91,7 +94,7 @@ extension World {
         {
             inode.damage(damage.bytes, at: 0)
         } else {
-            trace.violated("the journal is refused, and nobody has damaged it: \(error)")
+            trace.violated("an undamaged journal is refused: \(error)")
         }
     }
 
@@ -106,14 +109,17 @@ extension World {
             let file: DeadLetterFile
             let limit = random.pick([2000, 20_000, 1 << 20])
             do {
-                file = try life.letters[name] ?? DeadLetterFile(life.journal.deadLetters(of: name, limit: limit), journal: life.journal.uuid.bytes)
+                file =
+                    try life.letters[name]
+                    ?? DeadLetterFile(
+                        life.journal.deadLetters(of: name, limit: limit), journal: life.journal.uuid.bytes)
                 try file.resumeRetry { order in
                     let numbers = (order.condition ?? "").split(separator: " ").compactMap { Int($0) }
                     guard numbers.count == 2 else { throw Trouble() }
                     return { Int($0.position) % numbers[0] == numbers[1] }
                 }
             } catch {
-                // The daemon would not have started.
+                // The daemon would not start.
                 if !disk.isDead { comeBack(afterPowerCut: false) }
                 return
             }
@@ -127,7 +133,8 @@ extension World {
                 batchEvents: random.pick([1, 5, 50, 1000]), batchBytes: random.pick([2000, 1 << 20]),
                 batchWait: random.pick([.zero, .zero, .milliseconds(500)]), inFlight: outside.inFlight,
                 retryMaximum: .seconds(60), giveUpAfter: random.pick([nil, .seconds(600)]),
-                attempts: random.pick([nil, nil, 3]), order: isByUser ? .user : .destination, checkpointInterval: random.pick([.milliseconds(1), .seconds(1)]))
+                attempts: random.pick([nil, nil, 3]), order: isByUser ? .user : .destination,
+                checkpointInterval: random.pick([.milliseconds(1), .seconds(1)]))
             var setting = DeliveryWorker.Setting(
                 name: name, policy: policy, log: JournalLog(journal: life.journal),
                 cursors: JournalCursors(journal: life.journal, owner: "simulated"), clock: clock, telemetry: telemetry)
@@ -136,12 +143,12 @@ extension World {
             let worker = DeliveryWorker(
                 setting, router: SimulatedRouter(outside, self), destination: destination, deadLetters: letters,
                 random: random.fork(), wake: {})
-            self.life?.running.append(Running(outside: outside, destination: destination, letters: letters, worker: worker))
+            self.life?.running.append(
+                Running(outside: outside, destination: destination, letters: letters, worker: worker))
         }
     }
 
-    /// The process ends where it stands. Nothing that it did behind the last call that the disk answered was seen
-    /// by anybody.
+    /// Ends the process at once. No effect after the last call that the disk answered is visible outside.
     func comeBack(afterPowerCut: Bool) {
         trace.note("die", afterPowerCut ? 1 : 0)
         life = nil

@@ -1,10 +1,10 @@
 import Journal
 
-/// A protection that is taken out, and the seed that is known to notice.
+/// A protection that is removed from the journal, and a seed that detects its absence.
 struct Mutation {
     var name: String
     var without: Protections
-    /// The seed that notices.
+    /// The seed that detects the mutation.
     var seed: UInt64
 
     init(_ name: String, _ without: Protections, _ seed: UInt64) {

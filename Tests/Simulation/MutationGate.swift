@@ -1,9 +1,8 @@
 import Journal
 import Platform
 
-/// Takes each protection out of the journal, one at a time: some seed has to notice. The one that is known
-/// first; where it does not notice any more, any among the first ones. One that none notices is open, and
-/// the gate shut.
+/// Removes each protection from the journal, one at a time. A seed must detect the missing protection: first the
+/// known seed, then any seed of the range. The gate fails if no seed detects it.
 struct MutationGate {
     private let arguments: Arguments
     private let deadline: Instant
@@ -14,23 +13,25 @@ struct MutationGate {
     }
 
     /// Prints a line for each protection.
-    /// - Returns: whether every one is missed.
+    /// - Returns: whether a seed detects the absence of every protection.
     func passes() -> Bool {
         var isShut = false
         for mutation in Mutation.all {
             if let (seed, text) = caught(mutation) {
                 print("\(mutation.name): seed \(seed): \(text)")
             } else {
-                print("\(mutation.name): OPEN: not noticed by \(arguments.seeds) seeds")
+                print("\(mutation.name): OPEN: not detected by \(arguments.seeds) seeds")
                 isShut = true
             }
         }
         return !isShut
     }
 
-    /// A seed that fails anyway notices nothing.
+    /// A seed that also fails with all protections detects nothing.
     private func caught(_ mutation: Mutation) -> (seed: UInt64, text: String)? {
-        if let text = violation(mutation.seed, mutation.without), violation(mutation.seed, []) == nil { return (mutation.seed, text) }
+        if let text = violation(mutation.seed, mutation.without), violation(mutation.seed, []) == nil {
+            return (mutation.seed, text)
+        }
         var arguments = arguments
         let end = arguments.first + UInt64(arguments.seeds)
         while arguments.first < end {

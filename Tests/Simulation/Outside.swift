@@ -1,41 +1,42 @@
-/// One destination across all its lives: what the service outside has taken, which is what counts.
+/// One destination across all restarts: the fates of the events at the service outside the daemon.
 final class Outside {
     enum Fate: UInt8 {
         case none, taken, filtered, deadLettered, dropped
     }
 
     let name: String
-    /// What it took is durable with its checkpoint only, as a file's; otherwise at once.
+    /// Whether taken events become durable only at a checkpoint, as in a file. Otherwise they are durable at once.
     private(set) var isBuffered: Bool
     let inFlight: Int
-    /// What it has in hand.
+    /// The deliveries in flight.
     var underWay = UnderWay()
-    /// How much state it keeps with its cursor.
+    /// The bytes of state that the destination keeps with its cursor.
     var stateSize: Int
-    /// Of ten attempts, how many fail; 10: it is down.
+    /// The number of failures in ten attempts. 10: the destination is down.
     var trouble = 0
     private(set) var fates: [Fate] = []
-    /// What was taken and is not durable, with what was true of it before.
+    /// Taken events that are not durable, with their earlier fates.
     private var buffered: [(position: UInt64, before: Fate, replay: SimulatedReplay?)] = []
-    /// A checkpoint that was asked for and not given yet: its position, and how much of `buffered` it makes durable.
+    /// A requested checkpoint that is not returned yet: its position, and the number of `buffered` events that it
+    /// makes durable.
     private var begun: (position: UInt64, count: Int)?
-    /// Its checkpoints come one call late.
+    /// Whether its checkpoints are returned one call late.
     private(set) var checkpointsLate: Bool
-    /// It takes what it refused for good before.
+    /// Whether it accepts events that it rejected before.
     var isCured = false
-    /// With `order: user`: of each user, what was offered and has to be tried again.
+    /// With `order: user`: the offered positions of each user that must be retried.
     var again: [UInt64: Set<UInt64>] = [:]
-    /// Every replay to it that was ever asked for, by its id.
+    /// Every replay to this destination that was requested, by id.
     var replays: [String: SimulatedReplay] = [:]
-    /// The replay that a commit has made durable, and how far it was; nil: none.
+    /// The replay that a commit made durable, and its position. nil: no replay.
     var committedReplay: (id: String, position: UInt64)?
-    /// The lowest position that is its business; nil: never declared.
+    /// The first position that the destination gets. nil: never declared.
     var start: UInt64?
-    /// Up to here its cursor was seen to be right.
+    /// Its cursor has been verified up to this position.
     var checked: UInt64 = 0
-    /// What a commit has made durable.
+    /// The position of its cursor that a commit made durable.
     var committed: UInt64 = 0
-    /// It was out of the configuration, so that retention did not wait for it.
+    /// Whether it was removed from the configuration once, so that retention did not wait for it.
     var wasAway = false
 
     init(name: String, _ random: inout Generator) {
@@ -55,21 +56,21 @@ final class Outside {
         }
     }
 
-    /// - Parameter replay: the one that is under way, if the event came again.
+    /// - Parameter replay: the running replay, if it brought the event.
     func take(_ position: UInt64, _ replay: SimulatedReplay?) {
         if isBuffered { buffered.append((position, self[position], replay)) }
         self[position] = .taken
         replay?.brought.insert(position)
     }
 
-    /// Everything that it took is durable.
+    /// Makes all taken events durable.
     func checkpoint() {
         buffered = []
         begun = nil
     }
 
-    /// Makes durable what it had when it was asked last.
-    /// - Returns: the position that it was given then; nil: it was not asked yet.
+    /// Makes the events durable that were taken before the previous call.
+    /// - Returns: the position of the previous call. nil: this is the first call.
     func lateCheckpoint(_ position: UInt64) -> UInt64? {
         defer { begun = (position, buffered.count) }
         guard let begun else { return nil }
@@ -77,15 +78,15 @@ final class Outside {
         return begun.position
     }
 
-    /// What it takes is taken at once, and nothing is kept with its cursor.
+    /// Whether taken events are durable at once and the cursor has no state.
     var settlesAtOnce: Bool { !isBuffered && stateSize == 0 }
 
-    /// From the beginning on.
+    /// Makes this destination settle at once. Called before its first event.
     func settleAtOnce() {
         (isBuffered, checkpointsLate, stateSize) = (false, false, 0)
     }
 
-    /// What it had not made durable is gone.
+    /// Loses the taken events that are not durable.
     func crash() {
         var underWay = underWay
         underWay.interrupt(self)
@@ -99,9 +100,10 @@ final class Outside {
 
     func isDurable(_ position: UInt64) -> Bool { !buffered.contains { $0.position == position } }
 
-    /// Whether the router wants it there, by the event's number.
+    /// Whether the router sends the event to this destination. The event's number decides.
     func wants(_ event: Int) -> Bool { (event &+ name.utf8.count) % 5 != 0 }
-    /// Whether the router, or the service, never takes it.
+    /// Whether the router cannot render the event.
     func refusesOnTheWay(_ event: Int) -> Bool { event % 41 == 7 && !isCured }
+    /// Whether the service rejects the event.
     func isPoison(_ event: Int) -> Bool { event % 29 == 3 && !isCured }
 }

@@ -1,33 +1,34 @@
 import Journal
 import Platform
 
-/// A turn of events that chance alone would bring about once in a hundred thousand worlds. Some worlds have
-/// one, by their seed's number, and are like all others before and after it.
+/// A sequence of events that would happen by chance once in a hundred thousand worlds. The seed decides whether
+/// a world has one. Before and after it, the world is like any other.
 struct Scenario {
     enum Kind {
-        /// The first destination comes when there are events, and the power goes soon after.
+        /// The first destination is added when there are events, and the power fails soon after.
         case lateDestination
-        /// The disk holds an earlier journal's blocks, and some of them appear again.
+        /// The disk holds blocks of an earlier journal, and some of them reappear.
         case earlierJournal
         /// The cursors are lost just after a destination was added.
         case lostCursors
-        /// Segments are removed while the cursors that have passed them are in memory only.
+        /// Segments are removed while the cursors that passed them are only in memory.
         case slowCommits
-        /// The power goes while the cursors are written.
+        /// The power fails while the cursors are written.
         case tornCursors
-        /// A segment fails when a part of a commit is in it, and what it held was acknowledged as written.
+        /// A segment fails after it got a part of a commit, and its events were acknowledged as written.
         case failingSeal
-        /// The process ends while it writes the cursors, the next one's first write of them fails, and the power goes.
+        /// The process ends while it writes the cursors, the next process's first write of them fails, and the power
+        /// fails.
         case failingCursors
-        /// The disk holds an earlier journal's blocks, and the power goes when nothing of this one is on disk, nor any cursor
-        /// was needed.
+        /// The disk holds blocks of an earlier journal, and the power fails while this journal has no data on the disk
+        /// and no cursors.
         case unsyncedBeginning
-        /// The process ends again and again while it starts, with and without the power.
+        /// The process ends repeatedly while it starts, with and without a power cut.
         case crashLoop
-        /// A live cursor changes at rest, between two lives.
+        /// A live cursor is damaged at rest, between two starts.
         case damagedLiveCursor
-        /// A live cursor reaches the disk before the events that it has passed, and the power goes; it goes again when other
-        /// events have their positions.
+        /// A live cursor reaches the disk before its events, and the power fails. It fails again after other events
+        /// got their positions.
         case earlyLiveCursor
     }
 
@@ -53,10 +54,10 @@ struct Scenario {
         isDue = kind != nil && kind != .earlierJournal
     }
 
-    /// Whether the disk holds an earlier journal's blocks.
+    /// Whether the disk holds blocks of an earlier journal.
     var hasEarlierJournal: Bool { kind == .earlierJournal || kind == .unsyncedBeginning }
 
-    /// How many destinations are configured first; nil: any number.
+    /// The number of destinations in the first configuration. nil: any number.
     var destinations: Int? {
         switch kind {
         case .lateDestination, .unsyncedBeginning: 0
@@ -65,15 +66,15 @@ struct Scenario {
         }
     }
 
-    /// Whether its destinations keep no state, so that they have live cursors.
+    /// Whether its destinations have no state, so that they have live cursors.
     var needsLiveCursors: Bool { kind == .damagedLiveCursor || kind == .earlyLiveCursor }
 
-    /// Whether they have to stay as they are.
+    /// Whether the destinations must not change yet.
     var waitsWithDestinations: Bool { isDue }
 
     mutating func end() { isDue = false }
 
-    /// What it asks of the journal.
+    /// Sets the journal options that the scenario needs.
     func change(_ options: inout JournalOptions) {
         switch kind {
         case .slowCommits:
@@ -86,16 +87,20 @@ struct Scenario {
         case .earlyLiveCursor:
             options.sync = .never
             options.cursorInterval = .seconds(30)
-        case .lateDestination, .earlierJournal, .lostCursors, .tornCursors, .failingCursors, .crashLoop, .damagedLiveCursor, nil: break
+        case .lateDestination, .earlierJournal, .lostCursors, .tornCursors, .failingCursors, .crashLoop,
+            .damagedLiveCursor, nil:
+            break
         }
     }
 }
 
 extension World {
-    /// Before a step: the turn comes once there is something to lose.
+    /// Called before a step. Plays the scenario once there are events to lose.
     func play() {
         guard let life else { return }
-        if counts[Count.steps.rawValue] == 1, scenario.kind == .lateDestination, random.oneIn(2) { return nameSegment(life) }
+        if counts[Count.steps.rawValue] == 1, scenario.kind == .lateDestination, random.oneIn(2) {
+            return nameSegment(life)
+        }
         if counts[Count.steps.rawValue] == 1, scenario.kind == .unsyncedBeginning { return loseBeginning(life) }
         guard published >= 30, life.journal.durableEnd == published else { return }
         scenario.end()
@@ -159,7 +164,7 @@ extension World {
         try? life.journal.commit()
     }
 
-    /// The first call of the commit writes a slot, which only the page cache has when the process ends.
+    /// The first call of the commit writes a slot. It is only in the page cache when the process ends.
     private func failCursors(_ life: Life) {
         for _ in 0..<3 where !disk.isDead {
             deliver(life)
@@ -171,7 +176,10 @@ extension World {
         for _ in 0..<4 where !disk.isDead { deliver(life) }
         disk.dieAfter = 1
         try? life.journal.commit()
-        guard disk.isDead else { return disk.dieAfter = nil }
+        guard disk.isDead else {
+            disk.dieAfter = nil
+            return
+        }
         comeBack(afterPowerCut: false)
         disk.failsNextCursorSync = true
         start(faulty: false)
@@ -179,7 +187,7 @@ extension World {
         if self.life == nil { comeBack(afterPowerCut: true) }
     }
 
-    /// Ends in the middle of a write, and then up to eight times within a start.
+    /// The process ends in the middle of a write, and then up to eight times during a start.
     private func crashAgain(_ life: Life) {
         for _ in 0..<4 where !disk.isDead { deliver(life) }
         for _ in 0..<4 { send() }
@@ -198,7 +206,7 @@ extension World {
         }
     }
 
-    /// Several segments are written, and none of them reaches the disk.
+    /// Several segments are written. None of them reaches the disk.
     private func loseBeginning(_ life: Life) {
         scenario.end()
         for _ in 0..<random.within(2...12) {
@@ -209,7 +217,7 @@ extension World {
         comeBack(afterPowerCut: true)
     }
 
-    /// The first call writes a part of the commit, the second the seal.
+    /// The first call writes a part of the commit. The second call writes the seal, and fails.
     private func failSeal(_ life: Life) {
         life.steps.keep()
         send()
@@ -220,14 +228,17 @@ extension World {
         disk.segmentFailureAfter = nil
     }
 
-    /// The process ends between a segment's name and the sync of it; the next one writes to that segment, and the
-    /// power goes.
+    /// The process ends between the rename of a segment and the sync of its directory. The next process writes to
+    /// that segment, and the power fails.
     private func nameSegment(_ life: Life) {
         life.steps.keep()
         for _ in 0..<4 { send() }
         disk.dieAfter = 1
         life.steps.write()
-        guard disk.isDead else { return disk.dieAfter = nil }
+        guard disk.isDead else {
+            disk.dieAfter = nil
+            return
+        }
         comeBack(afterPowerCut: false)
         start(faulty: true)
         guard let life = self.life, !disk.isDead else { return }
@@ -238,7 +249,7 @@ extension World {
         comeBack(afterPowerCut: true)
     }
 
-    /// The process ends, and the position in a slot grows.
+    /// The process ends, and damage increases the position in a slot.
     private func damageLiveCursor(_ life: Life) {
         for _ in 0..<2 where !disk.isDead { deliver(life) }
         look()
@@ -252,7 +263,8 @@ extension World {
         damagedInodes.insert(inode.number)
     }
 
-    /// Only the live cursor reaches the disk. What has its positions later does, and the power goes twice.
+    /// Only the live cursor reaches the disk, and the power fails. Later events that get the same positions do
+    /// reach it, and the power fails again.
     private func outrunEvents(_ life: Life) {
         for _ in 0..<4 where !disk.isDead { deliver(life) }
         look()
@@ -273,7 +285,7 @@ extension World {
         comeBack(afterPowerCut: true)
     }
 
-    /// Both slots are damaged.
+    /// Damages both slots.
     private func loseCursors() {
         let path = World.directory + "/cursors"
         guard let inode = disk.inode(path), !inode.isDirty else { return }

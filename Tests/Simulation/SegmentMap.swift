@@ -1,5 +1,5 @@
-/// Where a segment's batches lie, found without the journal's code and without its checksums. Of bytes that were
-/// damaged before it also has what only looks like a batch.
+/// The places of a segment's batches, found without the journal's code and checksums. After damage it can also
+/// contain bytes that only look like a batch.
 struct SegmentMap {
     struct Batch {
         var bytes: Range<Int>
@@ -12,7 +12,7 @@ struct SegmentMap {
         let limit = bytes.count - (isSegment ? 128 : 0)
         var place = 0
         while place + 64 <= limit {
-            // Not from end to end: a batch in the wrong place would hide those that follow.
+            // Looks at every 8th byte: to follow the lengths would miss the batches after a misplaced one.
             defer { place += 8 }
             guard bytes[place..<place + 4].elementsEqual("PNSB".utf8) else { continue }
             let length = Self.number(bytes, place + 8, 4)
@@ -24,7 +24,7 @@ struct SegmentMap {
         }
     }
 
-    /// Positions of the batches that have a byte in the range.
+    /// The positions of the batches that overlap the range.
     func positions(in range: Range<Int>) -> [Range<UInt64>] {
         batches.filter { $0.bytes.overlaps(range) }.map(\.positions)
     }

@@ -1,9 +1,9 @@
 import Events
 import Ingest
 import Journal
-import Seams
+import JournalAdapters
 
-/// Where the clients' events go: the journal of the present life, and the ledger.
+/// Appends the clients' events to the running journal and records their positions in the ledger.
 final class SimulatedAppender: EventAppender, @unchecked Sendable {
     unowned let world: World
 
@@ -16,9 +16,11 @@ final class SimulatedAppender: EventAppender, @unchecked Sendable {
         guard case .queued(let end) = outcome else { return outcome }
         for index in events.indices {
             var json: [UInt8] = []
-            json.append(contentsOf: bytes.extracting(Int(events[index].offset)..<Int(events[index].offset + events[index].length)))
+            json.append(
+                contentsOf: bytes.extracting(
+                    Int(events[index].offset)..<Int(events[index].offset + events[index].length)))
             guard let event = world.ledger.number(of: json) else {
-                world.trace.violated("an event reached the journal that nobody sent")
+                world.trace.violated("an event that no client sent reached the journal")
                 continue
             }
             let position = end - UInt64(events.count - index)

@@ -1,9 +1,9 @@
 import Platform
 
-/// Both clocks of a world. Time passes when the world says so, and a little with every look at it, as it
-/// does on a machine: so that loops which wait for time to pass end.
+/// Both clocks of a world. Time advances when the world advances it, and by 1 µs at each reading, so that loops
+/// that wait for time end.
 final class SimulatedClock: Clock, @unchecked Sendable {
-    // One thread: a world has no other.
+    // A world has only one thread.
     private var time: Int64 = 1_000_000_000
     private var wallOffset: Int64 = 1_700_000_000_000_000_000
 
@@ -19,6 +19,6 @@ final class SimulatedClock: Clock, @unchecked Sendable {
 
     func advance(_ duration: Duration) { time += duration.inNanoseconds }
 
-    /// Somebody sets the clock.
+    /// Sets the wall clock forward or back.
     func jump(_ duration: Duration) { wallOffset += duration.inNanoseconds }
 }

@@ -1,15 +1,15 @@
 import Delivery
 import Events
 import Journal
+import JournalAdapters
 import Platform
-import Seams
 
-/// A destination of one life, with whatever it has in hand.
+/// A destination during one run of the daemon, with its deliveries in flight.
 final class SimulatedDestination: Destination {
-    /// A batch in the service's hands; the claim can be used once.
+    /// A batch at the service. Its claim can be used once.
     private final class Offer {
         let events: [(position: UInt64, number: Int?)]
-        /// It came again, beside live delivery.
+        /// Whether the batch belongs to a replay or retry, not to live delivery.
         let isAgain: Bool
         var claim: DeliveryClaim?
         init(_ events: [(position: UInt64, number: Int?)], isAgain: Bool, _ claim: consuming DeliveryClaim) {
@@ -23,10 +23,10 @@ final class SimulatedDestination: Destination {
     unowned let world: World
     private var offers: [Offer] = []
     private var random: Generator
-    /// The last position that was offered for the first time; with `order: user` of each user.
+    /// The last position that was offered for the first time, per user with `order: user`.
     private var lastFresh: [UInt64: UInt64] = [:]
     private var isOpen = false
-    /// `order: user`: each user's events come in order.
+    /// `order: user`: the events of each user arrive in order.
     private let isByUser: Bool
 
     init(_ outside: Outside, _ world: World, isByUser: Bool, _ random: Generator) {
@@ -51,53 +51,70 @@ final class SimulatedDestination: Destination {
 
     func deliver(_ batch: OutboundBatch, _ claim: consuming DeliveryClaim) {
         guard !world.disk.isDead else { return }
-        if !isOpen { world.trace.violated("\(outside.name) was offered a batch while closed") }
+        if !isOpen { world.trace.violated("\(outside.name) was offered a batch while it was closed") }
         var events: [(position: UInt64, number: Int?)] = []
         for event in batch.events {
             let json = batch.payload[event.payload]
-            // A letter may be of an event that the journal has lost.
-            let isLost = batch.livePosition != nil && world.ledger.number(of: json) != world.ledger[event.position].event
-            guard let number = isLost ? world.ledger.number(of: json) : world.verify(json, at: event.position, by: outside.name) else {
-                if isLost { world.trace.violated("\(outside.name) was offered what nobody sent") }
+            // A dead letter can hold an event that the journal has lost.
+            let isLost =
+                batch.livePosition != nil && world.ledger.number(of: json) != world.ledger[event.position].event
+            guard
+                let number = isLost
+                    ? world.ledger.number(of: json) : world.verify(json, at: event.position, by: outside.name)
+            else {
+                if isLost { world.trace.violated("\(outside.name) was offered an event that no client sent") }
                 continue
             }
             if let last = events.last, last.position >= event.position {
-                world.trace.violated("\(outside.name) was offered position \(event.position) behind \(last.position)")
+                world.trace.violated(
+                    "\(outside.name) was offered position \(event.position) after \(last.position) in one batch")
             }
             if batch.livePosition == nil { checkFresh(event) }
-            if !outside.wants(number) { world.trace.violated("\(outside.name) was offered event \(number), which is filtered") }
+            if !outside.wants(number) {
+                world.trace.violated("\(outside.name) was offered event \(number), which is filtered")
+            }
             events.append((event.position, isLost ? nil : number))
         }
         if let live = batch.livePosition, let last = events.last, last.position >= live {
-            world.trace.violated("\(outside.name) was offered position \(last.position) again, and is at \(live)")
+            world.trace.violated(
+                "a replay or retry offered \(outside.name) position \(last.position), above live delivery at \(live)")
         }
-        world.trace.note("offer", events.count, "\(outside.name) from \(events.first?.position ?? 0), \(batch.livePosition ?? 0)")
+        world.trace.note(
+            "offer", events.count, "\(outside.name) from \(events.first?.position ?? 0), \(batch.livePosition ?? 0)")
         world.count(batch.livePosition == nil ? .offers : .offersAgain)
-        if let repeated = outside.underWay.offered(events.map(\.position), isAgain: batch.livePosition != nil, outside), !world.mayForget {
-            world.trace.violated("\(outside.name) is offered position \(repeated) again, which was in flight at no end")
+        if let repeated = outside.underWay.offered(events.map(\.position), isAgain: batch.livePosition != nil, outside),
+            !world.mayForget
+        {
+            world.trace.violated(
+                "\(outside.name) was offered position \(repeated) again, which was not in flight at any crash")
         }
         let offer = Offer(events, isAgain: batch.livePosition != nil, claim)
         offers.append(offer)
-        if offers.count > outside.inFlight { world.trace.violated("\(outside.name) has \(offers.count) batches, and takes \(outside.inFlight)") }
+        if offers.count > outside.inFlight {
+            world.trace.violated(
+                "\(outside.name) has \(offers.count) batches in flight, above its limit \(outside.inFlight)")
+        }
         if random.oneIn(2) { settle() }
     }
 
     private func checkFresh(_ event: OutboundEvent) {
         if isByUser {
             if let first = outside.again[event.user]?.min(), first < event.position {
-                world.trace.violated("\(outside.name) was offered position \(event.position) before \(first) of the same user")
+                world.trace.violated(
+                    "\(outside.name) was offered position \(event.position) before \(first) of the same user")
             }
             outside.again[event.user]?.remove(event.position)
         }
         guard event.attempt == 0 else { return }
         let user = isByUser ? event.user : 0
         if let last = lastFresh[user], last >= event.position {
-            world.trace.violated("\(outside.name) was offered position \(event.position) anew after \(last)")
+            world.trace.violated(
+                "\(outside.name) was offered position \(event.position) for the first time after \(last)")
         }
         lastFresh[user] = event.position
     }
 
-    /// Says what became of an offer.
+    /// Settles a random offer.
     func settle() {
         guard !offers.isEmpty else { return }
         let offer = offers.remove(at: random.below(offers.count))
@@ -114,8 +131,9 @@ final class SimulatedDestination: Destination {
             case .each(let each): outcome = each[index]
             }
             switch outcome {
-            case .retry, .hold: if let number = event.number { outside.again[UInt64(number % 5), default: []].insert(event.position) }
-            // One that is too large alone is refused for good.
+            case .retry, .hold:
+                if let number = event.number { outside.again[UInt64(number % 5), default: []].insert(event.position) }
+            // A single event that is too large is rejected.
             case .delivered, .rejected, .tooLarge: break
             }
         }
@@ -124,7 +142,10 @@ final class SimulatedDestination: Destination {
     private func outcome(of offer: Offer) -> DeliveryClaim.Settlement {
         let events = offer.events
         if random.below(10) < outside.trouble {
-            return .all(random.pick([.retry(reason: "down"), .retry(reason: "slow down", after: .seconds(3)), .hold(reason: "no")]))
+            return .all(
+                random.pick([
+                    .retry(reason: "down"), .retry(reason: "slow down", after: .seconds(3)), .hold(reason: "no"),
+                ]))
         }
         if events.count > 4, random.oneIn(15) { return .all(.tooLarge(reason: "too much")) }
         let isPartial = outside.trouble > 0 && random.oneIn(4)
@@ -171,11 +192,11 @@ final class SimulatedDestination: Destination {
 
 struct Trouble: Error {}
 
-/// Routes by an event's number: some are nobody's business, some cannot be rendered.
+/// Routes by an event's number. Some events are filtered, some cannot be rendered.
 final class SimulatedRouter: EventRouter {
     private let outside: Outside
     private unowned let world: World
-    /// Its events are dead letters, of which the journal may have lost some.
+    /// Whether its events are dead letters. The journal may have lost some of them.
     private let isOfLetters: Bool
 
     init(_ outside: Outside, _ world: World, isOfLetters: Bool = false) {
@@ -187,11 +208,15 @@ final class SimulatedRouter: EventRouter {
     func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> RouteVerdict {
         let json = batch.bytes[event.range]
         let isLost = isOfLetters && world.ledger.number(of: json) != world.ledger[event.position].event
-        guard let number = isLost ? world.ledger.number(of: json) : world.verify(json, at: event.position, by: outside.name)
+        guard
+            let number = isLost
+                ? world.ledger.number(of: json) : world.verify(json, at: event.position, by: outside.name)
         else { return .filtered(reason: "unknown") }
         if outside.refusesOnTheWay(number) { return .rejected(reason: "cannot be rendered") }
         guard outside.wants(number) else {
-            if !world.disk.isDead, isOfLetters || outside[event.position] == .none { outside[event.position] = .filtered }
+            if !world.disk.isDead, isOfLetters || outside[event.position] == .none {
+                outside[event.position] = .filtered
+            }
             return .filtered(reason: "no route")
         }
         let start = output.payload.count
@@ -206,7 +231,7 @@ final class SimulatedRouter: EventRouter {
     }
 }
 
-/// The store of dead letters, and the ledger.
+/// Stores dead letters and records them in the ledger.
 final class SimulatedDeadLetters: DeadLetterSink {
     private let outside: Outside
     private unowned let world: World
@@ -218,14 +243,14 @@ final class SimulatedDeadLetters: DeadLetterSink {
         self.file = file
     }
 
-    func append(_ letters: [Delivery.DeadLetter]) throws {
+    func append(_ letters: [DeadLetter]) throws {
         try file.append(letters)
         guard !world.disk.isDead else { return }
         world.count(.deadLetters, letters.count)
-        // Given up: it is not tried again.
+        // A dead letter is not retried by live delivery.
         for letter in letters { for user in outside.again.keys { outside.again[user]?.remove(letter.position) } }
         for letter in letters {
-            // A letter that was tried again may be of an event that the journal has lost.
+            // A retried dead letter can hold an event that the journal has lost.
             guard world.ledger.number(of: letter.event) == world.ledger[letter.position].event,
                 world.verify(letter.event[...], at: letter.position, by: "\(outside.name)'s dead letters") != nil
             else { continue }
@@ -236,13 +261,14 @@ final class SimulatedDeadLetters: DeadLetterSink {
 
     func nextRetry() throws -> DeadLetterRetry? { try file.nextRetry() }
 
-    /// What goes from the store is somewhere else, durably.
+    /// A letter may leave the store only when its event is durable elsewhere.
     func finish(_ retry: DeadLetterRetry) throws {
         try file.finish(retry)
         guard !world.disk.isDead else { return }
         world.count(.retried, retry.numbers.count)
         for letter in retry.letters where !outside.isDurable(letter.position) {
-            world.trace.violated("the letter of \(outside.name) at \(letter.position) is gone, and what it took is not durable")
+            world.trace.violated(
+                "the dead letter of \(outside.name) at \(letter.position) was removed before its delivery was durable")
         }
         world.check(file.store, outside)
     }

@@ -1,40 +1,40 @@
 import Glibc
 import Platform
 
-/// A disk that keeps what a real one promises, and nothing more:
+/// A disk that keeps exactly the promises of a real one:
 ///
-/// - a file's bytes are on the platter once its sync has returned, its name once its directory's has;
-/// - before that, any part may arrive or not, by sectors and in any order (`Inode`, `Directory`);
-/// - any call may fail; a write may have been done in part then, a sync never says what it left out;
-/// - it dies in the middle of whatever the process does: at the next call once `dieAfter` calls were made.
-///   Then nothing has an effect any more, and whoever runs the process notices when it comes back.
+/// - A file's bytes are durable after its sync returns, and its name after the sync of its directory returns.
+/// - Before that, any part of them may persist, by sectors and in any order (`Inode`, `Directory`).
+/// - Any call may fail. A failed write may have written a part. A failed sync does not report what it lost.
+/// - The process dies at the next call after `dieAfter` calls. After that no call has an effect. The world checks
+///   `isDead` and restarts the process.
 ///
-/// One thread: a world has no other.
+/// A world has only one thread.
 final class SimulatedDisk: Disk, @unchecked Sendable {
     static let directBlock = 4096
 
     let faults: Faults
     let trace: Trace
     let root = Directory()
-    /// Names are brought to the platter in the order in which they changed.
+    /// Whether changes of names persist in their order.
     let keepsEntryOrder: Bool
     var random: Generator
-    /// Bytes that all files together may have.
+    /// The maximum of bytes in all files together.
     var capacity = Int.max
-    /// Calls until the process dies; nil: it lives on.
+    /// The number of calls until the process dies. nil: it does not die.
     var dieAfter: Int?
     private(set) var isDead = false
-    /// Counts lives: a file opened in another one is closed.
+    /// The number of restarts. Files opened before a restart are closed.
     private(set) var life = 0
-    /// Contents of files that are gone.
+    /// The contents of removed files.
     private(set) var graveyard: [(name: String, bytes: [UInt8])] = []
-    /// A segment is about to be removed.
+    /// Called before a segment is removed.
     var onRemoval: (String, Inode) -> Void = { _, _ in }
-    /// Calls that change a segment until one fails; nil: chance decides.
+    /// The number of calls that change a segment until one fails. nil: chance decides.
     var segmentFailureAfter: Int?
-    /// The next sync of the cursors fails.
+    /// Whether the next sync of the cursors fails.
     var failsNextCursorSync = false
-    /// A write to a segment has failed, or its sync.
+    /// Called after a failed write or sync of a segment.
     var onSegmentFailure: () -> Void = {}
     private var inodes = 0
 
@@ -45,7 +45,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         keepsEntryOrder = self.random.percent(60)
     }
 
-    /// Makes a directory that was always there.
+    /// Makes a durable directory before the run.
     func prepare(_ path: String) {
         try? makeDirectory(path, permissions: 0o755)
         var directory = root
@@ -57,7 +57,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         }
     }
 
-    /// Somebody removes a directory with what is left in it.
+    /// Removes a directory with its contents.
     func forgetDirectory(_ path: String) {
         guard let (directory, name) = try? place(path, "rm"), let node = directory[name] else { return }
         directory.remove(name, node)
@@ -65,9 +65,9 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         known = []
     }
 
-    // MARK: - Dying and coming back
+    // MARK: - Crashes and restarts
 
-    /// Before every call: dead disks answer nothing.
+    /// Called before every disk call. Throws if the process is dead.
     func call(_ name: StaticString, _ path: String, _ number: Int = 0) throws(SystemError) {
         if !isDead, let left = dieAfter {
             dieAfter = left - 1
@@ -95,7 +95,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         trace.note("process-dies")
     }
 
-    /// The process is gone; what the kernel holds stays.
+    /// Kills the process. The kernel's page cache remains.
     func kill() {
         die()
         isDead = false
@@ -103,7 +103,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         faults.note(.kill)
     }
 
-    /// The machine is gone, and starts again with what is on the platter.
+    /// Cuts the power. The machine restarts with the data on the disk.
     func cutPower() {
         die()
         faults.note(.powerCut)
@@ -145,7 +145,9 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     }
 
     func inode(_ path: String) -> Inode? {
-        guard let (directory, name) = try? place(path, "stat"), case .file(let inode)? = directory[name] else { return nil }
+        guard let (directory, name) = try? place(path, "stat"), case .file(let inode)? = directory[name] else {
+            return nil
+        }
         return inode
     }
 
@@ -244,7 +246,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         return capacity == .max ? 1 << 40 : max(0, capacity - used)
     }
 
-    /// Bytes of all files.
+    /// The bytes of all files.
     var used: Int { bytes(in: root) }
 
     private func bytes(in directory: Directory) -> Int {
@@ -256,7 +258,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         }
     }
 
-    /// Bytes that a file may still grow by.
+    /// The bytes by which a file can still grow.
     func room(for growth: Int) -> Int {
         guard capacity != .max else { return growth }
         return min(growth, max(0, capacity - used))
@@ -264,7 +266,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     // MARK: - Paths
 
-    /// Directories that were asked for, latest first. Cleared when one may be gone.
+    /// A cache of directories, the most recent first. Cleared when one may have been removed.
     private var known: [(path: String, directory: Directory)] = []
 
     private func directory(_ path: some StringProtocol, _ call: String) throws(SystemError) -> Directory {
@@ -275,7 +277,9 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         }
         var directory = root
         for part in path.split(separator: "/") {
-            guard case .directory(let inner)? = directory[String(part)] else { throw SystemError(call, String(path), code: ENOENT) }
+            guard case .directory(let inner)? = directory[String(part)] else {
+                throw SystemError(call, String(path), code: ENOENT)
+            }
             directory = inner
         }
         known.insert((String(path), directory), at: 0)

@@ -2,8 +2,8 @@ import Events
 import Glibc
 import Platform
 
-/// An open file of a simulated disk. It also watches over two of the journal's rules: a file that failed
-/// is never written or synced again, and durable bytes of a segment never change.
+/// An open file of a simulated disk. It also checks two of the journal's invariants: a failed file is never
+/// written or synced again, and durable bytes of a segment never change.
 final class SimulatedFile: DiskFile, @unchecked Sendable {
     let path: String
     let blockSize: Int
@@ -51,7 +51,7 @@ final class SimulatedFile: DiskFile, @unchecked Sendable {
         disk.trace.mix(piece.count)
         if !isAligned(bytes, offset) { throw SystemError("pwrite", path, code: EINVAL) }
         if isSegment, inode.isSettled(piece, at: offset) {
-            disk.trace.violated("durable bytes of \(path) are changed by a write of \(piece.count) bytes at \(offset)")
+            disk.trace.violated("a write of \(piece.count) bytes at \(offset) changes durable bytes of \(path)")
         }
         let growth = max(0, offset + piece.count - inode.current.count)
         let room = disk.room(for: growth)
@@ -80,7 +80,7 @@ final class SimulatedFile: DiskFile, @unchecked Sendable {
 
     private func beginChange() throws(SystemError) {
         if !isWritable { throw SystemError("pwrite", path, code: EBADF) }
-        if hasFailed { disk.trace.violated("\(path) failed, and is used again") }
+        if hasFailed { disk.trace.violated("\(path) is written again after a failure") }
     }
 
     private func failed(_ error: SystemError) -> SystemError {
@@ -91,7 +91,7 @@ final class SimulatedFile: DiskFile, @unchecked Sendable {
 
     func sync() throws(SystemError) {
         try call("sync")
-        if hasFailed { disk.trace.violated("\(path) failed, and is synced again") }
+        if hasFailed { disk.trace.violated("\(path) is synced again after a failure") }
         do throws(SystemError) {
             try disk.checkCursors(path)
             try disk.faults.check(.syncError, "fdatasync", path)

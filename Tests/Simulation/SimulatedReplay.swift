@@ -1,18 +1,18 @@
 import Delivery
 import Journal
+import JournalAdapters
 import Platform
-import Seams
 
-/// A replay that somebody asked for, and what it has brought.
+/// A requested replay and its deliveries.
 final class SimulatedReplay {
     let range: Range<UInt64>
-    /// Positions that were delivered again, or became dead letters, since it was asked for.
+    /// The positions that were delivered or became dead letters since the request.
     var brought: Set<UInt64> = []
-    /// The first position that the journal held, at most, while the replay went on.
+    /// The highest first position that the journal had while the replay ran.
     var beginning: UInt64 = 0
-    /// Up to here its cursor was seen to be right.
+    /// Its cursor has been verified up to this position.
     var checked: UInt64
-    /// It was seen to be over, or was called off.
+    /// Whether the replay was seen to be complete.
     var isOver = false
     var isCancelled = false
 
@@ -22,7 +22,7 @@ final class SimulatedReplay {
     }
 }
 
-/// Makes the routers of one destination's replays and retries. One thread: a world has no other.
+/// Makes the routers of one destination's replays and retries. A world has only one thread.
 struct BackfillRouters: @unchecked Sendable {
     let outside: Outside
     unowned let world: World
@@ -30,15 +30,16 @@ struct BackfillRouters: @unchecked Sendable {
     func router(_ replay: Replay?) -> any EventRouter { SimulatedRouter(outside, world, isOfLetters: replay == nil) }
 }
 
-// What goes again: replays and dead letters.
+// Replays and retries of dead letters.
 extension World {
-    /// The replay that is under way to a destination.
+    /// The replay that is running to a destination.
     func replay(to outside: Outside) -> SimulatedReplay? {
-        guard let journal, let kept = JournalCursors(journal: journal, owner: "simulated").replay(of: outside.name) else { return nil }
+        guard let journal, let kept = JournalCursors(journal: journal, owner: "simulated").replay(of: outside.name)
+        else { return nil }
         return outside.replays[kept.id]
     }
 
-    /// Somebody asks for a replay, calls one off, or wants dead letters to be tried again.
+    /// Requests a replay, cancels one, or requests a retry of dead letters.
     func again(_ life: Life) {
         guard !life.running.isEmpty else { return }
         let running = random.pick(life.running)
@@ -51,7 +52,9 @@ extension World {
 
     private func retry(_ running: Running) {
         let (share, rest) = random.pick([(1, 0), (2, 0), (3, 1)])
-        let isNew = (try? running.letters.file.beginRetry(condition: "\(share) \(rest)") { Int($0.position) % share == rest }) ?? false
+        let isNew =
+            (try? running.letters.file.beginRetry(condition: "\(share) \(rest)") { Int($0.position) % share == rest })
+            ?? false
         trace.note("retry", isNew ? 1 : 0, running.outside.name)
         if isNew { running.worker.backfill() }
     }
@@ -87,62 +90,71 @@ extension World {
         running.worker.backfill()
     }
 
-    /// A replay's cursor is never above what it has brought, and when it is over it has brought everything.
+    /// A replay's cursor is never above its deliveries, and a complete replay has delivered all of its range.
     func checkReplay(to outside: Outside, _ journal: Journal) {
         guard !outside.replays.isEmpty else { return }
         let kept = JournalCursors(journal: journal, owner: "simulated").replay(of: outside.name)
         for (id, replay) in outside.replays.sorted(by: { $0.key < $1.key }) where id != kept?.id {
-            guard damagedCursors == nil, !replay.isOver, !replay.isCancelled, outside.committedReplay?.id == id else { continue }
+            guard damagedCursors == nil, !replay.isOver, !replay.isCancelled, outside.committedReplay?.id == id else {
+                continue
+            }
             replay.isOver = true
             check(replay, upTo: replay.range.upperBound, outside, journal)
         }
         guard let kept else { return }
-        guard let replay = outside.replays[kept.id] else { return trace.violated("a replay to \(outside.name) that nobody asked for") }
+        guard let replay = outside.replays[kept.id] else {
+            return trace.violated("a replay to \(outside.name) runs that was not requested")
+        }
         replay.isOver = false
         replay.checked = min(replay.checked, kept.progress.position)
         check(replay, upTo: min(kept.progress.position, replay.range.upperBound), outside, journal)
     }
 
-    /// What the journal does not hold any more (`when_full: drop_oldest` waits for no replay) is counted as missing, though a
-    /// power cut may bring it back.
+    /// Skips events that the journal removed, because `when_full: drop_oldest` does not wait for replays. A power
+    /// cut may restore such events.
     private func check(_ replay: SimulatedReplay, upTo end: UInt64, _ outside: Outside, _ journal: Journal) {
         replay.beginning = max(replay.beginning, journal.firstPosition)
         while replay.checked < end {
             let position = replay.checked
-            if ledger[position].isPromised, let event = ledger[position].event, outside.wants(event), !replay.brought.contains(position),
+            if ledger[position].isPromised, let event = ledger[position].event, outside.wants(event),
+                !replay.brought.contains(position),
                 !ledger[position].marks.contains(.told), position >= replay.beginning
             {
-                return trace.violated("the replay to \(outside.name) is at \(end), and has not brought event \(event) at \(position)")
+                return trace.violated(
+                    "the replay to \(outside.name) is at \(end) and has not delivered event \(event) at \(position)")
             }
             replay.checked += 1
         }
     }
 
-    /// After a start: what was durable of a replay is there.
+    /// Called after a start. The durable progress of a replay must be kept.
     func checkCommittedReplay(to outside: Outside, _ journal: Journal) {
-        guard damagedCursors == nil, let committed = outside.committedReplay, let replay = outside.replays[committed.id] else { return }
+        guard damagedCursors == nil, let committed = outside.committedReplay, let replay = outside.replays[committed.id]
+        else { return }
         let kept = JournalCursors(journal: journal, owner: "simulated").replay(of: outside.name)
         if kept?.id == committed.id {
             if let kept, kept.progress.position < committed.position {
-                trace.violated("the replay to \(outside.name) was committed at \(committed.position), and is at \(kept.progress.position)")
+                trace.violated(
+                    "the replay to \(outside.name) was committed at \(committed.position) and went back to \(kept.progress.position)"
+                )
             }
         } else if !replay.isOver, !replay.isCancelled {
-            trace.violated("the replay to \(outside.name) was committed, and is gone")
+            trace.violated("the committed replay to \(outside.name) is lost")
         }
     }
 
-    /// A commit has made durable how far each is.
+    /// Records the replay progress that a commit made durable.
     func noteCommittedReplay(to outside: Outside, _ journal: Journal) {
         let kept = JournalCursors(journal: journal, owner: "simulated").replay(of: outside.name)
         outside.committedReplay = kept.map { ($0.id, $0.progress.position) }
     }
 
-    /// Nothing is under way that could go on.
+    /// Whether no replay or retry can continue.
     func isNothingAgain(_ life: Life) -> Bool {
         life.running.allSatisfy { running in
             if life.journal.replay(of: running.outside.name) != nil { return false }
             guard running.letters.file.isRetrying else { return true }
-            // Of an event that the journal has lost, the letter waits until live delivery has passed its position.
+            // The dead letter of a lost event waits until live delivery has passed its position.
             let end = life.journal.cursor(of: running.outside.name)?.position ?? 0
             var isAhead = false
             try? running.letters.file.store.forEach { _, letter in

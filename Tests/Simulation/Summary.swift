@@ -1,9 +1,9 @@
-/// What a campaign did.
+/// The result of a campaign.
 struct Summary: Sendable {
     var seeds = 0
     var duration = Duration.zero
     var violations: [(seed: UInt64, text: String)] = []
-    /// Of all traces; the same whatever the order of the seeds.
+    /// The sum of all trace hashes. It does not depend on the order of the seeds.
     private var hash: UInt64 = 0
     private var counts = [Int](repeating: 0, count: World.Count.allCases.count)
     private var faults = [Int](repeating: 0, count: Faults.Kind.allCases.count)
@@ -20,7 +20,8 @@ struct Summary: Sendable {
         lines.append(World.Count.allCases.map { "\(counts[$0.rawValue]) \($0)" }.joined(separator: ", "))
         lines.append("faults: " + Faults.Kind.allCases.map { "\(faults[$0.rawValue]) \($0)" }.joined(separator: ", "))
         for (seed, text) in violations {
-            lines.append("FAILED seed \(seed): \(text)\n  again: simulate --first \(seed) --seeds 1 --threads 1 --trace")
+            lines.append(
+                "FAILED seed \(seed): \(text)\n  again: simulate --first \(seed) --seeds 1 --threads 1 --trace")
         }
         return lines.joined(separator: "\n")
     }

@@ -1,9 +1,8 @@
-/// What happened, as a hash (two runs of a seed are the same run if it is the same) and, if asked for,
-/// as text.
+/// A run as a hash and, if requested, as printed text. Two runs of a seed are the same if their hashes are equal.
 final class Trace {
     let prints: Bool
     private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    /// The first thing that must not be; nothing goes on behind it.
+    /// The first violation. The run stops there.
     private(set) var violation: String?
 
     init(prints: Bool) { self.prints = prints }

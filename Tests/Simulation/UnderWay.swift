@@ -1,17 +1,18 @@
-/// What a destination has in hand, and what it may be offered again after an end: with what it settles at once, nothing but
-/// what was in flight. Live delivery only.
+/// A destination's deliveries in flight, and the positions that it may be offered again after a crash. A destination
+/// that settles at once may be offered again only the events that were in flight. Live delivery only.
 struct UnderWay {
-    /// Batches that the worker has not settled yet, as far as can be seen from outside.
+    /// Batches that the worker has not settled yet, as seen from outside.
     private var batches: [[UInt64]] = []
-    /// Positions on offer, or to be offered again.
+    /// Positions that are offered or must be offered again.
     private var unsettled: Set<UInt64> = []
-    /// It has taken these, and may be offered them again.
+    /// Taken positions that may be offered again.
     private var mayRepeat: Set<UInt64> = []
-    /// With `order: user`, what waits in a lane holds the cursor back, and nothing above it is kept.
+    /// With `order: user`, an event that waits in a user's queue holds the cursor back, and no settlement above it
+    /// is kept.
     var isByUser = false
 
-    /// A batch is offered. Whatever was settled before has been kept by now.
-    /// - Returns: a position that was settled in an earlier life, and comes again.
+    /// Records an offered batch. Earlier settlements are kept by now.
+    /// - Returns: a position that was settled before a restart and is offered again without a reason.
     mutating func offered(_ positions: [UInt64], isAgain: Bool, _ outside: Outside) -> UInt64? {
         noteKept()
         guard !isAgain else { return nil }
@@ -23,10 +24,10 @@ struct UnderWay {
 
     mutating func settled(_ position: UInt64) { unsettled.remove(position) }
 
-    /// What is settled is kept: a kill does not take it back.
+    /// Records that settled batches are kept, so that a kill does not lose them.
     mutating func noteKept() { batches.removeAll { $0.allSatisfy { !unsettled.contains($0) } } }
 
-    /// The worker ends, or begins anew: what was in flight may come again.
+    /// The worker ends or restarts. Events in flight may be offered again.
     mutating func interrupt(_ outside: Outside) {
         for positions in batches { mayRepeat.formUnion(positions) }
         batches = []
@@ -34,8 +35,10 @@ struct UnderWay {
         if isByUser { allowEverything(outside) }
     }
 
-    /// Anything may come again that it has taken until now.
+    /// Allows all taken events to be offered again.
     mutating func allowEverything(_ outside: Outside) {
-        for position in outside.fates.indices where outside.fates[position] == .taken { mayRepeat.insert(UInt64(position)) }
+        for position in outside.fates.indices where outside.fates[position] == .taken {
+            mayRepeat.insert(UInt64(position))
+        }
     }
 }

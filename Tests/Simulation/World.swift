@@ -2,26 +2,27 @@ import Delivery
 import Events
 import Ingest
 import Journal
+import JournalAdapters
 import Platform
-import Seams
 import Telemetry
 
-/// One run: a machine with a disk, a daemon that lives and dies on it, clients, and destinations. All
-/// in one thread; every decision comes from the seed.
+/// One run: a machine with a disk, a daemon that starts and crashes on it, clients and destinations. A world has
+/// one thread, and every decision comes from the seed.
 ///
-/// What is real: the journal (writer, keeper, recovery, cursors, retention, dead letters), the workers of
-/// Delivery, the protocol of Ingest, and the seams between them. What is simulated stands at the ends.
+/// Real code: the journal (writer, keeper, recovery, cursors, retention, dead letters), the workers of Delivery,
+/// the protocol of Ingest, and the seams between them. Only the outer ends are simulated.
 final class World {
     enum Count: Int, CaseIterable {
-        case steps, events, acknowledged, delivered, offers, offersAgain, deadLetters, retried, gaps, lives, reloads, replays, rereads, checks
+        case steps, events, acknowledged, delivered, offers, offersAgain, deadLetters, retried, gaps, lives, reloads,
+            replays, rereads, checks
     }
 
-    /// What a daemon has while it lives.
+    /// The state of a running daemon.
     struct Life {
         var journal: Journal
         var steps: JournalSteps
         var running: [Running] = []
-        /// A retry outlives a reload.
+        /// The dead letters that a reload keeps, because a retry continues after it.
         var letters: [String: DeadLetterFile] = [:]
     }
 
@@ -34,8 +35,10 @@ final class World {
 
     static let directory = "/var/lib/penstock/journal"
 
-    /// Lies in the directory itself.
-    static func isSegment(_ path: String) -> Bool { path.utf8.count == directory.utf8.count + 25 && path.hasSuffix(".seg") }
+    /// Whether the path is a segment of the journal directory itself.
+    static func isSegment(_ path: String) -> Bool {
+        path.utf8.count == directory.utf8.count + 25 && path.hasSuffix(".seg")
+    }
 
     let seed: UInt64
     let trace: Trace
@@ -49,17 +52,17 @@ final class World {
     var options: JournalOptions
     var life: Life?
     var outsides: [Outside] = []
-    /// Names of the configured destinations, in order.
+    /// The names of the configured destinations, in order.
     var configured: [String] = []
     var clients: [Client] = []
     var counts = [Int](repeating: 0, count: Count.allCases.count)
-    /// The published end that was seen last.
+    /// The last published end that was seen.
     var published: UInt64 = 0
-    /// Below, something may have been acknowledged that is not on disk.
+    /// Events below this position may have been acknowledged as written without being durable.
     var acknowledgedAsWritten: UInt64 = 0
     var gapsSeen = 0
-    /// Damage to what is not a segment: what it may excuse.
-    /// The cursors as they were before they were damaged first.
+    // Damage to files other than segments. It excuses some violations.
+    /// The cursors before their first damage.
     var damagedCursors: (inode: Int, bytes: [UInt8])?
     var damagedLive = false
     var damagedManifest: (inode: Int, bytes: [UInt8])?
@@ -67,28 +70,29 @@ final class World {
     var segmentMaps: [Int: [SegmentMap]] = [:]
     let isDamaging: Bool
     var scenario: Scenario
-    /// What an earlier journal had in its first segment, which has the name that ours has.
+    /// The first segment of an earlier journal. It has the same name as this journal's first segment.
     var earlier: [UInt8] = []
-    /// It dies once in so many steps.
+    /// The process dies once in this many steps on average.
     let deathRate: Int
     var damageLeft = 4
-    /// Bytes of the filesystem, while nobody else fills it.
+    /// The size of the filesystem in bytes while no other program fills it.
     var usualCapacity = Int.max
-    /// Copies in quarantine that the journal has told of, and how long each is.
+    /// Reported copies in quarantine, with their lengths.
     var copies: [(path: String, count: Int)] = []
-    /// `sync: never` was in force once.
+    /// Whether `sync: never` was active at some time.
     var hasBeenUnsynced = false
     var damagedLetters: Set<String> = []
-    /// Since the last look at a whole journal.
+    /// Whether the power failed since the last audit.
     var wasPowerCut = false
-    private(set) var door: SourceDoor?
+    private(set) var door: EventAdmission?
 
     var journal: Journal? { life?.journal }
 
-    /// The disk has taken what a destination had settled: live cursors that could not be written or were damaged, or a
-    /// page that it dropped.
+    /// Whether the disk may have lost settlements: live cursors could not be written or were damaged, or a lost page
+    /// was evicted.
     var mayForget: Bool {
-        log.hasFailedLiveCursors || damagedLive || damagedCursors != nil || faults.counts[Faults.Kind.evictedPage.rawValue] > 0
+        log.hasFailedLiveCursors || damagedLive || damagedCursors != nil
+            || faults.counts[Faults.Kind.evictedPage.rawValue] > 0
     }
 
     init(seed: UInt64, protections: Protections, prints: Bool) {
@@ -99,14 +103,14 @@ final class World {
         faults = Faults(random.fork())
         disk = SimulatedDisk(random.fork(), faults, trace)
         log = WorldLog(trace)
-        // Every line counts here, so time goes fast for the log.
+        // The simulation needs every log line, so the log's clock runs fast enough to avoid rate limits.
         let time = LogTime()
         telemetry = Telemetry(sink: log, minimum: .warning, now: { time.next() })
         options = World.options(&random)
         options.protections = protections
         scenario.change(&options)
         for name in ["archive", "mixpanel", "warehouse"] { outsides.append(Outside(name: name, &random)) }
-        // A slot of several sectors, so that it can be torn.
+        // The slots have several sectors so that they can be torn.
         if scenario.kind == .failingCursors { for outside in outsides { outside.stateSize = 2000 } }
         let some = random.within(0...3)
         configured = Array(["archive", "mixpanel", "warehouse"].prefix(scenario.destinations ?? some))
@@ -115,7 +119,7 @@ final class World {
         isDamaging = random.percent(scenario.kind == .earlierJournal ? 100 : 40)
         hasBeenUnsynced = options.sync == .never
         let appender = SimulatedAppender(self)
-        door = SourceDoor(
+        door = EventAdmission(
             limits: SourceLimits(
                 maximumEventSize: 32 << 10, maximumDepth: 16, maximumConnections: 8, maximumUnreadAnswers: 1 << 20),
             appender: appender, statistics: SourceStatistics(), clock: clock)
@@ -133,9 +137,11 @@ final class World {
         return options
     }
 
-    /// What a reload may change.
+    /// Changes the options that a reload can change.
     static func change(_ options: inout JournalOptions, _ random: inout Generator) {
-        options.sync = random.pick([.always, .always, .always, .always, .interval(.milliseconds(200)), .interval(.seconds(2)), .never])
+        options.sync = random.pick([
+            .always, .always, .always, .always, .interval(.milliseconds(200)), .interval(.seconds(2)), .never,
+        ])
         options.retainSize = options.segmentSize * random.within(3...8)
         options.retainTime = random.pick([.zero, .seconds(1), .seconds(60), .seconds(7 * 86_400)])
         options.whenFull = random.pick([.block, .dropOldest, .reject])
@@ -147,7 +153,7 @@ final class World {
 
     func outside(_ name: String) -> Outside? { outsides.first { $0.name == name } }
 
-    /// Runs it to its end.
+    /// Runs the world to its end.
     func run() {
         begin()
         let steps = random.within(60...260)
@@ -165,18 +171,18 @@ final class World {
     }
 }
 
-/// The log as the operator sees it; the simulator reads what the journal tells there and nowhere else.
+/// The operator's log. The simulation gets some of the journal's reports only from these lines.
 final class WorldLog: LogSink, @unchecked Sendable {
     private let trace: Trace
-    /// Destinations and the positions that `drop_oldest` took from them, not looked at yet.
+    /// Destinations and the positions that `drop_oldest` removed for them, not processed yet.
     private var drops: [(name: String, positions: Range<UInt64>)] = []
-    /// Live cursors could not be written.
+    /// Whether live cursors could not be written.
     private(set) var hasFailedLiveCursors = false
-    /// Destinations whose cursor was lost, and where each goes on; not looked at yet.
+    /// Destinations whose cursor was lost, with the positions where they continue, not processed yet.
     private var restarts: [(name: String, position: UInt64)] = []
-    /// A copy to quarantine was refused by the disk.
+    /// Whether a copy to quarantine failed.
     private(set) var hasFailedCopy = false
-    /// A segment that recovery read could not be sealed.
+    /// Whether recovery could not seal a segment.
     private(set) var hasFailedSeal = false
 
     init(_ trace: Trace) { self.trace = trace }
@@ -188,7 +194,8 @@ final class WorldLog: LogSink, @unchecked Sendable {
         if Memory.contains(line, "could not be sealed") { hasFailedSeal = true }
         guard Memory.contains(line, " loses ") else { return }
         let words = line.split(separator: " ").map(String.init)
-        if line.contains("is missing or damaged: everything since position"), let destination = words.firstIndex(of: "destination"),
+        if line.contains("is missing or damaged: everything since position"),
+            let destination = words.firstIndex(of: "destination"),
             let since = words.firstIndex(of: "since"), words.count > since + 2, let position = UInt64(words[since + 2])
         {
             restarts.append((words[destination + 1], position))
@@ -204,7 +211,7 @@ final class WorldLog: LogSink, @unchecked Sendable {
     func takeDrops() -> [(name: String, positions: Range<UInt64>)] { exchange(&drops, with: []) }
 }
 
-/// Ten minutes a line.
+/// A clock that advances by ten minutes per log line.
 final class LogTime: @unchecked Sendable {
     private var time: Int64 = 0
     func next() -> Int64 {

@@ -11,7 +11,7 @@ import Testing
 
     init() { analytics = Analytics(providers: [recording]) }
 
-    @Test func `a tour is a timed event that knows at its end what was seen`() throws {
+    @Test func `a tour is a timed event whose end records the steps that were seen`() throws {
         var tour = onboarding.begin()
         tour.show(.welcome)
         tour.show(.interests)
@@ -28,7 +28,7 @@ import Testing
         #expect(timings[1].seconds != nil)
     }
 
-    @Test func `a tour that is skipped says how far it went`() {
+    @Test func `a skipped tour records how far it got`() {
         var tour = onboarding.begin()
         tour.show(.welcome)
         tour.skip()

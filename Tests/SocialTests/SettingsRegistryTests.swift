@@ -8,7 +8,7 @@ import Testing
     let analytics = Analytics(providers: [RecordingProvider()])
     var settings: SettingsRegistry { SettingsRegistry(events: analytics) }
 
-    @Test func `each setting that is another one is an event`() {
+    @Test func `each changed setting is an event`() {
         settings.changed(Preferences(), to: Preferences(theme: .dark, isPushOn: true, mutedWords: 3))
         expect(analytics)
             .tracked(SettingsEvent.themeChanged(theme: "dark")).tracked(SettingsEvent.pushSwitched(isOn: true))
@@ -16,12 +16,12 @@ import Testing
             .trackedNames("Theme Changed", "Push Switched", "Words Muted")
     }
 
-    @Test func `a setting that is as it was is none, nor is a word that is heard again`() {
+    @Test func `an unchanged setting or an unmuted word is not an event`() {
         settings.changed(Preferences(mutedWords: 3), to: Preferences(mutedWords: 1))
         expect(analytics).recordedNothing()
     }
 
-    @Test func `an account's end is counted although nothing else may be`() {
+    @Test func `a deleted account is recorded even with consent to necessary events only`() {
         analytics.consent = .categories([.necessary])
         settings.changed(Preferences(), to: Preferences(isPushOn: true))
         settings.accountDeleted(afterDays: 30)

@@ -9,7 +9,7 @@ import Testing
 
     private func analytics(consent: Consent = .on) -> Analytics { Analytics(providers: [recording], consent: consent) }
 
-    @Test func `who signs in is identified, and every event says in which state the application is`() throws {
+    @Test func `signing in identifies the user, and every event records the application's state`() throws {
         let social = SocialAnalytics(analytics())
         social.started(with: Preferences())
         social.profile.viewed(profileOf: "u_1", by: "u_2")
@@ -24,7 +24,7 @@ import Testing
         #expect(views.map(\.userID) == [nil, "u_2"])
     }
 
-    @Test func `nobody who comes after a user is taken for them`() {
+    @Test func `signing out separates the next user from the last one`() {
         let analytics = analytics()
         let social = SocialAnalytics(analytics)
         social.signedIn(Member(userID: "u_2", plan: .free), with: Preferences())
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `nothing is recorded before the answer, and then what it allows`(isAllowed: Bool) {
+    func `events are held until the user answers, and the answer decides about them`(isAllowed: Bool) {
         let social = SocialAnalytics(analytics(consent: .undecided))
         social.messages.searched(results: 1)
         #expect(recording.events.isEmpty)
@@ -45,7 +45,7 @@ import Testing
         #expect(recording.tracks.count == (isAllowed ? 1 : 0))
     }
 
-    @Test func `no text leaves the application, whatever the event's author thought`() {
+    @Test func `no text leaves the application, whatever an event contains`() {
         let analytics = analytics()
         _ = SocialAnalytics(analytics)
         analytics.track("Comment Written", ["text": "secret", "post": ["email": "a@example.org", "id": 1]])

@@ -9,9 +9,9 @@ func readPlan(_ text: String) throws -> PlanFileResult {
     return PlanFileResult.load(try directory.write("plan.yaml", text))
 }
 
-/// What is wrong with a plan, and where.
+/// Errors in a plan, each with its place.
 @Suite struct PlanErrorTests {
-    @Test func `everything that is wrong is told at once, each at its place`() throws {
+    @Test func `all errors in a plan are reported together, each at its place`() throws {
         let result = try readPlan(
             """
             on_violation: fladg
@@ -32,40 +32,42 @@ func readPlan(_ text: String) throws -> PlanFileResult {
     }
 
     @Test(arguments: [
-        ("minimum: 1", "type: string", "\"minimum\" goes with the type integer, number"),
-        ("pattern: a", "type: integer", "\"pattern\" goes with the type string"),
-        ("enum: [a]", "type: boolean", "\"enum\" goes with the type string, integer, number"),
-        ("items: string", "type: object", "\"items\" goes with the type array"),
-        ("properties: { a: string }", "type: array", "\"properties\" goes with the type object"),
-        ("pattern: a", "description: no type", "\"pattern\" goes with the type string"),
-        ("enum: []", "type: string", "\"enum\" names no value"),
-        ("enum: [a, b, a]", "type: string", "\"a\" stands twice in enum"),
-        ("enum: [null]", "type: string", "a value of enum is a text or a number, not nothing"),
+        ("minimum: 1", "type: string", "\"minimum\" is allowed only for type integer, number"),
+        ("pattern: a", "type: integer", "\"pattern\" is allowed only for type string"),
+        ("enum: [a]", "type: boolean", "\"enum\" is allowed only for type string, integer, number"),
+        ("items: string", "type: object", "\"items\" is allowed only for type array"),
+        ("properties: { a: string }", "type: array", "\"properties\" is allowed only for type object"),
+        ("pattern: a", "description: no type", "\"pattern\" is allowed only for type string"),
+        ("enum: []", "type: string", "\"enum\" has no values"),
+        ("enum: [a, b, a]", "type: string", "\"a\" occurs twice in enum"),
+        ("enum: [null]", "type: string", "a value of enum must be a text or a number, not nothing"),
         ("minimum: low", "type: number", "\"minimum\" has to be a number"),
         ("required: perhaps", "type: number", "\"required\" has to be true or false"),
-        ("items: { type: string, required: true }", "type: array", "an item is there or it is not"),
+        ("items: { type: string, required: true }", "type: array", "items cannot be required"),
     ])
-    func `a rule that makes no sense is an error`(_ rule: String, _ other: String, _ message: String) throws {
+    func `a contradictory rule is an error`(_ rule: String, _ other: String, _ message: String) throws {
         let result = try readPlan("events:\n  E:\n    properties:\n      p:\n        \(other)\n        \(rule)\n")
         #expect(result.diagnostics.map(\.message) == [message])
         #expect(result.diagnostics.allSatisfy { $0.place.line >= 5 })
     }
 
-    @Test func `a regular expression's error points into it`() throws {
+    @Test func `an error in a regular expression has its place inside the expression`() throws {
         let result = try readPlan(#"events: { E: { properties: { p: { type: string, pattern: "a(b" } } } }"#)
         let message = try #require(result.diagnostics.first?.message)
         #expect(message.hasPrefix("this is not a regular expression"))
         #expect(result.diagnostics.first?.place.column == 59)
     }
 
-    @Test func `a plan of nothing is none`() throws {
-        #expect(try readPlan("").diagnostics.map(\.message) == ["there is no plan in this file"])
-        #expect(try readPlan("name: Shop").diagnostics.map(\.message) == ["the plan names no events"])
+    @Test func `a file without events is not a plan`() throws {
+        #expect(try readPlan("").diagnostics.map(\.message) == ["the file has no plan"])
+        #expect(try readPlan("name: Shop").diagnostics.map(\.message) == ["the plan has no events"])
     }
 
-    @Test func `an event is of no property but those that are named, unless that is said`() throws {
+    @Test func `an event has only the named properties unless the plan allows additional ones`() throws {
         let plan = try #require(
-            try readPlan("events: { A: { properties: { o: object, p: { type: object, properties: { q: string } } } }, B: { additional: true } }").plan)
+            try readPlan(
+                "events: { A: { properties: { o: object, p: { type: object, properties: { q: string } } } }, B: { additional: true } }"
+            ).plan)
         let events = try #require(plan.events)
         #expect(events.map(\.properties.additional) == [false, true])
         guard case .object(let free) = events[0].properties.list[0].value,

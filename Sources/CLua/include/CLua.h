@@ -1,12 +1,11 @@
-/* Lua scripts that make events of events. Lua's errors are longjmps, which must not cross a frame of
- * Swift's; so nothing of Lua's own interface is shown here, and every call below returns.
+/* Runs Lua scripts that transform events. Lua reports errors with longjmp, which must not cross a Swift frame. So
+ * this header exposes nothing of Lua's own interface, and every function below returns normally.
  *
- * A script is the body of a function with one parameter, `event`. What it can reach is what is said
- * in Sandbox.c: no files, no processes, no clock, nothing that differs from run to run. Each call is
- * bounded in instructions, time, memory and output, and starts with the same globals: nothing that a call
- * does is seen by the next one.
+ * A script is the body of a function with one parameter, `event`. It can use only what Sandbox.c lists: no files, no
+ * processes, no clock, nothing that differs from run to run. Each call is bounded in instructions, time, memory and
+ * output. Each call starts with the same globals, so it cannot affect the next one.
  *
- * A script belongs to one thread at a time. */
+ * One thread at a time may use a script. */
 #ifndef CLUA_H
 #define CLUA_H
 
@@ -17,52 +16,52 @@
 typedef struct clua_script clua_script;
 
 typedef struct {
-    /* Of one call. What library functions do is counted as well, about as long as it takes. */
+    /* Maximum instructions for one call. Library functions are charged in proportion to their time. */
     uint64_t instructions;
-    /* Of the calling thread, in nanoseconds: for what cannot be counted. */
+    /* Maximum processor time of the calling thread, in nanoseconds. Bounds work that cannot be counted. */
     uint64_t time;
-    /* Bytes of the script's state, what Lua itself needs included. */
+    /* Maximum memory of the Lua state in bytes, including what Lua itself needs. */
     size_t memory;
-    /* Bytes of the events that one call may give. */
+    /* Maximum total size of the events that one call returns, in bytes. */
     size_t output;
 } clua_limits;
 
-/* Asks a running call to end early. `is_raised` is called within calls, often, on the calling thread. */
+/* Interrupts a running call. `is_raised` is called often during a call, on the calling thread. */
 typedef struct {
-    bool (*is_raised)(const void *context); /* NULL: nobody asks */
+    bool (*is_raised)(const void *context); /* NULL: no interruption */
     const void *context;
 } clua_interruption;
 
-/* What went wrong. */
+/* The error of a failed call. */
 typedef struct {
-    /* In the script, from 1; 0: not known. */
+    /* Line in the script, starting at 1; 0: unknown. */
     int line;
-    char message[256]; /* UTF-8, ended by 0 */
+    char message[256]; /* UTF-8, NUL-terminated */
 } clua_failure;
 
-/* One event among the output of a call. */
+/* Range of one event in the output of a call. */
 typedef struct {
     size_t offset;
     size_t length;
 } clua_event;
 
-/* Events that one call may give. */
+/* Maximum number of events that one call may return. */
 #define CLUA_MAXIMUM_EVENTS 1000
-/* Characters of a messageId. */
+/* Maximum length of a messageId, in characters. */
 #define CLUA_MAXIMUM_ID 100
 
-/* Compiles a script. NULL: it has no meaning, or there is no memory; `failure` says. */
+/* Compiles a script. Returns NULL, with the reason in `failure`, if the script is invalid or memory is short. */
 clua_script *clua_create(const char *source, size_t length, const clua_limits *limits, clua_failure *failure);
 void clua_destroy(clua_script *script);
-/* Between calls. The context has to outlive the script. */
+/* Call only between calls of the script. The context must outlive the script. */
 void clua_set_interruption(clua_script *script, clua_interruption interruption);
 
-/* Calls the script with one event: a JSON object, known to be valid. `seed` is what math.random
- * starts from. A raised interruption makes the call fail within some hundred of Lua's instructions.
+/* Calls the script with one event: a valid JSON object. `seed` is the seed of math.random. A raised interruption
+ * makes the call fail within a few hundred Lua instructions.
  *
- * Returns how many events it gave, or -1; `failure` says why. They are read with clua_events, and
- * valid until the next call. Of several, all but the first that have the event's own messageId get it
- * with ":1", ":2" … at its end, and shortened if it had more than CLUA_MAXIMUM_ID characters then. */
+ * Returns the number of events, or -1 with the reason in `failure`. Read the events with clua_events; they are valid
+ * until the next call. If several events have the original messageId, the second and later ones get ":1", ":2" …
+ * appended. An id that would then have more than CLUA_MAXIMUM_ID characters is shortened. */
 int clua_call(clua_script *script, const uint8_t *json, size_t length, uint64_t seed, clua_failure *failure);
 const clua_event *clua_events(const clua_script *script);
 const uint8_t *clua_output(const clua_script *script);

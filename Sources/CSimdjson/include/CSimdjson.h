@@ -1,28 +1,35 @@
-/* A thin C interface to events as bytes: validate and index lines, fetch a set of paths from one
- * event. To validate, simdjson (Debian's libsimdjson) finds the structurals and checks UTF-8,
- * dispatched at run time to the machine's best instruction set; the grammar is checked here (see
- * Parser.hpp). To fetch from what was validated before takes much less (see Fetch.cpp).
+/* A thin C interface to events as bytes: validates and indexes lines, and fetches a set of paths from one event. For
+ * validation, simdjson (Debian's libsimdjson) finds the structurals and checks UTF-8 with the best instruction set
+ * of the machine, which it selects at run time. The grammar is checked here (see Parser.hpp). A fetch from an event
+ * that was validated before takes much less work (see Fetch.cpp).
  *
- * A parser belongs to one thread at a time. Nothing here keeps a pointer to the caller's bytes
- * after it has returned, and nothing throws. */
+ * One thread may use a parser at a time. No function keeps a pointer to the caller's bytes after it returns, and
+ * none throws. */
 #ifndef CSIMDJSON_H
 #define CSIMDJSON_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* memcpy(3), memcmp(3) and memchr(3), for Swift that does not import the whole C library. */
+static inline void psj_copy(void *to, const void *from, size_t count) { memcpy(to, from, count); }
+static inline int psj_equal(const void *a, const void *b, size_t count) { return memcmp(a, b, count) == 0; }
+static inline const void *psj_find(const void *bytes, uint8_t byte, size_t count) { return memchr(bytes, byte, count); }
+
 typedef struct psj_parser psj_parser;
 
-/* A parser for documents up to max_bytes long (5 bytes of memory for each) and max_depth deep, the
- * outermost object counted as 1; NULL without memory, or if either is 0. */
+/* Creates a parser for documents of at most max_bytes bytes and max_depth levels. The outermost object is level 1.
+ * The parser takes 5 bytes of memory for each byte of max_bytes. Returns NULL if memory is out, or if either
+ * argument is 0. */
 psj_parser *psj_parser_create(size_t max_bytes, size_t max_depth);
 void psj_parser_destroy(psj_parser *parser);
 
-/* Content of a string without its quotes; offset UINT32_MAX: absent. */
+/* The contents of a string without its quotes. Offset UINT32_MAX: absent. */
 typedef struct {
     uint32_t offset;
     uint32_t length;
@@ -47,7 +54,7 @@ enum psj_flag {
     PSJ_HAS_OTHER_VALUES = 1 << 5
 };
 
-/* The fields that the door looks at. */
+/* The fields that admission looks at. */
 enum psj_field {
     PSJ_FIELD_NONE = 0,
     PSJ_FIELD_TYPE,
@@ -67,20 +74,19 @@ enum psj_field {
     PSJ_FIELD_COUNT
 };
 
-/* What was wrong with a line. The order is that of the checks: the JSON as a whole first, then
- * what decides which event this is, then who did it, then the rest. A field that is null counts
- * as absent. */
+/* The fault of a line. The order is that of the checks: first the JSON as a whole, then the fields that determine
+ * the kind of event, then the ids, then the rest. A field that is null counts as absent. */
 enum psj_verdict {
     PSJ_OK = 0,
     PSJ_TOO_LARGE,
     PSJ_INVALID_UTF8,
     PSJ_UNCLOSED_STRING,
     PSJ_CONTROL_CHARACTER, /* below U+0020, raw, inside a string */
-    PSJ_INVALID_JSON,      /* fault: where the grammar was left */
+    PSJ_INVALID_JSON,      /* fault: the first byte that breaks the grammar */
     PSJ_TOO_DEEP,
-    PSJ_INVALID_ESCAPE,    /* fault: where its backslash is */
-    /* Half of a surrogate pair (\ud83d alone). RFC 8259 section 8.2 calls what receivers make of
-     * it unpredictable: many refuse the whole batch that it came in. So it stops here. */
+    PSJ_INVALID_ESCAPE,    /* fault: the backslash */
+    /* Half of a surrogate pair (\ud83d alone). By RFC 8259 section 8.2, receivers treat it unpredictably: many
+     * reject the whole batch that contains it. So admission rejects it. */
     PSJ_LONE_SURROGATE,
     PSJ_NOT_AN_OBJECT,
     PSJ_UNKNOWN_TYPE,
@@ -102,29 +108,31 @@ enum psj_verdict {
 #define PSJ_MESSAGE_ID_LIMIT 100
 
 typedef struct {
-    uint32_t offset; /* of the line's first byte that is not white space, in the buffer given */
-    uint32_t length; /* of the JSON, white space around it left off */
-    uint32_t line;   /* how many line feeds lie before it in the buffer given */
+    uint32_t offset; /* of the line's first byte that is not white space, in the buffer */
+    uint32_t length; /* of the JSON, without white space around it */
+    uint32_t line;   /* the number of line feeds before it in the buffer */
     uint8_t kind;    /* enum psj_kind */
     uint8_t flags;   /* enum psj_flag */
     uint8_t verdict; /* enum psj_verdict */
-    uint8_t field;   /* enum psj_field: the one that the verdict is about */
-    psj_slice event; /* these are relative to `offset` */
-    psj_slice message_id; /* also of a refused event, if it could be read */
+    uint8_t field;   /* enum psj_field: the field of the verdict */
+    psj_slice event; /* this and the following are relative to `offset` */
+    psj_slice message_id; /* also set for a rejected event, if it could be read */
     psj_slice user_id;
     psj_slice anonymous_id;
-    psj_slice timestamp; /* contents of the strings, for the caller to check */
+    psj_slice timestamp; /* this and sent_at: contents of the strings, which the caller must check */
     psj_slice sent_at;
-    psj_slice fault; /* the offending place or value, where there is one */
+    psj_slice fault; /* the place or value that caused the verdict, if there is one */
 } psj_event;
 
-/* Validates every line of bytes[0..<length], each ended by a line feed (the last one too, else
- * what follows the last line feed is left alone), and writes one psj_event a line, at most
- * `capacity`. Lines that hold white space alone are passed over, but counted in `lines`.
- * Returns how many were written; *consumed is the number of bytes they took, *lines the number
- * of line feeds among those. `max_event` bounds a line's JSON. Reads nothing beyond
- * bytes[length - 1]. Duplicate keys: the last one counts. Numbers are checked by JSON's grammar
- * alone: any size and any number of digits is valid. Keys with escapes are compared decoded. */
+/* Validates every line of bytes[0..<length] and writes one psj_event for each, at most `capacity`. A line ends with
+ * a line feed; bytes after the last line feed are left for a later call. Lines of white space alone get no
+ * psj_event, but count in `lines`.
+ *
+ * Returns the number of events written. *consumed is the number of bytes that were used, *lines the number of line
+ * feeds among them. `max_event` bounds the length of a line's JSON. Reads nothing beyond bytes[length - 1].
+ *
+ * The last of several duplicate keys counts. Keys with escapes are compared decoded. Numbers are checked only by
+ * JSON's grammar: any size and any number of digits is valid. */
 size_t psj_scan_lines(psj_parser *parser, const uint8_t *bytes, size_t length, size_t max_event,
                       psj_event *out, size_t capacity, size_t *consumed, size_t *lines);
 
@@ -135,7 +143,7 @@ enum psj_type {
     PSJ_TRUE,
     PSJ_NUMBER,
     PSJ_STRING, /* slice: contents without quotes */
-    PSJ_ESCAPED_STRING, /* the same, with backslash escapes in it */
+    PSJ_ESCAPED_STRING, /* as above, with backslash escapes in it */
     PSJ_ARRAY,  /* slice: with its brackets */
     PSJ_OBJECT
 };
@@ -146,42 +154,40 @@ typedef struct {
     uint8_t type; /* enum psj_type */
 } psj_value;
 
-/* A set of paths compiled to a trie; immutable once made, shareable between threads. A path is
- * its segments, decoded; a segment of digits (no leading zero, at most nine) also matches an
- * array index. */
+/* A set of paths, compiled to a trie. It is immutable; any thread may use it. A path is a list of decoded segments.
+ * A segment of digits (no leading zero, at most nine) also matches an array index. */
 typedef struct psj_paths psj_paths;
 /* Most segments that a path may have. */
 #define PSJ_PATH_LIMIT 128
-/* text: all segments of all paths one after the other; lengths[k] bytes belong to the k-th of
- * them, and counts[i] segments to path i. Keeps none of it. NULL without memory,
- * or if a path is too long. */
+/* text: all segments of all paths, one after another. lengths[k] is the length in bytes of segment k; counts[i] is
+ * the number of segments of path i. The set keeps none of these pointers. Returns NULL if memory is out, or if a
+ * path is too long. */
 psj_paths *psj_paths_create(const uint8_t *text, const uint32_t *lengths, const uint32_t *counts, size_t path_count);
 void psj_paths_destroy(psj_paths *paths);
 
 enum psj_answer {
     PSJ_FETCHED = 0,
-    /* A value has another of the same name before it in the event. */
+    /* A value that was fetched has a duplicate key before it in the event. */
     PSJ_FETCHED_FROM_DUPLICATES,
-    /* The bytes are not what was validated; every value is missing. */
+    /* The bytes are not those of a validated event. Every value is missing. */
     PSJ_UNREADABLE
 };
 
-/* Fetches all paths from one event that was validated before, in one pass. values[i] answers
- * path i. Duplicate keys: the last one counts, with all that is in it; hence no way out before
- * the end. Any value may stand for the event; only in an object or an array is there something.
+/* Fetches all paths from one event that was validated before, in one pass. values[i] is the value of path i. The
+ * last of several duplicate keys counts, with everything inside it; so the pass always reads to the end of the
+ * event. Any JSON value may take the place of the event, but only an object or an array has values inside.
  *
- * Allocates nothing. Of any bytes it reads nothing outside bytes[0..<length], takes a time linear
- * in the length, and gives values that lie within; but it does not notice all that was
- * never validated. Returns an enum psj_answer. */
+ * Allocates nothing. For any bytes, it reads nothing outside bytes[0..<length], takes time linear in the length, and
+ * returns values that lie inside the bytes. It does not detect every fault in bytes that were never validated.
+ * Returns an enum psj_answer. */
 int psj_fetch(const psj_paths *paths, const uint8_t *bytes, size_t length, psj_value *values);
 
-/* 0: the text stands nowhere in the bytes, and no backslash does: so a key that is spelled like it,
- * quotes included, is not there. 1: it may be. Texts of less than 4 bytes are never ruled out. */
+/* Returns 0 if neither the text nor a backslash occurs in the bytes. A key that is spelled like the text, quotes
+ * included, is then not there. Returns 1 if it may be there. Always returns 1 for a text of less than 4 bytes. */
 int psj_may_contain(const uint8_t *bytes, size_t length, const uint8_t *text, size_t text_length);
 
-/* Decodes the contents of a JSON string (escapes and all) to UTF-8. out holds at least `length`
- * bytes. Returns the decoded length, or SIZE_MAX if the escapes are invalid (half of a surrogate
- * pair is). */
+/* Decodes the contents of a JSON string, with escapes, to UTF-8. out holds at least `length` bytes. Returns the
+ * decoded length, or SIZE_MAX if an escape is invalid, such as half of a surrogate pair. */
 size_t psj_unescape(const uint8_t *contents, size_t length, uint8_t *out);
 
 #ifdef __cplusplus

@@ -1,16 +1,16 @@
 import Events
 import Routing
 
-/// Warns of paths that name no field of an event, wherever a configuration has paths: in filters, transforms,
-/// mappings, headers and addresses. Nothing is wrong with such a path as text, so this goes over the whole configuration
-/// once it is read, when every name that a transform writes is known.
+/// Warns about paths that name no field of an event, wherever a configuration has paths: in filters, transforms,
+/// mappings, headers and URLs. Such a path is valid text, so this check runs over the whole configuration once it is
+/// read, when every name that a transform writes is known.
 struct EventPathAdvice {
     private let diagnostics: Diagnostics
     private var fields = FieldAdvice()
 
     init(_ diagnostics: Diagnostics) { self.diagnostics = diagnostics }
 
-    /// - Parameter root: the merged configuration, presets written out.
+    /// - Parameter root: the merged configuration, with presets expanded.
     mutating func run(_ root: YAMLNode) {
         for step in Self.steps(in: root, key: nil) { learn(step) }
         for section in root.entries ?? [] {
@@ -28,12 +28,13 @@ struct EventPathAdvice {
 
     private static let lists: Set<String> = ["pipeline", "transforms", "scrub"]
 
-    /// Every transform, wherever it stands.
+    /// Every transform in the configuration.
     private static func steps(in node: YAMLNode, key: String?) -> [YAMLNode] {
         switch node.content {
         case .scalar: return []
         case .map(let entries): return entries.flatMap { steps(in: $0.value, key: $0.key) }
-        case .list(let items): return key.map(lists.contains) == true ? items : items.flatMap { steps(in: $0, key: nil) }
+        case .list(let items):
+            return key.map(lists.contains) == true ? items : items.flatMap { steps(in: $0, key: nil) }
         }
     }
 
@@ -44,11 +45,17 @@ struct EventPathAdvice {
             case "copy", "move":
                 for target in entry.value.entries ?? [] { learn(target.value.scalar?.text) }
             case "rename":
-                // A field of the event itself gets the name of another one.
-                for field in entry.value.entries ?? [] where !field.key.contains(".") { learn(field.value.scalar?.text) }
+                // Only a top-level field gets a new top-level name.
+                for field in entry.value.entries ?? [] where !field.key.contains(".") {
+                    learn(field.value.scalar?.text)
+                }
             case "enrich":
                 for setting in entry.value.entries ?? [] {
-                    if setting.key == "values" { learn(keysOf: setting.value) } else { learn(setting.value.scalar?.text) }
+                    if setting.key == "values" {
+                        learn(keysOf: setting.value)
+                    } else {
+                        learn(setting.value.scalar?.text)
+                    }
                 }
             case "lua":
                 let script = entry.value.scalar ?? entry.value.entries?.first { $0.key == "script" }?.value.scalar
@@ -66,9 +73,9 @@ struct EventPathAdvice {
         if let path = path.flatMap({ try? FieldPath(parsing: $0) }) { fields.names.insert(path.segments[0]) }
     }
 
-    // MARK: Where paths are
+    // MARK: Places of paths
 
-    /// A route's or a source's keys.
+    /// The keys of a route or a source.
     private func rules(_ node: YAMLNode) {
         for entry in node.entries ?? [] {
             switch entry.key {
@@ -79,7 +86,7 @@ struct EventPathAdvice {
         }
     }
 
-    /// A destination's keys, or those of one of its requests.
+    /// The keys of a destination, or of one of its requests.
     private func destination(_ node: YAMLNode) {
         rules(node)
         let entries = node.entries ?? []
@@ -89,10 +96,13 @@ struct EventPathAdvice {
             case "body": mapping(entry.value, aroundEvents: true)
             case "headers": entry.value.entries?.forEach { template($0.value) }
             case "http": template(entry.value)
-            // With a mapping, a path takes its values from what the mapping writes.
-            case "file" where !entries.contains(where: { $0.key == "mapping" || $0.key == "columns" }): template(entry.value)
+            // With a mapping, a file's path takes its values from the mapping's output.
+            case "file" where !entries.contains(where: { $0.key == "mapping" || $0.key == "columns" }):
+                template(entry.value)
             case "session", "timed":
-                if let shape = TransformCatalogue.declaration(of: entry.key)?.shape { setting(entry.value, shape, of: entry.key) }
+                if let shape = TransformCatalogue.declaration(of: entry.key)?.shape {
+                    setting(entry.value, shape, of: entry.key)
+                }
             case "requests": entry.value.items?.forEach(destination)
             default: break
             }
@@ -118,16 +128,20 @@ struct EventPathAdvice {
         case .list(let item): node.items?.forEach { setting($0, item, of: transform) }
         case .map(let keys, let value):
             for entry in node.entries ?? [] {
-                if case .paths = keys, let advice = fields.path(entry.key, isWritten: ["set", "enrich"].contains(transform)) {
+                if case .paths = keys,
+                    let advice = fields.path(entry.key, isWritten: ["set", "enrich"].contains(transform))
+                {
                     diagnostics.warning(at: entry.place, advice.message, hint: advice.hint)
                 }
-                // A new name stands beside the old one, and is no path.
+                // The value of `rename` is a new name, not a path.
                 if transform != "rename" { setting(entry.value, value, of: transform) }
             }
         case .record(let settings, let shorthand):
             if let entries = node.entries, !node.isNull {
                 for entry in entries {
-                    if let shape = settings.first(where: { $0.name == entry.key })?.shape { setting(entry.value, shape, of: transform) }
+                    if let shape = settings.first(where: { $0.name == entry.key })?.shape {
+                        setting(entry.value, shape, of: transform)
+                    }
                 }
             } else if let shape = settings.first(where: { $0.name == shorthand })?.shape {
                 setting(node, shape, of: transform)
@@ -150,13 +164,13 @@ struct EventPathAdvice {
 
     private func template(_ node: YAMLNode) {
         guard let text = text(node) else { return }
-        // As in mappings, a path may begin with "$." there.
+        // As in mappings, a path may begin with "$." here.
         let plain = text.replacing(/\{\{ *\$\./) { String($0.output.map { $0 == "$" || $0 == "." ? " " : $0 }) }
         for advice in fields.template(plain, secrets: true) { warn(advice, in: node) }
     }
 
     private func mapping(_ node: YAMLNode, aroundEvents: Bool = false) {
-        // What cannot be read was reported when it was.
+        // Invalid values were reported when they were read.
         var source = MappingSource(Diagnostics())
         warn(Mapping.advice(on: source.value(of: node), aroundEvents: aroundEvents, fields: fields), in: node)
     }
@@ -172,7 +186,8 @@ struct EventPathAdvice {
 
     private func warn(_ advice: [TransformError], in node: YAMLNode) {
         for advice in advice {
-            diagnostics.warning(at: SettingReader.place(of: advice, in: node), advice.fault.message, hint: advice.fault.hint)
+            diagnostics.warning(
+                at: SettingReader.place(of: advice, in: node), advice.fault.message, hint: advice.fault.hint)
         }
     }
 }

@@ -1,22 +1,24 @@
-/// Warns of secrets that stand in the configuration itself, where everybody who may read the file sees them, and of
-/// credentials without a secret behind them.
+/// Warns about secrets in the configuration itself, which everybody who may read the file can see, and about
+/// authentication schemes without credentials.
 struct SecretAdvice {
     let diagnostics: Diagnostics
 
-    /// - Parameter root: the merged configuration, presets written out.
+    /// - Parameter root: the merged configuration, with presets expanded.
     func run(_ root: YAMLNode) {
-        for destination in root.entries?.first(where: { $0.key == "destinations" })?.value.entries ?? [] { look(destination.value) }
+        for destination in root.entries?.first(where: { $0.key == "destinations" })?.value.entries ?? [] {
+            visit(destination.value)
+        }
     }
 
-    /// At a destination's keys, or those of one of its requests.
-    private func look(_ node: YAMLNode) {
+    /// Visits the keys of a destination, or of one of its requests.
+    private func visit(_ node: YAMLNode) {
         for entry in node.entries ?? [] {
             switch entry.key {
             case "headers": entry.value.entries?.forEach(header)
             case "settings": settings(entry.value)
             case "mapping", "columns", "body": values(entry.value)
             case "http": query(entry)
-            case "requests": entry.value.items?.forEach(look)
+            case "requests": entry.value.items?.forEach(visit)
             default: break
             }
         }
@@ -35,13 +37,17 @@ struct SecretAdvice {
         }
     }
 
-    private static let schemes: Set<String> = ["bearer", "basic", "token", "apikey", "api-key", "key", "digest", "splunk", "negotiate"]
+    private static let schemes: Set<String> = [
+        "bearer", "basic", "token", "apikey", "api-key", "key", "digest", "splunk", "negotiate",
+    ]
 
-    /// Of a plugin, as deep as they are.
+    /// Checks a plugin's settings at every depth.
     private func settings(_ node: YAMLNode) {
         node.items?.forEach(settings)
         for entry in node.entries ?? [] {
-            if let text = literal(entry.value), SecretName.isLikely(entry.key) || text.contains(/:\/\/[^\/@:]*:[^\/@]+@/) {
+            if let text = literal(entry.value),
+                SecretName.isLikely(entry.key) || text.contains(/:\/\/[^\/@:]*:[^\/@]+@/)
+            {
                 warn(entry, hint: "\(entry.key): !secret NAME")
             } else {
                 settings(entry.value)
@@ -49,7 +55,8 @@ struct SecretAdvice {
         }
     }
 
-    /// Of a mapping or a body. Members of many meanings are there, so only names that have no other count.
+    /// Checks a mapping or a body. Their members can mean many things, so only names that are certain to mean a secret
+    /// count.
     private func values(_ node: YAMLNode) {
         node.items?.forEach(values)
         for entry in node.entries ?? [] where entry.key != "$literal" {
@@ -62,7 +69,7 @@ struct SecretAdvice {
         }
     }
 
-    /// Of an address. A password before the host is reported when the address is read.
+    /// Checks the query of a URL. A password before the host is reported when the URL is read.
     private func query(_ entry: YAMLEntry) {
         guard let text = entry.value.scalar?.text, let mark = text.firstIndex(of: "?") else { return }
         for field in text[text.index(after: mark)...].split(separator: "&") {
@@ -72,9 +79,10 @@ struct SecretAdvice {
         }
     }
 
-    /// The text of a value that is neither a secret nor filled in, if it says anything.
+    /// The text of a non-blank value that is neither a secret nor filled in.
     private func literal(_ node: YAMLNode) -> String? {
-        guard let scalar = node.scalar, !scalar.isSecret, !scalar.isNull, !scalar.isReported, scalar.boolean == nil else { return nil }
+        guard let scalar = node.scalar, !scalar.isSecret, !scalar.isNull, !scalar.isReported, scalar.boolean == nil
+        else { return nil }
         return scalar.text.contains("{{") || scalar.text.allSatisfy({ $0 == " " }) ? nil : scalar.text
     }
 
@@ -89,10 +97,13 @@ struct SecretAdvice {
 /// Names of keys, headers and parameters whose values are secrets.
 enum SecretName {
     private static let certain: Set<String> = [
-        "apikey", "apisecret", "clientsecret", "secretkey", "secret", "token", "accesstoken", "authtoken", "refreshtoken", "bearertoken",
+        "apikey", "apisecret", "clientsecret", "secretkey", "secret", "token", "accesstoken", "authtoken",
+        "refreshtoken", "bearertoken",
         "password", "passwd", "passphrase", "privatekey", "signingkey",
     ]
-    private static let likely: Set<String> = ["authorization", "proxyauthorization", "pwd", "writekey", "sharedaccesskey"]
+    private static let likely: Set<String> = [
+        "authorization", "proxyauthorization", "pwd", "writekey", "sharedaccesskey",
+    ]
     private static let ends = ["apikey", "secret", "token", "password"]
 
     static func isCertain(_ name: String) -> Bool { certain.contains(plain(name)) }

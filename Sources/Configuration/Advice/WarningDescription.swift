@@ -1,53 +1,55 @@
-/// A warning of `penstock check`, described: for the manual page, and for whoever wants to know what to do.
+/// Describes a warning of `penstock check`: the message and what to do. Shown in the manual page and to users.
 package struct WarningDescription: Sendable {
-    /// As it is reported; … stands for what differs.
+    /// The message as reported; … stands for the parts that vary.
     package var message: String
-    /// What follows from it, and what to do.
+    /// The consequence, and what to do.
     package var action: String
 
-    /// Every warning that a configuration can have, in the order of what they are about.
+    /// Every warning that a configuration can have, ordered by subject.
     package static let all: [WarningDescription] = [
         .init(
             "this file is not read: …",
             """
-            Files of conf.d are read if their names end in .yaml and do not begin with a dot. Rename it; a name that ends \
-            in .disabled or .bak keeps it unread without a warning.
+            Only files of conf.d whose names end in .yaml and do not begin with a dot are read. Rename the file. To \
+            keep it unread without a warning, end its name in .disabled or .bak.
             """),
         .init(
             "there is no source, so no event can come in",
             """
-            Add one below sources.
+            Add a source below sources.
             """),
         .init(
             "\"…\" names nobody, so nobody may connect",
             """
-            Name users or groups, or remove the key: then the socket's mode and group decide.
+            Name users or groups. Or remove the key, so that the socket's mode and group decide.
             """),
         .init(
             "this machine has no … \"…\"",
             """
-            A user or group is misspelt, or does not exist yet. Mend the name, or add it with adduser(8).
+            A user or group is misspelt, or does not exist yet. Correct the name, or add the account with adduser(8).
             """),
         .init(
             "no route leads to the destination \"…\"",
             """
-            It gets no events. Add it to the to of a route, or remove it.
+            The destination gets no events. Add it to the to: of a route, or remove it.
             """),
         .init(
             "presets/….yaml stands in for the preset of that name that comes with Penstock",
             """
-            Give your preset another name if that is not meant.
+            Give your preset another name if you meant the shipped one.
             """),
         .init(
             "the setting \"…\" is not given, so this is left out",
             """
-            A header or member beside a preset needs a setting without a value. Give the setting, or remove the header.
+            A header or member beside a preset uses a setting without a value. Give the setting a value, or remove the \
+            header or member.
             """),
         .init(
             "events have no field …, so this is always missing",
             """
-            The first name of a path is none that events have: often a slip, or a text without quotes. The hint has the \
-            likely name. If your events do have such a field, write a backslash before its name.
+            Events have no field with the first name of this path. Often that is a typing error, or a text without \
+            quotes. The hint has the likely name. If your events do have such a field, write a backslash before its \
+            name.
             """),
         .init(
             "no event has the type \"…\"",
@@ -62,8 +64,8 @@ package struct WarningDescription: Sendable {
         .init(
             "a secret is not filled in here, so this is always missing",
             """
-            Secrets are filled in in URLs, headers, mappings and the settings of plugins, as {{ secret.NAME }} or !secret \
-            NAME.
+            Secrets are filled in in URLs, headers, mappings and the settings of plugins, as {{ secret.NAME }} or \
+            !secret NAME.
             """),
         .init(
             "… is the name of a member here, and no directive",
@@ -73,7 +75,7 @@ package struct WarningDescription: Sendable {
         .init(
             "… stands here as it is: environment variables are not filled in",
             """
-            Write the value out. A secret is written !secret NAME.
+            Write the value itself. Write a secret as !secret NAME.
             """),
         .init(
             "this script never returns a value, so that no event passes it",
@@ -86,20 +88,20 @@ package struct WarningDescription: Sendable {
             Files are compressed if their names end in .gz or .zst. Write one of these, or leave the extension out.
             """),
         .init(
-            "nothing is ever removed: without rotate: and without a time in the path, no file becomes old",
+            "no file is ever removed: without rotate: or a time in the path, there are no old files",
             """
             Add rotate, or %Y-%m-%d to the path.
             """),
         .init(
             "nothing follows …, so the service gets no credentials",
             """
-            Add the secret behind the word: Authorization: "Bearer {{ secret.NAME }}".
+            Add the secret after the word: Authorization: "Bearer {{ secret.NAME }}".
             """),
         .init(
             "this looks like a secret, and everybody who may read the file can read it",
             """
-            Put the value into a file of its own, which only the daemon's user may read, and name it with !secret NAME or \
-            {{ secret.NAME }}.
+            Put the value into a file of its own, which only the daemon's user may read, and name it with !secret NAME \
+            or {{ secret.NAME }}.
             """),
         .init(
             "a password in a URL is shown in logs and status",
@@ -112,21 +114,21 @@ package struct WarningDescription: Sendable {
             Write the secret to the file that the hint names.
             """),
         .init(
-            "the secret … was not looked for: there is no $CREDENTIALS_DIRECTORY here",
+            "the secret … was not read: $CREDENTIALS_DIRECTORY is not set here",
             """
-            Only the service has its credentials. Outside of it, nothing has to be done.
+            Only the service has its credentials. Outside the service, this warning needs no action.
             """),
         .init(
             "every user of this machine can read …",
             """
-            For a secret, the directory of secrets and a private key. Take the permission away as the hint says: chmod \
+            This concerns secrets, their directory and private keys. Remove the permission as the hint says: chmod \
             o-rwx FILE.
             """),
         .init(
             "every user of this machine can change …",
             """
-            For the configuration, its directories, and secrets: whoever can change them decides where events go. Take the \
-            permission away: chmod o-w FILE.
+            This concerns the configuration, its directories, and secrets: users who can change them decide where \
+            events are sent. Remove the permission: chmod o-w FILE.
             """),
         .init(
             "… belongs to …, who can change it",
@@ -136,7 +138,7 @@ package struct WarningDescription: Sendable {
         .init(
             "… cannot be read by the user who runs this check…",
             """
-            The daemon's user has to be able to read it. Run the check as that user, or as root, to be sure.
+            The daemon's user must be able to read it. Run the check as that user, or as root, to be sure.
             """),
     ]
 
@@ -145,12 +147,14 @@ package struct WarningDescription: Sendable {
         self.action = action
     }
 
-    /// Whether a message is this warning's.
+    /// Whether the message is an instance of this warning.
     package func describes(_ text: String) -> Bool {
         var rest = text[...]
         let parts = message.split(separator: "…", omittingEmptySubsequences: false)
         for (number, part) in parts.enumerated() where !part.isEmpty {
-            guard let range = rest.firstRange(of: part), number > 0 || range.lowerBound == rest.startIndex else { return false }
+            guard let range = rest.firstRange(of: part), number > 0 || range.lowerBound == rest.startIndex else {
+                return false
+            }
             rest = rest[range.upperBound...]
         }
         return rest.isEmpty || parts.last?.isEmpty == true

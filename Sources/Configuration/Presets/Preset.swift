@@ -1,7 +1,7 @@
 import Routing
 
-/// A service that somebody has described: a destination as one would write it, with settings in place of
-/// what differs from user to user.
+/// A description of a service: a destination as a user would write it, with settings in place of the parts that differ
+/// between users.
 package struct Preset: Sendable {
     package struct Setting: Sendable {
         /// The key that a user writes.
@@ -9,29 +9,29 @@ package struct Preset: Sendable {
         /// One line.
         package var summary: String
         package var isRequired: Bool
-        /// It has to be a `!secret`.
+        /// The value must be a `!secret`.
         package var isSecret: Bool
         package var defaultText: String?
-        /// What may be written, and what it stands for; empty: anything that `pattern` matches.
+        /// The allowed values and their meanings; empty: any text that `pattern` matches.
         package var values: [(name: String, meaning: String)]
         package var pattern: String?
     }
 
     package var name: String
-    /// As people call it, and as events call it in `integrations`.
+    /// The service's usual name, also used in an event's `integrations`.
     package var title: String
     /// One line.
     package var summary: String
-    /// Where the service describes what it takes.
+    /// URL of the service's documentation.
     package var documentation: String
     package var settings: [Setting]
-    /// It comes with Penstock.
+    /// The preset ships with Penstock.
     package var isShipped: Bool
     /// The file as written, comments included.
     package var text: String
 }
 
-/// A preset while it is read.
+/// A preset during reading.
 struct PresetDraft: Sendable {
     var title = ""
     var summary = ""
@@ -58,27 +58,31 @@ struct PresetValue: Sendable {
 /// A preset's file.
 extension Section where Target == PresetDraft {
     static let preset = Section([
-        Field("title", \.title, .word("text"), required: true, "what the service is called, as in an event's integrations"),
-        Field("description", \.summary, .word("text"), required: true, "what it takes, in a line"),
-        Field("documentation", \.documentation, .word("a URL"), "where the service describes it"),
-        Field("settings", \.settings, .presetSettings, "keys that a user gives, written {{ setting.NAME }} below destination"),
+        Field("title", \.title, .word("text"), required: true, "the service's name, as in an event's integrations"),
+        Field("description", \.summary, .word("text"), required: true, "what the service receives, in one line"),
+        Field("documentation", \.documentation, .word("a URL"), "URL of the service's documentation"),
+        Field(
+            "settings", \.settings, .presetSettings,
+            "keys that a user gives, written {{ setting.NAME }} below destination"),
         Field("destination", \.destination, .node, required: true, "the keys of a destination"),
     ])
 }
 
 extension Section where Target == PresetSettingDraft {
     static let presetSetting = Section([
-        Field("description", \.summary, .word("text"), required: true, "what it is, in a line"),
-        Field("required", \.isRequired, .flag, "whether it has to be given"),
-        Field("secret", \.isSecret, .flag, "whether it has to be a !secret"),
-        Field("default", \.defaultText, .word("text"), default: "none", "what it is if it is not given"),
-        Field("values", \.values, .presetValues, "what may be written: a list, or a map to what each stands for"),
-        Field("pattern", \.pattern, .pattern, default: "any", "a regular expression (RE2) that its whole text has to match"),
+        Field("description", \.summary, .word("text"), required: true, "the setting's meaning, in one line"),
+        Field("required", \.isRequired, .flag, "whether the setting is required"),
+        Field("secret", \.isSecret, .flag, "whether the value must be a !secret"),
+        Field("default", \.defaultText, .word("text"), default: "none", "the value if it is not given"),
+        Field("values", \.values, .presetValues, "the allowed values: a list, or a map from each to its meaning"),
+        Field(
+            "pattern", \.pattern, .pattern, default: "any",
+            "a regular expression (RE2) that the whole text must match"),
     ])
 }
 
 extension Kind where Value == YAMLNode {
-    /// To be read later.
+    /// Any node, read later.
     static var node: Kind { Kind(.anything) { node, _, _ in node } }
 }
 
@@ -101,7 +105,9 @@ extension Kind where Value == [PresetValue] {
                 return nil
             }
             return entries.compactMap { entry in
-                plainText(entry.value, entry.key, "what the value stands for", diagnostics).map { PresetValue(name: entry.key, meaning: $0) }
+                plainText(entry.value, entry.key, "what the value stands for", diagnostics).map {
+                    PresetValue(name: entry.key, meaning: $0)
+                }
             }
         }
     }

@@ -1,13 +1,13 @@
-/// A user's `url:` beside a preset: what it names of an address replaces the preset's, what it does not
-/// name stays. `https://proxy.example` is another host for the same path and query, with the same
-/// credentials; a path replaces the preset's path, a query its query.
+/// A user's `url:` beside a preset. The parts that it has replace those of the preset's URL; the other parts stay.
+/// `https://proxy.example` replaces the host and keeps path, query and credentials. A path replaces the preset's path,
+/// and a query its query.
 struct PresetAddress {
     private struct Parts {
         var scheme: String
         /// With the `@`.
         var credentials: String
         var host: String
-        /// Of a Unix socket: with the colon before it.
+        /// The path; for a Unix socket, the part after the colon.
         var path: String
         /// With the `?`.
         var query: String
@@ -46,13 +46,16 @@ struct PresetAddress {
     private let parts: Parts
     private let diagnostics: Diagnostics
 
-    /// nil: it is no address, which was reported.
+    /// Returns nil if the node is no URL, which is then reported.
     init?(_ node: YAMLNode, _ diagnostics: Diagnostics) {
-        guard let text = plainText(node, "url", "a URL", hint: "write url: https://host.example", diagnostics) else { return nil }
-        // On its own first: with the preset's path in it, nobody would know it again.
+        guard let text = plainText(node, "url", "a URL", hint: "write url: https://host.example", diagnostics) else {
+            return nil
+        }
+        // Check the user's URL on its own first. Joined with the preset's path, an error would not be recognisable.
         guard Kind<SecretTemplate>.url.read(node, "url", diagnostics) != nil else { return nil }
         guard let parts = Parts(text) else {
-            diagnostics.error(at: node.place, "\(quoted(text)) is not a URL", hint: "a URL is written https://host.example/path")
+            diagnostics.error(
+                at: node.place, "\(quoted(text)) is not a URL", hint: "a URL is written https://host.example/path")
             return nil
         }
         self.node = node
@@ -60,17 +63,18 @@ struct PresetAddress {
         self.diagnostics = diagnostics
     }
 
-    /// In a destination's `http` and in each of its requests'.
+    /// Replaces the destination's `http` and that of each request.
     func replacing(in entries: [YAMLEntry]) -> [YAMLEntry] {
         entries.map { entry in
             var entry = entry
             if entry.key == "http" {
                 entry.value = replacing(entry.value)
             } else if entry.key == "requests", case .list(let requests) = entry.value.content {
-                if !parts.path.isEmpty, requests.contains(where: { $0.entries?.contains { $0.key == "http" } ?? false }) {
+                if !parts.path.isEmpty, requests.contains(where: { $0.entries?.contains { $0.key == "http" } ?? false })
+                {
                     diagnostics.error(
                         at: node.place, "this preset sends to several paths, which one cannot replace",
-                        hint: "leave the path away: url: \(parts.scheme)\(parts.host)")
+                        hint: "leave out the path: url: \(parts.scheme)\(parts.host)")
                 }
                 entry.value.content = .list(
                     requests.map { request in
@@ -85,7 +89,9 @@ struct PresetAddress {
     }
 
     private func replacing(_ address: YAMLNode) -> YAMLNode {
-        guard let text = address.scalar?.text, var whole = Parts(text), case .scalar(var scalar) = node.content else { return address }
+        guard let text = address.scalar?.text, var whole = Parts(text), case .scalar(var scalar) = node.content else {
+            return address
+        }
         whole.scheme = parts.scheme
         whole.host = parts.host
         if !parts.credentials.isEmpty { whole.credentials = parts.credentials }

@@ -1,29 +1,33 @@
-import ConfigurationLanguage
+import ConfigurationSyntax
 import Events
+import NameSuggestion
 import Routing
-import Spelling
 
-/// `preset: NAME` to what it stands for, before anything of the destination is read: the preset's keys with
-/// the settings filled in, and the user's in place of those that both have.
+/// Expands `preset: NAME` before anything of the destination is read. The result has the preset's keys, with settings
+/// filled in, and the user's keys, which take precedence.
 ///
-/// - A map of named keys (`batch`, `headers`, `in_flight`, `rate_limit`, `retry`, `tls`, `dead_letters`) is joined key by key.
-/// - The user's `transforms` come before the preset's, which bring an event into the service's form.
-/// - Every other key of the user's replaces the preset's: `mapping`, `answers`, `limits`, `requests`, `where` …; also
-///   that of each request, if that makes sense: see `RequestKeys`.
-/// - `url` replaces what it names of each address: see `PresetAddress`.
-/// - Settings are filled in in the user's keys as well: what is copied from the preset means the same.
+/// - The named maps (`batch`, `headers`, `in_flight`, `rate_limit`, `retry`, `tls`, `dead_letters`) are joined key by
+///   key.
+/// - The user's `transforms` run before the preset's, which convert events to the service's format.
+/// - Any other key of the user's replaces the preset's: `mapping`, `answers`, `limits`, `requests`, `where` … It also
+///   replaces the key in each request if that makes sense; see `RequestKeys`.
+/// - `url` replaces parts of each URL; see `PresetAddress`.
+/// - Settings are filled in in the user's keys too, so that a part copied from the preset keeps its meaning.
 ///
-/// What comes of it has each key's own place, so that an error names the preset's file or the user's.
+/// Each key of the result keeps its own place, so that an error names the preset's file or the user's.
 struct PresetExpansion {
-    private static let joinedKeys: Set<String> = ["batch", "dead_letters", "headers", "in_flight", "rate_limit", "retry", "tls"]
+    private static let joinedKeys: Set<String> = [
+        "batch", "dead_letters", "headers", "in_flight", "rate_limit", "retry", "tls",
+    ]
     private static let appended: Set<String> = ["transforms"]
 
     let catalogue: PresetCatalogue
     let diagnostics: Diagnostics
 
-    /// The configuration with every destination that names a preset written out.
+    /// The configuration with the preset of every destination expanded.
     func expand(_ root: YAMLNode) -> YAMLNode {
-        guard case .map(var sections) = root.content, let index = sections.firstIndex(where: { $0.key == "destinations" }),
+        guard case .map(var sections) = root.content,
+            let index = sections.firstIndex(where: { $0.key == "destinations" }),
             case .map(let destinations) = sections[index].value.content
         else { return root }
         sections[index].value.content = .map(
@@ -42,7 +46,7 @@ struct PresetExpansion {
         RequestKeys(diagnostics: diagnostics).checkUse(of: entries)
         guard let key = entries.first(where: { $0.key == "preset" }) else { return entry.value }
         var whole = entry.value
-        // Without the preset, nothing can be said about the other keys.
+        // Without the preset, the other keys cannot be checked.
         whole.content = .map([key])
         guard let name = plainText(key.value, "preset", "the name of a preset", diagnostics) else { return whole }
         guard let (preset, draft) = catalogue.read(name) else {
@@ -50,18 +54,21 @@ struct PresetExpansion {
                 diagnostics.error(
                     at: key.value.place, "there is no preset \(quoted(name))",
                     hint: NearestName.find(name, among: catalogue.names).map { "did you mean \(quoted($0))?" }
-                        ?? "penstock presets list shows them; your own go into presets/\(name).yaml beside the configuration")
+                        ?? "penstock presets list shows them; "
+                        + "your own go into presets/\(name).yaml beside the configuration"
+                )
             }
             return whole
         }
         if PresetCatalogue.isReplaced(preset) {
             diagnostics.warning(
-                at: key.value.place, "presets/\(name).yaml stands in for the preset of that name that comes with Penstock",
+                at: key.value.place,
+                "presets/\(name).yaml stands in for the preset of that name that comes with Penstock",
                 hint: "give it another name if that is not what you want")
         }
         if let kind = entries.first(where: { DestinationKind(rawValue: $0.key) != nil }) {
             diagnostics.error(
-                at: kind.place, "\(quoted(kind.key)) beside a preset, which says itself what kind of destination it is",
+                at: kind.place, "\(quoted(kind.key)) cannot stand beside a preset, which sets the kind of destination",
                 hint: kind.key == "http" ? "write url: to send to another address" : "remove one of the two")
         }
         var filling = PresetFilling(preset: preset, diagnostics: diagnostics)
@@ -75,7 +82,7 @@ struct PresetExpansion {
                 && !preset.settings.contains { $0.name == own.key } && isKnown(own, beside: preset, kind, in: entry.key)
         }
         var result = join(given, own.map(filling.fill), preset: name)
-        // One that has no address of its own has the setting.
+        // A preset without an address of its own declares `url` as a setting.
         if let url = entries.first(where: { $0.key == "url" }), !preset.settings.contains(where: { $0.name == "url" }) {
             result = PresetAddress(url.value, diagnostics).map { $0.replacing(in: result) } ?? result
         }
@@ -88,10 +95,12 @@ struct PresetExpansion {
         return whole
     }
 
-    private func isDestination(_ given: [YAMLEntry], _ kind: DestinationKind?, _ node: YAMLNode, _ name: String) -> Bool {
+    private func isDestination(_ given: [YAMLEntry], _ kind: DestinationKind?, _ node: YAMLNode, _ name: String) -> Bool
+    {
         if let other = given.first(where: { $0.key == "preset" }) {
             diagnostics.error(
-                at: other.place, "a preset cannot stand on another", hint: "copy what it needs: penstock presets show \(other.value.scalar?.text ?? "NAME")")
+                at: other.place, "a preset cannot use another preset",
+                hint: "copy what it needs: penstock presets show \(other.value.scalar?.text ?? "NAME")")
             return false
         }
         if kind == nil {
@@ -102,19 +111,22 @@ struct PresetExpansion {
         return kind != nil
     }
 
-    /// Whether a key of the user's is one that may stand beside this preset. What belongs to another kind of
-    /// destination is known as well; who reads the destination says what it is.
-    private func isKnown(_ entry: YAMLEntry, beside preset: Preset, _ kind: DestinationKind?, in destination: String) -> Bool {
+    /// Whether a user's key is allowed beside this preset. Keys of other kinds of destination pass: the destination's
+    /// reader reports them.
+    private func isKnown(_ entry: YAMLEntry, beside preset: Preset, _ kind: DestinationKind?, in destination: String)
+        -> Bool
+    {
         let names = preset.keys(kind.map(Section.destination) ?? .kindless).map(\.name)
         guard !names.contains(entry.key), Section.elsewhere(entry.key, from: kind) == nil else { return true }
         diagnostics.error(
             at: entry.place, "unknown key \(quoted(entry.key)) in destination \(quoted(destination))",
-            hint: NearestName.find(entry.key, among: names).map { "did you mean \(quoted($0))?" } ?? "the keys are \(names.joined(separator: ", "))")
+            hint: NearestName.find(entry.key, among: names).map { "did you mean \(quoted($0))?" }
+                ?? "the keys are \(names.joined(separator: ", "))")
         return false
     }
 
-    /// In place of a key whose value depends on a setting that is not known: what is wrong was said, and no more
-    /// can be known. That of the kind stays, since it says which other keys there may be.
+    /// Replaces a key whose value depends on an unknown setting. The error was reported, and nothing more can be
+    /// checked. The key of the kind stays, since it determines which other keys are allowed.
     private static func unchecked(_ entry: YAMLEntry) -> YAMLEntry? {
         guard let kind = DestinationKind(rawValue: entry.key) else { return nil }
         guard kind == .http, case .scalar(var scalar) = entry.value.content else { return entry }
@@ -126,7 +138,9 @@ struct PresetExpansion {
 
     private func join(_ given: [YAMLEntry], _ own: [YAMLEntry], preset: String) -> [YAMLEntry] {
         var result = given
-        if !own.contains(where: { $0.key == "requests" }), let index = result.firstIndex(where: { $0.key == "requests" }) {
+        if !own.contains(where: { $0.key == "requests" }),
+            let index = result.firstIndex(where: { $0.key == "requests" })
+        {
             let keys = RequestKeys(diagnostics: diagnostics)
             for entry in own where !entry.value.isNull {
                 result[index].value = keys.giveWay(result[index].value, to: entry, of: preset, joining: Self.joined)
@@ -137,12 +151,12 @@ struct PresetExpansion {
                 result.append(entry)
                 continue
             }
-            // What was below it is commented out: nothing is added, and nothing of the preset's is lost for it.
+            // The key's content is commented out. Nothing is added, and the preset's value is not lost.
             guard !entry.value.isNull else {
                 if Self.joinedKeys.contains(entry.key) || Self.appended.contains(entry.key) { continue }
                 let isList = result[index].value.items != nil
                 diagnostics.error(
-                    at: entry.place, "\(quoted(entry.key)) has no value, and would take the preset's away",
+                    at: entry.place, "\(quoted(entry.key)) has no value, which would remove the preset's",
                     hint: "remove the key, or write its value" + (isList ? "; \(entry.key): [] is none" : ""))
                 continue
             }
@@ -158,10 +172,10 @@ struct PresetExpansion {
         return result
     }
 
-    /// A user's map with what only the preset's has.
+    /// The user's map, plus the members that only the preset's map has.
     private static func joined(_ given: YAMLNode, _ own: YAMLNode) -> YAMLNode {
         guard case .map(let a) = given.content, case .map(let b) = own.content else { return own }
-        // Names of headers are the same in any case.
+        // Header names are case-insensitive.
         let kept = a.filter { member in !b.contains { $0.key.lowercased() == member.key.lowercased() } }
         var joined = own
         joined.content = .map(kept + b)

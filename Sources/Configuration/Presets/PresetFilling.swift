@@ -1,18 +1,18 @@
-import ConfigurationLanguage
+import ConfigurationSyntax
 import Events
+import NameSuggestion
 import Routing
-import Spelling
 
-/// A preset's settings as one user gives them, and the preset's keys with them filled in:
-/// `{{ setting.NAME }}` alone is the setting itself, inside a text its text.
+/// A preset's settings as one user gives them, and the preset's keys with the settings filled in. `{{ setting.NAME }}`
+/// on its own becomes the setting's node; inside a text it becomes the setting's text.
 struct PresetFilling {
     let preset: Preset
     let diagnostics: Diagnostics
     /// nil: not given, and without a default.
     private var values: [String: YAMLNode?] = [:]
-    /// Those that the user gives: what is wrong with a text that they are in is shown there.
+    /// Settings that the user gave. An error in a text that contains one is shown at the user's value.
     private var given: Set<String> = []
-    /// Those that are missing or wrong, and that nothing can stand for.
+    /// Settings that are missing or invalid and have no substitute.
     private var unknown: Set<String> = []
 
     init(preset: Preset, diagnostics: Diagnostics) {
@@ -20,9 +20,10 @@ struct PresetFilling {
         self.diagnostics = diagnostics
     }
 
-    /// Checks what the user gives.
+    /// Checks the user's settings.
     /// - Parameter destination: the user's.
-    mutating func take(_ settings: [Located<PresetSettingDraft>], from entries: [YAMLEntry], of destination: YAMLEntry) {
+    mutating func take(_ settings: [Located<PresetSettingDraft>], from entries: [YAMLEntry], of destination: YAMLEntry)
+    {
         for setting in settings {
             if let entry = entries.first(where: { $0.key == setting.name }) {
                 values[setting.name] = .some(value(entry, setting.draft) ?? substitute(setting, entry.value))
@@ -36,22 +37,26 @@ struct PresetFilling {
                     values[setting.name] = .some(substitute(setting, destination.value))
                     diagnostics.error(
                         at: destination.place, "the preset \(quoted(preset.name)) needs \(quoted(setting.name))",
-                        hint: "add \(setting.name): \(setting.draft.isSecret ? "!secret NAME" : "…") (\(setting.draft.summary))")
+                        hint:
+                            "add \(setting.name): \(setting.draft.isSecret ? "!secret NAME" : "…") "
+                            + "(\(setting.draft.summary))"
+                    )
                 }
             }
         }
     }
 
-    /// In place of what was found wrong, so that what else is wrong is found as well.
+    /// A substitute for an invalid setting, so that further errors are found too.
     private mutating func substitute(_ setting: Located<PresetSettingDraft>, _ node: YAMLNode) -> YAMLNode {
         var node = node
         let text = setting.draft.values.first?.meaning ?? setting.draft.defaultText
         if text == nil || setting.draft.isSecret { unknown.insert(setting.name) }
-        node.content = .scalar(YAMLScalar(text: text ?? "setting", style: .plain, line: node.place.line, column: node.place.column))
+        node.content = .scalar(
+            YAMLScalar(text: text ?? "setting", style: .plain, line: node.place.line, column: node.place.column))
         return node
     }
 
-    /// Whether it holds a setting that is not known, so that what it comes to cannot be checked.
+    /// Whether the node contains an unknown setting, so that its result cannot be checked.
     func isUnknown(_ node: YAMLNode) -> Bool {
         guard !unknown.isEmpty else { return false }
         switch node.content {
@@ -62,10 +67,11 @@ struct PresetFilling {
     }
 
     private func isUnknown(_ text: String) -> Bool {
-        text.contains("{{") && Self.pieces(text).contains { if case .setting(let name) = $0 { unknown.contains(name) } else { false } }
+        text.contains("{{")
+            && Self.pieces(text).contains { if case .setting(let name) = $0 { unknown.contains(name) } else { false } }
     }
 
-    /// nil if it was reported.
+    /// nil if an error was reported.
     private func value(_ entry: YAMLEntry, _ setting: PresetSettingDraft) -> YAMLNode? {
         if setting.isSecret {
             guard let scalar = entry.value.scalar, scalar.isSecret else {
@@ -86,14 +92,16 @@ struct PresetFilling {
             return nil
         }
         if let pattern = setting.pattern, !pattern.matches(text) {
-            diagnostics.error(at: entry.value.place, "\(quoted(entry.key)) has to match \(pattern.text)", hint: setting.summary)
+            diagnostics.error(
+                at: entry.value.place, "\(quoted(entry.key)) has to match \(pattern.text)", hint: setting.summary)
             return nil
         }
         return meaning(text, setting, entry.value)
     }
 
     private func meaning(_ text: String, _ setting: PresetSettingDraft, _ node: YAMLNode) -> YAMLNode {
-        guard let value = setting.values.first(where: { $0.name == text }), value.meaning != text, case .scalar(var scalar) = node.content
+        guard let value = setting.values.first(where: { $0.name == text }), value.meaning != text,
+            case .scalar(var scalar) = node.content
         else { return node }
         scalar.text = value.meaning
         var node = node
@@ -101,24 +109,28 @@ struct PresetFilling {
         return node
     }
 
-    /// Keys whose members vanish if they need a setting that is not given: a header `Bearer ` would only be refused.
+    /// Keys whose members are left out if they need a setting that is not given. The service would reject a header such
+    /// as `Bearer `.
     private static let partial: Set<String> = ["headers", "body", "mapping", "columns", "settings"]
 
-    /// A key of the user's, beside the preset. Where it is a setting that is not given, it has no value.
+    /// Fills in a user's key beside the preset. A setting that is not given becomes an empty value.
     func fill(_ entry: YAMLEntry) -> YAMLEntry {
         var entry = entry
-        if let filled = fill(entry.value, isPartial: entry.value.scalar == nil && Self.partial.contains(entry.key), isOwn: true) {
+        if let filled = fill(
+            entry.value, isPartial: entry.value.scalar == nil && Self.partial.contains(entry.key), isOwn: true)
+        {
             entry.value = filled
         } else {
-            entry.value.content = .scalar(YAMLScalar(text: "", style: .plain, line: entry.value.place.line, column: entry.value.place.column))
+            entry.value.content = .scalar(
+                YAMLScalar(text: "", style: .plain, line: entry.value.place.line, column: entry.value.place.column))
         }
         return entry
     }
 
     /// - Parameters:
-    ///   - isPartial: it lies inside one of `partial`.
-    ///   - isOwn: the user wrote it; then it does not vanish without a word.
-    /// - Returns: nil: it is, or needs, a setting that is not given.
+    ///   - isPartial: the node is inside one of `partial`.
+    ///   - isOwn: the user wrote it, so leaving it out is reported.
+    /// - Returns: nil: the node is, or needs, a setting that is not given.
     func fill(_ node: YAMLNode, isPartial: Bool = false, isOwn: Bool = false) -> YAMLNode? {
         var node = node
         switch node.content {
@@ -136,7 +148,8 @@ struct PresetFilling {
             if isPartial, let absent = absentSetting(in: pieces) {
                 if isOwn {
                     diagnostics.warning(
-                        at: node.place, "the setting \(quoted(absent)) is not given, so this is left out", hint: "add \(absent): …, or remove this")
+                        at: node.place, "the setting \(quoted(absent)) is not given, so this is left out",
+                        hint: "add \(absent): …, or remove this")
                 }
                 return nil
             }
@@ -160,7 +173,7 @@ struct PresetFilling {
         return node
     }
 
-    /// The first that is declared, and neither given nor has a default.
+    /// The first setting that is declared but has neither a value nor a default.
     private func absentSetting(in pieces: [Piece]) -> String? {
         for case .setting(let name) in pieces {
             if case .some(.none) = values[name] { return name }
@@ -168,13 +181,14 @@ struct PresetFilling {
         return nil
     }
 
-    /// A key with settings in it; secrets cannot be.
+    /// Fills in a key that contains settings. Secrets cannot be part of a key.
     private func text(_ key: String, at place: Place) -> String {
         guard key.contains("{{") else { return key }
         return Self.pieces(key).reduce(into: "") { text, piece in
             switch piece {
             case .text(let literal): text += literal
-            case .setting(let name): text += setting(name, at: place)?.scalar.flatMap { $0.isSecret ? nil : $0.text } ?? ""
+            case .setting(let name):
+                text += setting(name, at: place)?.scalar.flatMap { $0.isSecret ? nil : $0.text } ?? ""
             }
         }
     }
@@ -184,7 +198,9 @@ struct PresetFilling {
             diagnostics.error(
                 at: place, "the preset has no setting \(quoted(name))",
                 hint: NearestName.find(name, among: preset.settings.map(\.name)).map { "did you mean \(quoted($0))?" }
-                    ?? "its settings are declared below settings: \(preset.settings.map(\.name).joined(separator: ", "))")
+                    ?? "its settings are declared below settings: "
+                    + "\(preset.settings.map(\.name).joined(separator: ", "))"
+            )
             return nil
         }
         return value
@@ -195,7 +211,7 @@ struct PresetFilling {
         case setting(String)
     }
 
-    /// Other `{{ … }}` are text.
+    /// Any other `{{ … }}` is text.
     private static func pieces(_ text: String) -> [Piece] {
         var pieces: [Piece] = []
         var literal = ""

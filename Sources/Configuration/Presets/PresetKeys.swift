@@ -1,18 +1,25 @@
 extension Preset {
-    /// What may be written beside its name: the settings, `url`, and the keys of its kind of destination but for
-    /// the one that says what it is.
+    /// The keys allowed beside the preset's name: its settings, `url`, and the keys of its kind of destination except
+    /// the one that selects the kind.
     func keys(_ section: Section<DestinationDraft>) -> [FieldDescription] {
         let settings = settings.map { setting in
             FieldDescription(
                 name: setting.name,
-                type: setting.values.isEmpty ? .text(setting.isSecret ? "!secret NAME" : "text") : .choice(setting.values.map(\.name)),
+                type: setting.values.isEmpty
+                    ? .text(setting.isSecret ? "!secret NAME" : "text") : .choice(setting.values.map(\.name)),
                 defaultText: setting.defaultText, summary: setting.summary, isRequired: setting.isRequired,
                 isSupported: true)
         }
-        // One that has no address of its own has the setting.
-        let url = settings.contains { $0.name == "url" } ? [] : [FieldDescription(
-            name: "url", type: .text("a URL"), defaultText: nil,
-            summary: "another address; without a path or a query, the preset's stay", isRequired: false, isSupported: true)]
+        // A preset without an address of its own declares `url` as a setting.
+        let url =
+            settings.contains { $0.name == "url" }
+            ? []
+            : [
+                FieldDescription(
+                    name: "url", type: .text("a URL"), defaultText: nil,
+                    summary: "another address; without a path or a query, the preset's stay", isRequired: false,
+                    isSupported: true)
+            ]
         let others = section.describe(DestinationDraft()).filter { field in
             DestinationKind(rawValue: field.name) == nil && !settings.contains { $0.name == field.name }
         }
@@ -21,7 +28,7 @@ extension Preset {
 }
 
 extension Variant {
-    /// The keys of a destination that names this preset, a service that is spoken to over HTTP.
+    /// The keys of a destination that names this preset. The preset describes a service reached over HTTP.
     init(_ preset: Preset) {
         let keys = preset.keys(.destination(.http))
         let own = preset.settings.count + (preset.settings.contains { $0.name == "url" } ? 0 : 1)

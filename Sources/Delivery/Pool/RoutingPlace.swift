@@ -6,14 +6,14 @@ import Synchronization
 ///     let place = pool.register()
 ///     let worker = DeliveryWorker(…, wake: place.wake)
 ///     place.begin { worker.turn(now: $0, for: $1) }
-// Unchecked: `turn` is set before the pool knows the place. Then the thread that runs the turn uses it, and whoever
-// learns from the pool that no turn runs or will run.
+// Unchecked: `turn` is set before the pool knows the place. After that it is used only by the thread that runs the
+// turn, and by a caller to whom the pool has reported that no turn runs or will run.
 package final class RoutingPlace: @unchecked Sendable {
-    /// In place of an instant: no turn runs.
+    /// Stands for "no turn runs" in place of an instant.
     private static let atRest = Int64.min
 
     private let pool: RoutingPool
-    /// In the pool; -1 before `begin`.
+    /// The worker's number in the pool; -1 before `begin`.
     private let number = Atomic(-1)
     private let isWoken = Atomic(false)
     private let began = Atomic<Int64>(atRest)
@@ -21,10 +21,10 @@ package final class RoutingPlace: @unchecked Sendable {
 
     init(_ pool: RoutingPool) { self.pool = pool }
 
-    /// Has `turn` called on one of the pool's threads: soon after this, after each `wake`, and at the instant that it
-    /// returned last (nil: only when woken). It gets the present instant and how long it may go on. It must not wait.
-    /// The pool lets go of it after `cancel`, or at its own end. Once; any thread.
-    /// - Parameter callsScripts: one event may take it milliseconds.
+    /// Has the pool call `turn` on one of its threads: soon after this call, after each `wake`, and at the instant that
+    /// it returned last (nil: only when woken). `turn` gets the current instant and the time that it may use, and must
+    /// not wait. The pool releases `turn` after `cancel`, or at its own end. Call this once, from any thread.
+    /// - Parameter callsScripts: one event may take the worker milliseconds.
     package func begin(callsScripts: Bool = false, _ turn: sending @escaping (Instant, Duration) -> Instant?) {
         precondition(self.turn == nil && number.load(ordering: .relaxed) < 0, "a place has one turn")
         self.turn = turn
@@ -33,35 +33,35 @@ package final class RoutingPlace: @unchecked Sendable {
         wake()
     }
 
-    /// Asks for a turn soon. Several calls before that turn are one. Any thread; cheap.
+    /// Requests a turn soon. Several calls before that turn count as one. Any thread; cheap.
     package func wake() {
         guard !isWoken.exchange(true, ordering: .sequentiallyConsistent) else { return }
         let number = number.load(ordering: .acquiring)
         if number >= 0 { pool.wake(number, of: self) }
     }
 
-    /// Asks for no more turns. One that runs ends as usual. Any thread.
+    /// Requests that no more turns run. A running turn ends as usual. Any thread.
     package func cancel() {
         let number = number.load(ordering: .acquiring)
         if number >= 0, pool.cancel(number, of: self) { release() }
     }
 
-    /// When the turn began that runs now; nil: none runs. Any thread.
+    /// When the running turn began; nil: no turn runs. Any thread.
     package var turnBegan: Instant? {
         let began = began.load(ordering: .relaxed)
         return began == Self.atRest ? nil : Instant(nanoseconds: began)
     }
 
-    /// The pool's thread.
+    /// Called on a pool thread.
     func run(_ now: Instant, for duration: Duration) -> Instant? {
         guard let turn else { return nil }
         began.store(now.nanoseconds, ordering: .relaxed)
         defer { began.store(Self.atRest, ordering: .relaxed) }
-        // What is asked for from here on needs another turn.
+        // A wake from here on needs another turn.
         isWoken.store(false, ordering: .sequentiallyConsistent)
         return turn(now, duration)
     }
 
-    /// No turn runs, and none will.
+    /// Releases the closure: no turn runs, and none will.
     func release() { turn = nil }
 }

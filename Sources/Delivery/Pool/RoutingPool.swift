@@ -1,22 +1,22 @@
 import Platform
 import Synchronization
 
-/// A few threads that run the turns of many workers. For destinations whose turns never wait, such as HTTP: their
-/// events are read, routed and made into requests here, and another thread transfers those.
+/// A few threads that run the turns of many workers. For destinations whose turns never wait, such as HTTP: these
+/// threads read and route events and build requests, and another thread transfers the requests.
 ///
-/// - Turns of one worker never overlap; each may run on another thread.
-/// - Which worker is next, and why no worker can keep the others waiting: `RunQueue`.
-/// - A thread of the pool waits only while there is no turn for it.
+/// - The turns of one worker never overlap, but each may run on another thread.
+/// - `RunQueue` decides which worker runs next, and explains why no worker can starve the others.
+/// - A pool thread waits only while no turn is available for it.
 package final class RoutingPool: Sendable {
     private struct State {
         var queue: RunQueue
-        /// By the worker's number.
+        /// Keyed by the worker's number.
         var places: [Int: RoutingPlace] = [:]
-        /// By the thread's number. Threads that have ended stay until `stop`.
+        /// Indexed by the thread's number. Ended threads stay until `stop`.
         var threads: [PoolThread] = []
     }
 
-    /// One thread, and how others reach it.
+    /// One thread, and the means to wake it and to wait for its end.
     private final class PoolThread: Sendable {
         let bell = Doorbell()
         let over = Doorbell()
@@ -29,18 +29,18 @@ package final class RoutingPool: Sendable {
     private let beats = Atomic<UInt64>(0)
 
     /// Starts no thread yet.
-    /// - Parameter threads: how many there are; at least 2, since one is kept free of slow workers.
+    /// - Parameter threads: the number of threads; at least 2, because slow workers never get the last one.
     package init(threads: Int, clock: any Clock = SystemClock()) {
         state = Mutex(State(queue: RunQueue(threads: max(2, threads))))
         self.clock = clock
     }
 
-    /// Starts the threads. Once. The pool lives until `stop`.
+    /// Starts the threads. Call once. The pool lives until `stop`.
     package func start() {
         resize(state.withLock { $0.queue.threads })
     }
 
-    /// Changes the number of threads. Turns that run end as usual. Any thread, after `start`.
+    /// Changes the number of threads. Running turns end as usual. Any thread, after `start`.
     package func resize(_ threads: Int) {
         let (added, surplus) = state.withLock { state -> ([(Int, PoolThread)], [PoolThread]) in
             guard !state.queue.isEnding else { return ([], []) }
@@ -57,9 +57,9 @@ package final class RoutingPool: Sendable {
         }
     }
 
-    /// Ends the threads and lets go of all workers, which have to be stopped before. Again does nothing. Any thread but
-    /// the pool's own.
-    /// - Returns: whether all threads ended by then. One that is in a turn ends with it.
+    /// Ends the threads and releases all workers, which must be stopped before. A second call does nothing. Any thread
+    /// but the pool's own.
+    /// - Returns: whether all threads ended by the deadline. A thread in a turn ends after that turn.
     @discardableResult
     package func stop(by deadline: Instant) -> Bool {
         let (sleeping, threads) = state.withLock { state in
@@ -79,16 +79,16 @@ package final class RoutingPool: Sendable {
         return allEnded
     }
 
-    /// For the watchdog: grows with each turn, and is odd while there is no thread for a worker that has something to
-    /// do. Standing still at an odd number means that the pool hangs. Any thread.
+    /// For the watchdog: grows with each turn, and is odd while no thread is left for a worker that has work. An odd
+    /// number that stays the same means that the pool hangs. Any thread.
     package var heartbeat: UInt64 {
         let now = clock.now()
         let isSaturated = state.withLock { $0.queue.isSaturated(now) }
         return beats.load(ordering: .relaxed) << 1 | (isSaturated ? 1 : 0)
     }
 
-    /// A place for a worker's turns; `begin` starts them. In two steps, so that a worker may be made that knows whom to
-    /// `wake`. Any thread.
+    /// A place for a worker's turns; `begin` starts them. Two steps, because a worker needs the place's `wake` when it
+    /// is created. Any thread.
     package func register() -> RoutingPlace { RoutingPlace(self) }
 
     // MARK: Places

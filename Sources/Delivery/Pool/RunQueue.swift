@@ -2,16 +2,16 @@ import Platform
 
 /// Decides which worker's turn each thread of a pool runs next. Pure: `RoutingPool` performs it under a lock.
 ///
-/// - Turns are short, and the worker that has used the least time goes next: workers that always have more to do get
-///   equal shares, whatever their number. A worker that was idle starts `credit` below the others, and no further, so
-///   its turn is the next one. A new worker starts one turn above, until it had its first.
-/// - A worker is *slow* if one turn used more processor time than `overrun`: a script that takes long cannot be cut
-///   short. Slow workers never occupy the last free thread, so the others always have one. A worker that calls scripts
-///   counts as slow until it has been quick for `firstProbation`; one that turns out slow, until it has been quick for
-///   `probation`, which doubles with each relapse.
-/// - One sleeping thread, the keeper, wakes when the next turn is due; the others sleep until they are rung.
+/// - Turns are short, and the worker that has used the least time runs next. Workers that always have work get equal
+///   shares, whatever their number. A worker that was idle starts at most `credit` below the others, so its turn is the
+///   next one. A new worker starts one turn above the others, until it has had its first turn.
+/// - A worker is *slow* if one turn used more processor time than `overrun`: a turn can't end in the middle of a long
+///   script. Slow workers never occupy the last free thread, so the other workers always have one. A worker that calls
+///   scripts counts as slow until it has been quick for `firstProbation`. A worker that turns out slow counts as slow
+///   until it has been quick for `probation`, which doubles with each relapse.
+/// - One sleeping thread, the keeper, wakes when the next turn is due. The others sleep until they are rung.
 struct RunQueue {
-    /// How long a turn goes on.
+    /// The length of a turn.
     static let slice = Duration.milliseconds(10)
     static let overrun = Duration.milliseconds(20)
     static let credit = Duration.milliseconds(20)
@@ -20,34 +20,34 @@ struct RunQueue {
     static let longestProbation = Duration.seconds(3600)
 
     enum Step: Equatable {
-        /// The turn of the worker with this number.
+        /// Run the turn of the worker with this number.
         case run(Int)
-        /// Until rung, or until this instant.
+        /// Sleep until rung, or until this instant.
         case sleep(until: Instant?)
         case end
     }
 
     struct Decision: Equatable {
         var step: Step
-        /// A sleeping thread that is to be rung, since it is needed, too.
+        /// A sleeping thread to ring, because it is needed, too.
         var ring: Int?
     }
 
     private struct Worker {
         enum State: Equatable {
             case idle, runnable
-            /// `isWoken`: somebody asked for another turn meanwhile.
+            /// `isWoken`: another turn was requested meanwhile.
             case running(since: Instant, isSlow: Bool, isWoken: Bool)
         }
 
         var state = State.idle
-        /// Of an idle one: when its next turn is due.
+        /// When the next turn of an idle worker is due.
         var due: Instant?
-        /// How much time it used; the queue's measure of whose turn it is.
+        /// The time that it has used. The queue chooses the worker with the least.
         var used: Duration
-        /// nil: it is quick.
+        /// nil: the worker is quick.
         var slowUntil: Instant?
-        /// How long it had to be quick the last time; zero: it was never found slow.
+        /// The length of its last probation; zero: it was never found slow.
         var probation = Duration.zero
         var isNew = true
         var isCancelled = false
@@ -58,15 +58,15 @@ struct RunQueue {
     /// In the order in which they became runnable.
     private var runnable: [Int] = []
     private var running: [Int] = []
-    /// Sleeping threads. The one that fell asleep last is rung first, the keeper last.
+    /// Sleeping threads. The one that fell asleep last is rung first, and the keeper last.
     private var asleep: [Int] = []
     private var keeper: (thread: Int, until: Instant)?
-    /// No idle worker's turn is due earlier.
+    /// A lower bound on the time of the next idle worker's turn.
     private var nextDue: Instant?
-    /// What the last worker that was chosen had used.
+    /// The used time of the worker that was chosen last.
     private var floor = Duration.zero
 
-    /// How many threads the pool is to have, and has.
+    /// The intended and the actual number of threads.
     private(set) var threads: Int
     private(set) var alive = 0
     private(set) var isEnding = false
@@ -79,8 +79,8 @@ struct RunQueue {
 
     // MARK: Workers
 
-    /// - Parameter callsScripts: it may be slow.
-    /// - Returns: its number, until `cancel` or `ended` says that it is gone.
+    /// - Parameter callsScripts: the worker may be slow.
+    /// - Returns: the worker's number. It is valid until `cancel` or `ended` returns true.
     mutating func add(callsScripts: Bool, _ now: Instant) -> Int {
         let worker = Worker(used: floor + Self.slice, slowUntil: callsScripts ? now + Self.firstProbation : nil)
         if let number = free.popLast() {
@@ -91,8 +91,8 @@ struct RunQueue {
         return workers.count - 1
     }
 
-    /// Asks for a turn.
-    /// - Returns: a sleeping thread that is to be rung.
+    /// Requests a turn.
+    /// - Returns: a sleeping thread to ring.
     mutating func wake(_ number: Int, _ now: Instant) -> Int? {
         switch workers[number]?.state {
         case .idle:
@@ -105,8 +105,8 @@ struct RunQueue {
         }
     }
 
-    /// Takes a worker out: now, or when the turn that runs has ended.
-    /// - Returns: whether it is gone.
+    /// Removes a worker: now, or when its running turn has ended.
+    /// - Returns: whether it is removed now.
     mutating func cancel(_ number: Int) -> Bool {
         guard let worker = workers[number] else { return false }
         if case .running = worker.state {
@@ -120,7 +120,7 @@ struct RunQueue {
 
     // MARK: Threads
 
-    /// - Returns: how many threads are to be started, and which are to be rung so that they end.
+    /// - Returns: the number of threads to start, and the threads to ring so that they end.
     mutating func resize(_ threads: Int) -> (start: Int, ring: [Int]) {
         self.threads = max(2, threads)
         let missing = max(0, self.threads - alive)
@@ -130,15 +130,15 @@ struct RunQueue {
         return (missing, asleep)
     }
 
-    /// No more turns.
-    /// - Returns: the threads to be rung.
+    /// Ends all turns.
+    /// - Returns: the threads to ring.
     mutating func end() -> [Int] {
         isEnding = true
         defer { asleep = [] }
         return asleep
     }
 
-    /// What a thread is to do that does nothing now.
+    /// Decides what an idle thread does next.
     mutating func next(_ thread: Int, _ now: Instant) -> Decision {
         asleep.removeAll { $0 == thread }
         if keeper?.thread == thread { keeper = nil }
@@ -153,16 +153,18 @@ struct RunQueue {
             return Decision(step: .run(running[running.count - 1]), ring: mustRing ? popSleeper() : nil)
         }
         asleep.append(thread)
-        guard let nextDue, keeper.map({ nextDue < $0.until }) ?? true else { return Decision(step: .sleep(until: nil), ring: nil) }
+        guard let nextDue, keeper.map({ nextDue < $0.until }) ?? true else {
+            return Decision(step: .sleep(until: nil), ring: nil)
+        }
         keeper = (thread, nextDue)
         return Decision(step: .sleep(until: nextDue), ring: nil)
     }
 
-    /// A turn has ended.
+    /// Records the end of a turn.
     /// - Parameters:
-    ///   - worked: how much processor time it used.
+    ///   - worked: the processor time that the turn used.
     ///   - due: when the next turn is due; nil: only when woken.
-    /// - Returns: whether the worker is gone.
+    /// - Returns: whether the worker was removed.
     mutating func ended(_ number: Int, worked: Duration, due: Instant?, _ now: Instant) -> Bool {
         guard var worker = workers[number], case .running(let since, _, let isWoken) = worker.state else {
             preconditionFailure("a turn ended that was not running")
@@ -186,7 +188,7 @@ struct RunQueue {
         return false
     }
 
-    /// No thread is left for a worker that has something to do: if that lasts, the pool hangs.
+    /// Whether no thread is left for a worker that has work. If that lasts, the pool hangs.
     func isSaturated(_ now: Instant) -> Bool { running.count >= threads || hasWork(now) }
 
     // MARK: Choosing
@@ -202,7 +204,7 @@ struct RunQueue {
         }
     }
 
-    /// - Returns: the place in `runnable` of the worker that is to run.
+    /// - Returns: the index in `runnable` of the worker to run.
     private func choose(_ now: Instant) -> Int? {
         var chosen: (place: Int, used: Duration)?
         let mayBeSlow = mayRunSlow(now)
@@ -214,7 +216,8 @@ struct RunQueue {
         return chosen?.place
     }
 
-    /// Whether a thread is left for the others when one more runs a slow worker. A turn that overruns now counts as well.
+    /// Whether a thread is left for the other workers if one more slow worker runs. A running turn that has overrun
+    /// counts as slow.
     private func mayRunSlow(_ now: Instant) -> Bool {
         var slow = 0
         for number in running {
@@ -249,7 +252,7 @@ struct RunQueue {
         runnable.append(number)
     }
 
-    /// Makes those runnable whose turn is due.
+    /// Makes every worker runnable whose turn is due.
     private mutating func wakeDue(_ now: Instant) {
         guard let due = nextDue, due <= now else { return }
         nextDue = nil

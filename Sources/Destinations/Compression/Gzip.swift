@@ -1,32 +1,31 @@
 import CZlib
 
-/// Compresses one whole body after the other into the gzip format (RFC 1952), with one set of
-/// zlib's tables (about 270 KB) for all of them. One thread at a time.
+/// Compresses whole bodies into the gzip format (RFC 1952), one after the other, with one set of zlib's tables (about
+/// 270 KB). Use by one thread at a time.
 ///
-/// What is unsafe here: zlib's stream, which must not move in memory; owned and freed by this
-/// object.
+/// Unsafe here: zlib's stream, which must not move in memory. This object owns and frees it.
 @safe final class Gzip {
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// - Parameter level: 1, fast, to 9, small. 1 takes repetitive JSON down to a tenth or so
-    ///   already, at a third of the time of zlib's usual 6.
-    /// nil: out of memory.
+    /// - Parameter level: 1 (fast) to 9 (small). Level 1 already reduces repetitive JSON to about a tenth, in a third
+    ///   of the time of zlib's default 6.
+    /// - Returns: nil if memory is exhausted.
     init?(level: Int32 = 1) {
         unsafe stream = .allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
-        // 15 bits of window, plus 16: a gzip header. 8: zlib's usual share of memory.
+        // 15 bits of window, plus 16 for a gzip header. 8 is zlib's default memory level.
         let code = unsafe deflateInit2_(
             stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
         if code != Z_OK { return nil }
     }
 
     deinit {
-        // Of a stream that was never set up this is refused, and does nothing.
+        // If the stream was never set up, this call returns an error and does nothing.
         unsafe deflateEnd(stream)
         unsafe stream.deallocate()
     }
 
-    /// nil: the body is larger than zlib can count (4 GiB).
+    /// - Returns: nil if the body is larger than zlib can count (4 GiB).
     func compress(_ body: Span<UInt8>) -> [UInt8]? {
         guard let available = UInt32(exactly: body.count) else { return nil }
         unsafe deflateReset(stream)
@@ -35,7 +34,7 @@ import CZlib
         var ended = false
         let output = unsafe [UInt8](unsafeUninitializedCapacity: bound) { output, count in
             unsafe body.withUnsafeBufferPointer { input in
-                // zlib only reads from it, whatever its type says.
+                // zlib only reads from it, despite the pointer's type.
                 unsafe stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
                 unsafe stream.pointee.avail_in = available
                 unsafe stream.pointee.next_out = output.baseAddress

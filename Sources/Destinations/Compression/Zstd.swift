@@ -1,16 +1,16 @@
 import CZstd
 
-/// Compresses one whole body after the other into a zstd frame (RFC 8878), with one context for all
-/// of them. The one place that calls libzstd. One thread at a time.
+/// Compresses whole bodies into zstd frames (RFC 8878), one after the other, with one context. No other file calls
+/// libzstd. Use by one thread at a time.
 ///
-/// What is unsafe here: the context's memory, owned and freed by this object.
+/// Unsafe here: the context's memory. This object owns and frees it.
 @safe final class Zstd {
     private let context: OpaquePointer
 
     /// - Parameters:
-    ///   - level: 1, fast, to 19, small; 3 is libzstd's usual.
-    ///   - checksum: let each frame end with one of its contents.
-    /// nil: out of memory.
+    ///   - level: 1 (fast) to 19 (small); 3 is libzstd's default.
+    ///   - checksum: each frame ends with a checksum of its contents.
+    /// - Returns: nil if memory is exhausted.
     init?(level: Int32, checksum: Bool) {
         guard let context = unsafe ZSTD_createCCtx() else { return nil }
         unsafe self.context = unsafe context
@@ -21,7 +21,7 @@ import CZstd
     deinit { unsafe ZSTD_freeCCtx(context) }
 
     /// Appends the frame to `output`.
-    /// - Returns: nil, or libzstd's word for what went wrong; nothing is appended then.
+    /// - Returns: nil, or libzstd's error text; nothing is appended then.
     func compress(_ body: Span<UInt8>, into output: inout [UInt8]) -> String? {
         let bound = ZSTD_compressBound(body.count)
         var code = 0
@@ -29,7 +29,8 @@ import CZstd
             unsafe span.withUnsafeMutableBufferPointer { buffer, initialized in
                 unsafe body.withUnsafeBufferPointer { input in
                     code = unsafe ZSTD_compress2(
-                        context, buffer.baseAddress.map { unsafe $0 + initialized }, bound, input.baseAddress, input.count)
+                        context, buffer.baseAddress.map { unsafe $0 + initialized }, bound, input.baseAddress,
+                        input.count)
                     if ZSTD_isError(code) == 0 { initialized += code }
                 }
             }

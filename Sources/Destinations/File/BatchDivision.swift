@@ -2,35 +2,35 @@ import Delivery
 import Events
 import Platform
 
-/// What of a batch goes into one file with one write.
+/// The part of a batch that is written to one file with one write.
 struct FileShare {
     var path: String
-    /// That of its first event.
+    /// The time window of its first event.
     var window: Int64
-    /// Where it lies in the batch's payload; nil: in `bytes`.
+    /// Its range in the batch's payload; nil: it is in `bytes`.
     var slice: Range<Int>?
     var bytes: [UInt8] = []
-    /// Bytes that it may have.
+    /// The most bytes that it may have.
     var room = Int.max
 }
 
 /// Divides batches into shares. One thread.
 ///
-/// A division covers events up to the first that would make a file too large or belongs to a later window
-/// than its file's share: before that one files may have to be renamed, and the cursor set to it. The
-/// events of one position are never divided: the cursor cannot lie between them.
+/// A division ends before the first event that would make a file too large, or that belongs to a later window than its
+/// file's share. Before that event, files may have to be renamed and the cursor set to it. The events of one position
+/// are never divided, because the cursor can't lie between them.
 final class BatchDivision {
     private let options: FileDestinationOptions
     private var template: PathTemplate
     private let fields: PathReader
     private let rows: CSVRows?
-    /// The values of the event at hand, encoded, with a slash behind each.
+    /// The encoded values of the current event, each followed by a slash.
     private var key: [UInt8] = []
 
     var isFixed: Bool { template.isFixed }
-    /// What each new file begins with, not compressed.
+    /// The beginning of each new file, uncompressed.
     var header: [UInt8] { rows?.header ?? [] }
-    /// Events make names of files.
+    /// Events' values are part of the path.
     var hasValues: Bool { !template.fields.isEmpty }
 
     init(_ options: FileDestinationOptions) throws {
@@ -41,7 +41,7 @@ final class BatchDivision {
         rows = if case .csv(let columns) = options.format { CSVRows(columns) } else { nil }
     }
 
-    /// The path of a file without values in its name.
+    /// The path, if the template has no values.
     func path(at time: Int64) throws -> String { try template.filled(at: time).path }
 
     func window(_ time: Int64) -> Int64 {
@@ -49,16 +49,16 @@ final class BatchDivision {
         return time >= 0 ? time / every : (time + 1) / every - 1
     }
 
-    /// The shares of the events from `start` on, and where the next division begins.
+    /// The shares of the events from `start` on, and the index at which the next division begins.
     /// - Parameters:
-    ///   - room: bytes that a file of this path has left, or, if it has no room for this many, a new one has.
-    ///   - admit: the path that is to be taken in place of this one, which no share has yet.
+    ///   - room: the bytes that the file at this path has left, or that a new file has if `count` bytes don't fit.
+    ///   - admit: returns the path to use for a path that no share has yet.
     func divide(
         _ batch: OutboundBatch, from start: Int, room: (_ path: String, _ count: Int) throws -> Int,
         admit: (_ path: String, _ overflow: () -> String) throws -> String
     ) throws -> (shares: [FileShare], end: Int) {
         guard batch.payload.count >= (batch.events.last?.payload.upperBound ?? -1) + 1 else {
-            throw FileDestinationError("an event lies outside of its batch")
+            throw FileDestinationError("an event's payload is outside of its batch")
         }
         return rows == nil && !hasValues
             ? try slice(batch, from: start, room: room) : try collect(batch, from: start, room: room, admit: admit)
@@ -87,7 +87,7 @@ final class BatchDivision {
                 }
                 var next = filled
                 if !filled.holds(event.receivedAt) { next = try template.filled(at: event.receivedAt) }
-                // Compared only after the times: nearly all events fall into the same minute.
+                // Compared only if the times differ: nearly all events fall into the same minute.
                 guard next == filled || next.path == path, window(event.receivedAt) <= newest,
                     event.payload.upperBound + 1 - begin <= room
                 else { break }
@@ -107,14 +107,14 @@ final class BatchDivision {
     ) throws -> (shares: [FileShare], end: Int) {
         var shares: [FileShare] = []
         var numbers: [String: Int] = [:]
-        /// By the values, for as long as the time's part of the path holds.
+        /// Keyed by the values, for as long as the time's part of the path is valid.
         var known: [[UInt8]: Int] = [:]
         var filled: PathTemplate.Filled?
         var place = start
         while place < batch.events.count {
             var end = place + 1
             while end < batch.events.count, batch.events[end].position == batch.events[place].position { end += 1 }
-            // What this position adds, to be taken back if it does not fit.
+            // Remembers the lengths, to remove this position's events if they don't fit.
             let before = shares.map(\.bytes.count)
             var fits = true
             for event in batch.events[place..<end] {
@@ -148,10 +148,14 @@ final class BatchDivision {
                 }
                 let count = shares[number].bytes.count
                 if length == 0 { shares[number].room = try room(shares[number].path, count) }
-                if length > 0, count > shares[number].room || window(event.receivedAt) > shares[number].window { fits = false }
+                if length > 0, count > shares[number].room || window(event.receivedAt) > shares[number].window {
+                    fits = false
+                }
             }
             guard fits || place == start else {
-                for (number, count) in before.enumerated() { shares[number].bytes.removeLast(shares[number].bytes.count - count) }
+                for (number, count) in before.enumerated() {
+                    shares[number].bytes.removeLast(shares[number].bytes.count - count)
+                }
                 shares.removeLast(shares.count - before.count)
                 break
             }

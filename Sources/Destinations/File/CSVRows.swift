@@ -1,12 +1,12 @@
 import Events
 
-/// Events as rows of CSV (RFC 4180), with a line feed at the end of each.
+/// Writes events as rows of CSV (RFC 4180). Each row ends with a line feed.
 ///
-/// - A value that holds a comma, a quote, a line feed or a carriage return, or white space at an end, stands
-///   in quotes, with its own quotes doubled.
-/// - Numbers keep their digits, booleans are `true` and `false`, lists and objects are their JSON.
-/// - Null and a missing field are nothing at all; an empty text is `""`.
-/// - Texts stay as they are: a program that takes `=1+1` in a file for a formula will calculate it.
+/// - A value is quoted if it is empty, begins or ends with white space, or contains a comma, a quote, a line feed or a
+///   carriage return. Quotes in it are doubled.
+/// - Numbers keep their digits, booleans are `true` and `false`, and lists and objects are JSON.
+/// - A null or missing field is written as nothing; an empty string as `""`.
+/// - Strings are not altered: a spreadsheet program may evaluate `=1+1` as a formula.
 final class CSVRows {
     let header: [UInt8]
     private let fields: PathReader
@@ -38,7 +38,7 @@ final class CSVRows {
             case .string, .array, .object: Self.append(contents, to: &output)
             case .escapedString:
                 text.removeAll(keepingCapacity: true)
-                // An escape that cannot be told stays as it was written.
+                // An escape that can't be decoded stays as it is.
                 if JSONText.unescape(contents, into: &text) {
                     Self.append(text.span, to: &output)
                 } else {

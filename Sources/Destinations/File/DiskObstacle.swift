@@ -1,17 +1,16 @@
-import Glibc
 import Platform
 
-/// What keeps files from being made.
+/// The reason why files can't be created.
 package enum DiskObstacle: Sendable, Equatable {
-    /// Nobody can make them.
+    /// No user can create them.
     case inTheWay(String)
-    /// The user who asks cannot; the daemon's may be another.
+    /// The current user can't create them; the daemon's user perhaps can.
     case notForUs(String)
 
-    /// What is to be done about what is in the way.
+    /// The hint for `inTheWay`.
     package static let hint = "choose another path, or move away what is there"
 
-    /// - Parameter directory: it need not be there.
+    /// - Parameter directory: need not exist.
     package init?(makingFilesIn directory: String, _ disk: SystemDisk) {
         var place = directory
         do {
@@ -20,10 +19,11 @@ package enum DiskObstacle: Sendable, Equatable {
                     if !status.isDirectory {
                         self = .inTheWay("\(place) is no directory")
                     } else if disk.isReadOnly(place) {
-                        self = .inTheWay(SystemError("open", place, code: EROFS).description)
+                        self = .inTheWay(SystemError.readOnly("open", place).description)
                     } else if !disk.mayWrite(in: place) {
                         self = .notForUs(
-                            "no file can be made in \(place) by the user who runs this check; the daemon's user has to be able to")
+                            "the user who runs this check cannot create files in \(place);"
+                                + " the daemon's user must be able to")
                     } else {
                         return nil
                     }
@@ -33,7 +33,7 @@ package enum DiskObstacle: Sendable, Equatable {
                 place = Destinations.directory(of: place)
             }
         } catch {
-            self = .notForUs("\(error): no file can be made there by the user who runs this check")
+            self = .notForUs("\(error): the user who runs this check cannot create files there")
         }
     }
 }

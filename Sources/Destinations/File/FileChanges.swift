@@ -5,8 +5,8 @@ import Telemetry
 extension FileDestination {
     // MARK: Before a division
 
-    /// Bytes that a share may have: what is left in the file, or, if not even its first event fits, what a
-    /// new file takes. Of compressed files nobody knows before.
+    /// The bytes that a share may have: the space left in the file, or, if its first event doesn't fit, the space of a
+    /// new file. Unlimited for compressed files, whose size is not known in advance.
     func room(_ path: String, _ count: Int) throws -> Int {
         guard let size = options.rotateSize, options.compression == .none else { return .max }
         let length = try files[path]?.length ?? disk.status(path)?.size ?? 0
@@ -15,7 +15,7 @@ extension FileDestination {
         return count <= size - length ? size - length : whole
     }
 
-    /// Bounds the files that events' values make.
+    /// Bounds the number of files that events' values create.
     func admit(_ path: String, _ overflow: () -> String) throws -> String {
         guard division.hasValues, files[path] == nil, try disk.status(path) == nil else { return path }
         let hour = clock.wallClock() / 3_600_000_000_000
@@ -29,8 +29,8 @@ extension FileDestination {
         return path
     }
 
-    /// Renames the files that these shares must not be written to any more. What others did to files comes
-    /// to light here, too.
+    /// Renames the files that these shares must not be written to. Also detects changes that other processes made to
+    /// files.
     func rotateDue(_ shares: [FileShare], counts: [Int], at position: UInt64) throws {
         var isChangedOutside = false
         for share in shares {
@@ -73,12 +73,12 @@ extension FileDestination {
         return share.window > window || options.rotateSize.map { count > $0 - min(length, $0) } ?? false
     }
 
-    /// Of a file that nothing is known of but when it was last written to.
+    /// The window of a file of which only the last write time is known.
     private func window(of status: DiskStatus, at window: Int64) -> Int64 {
         min(window, division.window(status.modifiedAt))
     }
 
-    /// A file that has other columns, or was begun by somebody else, must not get rows of ours.
+    /// A file with other columns, or begun by another program, must not get our rows.
     func beginsWithHeader(_ path: String, _ length: Int) throws -> Bool {
         guard !header.isEmpty, length > 0 else { return true }
         guard length >= header.count else { return false }
@@ -95,13 +95,12 @@ extension FileDestination {
             let candidate = RotatedName.make(from: name, seconds: seconds, number: number)
             if try disk.status(directory + "/" + candidate) == nil { return candidate }
         }
-        throw FileDestinationError("\(path) was rotated 9999 times within a second; set a larger rotate.size")
+        throw FileDestinationError("\(path) was rotated 9999 times in one second; set a larger rotate.size")
     }
 
     // MARK: Opening and closing
 
-    /// Opens the shares' files where they are not open, and records their lengths before anything is
-    /// written to them.
+    /// Opens the shares' files that are not open, and records their lengths before anything is written to them.
     func open(_ shares: [FileShare]) throws {
         let missing = shares.filter { files[$0.path] == nil }
         for share in shares { files[share.path]?.window = max(files[share.path]?.window ?? 0, share.window) }
@@ -118,7 +117,7 @@ extension FileDestination {
             let directory = directory(of: share.path)
             let status = try disk.status(share.path)
             if status == nil { try makeDirectory(directory) }
-            // Also of a file that is there: who made it may have ended before it did this.
+            // Existing files, too: their creator may have ended before it synced the directory.
             directories.insert(directory)
             let file = try disk.open(share.path, .createOrReadWrite)
             let length = try file.size()
@@ -135,7 +134,7 @@ extension FileDestination {
         isChanged = true
     }
 
-    /// Closes those that were not written to for the longest time, so that this many more may be opened.
+    /// Closes the files that have been idle longest, so that `count` more may be opened.
     func makeRoom(for count: Int, besides kept: Set<String> = []) throws {
         let excess = files.count + count - max(1, options.openFiles)
         guard excess > 0 else { return }
@@ -143,21 +142,21 @@ extension FileDestination {
         for file in idle.prefix(excess) { try release(file) }
     }
 
-    /// Closes what nothing was written to for a while: a file of yesterday, which somebody may have
-    /// removed, takes no room then.
+    /// Closes files that have been idle for a while. Yesterday's file, which may be deleted by now, then uses no disk
+    /// space.
     func closeIdle() throws {
         let now = clock.now()
         for file in files.values where now - file.lastUsed >= Self.idleLimit { try release(file) }
     }
 
-    /// Closes a file. Nobody would sync it later.
+    /// Closes a file. Syncs it first, because a closed file is not synced later.
     private func release(_ file: OpenFile) throws {
         try sync(file)
         files[file.path] = nil
         isChanged = true
     }
 
-    /// What somebody else did to a file.
+    /// Detects a change that another process made to a file.
     private func changeOutside(of file: OpenFile) throws -> FileChangedOutside.Change? {
         guard !file.mustCut else { return nil }
         guard let status = try disk.status(file.path) else { return .gone }
@@ -166,7 +165,7 @@ extension FileDestination {
         return status.size > file.length ? .grown : nil
     }
 
-    /// Makes what is missing of a directory, durably.
+    /// Creates the missing parts of a directory, durably.
     private func makeDirectory(_ path: String) throws {
         guard try disk.status(path) == nil else { return }
         let parent = directory(of: path)

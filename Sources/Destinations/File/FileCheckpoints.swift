@@ -1,21 +1,20 @@
 import Delivery
 import Platform
 
-// What makes files, ledger and cursor durable, in the order that the comment at the top of
-// FileDestination.swift gives.
+// Makes files, ledger and cursor durable, in the order that the comment at the top of FileDestination.swift requires.
 extension FileDestination {
-    /// Begins a new place in the ledger, if anything has changed.
+    /// Begins a new place in the ledger if anything has changed.
     func markPlace() throws {
         guard isChanged || place == nil else { return }
         place = try ledger.append(files.values.map(\.record))
         isChanged = false
     }
 
-    /// Makes everything durable, and sets the cursor to `position`: everything below is in the files, and
-    /// nothing else.
-    /// - Parameter rotated: files that are being renamed, by path, and their new names.
+    /// Makes everything durable and sets the cursor to `position`: the files then hold everything below it and nothing
+    /// else.
+    /// - Parameter rotated: the new names of files that are being renamed, by path.
     func settle(at position: UInt64, rotated: [String: String] = [:]) throws {
-        // Its cursor is not needed: this one is later.
+        // The sync's own cursor is not needed: the one below is later.
         _ = try endBackgroundSync()
         try syncFiles()
         floor = max(floor, position)
@@ -31,7 +30,7 @@ extension FileDestination {
             try syncLedger()
             try commit(Cursor(position: floor, state: place?.encoded ?? []))
         } catch {
-            // The cursor that there is knows nothing of the new ledger.
+            // The stored cursor doesn't refer to the new ledger.
             if isNew { failure = error }
             throw error
         }
@@ -39,8 +38,8 @@ extension FileDestination {
         if isNew { try ledger.removeOthers() }
     }
 
-    /// After a failure nothing is known of the files any more: everything fails until they are opened
-    /// again from the cursor.
+    /// After a failure the files' contents are unknown: every call fails until the files are opened again at the
+    /// cursor.
     func syncFiles() throws {
         guard options.sync != .never else { return }
         _ = try endBackgroundSync()
@@ -67,8 +66,8 @@ extension FileDestination {
         }
     }
 
-    /// Has what was written so far synced while delivery goes on.
-    /// - Parameter cursor: what holds once that is done.
+    /// Starts a sync of everything written so far, while delivery continues.
+    /// - Parameter cursor: the cursor that is valid once the sync has returned.
     func beginBackgroundSync(_ syncer: FileSyncer, _ cursor: Cursor) {
         var unsynced: [any DiskFile] = []
         for file in files.values where file.isUnsynced {
@@ -80,8 +79,8 @@ extension FileDestination {
         syncer.begin(unsynced)
     }
 
-    /// Waits for it. A failure is one of `syncFiles`.
-    /// - Returns: the cursor that it was begun with; nil if there was none.
+    /// Waits for the background sync. A failure has the same effect as in `syncFiles`.
+    /// - Returns: the cursor that the sync was started with; nil: no sync was running.
     func endBackgroundSync() throws -> Cursor? {
         guard let syncer, let cursor = syncing else { return nil }
         syncing = nil

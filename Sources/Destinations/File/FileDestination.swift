@@ -1,48 +1,48 @@
-// The file destination: lines of JSON or rows of CSV, plain or compressed, in one file or in as many as
-// events' values call for, exactly once across kill -9 and power cut.
+// The file destination: writes events as lines of JSON or rows of CSV, plain or compressed, into one file or into files
+// named by events' values. Each event is written exactly once, across kill -9 and power cut.
 //
-// At open, everything that was written behind the cursor is cut off: those events come again. What there
-// is to cut, the ledger says (FileLedger): a write-ahead record of how long each file was before it was
-// written to. The cursor's state is the place in the ledger from which on that counts. So:
-//   - a file is written to only while it is open, and it is opened only when its length stands in the
-//     ledger, durably, behind the place of every cursor that may be found after a crash;
-//   - at a checkpoint the lengths of all open files are put into the ledger, which begins a new place; the
-//     cursor with that place is reported once files and ledger are on disk;
-//   - of several lengths of one file, the smallest counts. Which file is meant, its identity says (device,
-//     inode, time of birth), not its name: others may rename it.
-// Files that are closed need no word in the ledger, so it stays as small as `open_files` allows.
+// `open` cuts off everything that was written after the cursor; those events are delivered again. The ledger
+// (FileLedger) says what to cut: it is a write-ahead record of each file's length before a write. The cursor's state is
+// a place in the ledger; the records from that place on apply. This requires:
+// - A file is written only while it is open. It is opened only once its length is durable in the ledger, after the
+//   place of every cursor that a crash may leave.
+// - A checkpoint appends the lengths of all open files to the ledger, which begins a new place. The cursor with that
+//   place is reported once files and ledger are on disk.
+// - Of several recorded lengths of one file, the smallest applies. A file is identified by device, inode and time of
+//   birth, not by its name: other processes may rename it.
+// Closed files need no record, so the ledger stays as small as `open_files` allows.
 //
-// A rotation of P to R, a name that nobody has, comes between two divisions of a batch (BatchDivision):
-//   1. everything is synced; {P is being renamed to R} goes into the ledger, the cursor is set to the
-//      division's first event and committed: P is whole and settled
-//   2. rename P to R; fsync the directory
-//   3. create P, fsync the directory; its length goes into the ledger, durably
-// Crash before 1 is durable: as if nothing had begun. After 1, P has the identity of the ledger: the rename
-// did not happen; P is continued, and rotated again when an event calls for it. Otherwise it did.
-// After 3: P is cut to nothing.
+// A rotation renames P to R, a name that is free. It happens between two divisions of a batch (BatchDivision):
+//   1. Sync everything. Append {P is being renamed to R} to the ledger. Set the cursor to the division's first event,
+//      and commit it: P is complete and settled.
+//   2. Rename P to R. Fsync the directory.
+//   3. Create P. Fsync the directory. Make its length durable in the ledger.
+// A crash before step 1 is durable has no effect. After step 1, the identity of the file at P tells the state: if it is
+// the recorded one, the rename did not happen; P is continued, and rotated again when an event requires it. Otherwise
+// the rename did happen. After step 3, P is cut to length 0.
 //
-// With `sync` at checkpoints, the syncs are made on another thread (FileSyncer), so that delivery does not
-// wait for the disk; the cursor of that moment is reported at the next checkpoint, which waits if the sync
-// has not returned: what is unsynced never grows beyond two intervals.
+// With `sync` at checkpoints, another thread makes the syncs (FileSyncer), so that delivery doesn't wait for the disk.
+// The cursor of that moment is reported at the next checkpoint, which waits if the sync has not returned. So at most
+// two intervals of writes are unsynced.
 //
-// Others may rename or delete a file (logrotate), or truncate it (copytruncate): before each write its
-// identity and size are compared with what is at its path. What does not agree is let go of, synced, and
-// made anew if it is missing. Nobody else may append to it. Files renamed while nobody looked (the daemon
-// was down) are found by their identity in the same directory, and cut there.
+// Other processes may rename or delete a file (logrotate), or truncate it (copytruncate). Before each write, the file's
+// identity and size are therefore compared with those at its path. On a mismatch the file is synced and closed, and a
+// file that is missing is created again. No other process may append to a file. Files that were renamed while the
+// daemon was down are found by their identity in the same directory, and cut there.
 //
-// The newest file is always at the configured path. With a plain file, each share of a batch is whole lines
-// in one pwrite, so a reader sees whole lines except for the one being written. A write that fails is taken
-// back to the last good length and offered again; if shares of the same division are in other files
-// already, everything is opened anew from the cursor.
+// The newest file is always at the configured path. Each share of a batch in a plain file is whole lines in one pwrite,
+// so a reader sees whole lines, except for the one being written. A failed write is cut back to the last good length
+// and retried. If other shares of the same division are already in other files, everything is opened again at the
+// cursor.
 
 import Delivery
 import Events
 import Platform
 import Telemetry
 
-/// Writes events to files. On its worker's thread; blocks.
+/// Writes events to files. Runs on its worker's thread; blocks.
 package final class FileDestination: Destination {
-    /// How long a file stays open that nothing is written to, where its name is not the only one.
+    /// How long an idle file stays open.
     static let idleLimit = Duration.seconds(60)
 
     let name: String
@@ -55,35 +55,35 @@ package final class FileDestination: Destination {
     let division: BatchDivision
     private let compressor: (any PayloadCompressor)?
     private var compressed: [UInt8] = []
-    /// What a new file begins with, as it stands in the file.
+    /// The bytes at the beginning of each new file (compressed, if the file is).
     let header: [UInt8]
 
     let ledger: FileLedger
-    /// What the next cursor is to say; nil: the ledger was not begun, or cannot be trusted.
+    /// The ledger's place for the next cursor; nil: the ledger was not begun, or can't be trusted.
     var place: FileLedger.Place?
-    /// Open files by path. Each one's length stands in the ledger behind `place`.
+    /// Open files by path. The ledger holds each one's length after `place`.
     var files: [String: OpenFile] = [:]
-    /// Something was opened, written, closed or renamed since the ledger's last place.
+    /// A file was opened, written, closed or renamed since the ledger's last place.
     var isChanged = false
-    /// Cursors are never set below this.
+    /// No cursor is set below this position.
     var floor: UInt64 = 0
-    /// Makes syncs in the background; nil: `checkpoint` waits for each.
+    /// Makes syncs in the background; nil: `checkpoint` waits for each sync.
     let syncer: FileSyncer?
-    /// The cursor that holds once the sync in the background has returned; nil: none is under way.
+    /// The cursor that is valid once the background sync has returned; nil: no sync is running.
     var syncing: Cursor?
-    /// What is on disk is unknown until files and ledger are opened again.
+    /// Set when the content on disk is unknown. Files and ledger must then be opened again.
     var failure: (any Error)?
-    /// Files that events have made, and the hour that they were made in.
+    /// The number of files that events have created in this hour.
     var made = (hour: Int64(0), count: 0)
     private let retention: FileRetention?
     private var lastLook: Instant?
 
     /// - Parameters:
     ///   - name: the destination's name in the configuration, for messages.
-    ///   - ledger: path of its ledger, without the number; in a directory of the journal's.
-    ///   - syncer: its own, for syncs in the background.
-    ///   - commit: takes the cursor and returns when it is durable.
-    /// - Throws: when the options cannot be used: no such time zone, no absolute path.
+    ///   - ledger: the path of its ledger without the number, in a directory of the journal's.
+    ///   - syncer: its own syncer, for syncs in the background.
+    ///   - commit: stores the cursor and returns when it is durable.
+    /// - Throws: when the options are invalid: an unknown time zone, a relative path.
     package init(
         name: String, options: FileDestinationOptions, ledger: String, disk: any Disk, clock: any Clock,
         telemetry: Telemetry, syncer: FileSyncer? = nil, commit: @escaping (Cursor) throws -> Void
@@ -100,7 +100,8 @@ package final class FileDestination: Destination {
         let compressor = try options.compression.makeCompressor()
         var header = division.header
         if let compressor, !header.isEmpty {
-            // A unit of its own, so that a file that was begun earlier shows what it begins with.
+            // The header is a compressed unit of its own, so that `beginsWithHeader` can compare it in an existing
+            // file.
             header = []
             try compressor.compress(division.header.span, into: &header)
         }
@@ -109,15 +110,14 @@ package final class FileDestination: Destination {
         retention = try FileRetention(options)
     }
 
-    /// One batch at a time: the recorded position is that of the files' ends.
+    /// One batch at a time: the recorded position belongs to the current ends of the files.
     package var limits: DestinationLimits { DestinationLimits(maximumInFlight: 1) }
 
     package func open(from cursor: Cursor) throws -> UInt64? {
         close()
         floor = cursor.position
         try recover(cursor.state)
-        // A path that is always the same can be tried before the first event, so that a missing
-        // permission shows at once.
+        // A fixed path is opened before the first event, so that a missing permission is reported at once.
         if division.isFixed {
             let now = clock.wallClock()
             let path = try division.path(at: now)
@@ -141,7 +141,7 @@ package final class FileDestination: Destination {
             claim.settle(.all(.delivered))
         } catch {
             let again = Outcome.retry(reason: "\(error)")
-            // A failure takes back what was written since the cursor, too.
+            // A failure discards everything written since the cursor.
             guard done > 0, failure == nil else { return claim.settle(.all(again)) }
             claim.settle(
                 .each(
@@ -185,7 +185,7 @@ package final class FileDestination: Destination {
     }
 
     package func close() {
-        // Whatever became of it: the next `open` begins at the recorded lengths.
+        // The sync's result doesn't matter: the next `open` starts at the recorded lengths.
         _ = try? endBackgroundSync()
         files = [:]
         ledger.close()
@@ -194,9 +194,9 @@ package final class FileDestination: Destination {
         failure = nil
     }
 
-    /// What is due now and then: memory given back, idle files closed, old ones removed.
+    /// Periodic work: frees memory, closes idle files, removes old files.
     private func tidy() throws {
-        // Between bursts it need not lie around.
+        // Don't keep the buffer between bursts.
         compressed = []
         try closeIdle()
         guard let retention else { return }
@@ -213,16 +213,16 @@ package final class FileDestination: Destination {
         }
     }
 
-    /// Writes shares that lie in different files: all of them, or, if that cannot be, none.
+    /// Writes shares of different files: all of them, or none if one fails.
     private func write(_ shares: inout [FileShare], of batch: OutboundBatch, at position: UInt64) throws {
         if shares.count == 1, let slice = shares[0].slice {
-            // The way of nearly all: nothing is copied.
+            // The common case: nothing is copied.
             let payload = batch.payload.span.extracting(slice)
             guard let compressor else {
                 try prepare(shares, counts: [payload.count], at: position)
                 return try put(payload, shares[0].path)
             }
-            // Taken out of the property while it is borrowed, put back for the next batch.
+            // Moved out of the property while it is borrowed, and put back for the next batch.
             var output: [UInt8] = []
             swap(&output, &compressed)
             defer { swap(&output, &compressed) }
@@ -242,7 +242,7 @@ package final class FileDestination: Destination {
         try rotateDue(shares, counts: shares.map(\.bytes.count), at: position)
         var isBegun = false
         do {
-            // No more at a time than may be open.
+            // Open no more files at a time than `openFiles` allows.
             var rest = shares[...]
             while !rest.isEmpty {
                 let some = rest.prefix(max(1, options.openFiles))

@@ -1,36 +1,35 @@
 import Events
 
-/// What the operator can say about a file destination.
+/// The options of a file destination.
 package struct FileDestinationOptions: Sendable, Equatable {
     package enum Compression: Sendable, Equatable { case none, gzip, zstd }
 
     /// A part of the path.
     package enum PathPiece: Sendable, Equatable {
-        /// strftime(3) conversions in it are filled in from each event's receive time.
+        /// Text whose strftime(3) conversions are filled in from each event's receive time.
         case text(String)
-        /// The value of this field of what is written, encoded so that it is part of one name (`PathValue`).
+        /// The value of this field of the written event, encoded so that it stays within one name (`PathValue`).
         case value(FieldPath)
     }
 
     package enum Format: Sendable, Equatable {
-        /// A line of JSON for each event.
+        /// One line of JSON per event.
         case lines
-        /// A row for each event, below a header: its fields of these names.
+        /// A header, then one row per event with its fields of these names.
         case csv(columns: [String])
     }
 
-    /// When what was written is made durable with fdatasync(2). Whatever is chosen, kill -9 neither loses
-    /// nor repeats anything.
+    /// When writes are made durable with fdatasync(2). With any choice, kill -9 neither loses nor repeats an event.
     package enum Sync: Sendable, Equatable {
         /// Before a batch counts as delivered.
         case always
-        /// At each checkpoint of the worker's, while delivery goes on; the cursor waits for it.
+        /// At each of the worker's checkpoints, while delivery continues. The cursor waits for the sync.
         case atCheckpoints
-        /// When the system likes: a power cut may lose what the cursor has passed, or repeat it.
+        /// When the kernel writes them back: a power cut may lose events below the cursor, or repeat events.
         case never
     }
 
-    /// Which old files stay; nil: however many, old or large. Old is what is not written to any more.
+    /// Which old files to keep; nil: no limit. A file is old once it is no longer written to.
     package struct Keep: Sendable, Equatable {
         package var files: Int?
         package var time: Duration?
@@ -43,23 +42,23 @@ package struct FileDestinationOptions: Sendable, Equatable {
         }
     }
 
-    /// All of them together begin with a slash.
+    /// The joined pieces begin with a slash.
     package var path: [PathPiece]
     package var compression: Compression
     package var format = Format.lines
-    /// Bytes: a file that the next write would make larger is renamed first.
+    /// Bytes. A file that the next write would make larger is renamed first.
     package var rotateSize: Int?
-    /// Length of the time windows, counted from 1970-01-01 UTC. The first event received in a later
-    /// window than the file's renames the file.
+    /// The length of the time windows, which are counted from 1970-01-01 UTC. An event received in a later window than
+    /// the file's renames the file.
     package var rotateEvery: Duration?
-    /// IANA name of the zone that the conversions are filled in for; nil: UTC.
+    /// The IANA name of the time zone for the conversions; nil: UTC.
     package var timezone: String?
     package var sync = Sync.atCheckpoints
     package var keep = Keep()
-    /// Files that are open at the same time.
+    /// The most files that are open at the same time.
     package var openFiles = 128
-    /// Files that events' values may have made in an hour; what comes beyond that goes to a file of the
-    /// value `_overflow`.
+    /// The most files that events' values may create in one hour. Later events are written to the file of the value
+    /// `_overflow`.
     package var newFiles = 10_000
 
     package init(

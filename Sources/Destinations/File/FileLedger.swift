@@ -1,30 +1,30 @@
 import CZlib
 import Platform
 
-/// The write-ahead record of a file destination: how long each file was before it was written to. Beside
-/// the journal's cursors, which are too small for many files; the cursor's state is the place (`Place`)
-/// from which on it counts. One thread.
+/// The write-ahead record of a file destination: each file's length before it was written to. It is stored beside the
+/// journal's cursors, which are too small for many files. The cursor's state is a place (`Place`); the records from
+/// there on apply. One thread.
 ///
-/// A file `NAME.N` is appended to, and given up for `NAME.(N+1)` when it has grown to `limit`. It is a row
-/// of frames: length of the contents (4 bytes, little endian), CRC-32 of number, offset and contents (4
-/// bytes), contents: `FileRecord`s. The first frame that is not whole ends it.
+/// Records are appended to a file `NAME.N`. When it has grown to `limit`, `NAME.(N+1)` replaces it. The file is a
+/// sequence of frames. A frame is the length of its contents (4 bytes, little endian), the CRC-32 of number, offset and
+/// contents (4 bytes), and the contents: `FileRecord`s. The first incomplete frame ends the file.
 final class FileLedger {
     struct Place: Equatable {
         var number: UInt64
         var offset: Int
     }
 
-    /// Bytes after which another file is begun.
+    /// The size in bytes after which a new file is begun.
     static let limit = 1 << 20
-    /// Bytes of one frame: of the records of as many files as can be open.
+    /// The largest frame in bytes. It holds the records of all open files.
     private static let maximumFrame = 64 << 20
     private static let head = 8
 
-    /// Without the number.
+    /// The path without the number.
     let path: String
     private let disk: any Disk
     private var file: (any DiskFile)?
-    /// Where the next frame goes.
+    /// The place of the next frame.
     private(set) var end = Place(number: 0, offset: 0)
 
     init(path: String, disk: any Disk) {
@@ -33,11 +33,11 @@ final class FileLedger {
     }
 
     var isLarge: Bool { end.offset >= Self.limit }
-    /// The file that it lies in.
+    /// The path of the current file.
     var currentPath: String { "\(path).\(end.number)" }
 
-    /// Opens it to go on.
-    /// - Returns: what was recorded from this place on; nil: there is no such place any more.
+    /// Opens the ledger to continue it.
+    /// - Returns: the records from this place on; nil: the place no longer exists.
     func resume(at place: Place) throws -> [FileRecord]? {
         close()
         end = Place(number: place.number, offset: 0)
@@ -53,34 +53,36 @@ final class FileLedger {
             records += frame
             end.offset += count
         }
-        // What follows is torn; whole frames among it must never be read behind what is written now.
+        // The rest is torn. Remove it: a complete frame in it must never be read after the next write.
         if end.offset < size { try file.truncate(to: end.offset) }
         self.file = file
         return records
     }
 
-    /// Begins a file of the next number.
+    /// Begins a file with the next number.
     func begin() throws {
         let directory = directory(of: path)
         try disk.makeDirectory(directory, permissions: 0o750)
-        // A larger number is none of ours: nobody has begun so many files.
+        // Ignore larger numbers: they are not ours, because no ledger begins so many files.
         let last = try numbers().filter { $0 < 1 << 62 }.max() ?? 0
         let next = Place(number: last + 1, offset: 0)
         let made = try disk.open("\(path).\(next.number)", .createNew)
         try disk.syncDirectory(directory)
         try disk.syncDirectory(Destinations.directory(of: directory))
-        // Only now: what fails before leaves the one there is as it was.
+        // Set last: an earlier failure leaves the current ledger unchanged.
         end = next
         file = made
     }
 
-    /// - Returns: where they begin.
+    /// - Returns: the place at which the records begin.
     func append(_ records: [FileRecord]) throws -> Place {
         guard let file else { throw FileDestinationError("\(currentPath) is not open") }
         var contents: [UInt8] = []
         for record in records { record.encode(into: &contents) }
         guard contents.count <= Self.maximumFrame else {
-            throw FileDestinationError("the files that are open take \(contents.count) bytes to record; lower open_files")
+            throw FileDestinationError(
+                "the record of all open files takes \(contents.count) bytes,"
+                    + " but at most \(Self.maximumFrame) are possible; lower open_files")
         }
         var frame: [UInt8] = []
         frame.append(little: UInt32(contents.count))
@@ -91,7 +93,7 @@ final class FileLedger {
         return begin
     }
 
-    /// After a failure nothing is known of it: it has to be begun anew.
+    /// After a failure the ledger's contents are unknown, and a new file must be begun.
     func sync() throws { try file?.sync() }
 
     /// For a sync in the background.
@@ -99,7 +101,7 @@ final class FileLedger {
 
     func close() { file = nil }
 
-    /// Removes those that no cursor needs any more.
+    /// Removes the files that no cursor needs any more.
     func removeOthers() throws {
         for number in try numbers() where number != end.number { try disk.remove("\(path).\(number)") }
     }
@@ -107,7 +109,9 @@ final class FileLedger {
     private func numbers() throws -> [UInt64] {
         let directory = directory(of: path)
         let prefix = path.dropFirst(directory.count + 1) + "."
-        return try disk.list(directory).filter { $0.hasPrefix(prefix) }.compactMap { UInt64($0.dropFirst(prefix.count)) }
+        return try disk.list(directory).filter { $0.hasPrefix(prefix) }.compactMap {
+            UInt64($0.dropFirst(prefix.count))
+        }
     }
 
     private static func frame(_ bytes: ArraySlice<UInt8>, at place: Place) -> (records: [FileRecord], count: Int)? {
@@ -134,7 +138,7 @@ final class FileLedger {
 }
 
 extension FileLedger.Place {
-    /// In a cursor's state: 2, then number and offset (8 bytes each, little endian).
+    /// The format in a cursor's state: 2, then number and offset (8 bytes each, little endian).
     private static let version: UInt8 = 2
 
     var encoded: [UInt8] {
@@ -144,20 +148,21 @@ extension FileLedger.Place {
         return bytes
     }
 
-    /// - Throws: if the bytes are none of ours, or of a later version's.
+    /// - Throws: if the bytes are invalid, or from a later version.
     init(_ bytes: [UInt8]) throws {
         var rest = bytes[...]
         guard rest.popFirst() == Self.version, let number = rest.popLittle(UInt64.self),
             let offset = rest.popLittle(UInt64.self).flatMap({ Int(exactly: $0) }), rest.isEmpty
         else {
             throw FileDestinationError(
-                "the position kept for this destination was not written by this version of Penstock; run the version that wrote it, or give the destination another name to start afresh")
+                "this version of Penstock cannot read the destination's stored position; run the version that wrote it,"
+                    + " or rename the destination to start afresh")
         }
         self.init(number: number, offset: offset)
     }
 }
 
-/// The directory that a path lies in.
+/// The directory that contains a path.
 func directory(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
     return String(path[..<slash])

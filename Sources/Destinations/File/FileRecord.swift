@@ -1,8 +1,8 @@
 import Platform
 
-/// How long a file was, before anything was written behind that.
+/// The length of a file before a write extended it.
 struct FileRecord: Equatable, Sendable {
-    /// Longest path of a file.
+    /// The longest path of a file, in bytes.
     static let maximumPath = 3500
 
     var path: String
@@ -10,13 +10,13 @@ struct FileRecord: Equatable, Sendable {
     var length: Int
     /// The time window of its newest event: the receive time divided by `rotateEvery`.
     var window: Int64
-    /// nil: the disk does not tell.
+    /// nil: the disk doesn't report it.
     var identity: FileIdentity?
-    /// The name that it is being renamed to, in the same directory; nil: it is not.
+    /// The name that it is being renamed to, in the same directory; nil: it is not being renamed.
     var rotatedName: String?
 
-    /// Little endian: length, window (8 bytes each), 1 or 0 for an identity and its three numbers (8 bytes
-    /// each), lengths of the rotated name and of the path (2 bytes each), the two texts.
+    /// Little endian: length and window (8 bytes each); 1 if an identity follows, else 0; the identity's three numbers
+    /// (8 bytes each); the lengths of the rotated name and of the path (2 bytes each); these two texts.
     func encode(into bytes: inout [UInt8]) {
         let name = Array((rotatedName ?? "").utf8)
         bytes.append(little: UInt64(bitPattern: Int64(length)))
@@ -31,7 +31,7 @@ struct FileRecord: Equatable, Sendable {
         bytes += path.utf8
     }
 
-    /// nil: these bytes are none of ours.
+    /// nil: the bytes are not a valid record.
     init?(_ bytes: inout ArraySlice<UInt8>) {
         guard let length = bytes.popLittle(UInt64.self).flatMap({ Int(exactly: Int64(bitPattern: $0)) }), length >= 0,
             let window = bytes.popLittle(UInt64.self), let known = bytes.popFirst(),
@@ -69,7 +69,7 @@ extension [UInt8] {
 }
 
 extension ArraySlice<UInt8> {
-    /// Takes a number from the front; nil, and nothing taken, if there are too few bytes.
+    /// Takes a number from the front; nil, taking nothing, if there are too few bytes.
     mutating func popLittle<Number: FixedWidthInteger & UnsignedInteger>(_ type: Number.Type) -> Number? {
         let count = Number.bitWidth / 8
         guard self.count >= count else { return nil }

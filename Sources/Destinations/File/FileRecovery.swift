@@ -1,10 +1,10 @@
 import Platform
 import Telemetry
 
-// After a crash, or an orderly end: files as they were at the cursor.
+// Restores the files to their state at the cursor, after a crash or an orderly end.
 extension FileDestination {
-    /// Cuts off what was written behind the cursor, and goes on with the files that are where they were.
-    /// - Parameter state: the cursor's.
+    /// Cuts off everything that was written after the cursor, and continues the files that are still in place.
+    /// - Parameter state: the cursor's state.
     func recover(_ state: [UInt8]) throws {
         var isKnown = false
         if !state.isEmpty {
@@ -16,11 +16,11 @@ extension FileDestination {
                 telemetry.emit(FileRecordsLost(destination: name, path: ledger.path))
             }
         }
-        // Without a place in the ledger, nothing that is written now could be cut off later.
+        // Without a place in the ledger, later writes could not be cut off after a crash.
         if !isKnown { try settle(at: floor) }
     }
 
-    /// Of each file the smallest length and the newest name, in the order of their first records.
+    /// For each file the smallest length and the newest name, in the order of the first records.
     static func fold(_ records: [FileRecord]) -> [FileRecord] {
         var folded: [FileRecord] = []
         for record in records {
@@ -31,7 +31,7 @@ extension FileDestination {
                 folded.append(record)
                 continue
             }
-            // Where only names tell, one that came after a rename is another file.
+            // Without identities, a record that follows a rename describes another file.
             guard record.identity != nil || folded[known].rotatedName == nil || record.rotatedName != nil else {
                 folded[known] = record
                 continue
@@ -45,14 +45,15 @@ extension FileDestination {
         return folded
     }
 
-    /// - Returns: false if the ledger says something of a file that does not hold any more.
+    /// - Returns: false if the ledger no longer describes the files.
     private func recover(_ records: [FileRecord]) throws -> Bool {
         var agrees = true
         for (number, record) in records.enumerated() {
             let directory = directory(of: record.path)
             if let status = try disk.status(record.path), !status.isDirectory, isSame(status, record),
-                // Without identities only the new name tells.
-                try record.identity != nil || record.rotatedName.map({ try disk.status(directory + "/" + $0) == nil }) ?? true
+                // Without identities, only the new name shows whether the rename happened.
+                try record.identity != nil
+                    || record.rotatedName.map({ try disk.status(directory + "/" + $0) == nil }) ?? true
             {
                 if status.size < record.length {
                     telemetry.emit(FileChangedOutside(destination: name, path: record.path, change: .truncated))
@@ -61,11 +62,13 @@ extension FileDestination {
                 try resume(record)
                 continue
             }
-            if let rotated = record.rotatedName, let status = try disk.status(directory + "/" + rotated), isSame(status, record) {
+            if let rotated = record.rotatedName, let status = try disk.status(directory + "/" + rotated),
+                isSame(status, record)
+            {
                 try cut(directory + "/" + rotated, record)
                 continue
             }
-            // A file that came after it at the same path says that its end was noticed.
+            // If a later file has the same path, its loss was noticed before.
             if !records.dropFirst(number + 1).contains(where: { $0.path == record.path }) {
                 telemetry.emit(FileChangedOutside(destination: name, path: record.path, change: .gone))
             }
@@ -80,7 +83,7 @@ extension FileDestination {
         return known == found
     }
 
-    /// Opens a file that is where it was, cut to its length.
+    /// Opens a file that is still in place, cut to its recorded length.
     private func resume(_ record: FileRecord) throws {
         try makeRoom(for: 1)
         let file = try disk.open(record.path, .readWrite)
@@ -90,12 +93,12 @@ extension FileDestination {
             file, path: record.path, identity: record.identity, length: min(size, record.length),
             window: record.window, readsLines: options.compression == .none, now: clock.now())
         open.isUnsynced = size > record.length
-        // With other columns than before, it is renamed when an event comes.
+        // If the columns have changed, the next event renames it.
         guard try beginsWithHeader(record.path, open.length) else { return try sync(open) }
         files[record.path] = open
     }
 
-    /// Cuts a file that has another name now.
+    /// Cuts a file that now has another name.
     private func cut(_ path: String, _ record: FileRecord) throws {
         guard let size = try disk.status(path)?.size, size > record.length else { return }
         let file = try disk.open(path, .readWrite)
@@ -103,7 +106,7 @@ extension FileDestination {
         try file.sync()
     }
 
-    /// Where a file is that somebody else renamed; nil: in another directory, or nowhere.
+    /// Finds a file that another process renamed; nil: it is in another directory, or gone.
     private func find(_ record: FileRecord, in directory: String) throws -> String? {
         guard let identity = record.identity, try disk.status(directory) != nil else { return nil }
         for name in try disk.list(directory) {

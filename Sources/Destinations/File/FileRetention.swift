@@ -1,14 +1,13 @@
 import Platform
 
-/// Removes old files: only those whose path the template can come to, or a rotation, and that nothing is
-/// written to any more.
+/// Removes old files: only files whose path the template or a rotation can make, and that are no longer written to.
 ///
-/// Never touched: files that are open; those that the template comes to at this time, whatever the values;
-/// and, where no conversion of strftime(3) tells one time's file from another's, all that were not rotated.
+/// Never removed: open files; files that the template can name at the current time, whatever the values; and, if the
+/// path has no strftime(3) conversion to tell files of different times apart, all files that were not rotated.
 final class FileRetention {
-    /// How often old files are looked for.
+    /// How often it looks for old files.
     static let interval = Duration.seconds(10)
-    /// Files that are looked at; more than anybody keeps, and few enough for memory.
+    /// The most files to consider: more than anybody keeps, and few enough for memory.
     private static let maximumFiles = 1_000_000
 
     private struct Candidate {
@@ -22,7 +21,7 @@ final class FileRetention {
     private var template: PathTemplate
     private let pattern: PathPattern
 
-    /// nil: all of them stay.
+    /// nil: all files are kept.
     init?(_ options: FileDestinationOptions) throws {
         guard options.keep != .init() else { return nil }
         keep = options.keep
@@ -32,12 +31,14 @@ final class FileRetention {
 
     /// - Parameters:
     ///   - now: nanoseconds since 1970-01-01 UTC.
-    ///   - live: paths of files that are open.
-    /// - Returns: what was removed; nil: nothing.
+    ///   - live: the paths of open files.
+    /// - Returns: the removed files; nil: none.
     func removeOld(now: Int64, live: Set<String>, _ disk: any Disk) throws -> (files: Int, bytes: Int, last: String)? {
         let current = PathPattern(template.pieces, texts: try template.filled(at: now).texts)
         var candidates: [Candidate] = []
-        try collect("/" + pattern.fixed.joined(separator: "/"), pattern.fixed.count, current, isCurrent: true, live, disk, &candidates)
+        try collect(
+            "/" + pattern.fixed.joined(separator: "/"), pattern.fixed.count, current, isCurrent: true, live, disk,
+            &candidates)
         candidates.sort { ($0.modifiedAt, $0.path) > ($1.modifiedAt, $1.path) }
         var kept = (files: 0, bytes: 0)
         var removed = (files: 0, bytes: 0, last: "")
@@ -57,12 +58,13 @@ final class FileRetention {
         return removed.files == 0 ? nil : removed
     }
 
-    /// Looks through one directory and those below it.
+    /// Searches one directory and the directories below it.
     /// - Parameters:
-    ///   - number: of the name that is looked for in it.
-    ///   - isCurrent: the names above are those of this time.
+    ///   - number: the index of the path's name that is matched in this directory.
+    ///   - isCurrent: the names above belong to the current time.
     private func collect(
-        _ directory: String, _ number: Int, _ current: PathPattern, isCurrent: Bool, _ live: Set<String>, _ disk: any Disk,
+        _ directory: String, _ number: Int, _ current: PathPattern, isCurrent: Bool, _ live: Set<String>,
+        _ disk: any Disk,
         _ candidates: inout [Candidate]
     ) throws {
         guard try disk.status(directory)?.isDirectory == true else { return }
@@ -78,7 +80,7 @@ final class FileRetention {
                 }
                 continue
             }
-            // What is rotated is done with, whenever it was.
+            // Rotated files are complete, whatever their time.
             guard pattern.matchesRotated(bytes) || isPlain && template.showsTime && !isOfNow, !live.contains(path),
                 let status = try disk.status(path), !status.isDirectory
             else { continue }
@@ -86,7 +88,7 @@ final class FileRetention {
         }
     }
 
-    /// Directories of the template's own that have nothing in them any more.
+    /// Removes directories of the template that are now empty.
     private func removeEmptyDirectories(above path: String, _ disk: any Disk) throws {
         var below = directory(of: path)
         for _ in 0..<max(0, pattern.names.count - 1 - pattern.fixed.count) {

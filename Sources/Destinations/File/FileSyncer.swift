@@ -1,10 +1,10 @@
 import Platform
 import Synchronization
 
-/// Calls fdatasync on a thread of its own, so that whoever writes need not wait for
-/// the disk. The thread ends with this. One owner at a time.
+/// Calls fdatasync on a thread of its own, so that writers need not wait for the disk. The thread ends when this object
+/// is released. One owner at a time.
 package final class FileSyncer {
-    /// What the owner and the thread share: the thread keeps no owner alive.
+    /// State shared by the owner and the thread. The thread holds no reference to the owner.
     private final class Desk: Sendable {
         enum Work {
             case none
@@ -21,7 +21,7 @@ package final class FileSyncer {
     private let desk = Desk()
     private let thread: WorkerThread
 
-    /// - Parameter name: of the destination, for the thread's.
+    /// - Parameter name: the destination's name, for the thread's name.
     package init(name: String) {
         let desk = desk
         thread = WorkerThread(name: "sync-\(name)") { Self.run(desk) }
@@ -33,8 +33,8 @@ package final class FileSyncer {
         thread.join()
     }
 
-    /// Begins a sync of what was written to these files so far, one after the other.
-    /// - Precondition: `wait` was called for the one before.
+    /// Begins a sync of everything written to these files so far, one file after the other.
+    /// - Precondition: `wait` was called for the previous sync.
     func begin(_ files: [any DiskFile]) {
         desk.work.withLock { work in
             guard case .none = work else { preconditionFailure("a sync is under way") }
@@ -43,7 +43,7 @@ package final class FileSyncer {
         desk.asked.ring()
     }
 
-    /// Returns when the sync that was begun has returned, and throws what it threw.
+    /// Waits for the sync to return, and throws its error.
     func wait() throws(SystemError) {
         while true {
             let answer = desk.work.withLock { work -> SystemError?? in
@@ -61,7 +61,7 @@ package final class FileSyncer {
 
     private static func run(_ desk: Desk) {
         while true {
-            // A copy outlives the lock: the disk may take its time.
+            // Copied, so that the lock is not held during a slow sync.
             let work = desk.work.withLock { $0 }
             switch work {
             case .end: return

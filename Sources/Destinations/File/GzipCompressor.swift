@@ -1,20 +1,20 @@
-/// A batch as one gzip member.
+/// Compresses a batch into one gzip member.
 final class GzipCompressor: PayloadCompressor {
-    /// zlib's usual: files are kept, so size counts more than it does on the wire.
+    /// zlib's default: files are kept, so size matters more than on the wire.
     private static let level: Int32 = 6
 
     private let gzip: Gzip
 
     init() throws {
         guard let gzip = Gzip(level: Self.level) else {
-            throw FileDestinationError("zlib cannot be set up; is there memory left?")
+            throw FileDestinationError("cannot set up zlib, probably for lack of memory; free some memory")
         }
         self.gzip = gzip
     }
 
     func compress(_ bytes: Span<UInt8>, into output: inout [UInt8]) throws {
         guard let member = gzip.compress(bytes) else {
-            throw FileDestinationError("a batch of \(bytes.count) bytes cannot be compressed; lower batch.bytes")
+            throw FileDestinationError("cannot compress a batch of \(bytes.count) bytes; lower batch.bytes")
         }
         output += member
     }

@@ -1,25 +1,25 @@
 import Platform
 
-/// A file that is written to. Its length in the ledger is never above `length` before the first write
-/// behind that. One thread.
+/// A file that is open for writing. The ledger holds a length of at most `length` before the first write after that
+/// point. One thread.
 final class OpenFile {
     let path: String
     let file: any DiskFile
     let identity: FileIdentity?
-    /// Bytes that are whole: what a write left behind that failed comes after them.
+    /// The number of good bytes. Bytes after them are left from a failed write.
     private(set) var length: Int
-    /// Of its newest event.
+    /// The time window of its newest event.
     var window: Int64
     /// When it was last written to or opened.
     var lastUsed: Instant
-    /// The file does not end with a line feed: somebody else's last line is not whole.
+    /// The file doesn't end with a line feed: another program left an incomplete last line.
     private var lacksLineFeed: Bool
-    /// Bytes may lie behind `length`.
+    /// There may be bytes after `length`.
     private(set) var mustCut = false
     /// Written to since the last fdatasync was begun.
     var isUnsynced = false
 
-    /// - Parameter readsLines: what is in it is text, and not a compressed file's.
+    /// - Parameter readsLines: the file is text, not compressed.
     init(
         _ file: any DiskFile, path: String, identity: FileIdentity?, length: Int, window: Int64, readsLines: Bool,
         now: Instant
@@ -37,8 +37,8 @@ final class OpenFile {
 
     var record: FileRecord { FileRecord(path: path, length: length, window: window, identity: identity) }
 
-    /// Writes at the end of the file, or leaves it as it was.
-    /// - Parameter header: what comes first in a file that is empty.
+    /// Appends to the file. On failure the file keeps its old contents.
+    /// - Parameter header: written first if the file is empty.
     func append(_ bytes: Span<UInt8>, header: [UInt8]) throws {
         if mustCut { try cut() }
         isUnsynced = true
@@ -58,13 +58,13 @@ final class OpenFile {
         lacksLineFeed = false
     }
 
-    /// Takes back what a failed write may have left.
+    /// Removes the bytes that a failed write may have left.
     private func cut() throws {
         try file.truncate(to: length)
         mustCut = false
     }
 
-    /// fdatasync, if there is anything to sync. After a failure nothing is known of the file any more.
+    /// Calls fdatasync if there are unsynced writes. After a failure the file's contents are unknown.
     func sync() throws {
         if mustCut { try cut() }
         guard isUnsynced else { return }

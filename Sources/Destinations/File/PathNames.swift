@@ -1,29 +1,29 @@
 import Events
 
-/// What a template's values need so that different ones never make the same path: something of the
-/// template's own between two parts of a name that vary, which then never stands in a value; and room for
-/// the longest value in a name.
+/// Ensures that different values in a template never make the same path, and that the longest value fits into a name.
+/// Each name must have a separator from the template between two varying parts, and that separator is never allowed in
+/// a value.
 enum PathNames {
     /// NAME_MAX of Linux.
     private static let longestName = 255
     /// `.2026-01-31T12-00-00Z.9999`
     private static let rotation = 27
     private static let maximumName = longestName - rotation
-    /// What a conversion of strftime(3) makes at most.
+    /// The longest output of a strftime(3) conversion.
     private static let longestConversion = 24
 
-    /// A name between two slashes, while it is read.
+    /// One name between two slashes, while the template is read.
     private struct Name {
         var signs: Set<UInt8> = []
-        /// Of its values: their numbers.
+        /// The indexes of its values.
         var values: [Int] = []
         var length = 0
-        /// Something stands behind the last part that varies which cannot be in a value.
+        /// A byte that can't occur in a value follows the last varying part.
         var isParted = true
         var endsInValue = false
     }
 
-    /// Throws where a name is too long for the filesystem whatever the time.
+    /// Throws if the fixed part of a name is too long for the filesystem.
     static func checkLengths(in pieces: [FileDestinationOptions.PathPiece], rotates: Bool) throws {
         let bytes = pieces.flatMap { piece -> [UInt8] in
             guard case .text(let text) = piece else { return [] }
@@ -34,14 +34,15 @@ enum PathNames {
             let most = rotates && number == names.count - 1 ? maximumName : longestName
             guard name.count > most else { continue }
             throw FileDestinationError(
-                "a name of \(name.count) bytes, where \(most) are possible\(most == longestName ? "" : " (a rotation adds some)"); shorten it")
+                "a name has \(name.count) bytes, but at most \(most) are possible"
+                    + "\(most == longestName ? "" : " (a rotation adds some)"); shorten it")
         }
         guard bytes.count <= FileRecord.maximumPath else {
-            throw FileDestinationError("a path of more than \(FileRecord.maximumPath) bytes; shorten it")
+            throw FileDestinationError("the path is longer than \(FileRecord.maximumPath) bytes; shorten it")
         }
     }
 
-    /// For each value of the template: the signs that stand in its name.
+    /// For each value of the template: the signs that are used as separators in its name.
     static func reserved(in pieces: [FileDestinationOptions.PathPiece]) throws -> [[UInt8]] {
         var names = [Name()]
         var count = 0
@@ -76,21 +77,26 @@ enum PathNames {
         var reserved = [[UInt8]](repeating: [], count: count)
         for (index, name) in names.enumerated() {
             guard name.length <= maximumName || name.values.isEmpty else {
-                throw FileDestinationError("a name of \(PathTemplate.pattern(pieces)) can become longer than \(maximumName) bytes (each value may have \(PathValue.maximum)); put a / between")
+                throw FileDestinationError(
+                    "a name in \(PathTemplate.pattern(pieces)) can become longer than \(maximumName) bytes"
+                        + " (each value may have \(PathValue.maximum)); separate the values with a /")
             }
             let signs = index == names.count - 1 ? name.signs.union([UInt8(ascii: ".")]) : name.signs
             for value in name.values { reserved[value] = signs.sorted() }
         }
         guard names.reduce(0, { $0 + $1.length + 1 }) <= FileRecord.maximumPath else {
-            throw FileDestinationError("\(PathTemplate.pattern(pieces)) can become longer than \(FileRecord.maximumPath) bytes; shorten it")
+            throw FileDestinationError(
+                "\(PathTemplate.pattern(pieces)) can become longer than \(FileRecord.maximumPath) bytes; shorten it")
         }
         return reserved
     }
 
-    /// A part that varies begins.
+    /// Begins a varying part of a name.
     private static func part(_ name: inout Name, isValue: Bool, _ what: String) throws {
         guard name.isParted || !isValue && !name.endsInValue else {
-            throw FileDestinationError("\(what) follows what varies without a sign between, so that two pairs of values can make one name; put a -, a . or a / before it")
+            throw FileDestinationError(
+                "\(what) directly follows another part that varies, so different values can make the same name;"
+                    + " put a -, a . or a / before it")
         }
         name.isParted = false
         name.endsInValue = isValue
@@ -99,15 +105,16 @@ enum PathNames {
     private static func isSign(_ byte: UInt8) -> Bool { "-_.".utf8.contains(byte) }
 
     private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") || byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z")
+        byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+            || byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z")
     }
 }
 
-/// A piece of text as strftime(3) reads it.
+/// A piece of text, as strftime(3) reads it.
 enum PathToken: Equatable {
     case literal(UInt8)
-    /// Its letter; those that stand for several others are taken apart. With flags or a width, it may be
-    /// shorter or longer than usual.
+    /// The conversion's letter. Conversions that stand for several others are expanded. With flags or a width, the
+    /// output may be shorter or longer than usual.
     case conversion(UInt8, isPlain: Bool)
 
     static func tokens(of text: String) -> [PathToken] {

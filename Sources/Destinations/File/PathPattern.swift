@@ -1,7 +1,7 @@
-/// All the paths that a template can come to: whether one of them is this one, and whether two templates
-/// can meet. What it takes for possible may be more than what is, never less.
+/// The set of all paths that a template can make. Decides whether a path is one of them, and whether two templates can
+/// make the same path. The set may be larger than the real one, never smaller.
 struct PathPattern: Sendable {
-    /// Bytes that may stand in one place.
+    /// The bytes that are possible at one place.
     struct ByteSet: Equatable, Sendable {
         private var bits = SIMD4<UInt64>()
 
@@ -14,27 +14,27 @@ struct PathPattern: Sendable {
         private static let alphanumerics = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
         static let digits = ByteSet("0123456789 ".utf8)
-        /// Of names of days, months and time zones.
+        /// For names of days, months and time zones.
         static let words = ByteSet(alphanumerics + Array("+-".utf8) + Array(0x80...0xFF))
-        /// Of a value of an event's (`PathValue`).
+        /// For a value of an event's field (`PathValue`).
         static let values = ByteSet(alphanumerics + Array("-_.~%".utf8))
     }
 
     enum Token: Sendable {
         case one(ByteSet)
-        /// Any number of them.
+        /// Zero or more of these bytes.
         case many(ByteSet)
     }
 
-    /// Of each name between slashes.
+    /// The tokens of each name between slashes.
     private(set) var names: [[Token]] = [[]]
-    /// Each name that is the same always.
+    /// Each name that is always the same; nil: it varies.
     private var literals: [String?] = []
 
-    /// Names in front that are the same always; never the last.
+    /// The leading names that are always the same, without the last name of the path.
     var fixed: [String] { literals.dropLast().prefix { $0 != nil }.compactMap(\.self) }
 
-    /// - Parameter texts: put in place of the texts: one for each piece, as filled in for a time.
+    /// - Parameter texts: replace the template's texts: one per piece, filled in for a time.
     init(_ pieces: [FileDestinationOptions.PathPiece], texts: [String]? = nil) {
         var literal: [UInt8]? = []
         func end() { literals.append(literal.map { String(decoding: $0, as: UTF8.self) }) }
@@ -61,12 +61,12 @@ struct PathPattern: Sendable {
             }
         }
         end()
-        // In front of the first slash is nothing.
+        // Nothing precedes the first slash.
         names.removeFirst()
         literals.removeFirst()
     }
 
-    /// A path that stands for itself.
+    /// A single path.
     init(literal path: String) {
         (names, literals) = ([], [])
         for name in path.split(separator: "/") { append(String(name)) }
@@ -77,11 +77,11 @@ struct PathPattern: Sendable {
         literals.append(name)
     }
 
-    /// nil: there are several.
+    /// The path if there is only one; nil: there are several.
     var path: String? { literals.contains(nil) ? nil : "/" + literals.compactMap(\.self).joined(separator: "/") }
 
-    /// Without `..`, and without symbolic links in what is the same always.
-    /// - Parameter realPath: nil for what does not exist.
+    /// The pattern without `..`, and without symbolic links in its fixed part.
+    /// - Parameter realPath: nil for a path that doesn't exist.
     func resolved(_ realPath: (String) -> String?) -> PathPattern {
         let front = literals.prefix { $0 != nil }.compactMap(\.self)
         var result = PathPattern(literal: "/")
@@ -106,7 +106,8 @@ struct PathPattern: Sendable {
 
     private static func conversion(_ letter: UInt8, _ isPlain: Bool) -> [Token] {
         switch letter {
-        case UInt8(ascii: "a"), UInt8(ascii: "A"), UInt8(ascii: "b"), UInt8(ascii: "B"), UInt8(ascii: "p"), UInt8(ascii: "Z"),
+        case UInt8(ascii: "a"), UInt8(ascii: "A"), UInt8(ascii: "b"), UInt8(ascii: "B"), UInt8(ascii: "p"),
+            UInt8(ascii: "Z"),
             UInt8(ascii: "h"), UInt8(ascii: "P"):
             [.many(.words)]
         case UInt8(ascii: "z"): [.one(ByteSet("+-".utf8)), .many(.digits)]
@@ -123,14 +124,15 @@ struct PathPattern: Sendable {
         count.map { Array(repeating: .one(.digits), count: $0) } ?? [.one(.digits), .many(.digits)]
     }
 
-    /// Whether a name is one of the `number`-th that there can be.
+    /// Whether `name` is possible as the `number`-th name.
     func matches(_ name: some Collection<UInt8>, at number: Int) -> Bool {
         Self.meet(names[number], name.map { .one(ByteSet([$0])) })
     }
 
-    /// Whether a name is one that a rotation gives to the last (`RotatedName`).
+    /// Whether `name` is possible as a rotated form of the last name (`RotatedName`).
     func matchesRotated(_ name: some Collection<UInt8>) -> Bool {
-        let (stem, tail) = RotatedName.split(names[names.count - 1], isDot: Self.isDot, isCompression: Self.isCompression)
+        let (stem, tail) = RotatedName.split(
+            names[names.count - 1], isDot: Self.isDot, isCompression: Self.isCompression)
         func sign(_ text: String) -> [Token] { text.utf8.map { .one(ByteSet([$0])) } }
         let two = Self.digits(2)
         let date = Self.digits(4) + sign("-") + two + sign("-") + two
@@ -138,9 +140,9 @@ struct PathPattern: Sendable {
         return Self.meet(stem + sign(".") + date + time + tail, name.map { .one(ByteSet([$0])) })
     }
 
-    /// Whether both can come to the same path, as far as the shorter of them goes.
+    /// Whether both can make the same path, as far as the shorter one reaches.
     func meetsAsFarAs(_ other: PathPattern) -> Bool {
-        // Nearly always the answer is told by the last names, or by those that are what they are.
+        // The last names, or fixed names, almost always decide.
         (0..<min(names.count, other.names.count)).reversed().allSatisfy { number in
             if let a = literals[number], let b = other.literals[number] { return a == b }
             return Self.meet(names[number], other.names[number])
@@ -160,7 +162,7 @@ struct PathPattern: Sendable {
         }
     }
 
-    /// Whether some text is both of `a` and of `b`.
+    /// Whether some text matches both `a` and `b`.
     private static func meet(_ a: [Token], _ b: [Token]) -> Bool {
         var front = 0
         while front < a.count, front < b.count, case .one(let mine) = a[front], case .one(let theirs) = b[front] {
@@ -171,7 +173,7 @@ struct PathPattern: Sendable {
     }
 
     private static func meetAnywhere(_ a: [Token], _ b: [Token]) -> Bool {
-        // reached[j]: the tokens of `a` so far, and the first j of `b`, can have come to the same text.
+        // reached[j]: the tokens of `a` so far and the first j tokens of `b` can match the same text.
         var reached = [Bool](repeating: false, count: b.count + 1)
         reached[0] = true
         spread(&reached, over: b)
@@ -181,7 +183,7 @@ struct PathPattern: Sendable {
                 switch token {
                 case .many(let set):
                     next[j] = true
-                    // It takes what stands in `b` as long as that fits.
+                    // It takes tokens of `b` as long as they fit.
                     for k in j..<b.count {
                         guard case .one(let other) = b[k] else {
                             next[k + 1] = true
@@ -204,7 +206,7 @@ struct PathPattern: Sendable {
         return reached[b.count]
     }
 
-    /// A `.many` may stand for nothing.
+    /// A `.many` may match nothing.
     private static func spread(_ reached: inout [Bool], over b: [Token]) {
         for j in 0..<b.count where reached[j] {
             if case .many = b[j] { reached[j + 1] = true }

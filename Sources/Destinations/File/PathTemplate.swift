@@ -1,14 +1,14 @@
 import Events
 import Foundation
 
-/// A path with strftime(3) conversions, filled in from a time, and with values of an event's.
+/// A path with strftime(3) conversions, which are filled in from a time, and with values of an event's fields.
 ///
-/// Filling in costs a microsecond or two, so the result is kept for the second or, where the
-/// conversions show none, the minute it holds for.
+/// Filling in takes a microsecond or two. The result is therefore kept for the second it is valid for, or for the
+/// minute if no conversion shows seconds.
 struct PathTemplate {
-    /// The texts of all times in `from..<until` (nanoseconds since 1970-01-01 UTC).
+    /// The texts for all times in `from..<until` (nanoseconds since 1970-01-01 UTC).
     struct Filled: Equatable {
-        /// One for each piece; empty for a value.
+        /// One per piece; empty for a value.
         var texts: [String]
         var from: Int64
         var until: Int64
@@ -16,7 +16,7 @@ struct PathTemplate {
         @inline(__always)
         func holds(_ time: Int64) -> Bool { time >= from && time < until }
 
-        /// The path, if no values are in it.
+        /// The path, if the template has no values.
         var path: String { texts.joined() }
 
         /// The path with these values.
@@ -29,20 +29,20 @@ struct PathTemplate {
     typealias Piece = FileDestinationOptions.PathPiece
 
     let pieces: [Piece]
-    /// The fields that it has values of.
+    /// The fields whose values it contains.
     let fields: [FieldPath]
-    /// For each of them: signs that must not stand in its value.
+    /// For each field: the signs that must not occur in its value.
     let reserved: [[UInt8]]
-    /// There are no conversions and no values in it.
+    /// It contains neither conversions nor values.
     let isFixed: Bool
-    /// There are conversions in it.
+    /// It contains conversions.
     let showsTime: Bool
     private let zone: TimeZone?
     /// Seconds.
     private let step: Int64
     private var last: Filled?
 
-    /// - Throws: when there is no such time zone, or values would not be told apart in it.
+    /// - Throws: when the time zone is unknown, or different values could make the same path.
     init(_ pieces: [Piece], timezone: String? = nil) throws {
         let pattern = Self.pattern(pieces)
         guard pattern.hasPrefix("/"), !pattern.utf8.contains(0) else {
@@ -60,7 +60,8 @@ struct PathTemplate {
         if let timezone, timezone != "UTC" {
             guard let zone = TimeZone(identifier: timezone) else {
                 throw FileDestinationError(
-                    "there is no time zone \(timezone) on this machine; write it as in Europe/Vienna, or install tzdata")
+                    "the time zone \(timezone) is unknown on this machine;"
+                        + " write it like Europe/Vienna, or install tzdata")
             }
             self.zone = zone
         } else {
@@ -68,7 +69,7 @@ struct PathTemplate {
         }
     }
 
-    /// As the operator wrote it, more or less.
+    /// Approximately as the operator wrote it.
     static func pattern(_ pieces: [Piece]) -> String {
         pieces.map { piece in
             switch piece {
@@ -85,7 +86,7 @@ struct PathTemplate {
         let index = time >= 0 ? time / size : (time + 1) / size - 1
         let (from, low) = index.multipliedReportingOverflow(by: size)
         let (until, high) = from.addingReportingOverflow(size)
-        guard !low, !high else { throw FileDestinationError("a receive time of \(time) ns is beyond the calendar") }
+        guard !low, !high else { throw FileDestinationError("the receive time \(time) ns is outside of the calendar") }
         let texts = try pieces.map { piece in
             if case .text(let text) = piece { try fill(text, seconds: index * step) } else { "" }
         }
@@ -97,7 +98,8 @@ struct PathTemplate {
     private func fill(_ pattern: String, seconds: Int64) throws -> String {
         guard showsTime, pattern.utf8.contains(UInt8(ascii: "%")) else { return pattern }
         let offset = zone?.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds))) ?? 0
-        let abbreviation = zone.map { $0.abbreviation(for: Date(timeIntervalSince1970: Double(seconds))) ?? "" } ?? "UTC"
+        let abbreviation =
+            zone.map { $0.abbreviation(for: Date(timeIntervalSince1970: Double(seconds))) ?? "" } ?? "UTC"
         var local = time_t(seconds) + offset
         var time = unsafe tm()
         guard unsafe gmtime_r(&local, &time) != nil else {
@@ -105,18 +107,19 @@ struct PathTemplate {
         }
         unsafe time.tm_gmtoff = offset
         var buffer = [CChar](repeating: 0, count: FileRecord.maximumPath + 1)
-        // tm_zone must live as long as strftime runs.
+        // tm_zone must be valid while strftime runs.
         let count = unsafe abbreviation.withCString { name in
             unsafe time.tm_zone = name
             return unsafe strftime(&buffer, buffer.count, pattern, &time)
         }
         guard count > 0 else {
-            throw FileDestinationError("\(pattern) is longer than \(FileRecord.maximumPath) bytes when filled in; shorten it")
+            throw FileDestinationError(
+                "\(pattern) is longer than \(FileRecord.maximumPath) bytes when filled in; shorten it")
         }
         return String(decoding: buffer.prefix(count).lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// The conversions' letters: what follows a percent sign and its flags, width and modifier.
+    /// The letters of the conversions: each follows a percent sign and its flags, width and modifier.
     private static func conversions(in pattern: String) -> [UInt8] {
         var letters: [UInt8] = []
         var rest = Array(pattern.utf8)[...]

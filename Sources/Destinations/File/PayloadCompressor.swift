@@ -1,8 +1,7 @@
-/// Turns one batch's payload into one unit that stands for itself (a gzip member, a zstd frame), so
-/// that a file is whole after each batch and files can be cut and joined between batches. One
-/// thread at a time.
+/// Compresses one batch's payload into one self-contained unit (a gzip member, a zstd frame). So a file is complete
+/// after each batch, and files can be cut and joined between batches. Use by one thread at a time.
 protocol PayloadCompressor: AnyObject {
-    /// Appends to `output`.
+    /// Appends the compressed unit to `output`.
     func compress(_ bytes: Span<UInt8>, into output: inout [UInt8]) throws
 }
 

@@ -1,22 +1,21 @@
 import Platform
 
-/// Where something is written: one path, or all those that a template can come to. Tells whether two get in
-/// each other's way.
+/// A path that is written to, or all paths that a template can make. Decides whether two of them conflict.
 package struct WrittenPath: Sendable {
-    /// How one path can lie to another.
+    /// How two paths can conflict.
     package enum Meeting: Sendable, Equatable {
         case same
-        /// It needs a directory where the other is.
+        /// This path needs a directory where the other path is a file.
         case below
-        /// The other one needs a directory where it is.
+        /// The other path needs a directory where this path is a file.
         case above
     }
 
-    /// It is always the same path.
+    /// There is only one path.
     package let isFixed: Bool
     private let pattern: PathPattern
 
-    /// Looks at the disk for symbolic links in what there is of it, and changes nothing.
+    /// Resolves symbolic links in the existing part of the path, and changes nothing.
     package init(_ options: FileDestinationOptions, _ disk: SystemDisk) {
         self.init(PathPattern(options.path), disk)
     }
@@ -31,7 +30,7 @@ package struct WrittenPath: Sendable {
         isFixed = pattern.path != nil
     }
 
-    /// nil: they cannot meet. Where it cannot be told, they can.
+    /// How the two can conflict; nil: they can't. Errs on the side of a conflict.
     package func meeting(_ other: WrittenPath) -> Meeting? {
         guard pattern.meetsAsFarAs(other.pattern) else { return nil }
         let (mine, theirs) = (pattern.names.count, other.pattern.names.count)

@@ -1,20 +1,27 @@
-/// Where something stands in an answer's JSON: `records`, `error.details.0`, `failures.*`.
+import Events
+
+/// A path in a response's JSON: `records`, `error.details.0`, `failures.*`.
 package struct AnswerPath: Sendable, Equatable {
     package enum Step: Sendable, Equatable {
         case name(String)
-        /// Everything at this level.
+        /// All children.
         case every
     }
 
     package var steps: [Step]
 
-    /// Names with dots between them; `*` stands for every one; an empty text means the whole.
+    /// Parses names separated by dots. `*` stands for all children; an empty text means the whole response.
     package init(_ text: String) {
-        steps = text.isEmpty ? [] : text.split(separator: ".", omittingEmptySubsequences: false).map { $0 == "*" ? .every : .name(String($0)) }
+        steps =
+            text.isEmpty
+            ? []
+            : text.split(separator: ".", omittingEmptySubsequences: false).map {
+                $0 == "*" ? .every : .name(String($0))
+            }
     }
 
-    /// Everything that it leads to.
-    func values(in whole: AnswerJSON) -> [AnswerJSON] {
+    /// All values that the path matches.
+    func values(in whole: JSONDocument) -> [JSONDocument] {
         steps.reduce([whole]) { values, step in
             switch step {
             case .name(let name): values.compactMap { $0.member(Array(name.utf8)) }
@@ -23,5 +30,5 @@ package struct AnswerPath: Sendable, Equatable {
         }
     }
 
-    func first(in whole: AnswerJSON) -> AnswerJSON? { values(in: whole).first }
+    func first(in whole: JSONDocument) -> JSONDocument? { values(in: whole).first }
 }

@@ -1,22 +1,23 @@
 import Delivery
 import Events
 
-/// One answer, read by a destination's rules: what became of each event of the request. Pure.
+/// Reads one response by a destination's rules: the outcome of each event of the request. Pure.
 struct AnswerReading {
     let answer: HTTPAnswer
-    /// The answer was longer than was read of it.
+    /// The response was longer than the part that was read.
     let wasCut: Bool
     let wallClock: Int64
     let secrets: [[UInt8]]
-    /// How many events the request had.
+    /// The number of events in the request.
     let count: Int
-    /// Their message ids, as text; asked for only where a rule needs them.
+    /// The events' message ids, as text. Called only if a rule needs them.
     let messageIDs: () -> [String]
 
-    private let json: AnswerJSON?
+    private let json: JSONDocument?
 
     init(
-        _ answer: HTTPAnswer, wasCut: Bool, wallClock: Int64, hiding secrets: [[UInt8]], count: Int, rules: [AnswerRule],
+        _ answer: HTTPAnswer, wasCut: Bool, wallClock: Int64, hiding secrets: [[UInt8]], count: Int,
+        rules: [AnswerRule],
         messageIDs: @escaping () -> [String]
     ) {
         self.answer = answer
@@ -25,12 +26,12 @@ struct AnswerReading {
         self.secrets = secrets
         self.count = count
         self.messageIDs = messageIDs
-        json = rules.contains(where: \.needsJSON) ? AnswerJSON(answer.body) : nil
+        json = rules.contains(where: \.needsJSON) ? JSONDocument(answer.body, maximumDepth: 64) : nil
     }
 
     func settlement(by rules: [AnswerRule]) -> DeliveryClaim.Settlement {
-        // An answer that should say more and does not, or whose end is missing, leaves it open what became
-        // of the events: a good status is then no good word.
+        // A response that should report on its events and does not, or whose end is missing, leaves the events'
+        // outcomes unknown. Its success status then does not mean delivered.
         var isOpen = false
         for rule in rules where rule.statuses.isEmpty || rule.statuses.contains(where: { $0.contains(answer.status) }) {
             guard meets(rule) else {
@@ -39,23 +40,28 @@ struct AnswerReading {
             }
             guard let items = rule.items else { return .all(outcome(rule.verdict, rule, about: json)) }
             if wasCut {
-                return .all(.retry(reason: "HTTP \(answer.status): the answer breaks off, or is longer than max_answer"))
+                return .all(
+                    .retry(reason: "HTTP \(answer.status): the response is incomplete, or longer than max_answer"))
             }
             if let json, let each = outcomes(items, rule, in: json) { return .each(each) }
             isOpen = true
         }
         if isOpen, (200...299).contains(answer.status) {
             return .all(
-                .retry(reason: "HTTP \(answer.status), which does not say what became of the events", answer: excerpt(nil)))
+                .retry(
+                    reason: "HTTP \(answer.status), but the response does not report the events' results",
+                    answer: excerpt(nil)))
         }
         return .all(answer.outcome(wallClock: wallClock, hiding: secrets))
     }
 
-    // MARK: Whether a rule is met
+    // MARK: Matching a rule
 
-    /// Apart from the status.
+    /// Checks everything but the status.
     private func meets(_ rule: AnswerRule) -> Bool {
-        if !rule.words.isEmpty, !rule.words.contains(where: { Self.holds(answer.body, Array($0.utf8)) }) { return false }
+        if !rule.words.isEmpty, !rule.words.contains(where: { Self.holds(answer.body, Array($0.utf8)) }) {
+            return false
+        }
         guard !rule.conditions.isEmpty else { return true }
         guard let json else { return false }
         return rule.conditions.allSatisfy { condition in
@@ -65,7 +71,7 @@ struct AnswerReading {
         }
     }
 
-    /// Whether `word` stands in `text`, and not only as a part of a longer word or number.
+    /// Whether `text` holds `word`, and not only as part of a longer word or number.
     private static func holds(_ text: [UInt8], _ word: [UInt8]) -> Bool {
         guard let first = word.first, let last = word.last else { return true }
         func isWordByte(_ byte: UInt8) -> Bool {
@@ -85,8 +91,8 @@ struct AnswerReading {
 
     // MARK: Event by event
 
-    /// nil: none of the lists is there.
-    private func outcomes(_ items: AnswerRule.Items, _ rule: AnswerRule, in json: AnswerJSON) -> [Outcome]? {
+    /// Returns nil if the response has none of the lists.
+    private func outcomes(_ items: AnswerRule.Items, _ rule: AnswerRule, in json: JSONDocument) -> [Outcome]? {
         let lists = items.lists.flatMap { $0.values(in: json) }
         guard !lists.isEmpty else { return nil }
         let listed = lists.flatMap { list in if case .array(let items) = list.value { items } else { [list] } }
@@ -100,10 +106,10 @@ struct AnswerReading {
                 continue
             }
             let outcome = outcome(verdict, rule, about: item)
-            // Named twice: the worse counts.
+            // If an event is named twice, the worse outcome counts.
             if outcomes[number].map({ outcome.severity > $0.severity }) ?? true { outcomes[number] = outcome }
         }
-        // An event that is not one of ours was refused: it may have been any.
+        // The service rejected an event that was not in the request. It may mean any of ours.
         let others =
             strangers
             ? Outcome.retry(reason: "HTTP \(answer.status) names events that were not sent", answer: excerpt(nil))
@@ -112,35 +118,40 @@ struct AnswerReading {
     }
 
     private func number(
-        _ items: AnswerRule.Items, of item: AnswerJSON, at place: Int, _ numbers: inout [String: Int]?
+        _ items: AnswerRule.Items, of item: JSONDocument, at place: Int, _ numbers: inout [String: Int]?
     ) -> Int? {
-        if let path = items.index { return path.first(in: item).flatMap { $0.scalar(in: answer.body) }.flatMap { Int($0) } }
+        if let path = items.index {
+            return path.first(in: item).flatMap { $0.scalar(in: answer.body) }.flatMap { Int($0) }
+        }
         if let path = items.id {
             if numbers == nil {
-                numbers = Dictionary(messageIDs().enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+                numbers = Dictionary(
+                    messageIDs().enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
             }
             return path.first(in: item).flatMap { $0.scalar(in: answer.body) }.flatMap { numbers?[$0] }
         }
-        // A bare number is the event's own; what is more is in the events' order.
+        // A bare number is an event's index. Other items are in the order of the events.
         if case .number = item.value { return item.scalar(in: answer.body).flatMap { Int($0) } }
         return place
     }
 
-    private func verdict(_ items: AnswerRule.Items, of item: AnswerJSON) -> AnswerRule.Verdict {
+    private func verdict(_ items: AnswerRule.Items, of item: JSONDocument) -> AnswerRule.Verdict {
         guard let path = items.code else { return items.listed }
         guard let found = path.first(in: item), !found.isNull, let text = found.scalar(in: answer.body) else {
             return items.verdicts[.absent] ?? items.listed
         }
         if let exact = items.verdicts[.text(text)] { return exact }
         guard let number = Int(text) else { return items.listed }
-        let range = items.verdicts.first { entry in if case .range(let range) = entry.key { range.contains(number) } else { false } }
+        let range = items.verdicts.first { entry in
+            if case .range(let range) = entry.key { range.contains(number) } else { false }
+        }
         return range?.value ?? items.listed
     }
 
     // MARK: Outcomes
 
-    /// - Parameter item: what speaks of this event; nil: the whole answer.
-    private func outcome(_ verdict: AnswerRule.Verdict, _ rule: AnswerRule, about item: AnswerJSON?) -> Outcome {
+    /// - Parameter item: the part of the response about this event; nil: the whole response.
+    private func outcome(_ verdict: AnswerRule.Verdict, _ rule: AnswerRule, about item: JSONDocument?) -> Outcome {
         let reason = "HTTP \(answer.status)"
         switch verdict {
         case .delivered: return .delivered
@@ -151,21 +162,21 @@ struct AnswerReading {
         }
     }
 
-    /// Of events that the answer does not name: what it says about waiting is not meant for them.
+    /// The outcome of events that the response does not name. Its wait time does not apply to them.
     private func otherOutcome(_ verdict: AnswerRule.Verdict) -> Outcome {
         verdict == .retry
             ? .retry(reason: "HTTP \(answer.status)", answer: excerpt(nil)) : outcome(verdict, AnswerRule(), about: nil)
     }
 
-    private func wait(_ rule: AnswerRule, _ item: AnswerJSON?) -> Duration? {
+    private func wait(_ rule: AnswerRule, _ item: JSONDocument?) -> Duration? {
         let said = [item, json].lazy.compactMap { $0 }.compactMap { rule.retryAfter?.first(in: $0) }
             .compactMap { $0.scalar(in: answer.body) }.first
         if let said, let wait = RetryAfter.parse(said, wallClock: wallClock) { return wait }
         return answer.retryAfter.flatMap { RetryAfter.parse($0, wallClock: wallClock) } ?? rule.wait
     }
 
-    private func excerpt(_ item: AnswerJSON?) -> String {
-        // A bare number says nothing without the rest.
+    private func excerpt(_ item: JSONDocument?) -> String {
+        // A bare number means nothing without the rest of the response.
         guard let item, !item.children.isEmpty else { return answer.excerpt(hiding: secrets) }
         return HTTPAnswer(status: answer.status, body: Array(answer.body[item.range])).excerpt(hiding: secrets)
     }
@@ -175,12 +186,12 @@ extension AnswerRule {
     fileprivate var needsJSON: Bool { !conditions.isEmpty || items != nil || retryAfter != nil }
 }
 
-extension AnswerJSON {
+extension JSONDocument {
     fileprivate var isNull: Bool { if case .null = value { true } else { false } }
 }
 
 extension Outcome {
-    /// How much stands against the event.
+    /// Ranks outcomes; the higher, the worse for the event.
     fileprivate var severity: Int {
         switch self {
         case .delivered: 0

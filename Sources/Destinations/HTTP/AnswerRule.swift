@@ -1,29 +1,29 @@
 import Delivery
 
-/// How a service's answers are to be read: data, so that a service can be described without code.
-/// The first rule that an answer meets decides; where none does, `HTTPAnswer`'s table.
+/// A rule that reads a service's responses. Rules are data, so a service can be described without code. The first rule
+/// that matches a response decides; if none matches, `HTTPAnswer`'s table does.
 package struct AnswerRule: Sendable, Equatable {
-    /// What an answer means for events.
+    /// What a response means for the events.
     package enum Verdict: String, Sendable, CaseIterable {
         case delivered, retry, rejected
-        /// Something in the request is at fault: it goes again in halves, down to the one event.
+        /// The request holds an event at fault: the batch is retried in halves, down to the single event.
         case split
-        /// The destination's credential or account: it is held.
+        /// The destination's credential or account is at fault: the destination is held.
         case hold
     }
 
-    /// A word by which a service says what became of one event: `409`, `4xx`, `INVALID_ARGUMENT`.
+    /// A service's code for the result of one event: `409`, `4xx`, `INVALID_ARGUMENT`.
     package enum Code: Sendable, Equatable {
         case text(String)
         case range(ClosedRange<Int>)
-        /// The item says nothing there.
+        /// The item has no code.
         case absent
     }
 
-    /// A value that a JSON answer has to have.
+    /// A value that a JSON response must have.
     package struct Condition: Sendable, Equatable {
         package var path: AnswerPath
-        /// As `AnswerJSON.scalar` gives it; nil: it has to be absent or null.
+        /// As `JSONDocument.scalar` returns it; nil: it must be absent or null.
         package var value: String?
 
         package init(path: AnswerPath, value: String?) {
@@ -32,22 +32,22 @@ package struct AnswerRule: Sendable, Equatable {
         }
     }
 
-    /// An answer that says for each event, or for some, what became of it.
+    /// Describes a response that reports the result of each event, or of some.
     package struct Items: Sendable, Equatable {
-        /// Lists of items, one or more; what else a path leads to counts as one item.
+        /// Paths of one or more lists of items. A value that is no list counts as one item.
         package var lists: [AnswerPath]
-        /// In an item: the event's number in the request, from 0. Without it and `id`, items are in
-        /// the events' order, but an item that is a number is the event's.
+        /// The path, in an item, of the event's index in the request, from 0. Without this and `id`, items are in the
+        /// order of the events, except that an item that is a number is an event's index.
         package var index: AnswerPath?
-        /// In an item: the event's message id.
+        /// The path, in an item, of the event's message id.
         package var id: AnswerPath?
-        /// In an item: what became of it.
+        /// The path, in an item, of the event's result code.
         package var code: AnswerPath?
-        /// By code; an exact word is more than a range.
+        /// Verdicts by code. An exact code takes precedence over a range.
         package var verdicts: [Code: Verdict] = [:]
-        /// What became of an item's event where no code says so.
+        /// The verdict for an item whose code is not in `verdicts`.
         package var listed = Verdict.rejected
-        /// And of events without an item.
+        /// The verdict for events without an item.
         package var others = Verdict.retry
 
         package init(lists: [AnswerPath]) {
@@ -55,18 +55,18 @@ package struct AnswerRule: Sendable, Equatable {
         }
     }
 
-    /// The answer's status is in one of these; none: whatever it is.
+    /// The response's status must be in one of these ranges; empty: any status.
     package var statuses: [ClosedRange<Int>] = []
-    /// The body holds one of these, as whole words; none: whatever it is.
+    /// The body must hold one of these as a whole word; empty: any body.
     package var words: [String] = []
-    /// The body is JSON, and all of these hold.
+    /// The body must be JSON that meets all of these.
     package var conditions: [Condition] = []
-    /// What it means, where `items` does not say more.
+    /// The verdict for all events, unless `items` reports more.
     package var verdict = Verdict.retry
     package var items: Items?
-    /// Where the answer, or an item, says in seconds how long to wait.
+    /// The path of the seconds to wait, in an item or in the response.
     package var retryAfter: AnswerPath?
-    /// How long to wait where the service does not say.
+    /// How long to wait if the service does not say.
     package var wait: Duration?
 
     package init() {}

@@ -1,10 +1,10 @@
-/// Compresses request bodies, one after the other. One thread at a time.
+/// Compresses request bodies, one at a time. Use on one thread at a time.
 enum BodyCompressor {
     case gzip(Gzip)
     case zstd(Zstd)
 
-    /// Fast settings: what counts on the wire is not to be slower than it.
-    /// nil: out of memory, or there is nothing to compress with.
+    /// Uses fast levels, so that compression is not slower than the network.
+    /// Returns nil if out of memory, or if `compression` is `none`.
     init?(_ compression: HTTPOptions.Compression) {
         switch compression {
         case .none: return nil
@@ -17,7 +17,7 @@ enum BodyCompressor {
         }
     }
 
-    /// nil: the body is larger than can be compressed at once.
+    /// nil: the body is too large to compress in one piece.
     func compress(_ body: Span<UInt8>) -> [UInt8]? {
         switch self {
         case .gzip(let gzip): return gzip.compress(body)

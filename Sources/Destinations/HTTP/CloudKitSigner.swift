@@ -1,19 +1,20 @@
 import CCrypto
 import Events
+import Foundation
 
-/// Signs a request as CloudKit wants it of a server: ECDSA over the curve P-256 with SHA-256 (ES256), over the time,
-/// the body's hash and the path. Immutable; any thread.
+/// Signs a request as CloudKit requires of a server: ES256 (ECDSA over P-256 with SHA-256) of the time, the body's hash
+/// and the path. Immutable; any thread.
 ///
-/// What is unsafe here: libcrypto's objects, each of which lives no longer than the call that made it.
+/// Unsafe part: libcrypto's objects, none of which outlives the call that made it.
 @safe package struct CloudKitSigner: RequestSigner {
-    /// Why nothing can be signed. Holds nothing of the key.
+    /// Why the key cannot sign. Holds no part of the key.
     package struct KeyError: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// The key's id with CloudKit.
+    /// The key's id in CloudKit.
     package var keyID: String
-    /// The private key, PEM. Never shown.
+    /// The private key in PEM. Never shown.
     package var key: String
 
     package init(keyID: String, key: String) {
@@ -22,35 +23,41 @@ import Events
     }
 
     package func headers(signing body: [UInt8], path: String, at time: Int64) throws -> [HTTPOptions.Header] {
-        // CloudKit takes a time without a fraction only.
+        // CloudKit accepts only a time without a fraction.
         let date = String(Timestamp.format(time - time % 1_000_000_000).prefix(19)) + "Z"
-        let text = "\(date):\(Base64.encode(SHA256.hash(body.span))):\(path)"
+        let text = "\(date):\(Data(SHA256.hash(body.span)).base64EncodedString()):\(path)"
         return [
             .init(name: "X-Apple-CloudKit-Request-KeyID", value: keyID),
             .init(name: "X-Apple-CloudKit-Request-ISO8601Date", value: date),
-            .init(name: "X-Apple-CloudKit-Request-SignatureV1", value: Base64.encode(try signature(of: Array(text.utf8)))),
+            .init(
+                name: "X-Apple-CloudKit-Request-SignatureV1",
+                value: Data(try signature(of: Array(text.utf8))).base64EncodedString()),
         ]
     }
 
     package func check() throws {
-        // One that is missing has been told of already.
+        // A missing key has been reported already.
         if !key.isEmpty { _ = try signature(of: []) }
     }
 
-    /// As ASN.1 (DER), which is how libcrypto writes it and CloudKit reads it.
+    /// The signature in ASN.1 (DER), the format that libcrypto writes and CloudKit reads.
     private func signature(of text: [UInt8]) throws -> [UInt8] {
         let pem = Array(key.utf8)
         guard let source = unsafe BIO_new_mem_buf(pem, Int32(clamping: pem.count)) else { throw Self.noMemory }
         defer { unsafe BIO_free(source) }
-        // An empty passphrase: otherwise libcrypto would ask for one at the terminal.
+        // The empty passphrase keeps libcrypto from asking for one on the terminal.
         var passphrase: [CChar] = [0]
         guard let key = unsafe PEM_read_bio_PrivateKey(source, nil, nil, &passphrase) else {
             ERR_clear_error()
-            throw KeyError(description: "the private key is not PEM, or needs a passphrase; make one with: openssl ecparam -name prime256v1 -genkey -noout")
+            throw KeyError(
+                description: "the private key is not PEM, or needs a passphrase; "
+                    + "make one with: openssl ecparam -name prime256v1 -genkey -noout")
         }
         defer { unsafe EVP_PKEY_free(key) }
         guard unsafe EVP_PKEY_get_base_id(key) == EVP_PKEY_EC, unsafe EVP_PKEY_get_bits(key) == 256 else {
-            throw KeyError(description: "the private key is not of the curve P-256; make one with: openssl ecparam -name prime256v1 -genkey -noout")
+            throw KeyError(
+                description: "the private key is not on the curve P-256; "
+                    + "make one with: openssl ecparam -name prime256v1 -genkey -noout")
         }
         guard let context = unsafe EVP_MD_CTX_new() else { throw Self.noMemory }
         defer { unsafe EVP_MD_CTX_free(context) }
@@ -65,5 +72,5 @@ import Events
         return Array(signature.prefix(length))
     }
 
-    private static var noMemory: KeyError { KeyError(description: "no memory for a signature") }
+    private static var noMemory: KeyError { KeyError(description: "out of memory for a signature") }
 }

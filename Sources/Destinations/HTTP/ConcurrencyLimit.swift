@@ -1,21 +1,21 @@
 import Platform
 
-/// How many requests may be under way at once, between bounds: one more for each round trip in
-/// which all places were taken and the answers came as fast as usual; a tenth fewer when they came
-/// slower; half as many when the service failed (additive increase, multiplicative decrease). Pure.
+/// The limit on requests in flight, between bounds (additive increase, multiplicative decrease). It grows by one after
+/// each round trip that used the whole limit and was as fast as usual. It shrinks by a tenth if responses came slower,
+/// and by half if the service failed. Pure.
 struct ConcurrencyLimit: Sendable {
-    /// Answers this much slower than usual mean that requests wait for each other.
+    /// Responses slower than usual by this factor mean that requests queue at the service.
     private static let tolerance = 1.5
-    /// What differs by less, in seconds, is the network's or the machine's mood.
+    /// Smaller differences, in seconds, are noise of the network or the machine.
     private static let noise = 0.005
-    /// How fast "usual" follows a service that has become slower for good.
+    /// How fast "usual" follows a service that has become slower permanently.
     private static let drift = 0.05
 
     private let bounds: ClosedRange<Int>
     private(set) var current: Int
-    /// Seconds that an answer takes when the service is well; nil: not known yet.
+    /// Seconds that a response takes when the service is healthy; nil: not known yet.
     private var usual: Double?
-    /// Of the present round trip.
+    /// The state of the current round trip.
     private var began: Instant?
     private var seconds = 0.0
     private var count = 0
@@ -27,10 +27,10 @@ struct ConcurrencyLimit: Sendable {
         current = self.bounds.lowerBound
     }
 
-    /// Takes note of a request that ended.
+    /// Records a request that ended.
     /// - Parameters:
-    ///   - underWay: how many there were, this one included.
-    ///   - failed: the service could not take it for the time.
+    ///   - underWay: the number of requests in flight, this one included.
+    ///   - failed: the service could not accept the request for now.
     mutating func ended(_ now: Instant, after latency: Duration, underWay: Int, failed: Bool) {
         guard bounds.lowerBound < bounds.upperBound else { return }
         let began = began ?? now
@@ -40,7 +40,7 @@ struct ConcurrencyLimit: Sendable {
         wasFull = wasFull || underWay >= current
         self.failed = self.failed || failed
         let mean = seconds / Double(count)
-        // A failure is not waited out. Else a round trip, so that the last change shows.
+        // React to a failure at once. Otherwise wait one round trip, so that the last change has an effect.
         guard self.failed || (count >= current && Double((now - began).inNanoseconds) / 1e9 >= mean) else { return }
         if self.failed {
             current = max(bounds.lowerBound, current / 2)

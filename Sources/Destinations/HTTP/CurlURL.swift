@@ -1,18 +1,18 @@
 import CCurl
 
-/// A URL as libcurl itself reads it, so that what is checked is what is used. The other two
-/// files that touch libcurl are EasyHandle and MultiHandle.
+/// A URL as libcurl itself parses it, so that the URL that is checked is the one that is used. EasyHandle and
+/// MultiHandle are the other two files that call libcurl.
 ///
-/// What is unsafe here: the handle's memory, owned and freed by this object; it does not change.
+/// Unsafe part: this object owns and frees the handle's memory. It is immutable.
 @safe final class CurlURL {
     private let url: OpaquePointer
 
-    /// nil: not an absolute URL with a host.
+    /// Returns nil unless the text is an absolute URL with a host.
     convenience init?(_ text: String) {
         unsafe self.init(curl_url(), text)
     }
 
-    /// Takes over `url`.
+    /// Takes ownership of `url`.
     private init?(_ url: OpaquePointer?, _ text: String) {
         guard let url = unsafe url else { return nil }
         unsafe self.url = url
@@ -24,17 +24,17 @@ import CCurl
     deinit { unsafe curl_url_cleanup(url) }
 
     var scheme: String { part(CURLUPART_SCHEME) ?? "" }
-    /// As in the URL: an IPv6 address has its brackets.
+    /// An IPv6 address keeps its brackets.
     var host: String { part(CURLUPART_HOST) ?? "" }
-    /// nil: not said.
+    /// nil: the URL has no port.
     var port: String? { part(CURLUPART_PORT) }
-    /// The one said, or the scheme's own.
+    /// The URL's port, or the scheme's default.
     var effectivePort: String { part(CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)) ?? "" }
-    /// Percent-encoded, as it is sent.
+    /// Percent-encoded, as sent.
     var path: String { part(CURLUPART_PATH) ?? "/" }
     var hasUser: Bool { part(CURLUPART_USER) != nil }
 
-    /// User and password, decoded, as Basic authentication writes them; nil: the URL has none.
+    /// User and password, decoded, as `user:password` for Basic authentication; nil: the URL has neither.
     var credentials: [UInt8]? {
         let (user, password) = (part(CURLUPART_USER), part(CURLUPART_PASSWORD))
         guard user != nil || password != nil else { return nil }
@@ -45,7 +45,9 @@ import CCurl
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
         while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16), rest.count >= 2 {
+            if byte == UInt8(ascii: "%"), let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16),
+                rest.count >= 2
+            {
                 bytes.append(code)
                 rest.removeFirst(2)
             } else {
@@ -55,7 +57,7 @@ import CCurl
         return bytes
     }
 
-    /// What is likely to be secret: user, password, and the query's values, as in the URL.
+    /// Parts that are likely to be secret, as written in the URL: user, password, and the query's values.
     var secrets: [String] {
         let values = (part(CURLUPART_QUERY) ?? "").split(separator: "&").map { parameter in
             String(parameter.drop { $0 != "=" }.dropFirst())
@@ -63,12 +65,12 @@ import CCurl
         return [part(CURLUPART_USER), part(CURLUPART_PASSWORD)].compactMap { $0 } + values
     }
 
-    /// The same server, spoken to in the same way.
+    /// Compares scheme, host and port.
     func hasOrigin(of other: CurlURL) -> Bool {
         scheme == other.scheme && host.lowercased() == other.host.lowercased() && effectivePort == other.effectivePort
     }
 
-    /// What a Location header means that came from here; without any user or password.
+    /// Resolves a Location header relative to this URL, without user and password.
     func resolving(_ location: String) -> CurlURL? {
         guard let target = unsafe CurlURL(curl_url_dup(url), location) else { return nil }
         unsafe curl_url_set(target.url, CURLUPART_USER, nil, 0)
@@ -76,7 +78,7 @@ import CCurl
         return target
     }
 
-    /// As text, with another host.
+    /// The URL with another host.
     func text(withHost host: String) -> String? {
         guard let copy = unsafe curl_url_dup(url) else { return nil }
         defer { unsafe curl_url_cleanup(copy) }
@@ -84,11 +86,12 @@ import CCurl
         return unsafe Self.part(CURLUPART_URL, of: copy)
     }
 
-    /// As text, with another one's path and query.
+    /// The URL with the path and query of `other`.
     func text(withPathOf other: CurlURL) -> String? {
         guard let copy = unsafe curl_url_dup(url) else { return nil }
         defer { unsafe curl_url_cleanup(copy) }
-        for piece in [CURLUPART_PATH, CURLUPART_QUERY] where unsafe curl_url_set(copy, piece, other.part(piece), 0) != CURLUE_OK {
+        for piece in [CURLUPART_PATH, CURLUPART_QUERY]
+        where unsafe curl_url_set(copy, piece, other.part(piece), 0) != CURLUE_OK {
             return nil
         }
         return unsafe Self.part(CURLUPART_URL, of: copy)
@@ -106,7 +109,7 @@ import CCurl
     }
 }
 
-/// A date as HTTP writes it (RFC 9110, 5.6.7), in seconds since 1970-01-01 UTC.
+/// Parses an HTTP date (RFC 9110, section 5.6.7) to seconds since 1970-01-01 UTC.
 func secondsOfHTTPDate(_ text: String) -> Int64? {
     let seconds = unsafe curl_getdate(text, nil)
     return seconds < 0 ? nil : Int64(seconds)

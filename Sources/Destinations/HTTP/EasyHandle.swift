@@ -1,31 +1,30 @@
 import CCurl
 import Synchronization
 
-/// libcurl refused an option or could not make a handle.
+/// libcurl rejected an option or could not create a handle.
 struct CurlError: Error, CustomStringConvertible {
     var description: String
 }
 
-/// One libcurl easy handle: a request's settings, its body on the way out, and the answer as it
-/// comes in. Set up once, then used for one request after the other.
+/// One libcurl easy handle: a request's settings, its body, and the response as it arrives. It is set up once and
+/// reused for many requests.
 ///
-/// This file, MultiHandle and CurlURL are the only Swift that calls libcurl. What is unsafe here:
-/// libcurl keeps a pointer to this object, which is why it is used only in callbacks that run
-/// while a MultiHandle holds the object; and the memory behind `curl`, `errorBuffer` and
-/// `lists`, which this object owns and frees.
+/// Only this file, MultiHandle and CurlURL call libcurl from Swift. Unsafe parts: libcurl holds an unretained pointer
+/// to this object, which only callbacks use, while a MultiHandle retains the object; and this object owns and frees the
+/// memory behind `curl`, `errorBuffer` and `lists`.
 ///
-/// Threads: it belongs to the destination, which uses it in the turns of its worker, but from `HTTPEngine.begin` to the
-/// transfer's end to the engine's thread. One at a time, and each hands it over through a lock.
+/// Threads: the destination owns the handle and uses it in its worker's turns. From `HTTPEngine.begin` to the
+/// transfer's end the engine's thread owns it. Each handover goes through a lock.
 @safe final class EasyHandle: @unchecked Sendable {
-    /// Above this, the body is handed to libcurl piece by piece, straight from the array; up to
-    /// this it is copied, and goes out in one packet with the request's header.
+    /// Larger bodies are passed to libcurl in pieces, straight from the array. Smaller ones are copied, so that headers
+    /// and body leave in one packet.
     private static let smallBody = 16 << 10
-    /// Bytes of header that an answer may have; a server that sends more is cut off.
+    /// The most bytes of header in a response. A server that sends more is cut off.
     private static let maximumHeader = 256 << 10
 
     let curl: UnsafeMutableRawPointer
     private let errorBuffer: UnsafeMutablePointer<CChar>
-    /// What libcurl holds pointers to, as long as it does.
+    /// Lists that libcurl holds pointers to, by option.
     private var lists: [UInt32: UnsafeMutablePointer<curl_slist>] = unsafe [:]
     private let maximumAnswer: Int
 
@@ -33,12 +32,12 @@ struct CurlError: Error, CustomStringConvertible {
     private var body: [UInt8] = []
     private var sent = 0
     private var headerBytes = 0
-    /// The answer's body, at most `maximumAnswer` bytes of it.
+    /// The response body, at most `maximumAnswer` bytes of it.
     private(set) var answer: [UInt8] = []
-    /// The answer was longer than that. The transfer was ended there, which libcurl calls an error.
+    /// The response was longer than `maximumAnswer`. The transfer was ended there, which libcurl reports as an error.
     private(set) var answerWasCut = false
 
-    /// - Parameter maximumAnswer: bytes of the answer's body that are kept.
+    /// - Parameter maximumAnswer: the most bytes of a response body to keep.
     init(maximumAnswer: Int) throws(CurlError) {
         guard CurlLibrary.isReady, let curl = unsafe curl_easy_init() else {
             throw CurlError(description: "libcurl could not make a handle: out of memory")
@@ -54,11 +53,11 @@ struct CurlError: Error, CustomStringConvertible {
 
     deinit {
         unsafe curl_easy_cleanup(curl)
-        for unsafe list in unsafe lists.values { unsafe curl_slist_free_all(list) }
+        unsafe lists.values.forEach { unsafe curl_slist_free_all($0) }
         unsafe errorBuffer.deallocate()
     }
 
-    /// The engine has it until `takeBack`.
+    /// Hands the handle to the engine, until `takeBack`.
     func lend() {
         precondition(!isLent.exchange(true, ordering: .acquiringAndReleasing), "a handle is in one transfer at a time")
     }
@@ -81,8 +80,8 @@ struct CurlError: Error, CustomStringConvertible {
         try check(unsafe ccurl_set_string(curl, option, value))
     }
 
-    /// For an option that takes a list, such as the headers: `Name: value` each, without line ends,
-    /// checked by whoever calls.
+    /// Sets an option that takes a list, such as the headers. Each line is `Name: value` without a line end. The caller
+    /// checks the lines.
     func set(_ option: CURLoption, _ lines: [String]) throws(CurlError) {
         mustBeOurs()
         var list: UnsafeMutablePointer<curl_slist>?
@@ -98,7 +97,7 @@ struct CurlError: Error, CustomStringConvertible {
         unsafe lists[option.rawValue] = list
     }
 
-    /// Makes ready for the next request: takes its body and forgets the last answer.
+    /// Sets the body of the next request and clears the last response.
     func prepare(_ body: [UInt8]) throws(CurlError) {
         mustBeOurs()
         sent = 0
@@ -109,7 +108,7 @@ struct CurlError: Error, CustomStringConvertible {
         if body.count <= Self.smallBody {
             self.body = []
             let code = unsafe body.withUnsafeBytes { bytes in
-                // An empty array may have no address, which to libcurl would mean "no body set".
+                // An empty array may have no address, which libcurl would take as "no body set".
                 guard let start = bytes.baseAddress else { return unsafe ccurl_set_body_copy(curl, "", 0) }
                 return unsafe ccurl_set_body_copy(curl, start, curl_off_t(bytes.count))
             }
@@ -120,24 +119,24 @@ struct CurlError: Error, CustomStringConvertible {
         }
     }
 
-    /// Lets go of the request's body; the answer stays until the next request.
+    /// Releases the request's body. The response stays until the next request.
     func releaseBody() {
         body = []
     }
 
-    /// The status code of this request's answer; 0: none came.
+    /// The status code of the response; 0: no response arrived.
     var status: Int { headerBytes > 0 ? unsafe ccurl_status(curl) : 0 }
 
-    /// Where the last request went.
+    /// The URL that the last request was sent to.
     var effectiveURL: String { unsafe ccurl_effective_url(curl).map { unsafe String(cString: $0) } ?? "" }
 
-    /// libcurl's sentence about what went wrong.
+    /// libcurl's description of an error.
     func errorText(_ code: CURLcode) -> String {
         let detail = unsafe String(cString: errorBuffer)
         return unsafe detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
     }
 
-    /// A header of this request's answer, the first of that name.
+    /// The first header of this name in the response.
     func header(_ name: String) -> String? {
         guard headerBytes > 0 else { return nil }
         var found: UnsafeMutablePointer<curl_header>?
@@ -151,7 +150,7 @@ struct CurlError: Error, CustomStringConvertible {
         if code != CURLE_OK { throw CurlError(description: unsafe String(cString: curl_easy_strerror(code))) }
     }
 
-    // What libcurl's callbacks do; called within MultiHandle.perform.
+    // The work of libcurl's callbacks, called within MultiHandle.perform.
 
     fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let count = min(buffer.count, body.count - sent)
@@ -168,7 +167,7 @@ struct CurlError: Error, CustomStringConvertible {
         return true
     }
 
-    /// False ends the transfer.
+    /// Returns false to end the transfer.
     fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let room = maximumAnswer - answer.count
         unsafe answer.append(contentsOf: bytes.prefix(room))
@@ -182,12 +181,12 @@ struct CurlError: Error, CustomStringConvertible {
     }
 }
 
-/// libcurl's set-up for the whole process, done at the first use.
+/// libcurl's process-wide initialisation, done at first use.
 enum CurlLibrary {
     static let isReady: Bool = ccurl_prepare() == CURLE_OK
 }
 
-// File-level functions, not closures: what C calls must belong to no actor.
+// File-level functions rather than closures: a C callback must not be isolated to an actor.
 
 private func handle(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
     unsafe context.map { unsafe Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue() }

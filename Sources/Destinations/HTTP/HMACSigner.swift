@@ -1,22 +1,24 @@
 import CCrypto
 import Events
+import Foundation
+import Platform
 
-/// Signs a request's body with a key that the receiver knows as well: HMAC (RFC 2104) in a header, as
-/// webhooks do it. Immutable; any thread.
+/// Signs a request's body with a key shared with the receiver: HMAC (RFC 2104) in a header, as webhooks use it.
+/// Immutable; any thread.
 ///
-/// What is unsafe here: libcrypto's one-shot call, which reads and writes what it is given and keeps nothing.
+/// Unsafe part: libcrypto's one-shot call, which reads and writes only its arguments and keeps no pointer.
 @safe package struct HMACSigner: RequestSigner {
     package enum Algorithm: String, Sendable, CaseIterable { case sha256, sha512, sha1 }
     package enum Encoding: String, Sendable, CaseIterable { case hex, base64 }
 
     package var algorithm = Algorithm.sha256
     package var encoding = Encoding.hex
-    /// The header that the signature goes into.
+    /// The header for the signature.
     package var header: String
-    /// What stands before the signature: `sha256=`.
+    /// The text before the signature, such as `sha256=`.
     package var prefix = ""
-    /// The header that the time of signing goes into, in seconds since 1970, and which is signed before the
-    /// body with a dot between them; nil: the body alone is signed.
+    /// The header for the time of signing, in seconds since 1970. The signature then covers the time, a dot and the
+    /// body. nil: it covers only the body.
     package var timeHeader: String?
     /// Never shown.
     package var key: String
@@ -35,7 +37,7 @@ import Events
         ]
     }
 
-    /// Any text is a key.
+    /// Every text is a valid key.
     package func check() {}
 
     private func signature(of text: [UInt8]) -> String {
@@ -52,8 +54,8 @@ import Events
         precondition(done, "libcrypto has no HMAC")
         let digest = result.prefix(Int(length))
         switch encoding {
-        case .hex: return digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        case .base64: return Base64.encode(Array(digest))
+        case .hex: return Hexadecimal.text(digest)
+        case .base64: return Data(digest).base64EncodedString()
         }
     }
 }

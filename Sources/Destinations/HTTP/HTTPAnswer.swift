@@ -1,19 +1,19 @@
 import Delivery
 
-/// What a service answered, and what that means for the events that were sent: the rule for
-/// services of which nothing more is known (webhooks). Pure.
+/// A service's response, and its default meaning for the events sent: the rule for services without rules of their own
+/// (webhooks). Pure.
 package struct HTTPAnswer: Sendable, Equatable {
     package var status: Int
-    /// The headers of these names, as received.
+    /// The headers Retry-After and Location, as received.
     package var retryAfter: String?
     package var location: String?
-    /// Its beginning, as far as it was read.
+    /// The beginning of the body, as far as it was read.
     package var body: [UInt8]
 
-    /// Characters of an answer that are kept to show somebody.
+    /// The most characters of a response that are kept for display.
     package static let excerptLength = 200
 
-    static let credentialHint = ": the service refuses the credential; check the destination's headers and secrets"
+    static let credentialHint = ": the service rejects the credential; check the destination's headers and secrets"
 
     package init(status: Int, retryAfter: String? = nil, location: String? = nil, body: [UInt8] = []) {
         self.status = status
@@ -24,7 +24,7 @@ package struct HTTPAnswer: Sendable, Equatable {
 
     /// - Parameters:
     ///   - wallClock: nanoseconds since 1970-01-01 UTC, for dates in Retry-After.
-    ///   - secrets: what must not be seen in an excerpt, should the service echo it.
+    ///   - secrets: text that an excerpt must not show, even if the service echoes it.
     package func outcome(wallClock: Int64, hiding secrets: [[UInt8]] = []) -> Outcome {
         switch status {
         case 200...299:
@@ -33,13 +33,14 @@ package struct HTTPAnswer: Sendable, Equatable {
             return .hold(reason: "HTTP \(status)" + Self.credentialHint, answer: excerpt(hiding: secrets))
         case 413:
             return .tooLarge(
-                reason: "HTTP 413: the service takes no requests of this size", answer: excerpt(hiding: secrets))
+                reason: "HTTP 413: the request is too large for the service", answer: excerpt(hiding: secrets))
         case 501:
             return .rejected(reason: "HTTP 501", answer: excerpt(hiding: secrets))
         case 408, 423, 425, 429, 500...599, ..<200:
             let wait = retryAfter.flatMap { RetryAfter.parse($0, wallClock: wallClock) }
             return .retry(
-                reason: "HTTP \(status)" + (wait.map { ", asked to wait \($0.components.seconds) s" } ?? ""), after: wait,
+                reason: "HTTP \(status)" + (wait.map { ", asked to wait \($0.components.seconds) s" } ?? ""),
+                after: wait,
                 answer: excerpt(hiding: secrets))
         case 300...399:
             return .rejected(reason: redirectReason, answer: excerpt(hiding: secrets))
@@ -48,8 +49,8 @@ package struct HTTPAnswer: Sendable, Equatable {
         }
     }
 
-    /// Whether other requests to the service are likely to fare no better now: it asked for
-    /// patience or refuses everybody, which says nothing about the one event sent.
+    /// True if other requests to the service are likely to fail too: it asked the client to wait, or rejects all
+    /// requests. Such a response says nothing about the one event sent.
     package var concernsService: Bool {
         switch status {
         case 401, 403, 429, 502...504: true
@@ -58,15 +59,15 @@ package struct HTTPAnswer: Sendable, Equatable {
     }
 
     private var redirectReason: String {
-        // Only the host: paths and queries of redirects carry tokens.
+        // Only the host: paths and queries of redirects hold tokens.
         let to = location.flatMap { CurlURL($0) }.map { " to \($0.scheme)://\($0.host)" } ?? ""
-        return "HTTP \(status): a redirect\(to), not followed; set the destination's URL to where it leads"
+        return "HTTP \(status): a redirect\(to), not followed; set the destination's URL to the redirect's target"
     }
 
-    /// The answer's beginning as one printable line, secrets replaced.
+    /// The beginning of the body as one printable line, with secrets replaced.
     package func excerpt(hiding secrets: [[UInt8]]) -> String {
-        // Read on far enough that no secret is cut in two before it is looked for. At most four bytes
-        // make a character that is kept.
+        // Take enough bytes that no secret is cut in two before it is searched for. A character takes at most four
+        // bytes.
         let longest = secrets.reduce(0) { max($0, $1.count) }
         var bytes = Array(body.prefix(Self.excerptLength * 4 + longest))
         // Longest first: one secret may be a part of another.

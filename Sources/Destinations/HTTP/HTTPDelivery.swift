@@ -1,21 +1,21 @@
 import Delivery
 
-/// One batch on its way: which requests it takes, and what became of them. It settles its claim
-/// when nothing of it is under way any more. In the worker's turns only.
+/// One batch in delivery: its requests and their results. It settles its claim when none of its requests is in flight
+/// any more. Use only within the worker's turns.
 final class HTTPDelivery {
     private let plan: RequestPlan
-    /// How many events it has.
+    /// The number of the batch's events.
     private let count: Int
     private var claim: DeliveryClaim?
-    /// Of each request; nil: not known yet.
+    /// The result of each request; nil: not known yet.
     private var settlements: [DeliveryClaim.Settlement?]
     private var next = 0
     private var underWay = 0
-    /// What one request's answer means for those that were not sent yet.
+    /// The outcome for all unsent events, set by a response that concerns the whole service.
     private var halted: Outcome?
 
-    /// Settles at once if nothing of it can be sent.
-    /// - Parameter count: of the batch's events.
+    /// Settles at once if no request can be sent.
+    /// - Parameter count: the number of the batch's events.
     init(_ plan: RequestPlan, count: Int, _ claim: consuming DeliveryClaim) {
         self.plan = plan
         self.count = count
@@ -24,7 +24,7 @@ final class HTTPDelivery {
         if plan.requests.isEmpty { settle() }
     }
 
-    /// The next request to send, nil: no more. Each must be told of with `finish`.
+    /// The next request to send; nil: no more. Report the end of each with `finish`.
     func takeRequest() -> Int? {
         guard halted == nil, next < settlements.count else { return nil }
         defer { next += 1 }
@@ -32,7 +32,7 @@ final class HTTPDelivery {
         return next
     }
 
-    /// Which, where to, and of which events.
+    /// The kind, the URL and the events of a request.
     func request(_ number: Int) -> RequestPlan.Request { plan.requests[number] }
 
     func body(of request: Int) -> [UInt8] { plan.body(of: request) }
@@ -40,7 +40,7 @@ final class HTTPDelivery {
     /// The message ids of a request's events, as text.
     func messageIDs(of request: Int) -> [String] { plan.messageIDs(of: request) }
 
-    /// - Parameter haltsOthers: it goes for what was not sent yet, too.
+    /// - Parameter haltsOthers: the result applies to the unsent requests too.
     func finish(_ request: Int, _ settlement: DeliveryClaim.Settlement, haltsOthers: Bool) {
         settlements[request] = settlement
         underWay -= 1
@@ -48,7 +48,7 @@ final class HTTPDelivery {
         if underWay == 0 && (halted != nil || next == settlements.count) { settle() }
     }
 
-    /// Gives the rest back unsent, and settles.
+    /// Returns the unsent events for a retry, and settles.
     func abandon(_ reason: String) {
         if halted == nil { halted = .retry(reason: reason) }
         settle()
@@ -59,15 +59,17 @@ final class HTTPDelivery {
         let rest = halted ?? .retry(reason: "not sent")
         if plan.requests.count == 1, plan.requests[0].events.count == count {
             claim.settle((settlements.first ?? nil) ?? .all(rest))
-        } else if plan.refused.isEmpty, let halted, settlements.allSatisfy({ $0?.outcome(at: 0).isLike(halted) ?? true }) {
-            // Nobody was let in: that is about the service, not about each event.
+        } else if plan.refused.isEmpty, let halted,
+            settlements.allSatisfy({ $0?.outcome(at: 0).isLike(halted) ?? true })
+        {
+            // No request was accepted. The cause is the service, not the single events.
             claim.settle(.all(halted))
         } else {
             claim.settle(.each(outcomes(rest)))
         }
     }
 
-    /// Of each event.
+    /// The outcome of each event.
     private func outcomes(_ rest: Outcome) -> [Outcome] {
         var outcomes = [Outcome](repeating: rest, count: count)
         for (place, reason) in plan.refused { outcomes[place] = .rejected(reason: "not sent: \(reason)") }
@@ -82,17 +84,19 @@ final class HTTPDelivery {
 }
 
 extension DeliveryClaim.Settlement {
-    /// What it says about the event at this place.
+    /// The outcome of the event at this index.
     fileprivate func outcome(at place: Int) -> Outcome {
         switch self {
         case .all(let outcome): outcome
-        case .each(let outcomes): outcomes.indices.contains(place) ? outcomes[place] : .retry(reason: "the answer says nothing about it")
+        case .each(let outcomes):
+            outcomes.indices.contains(place)
+                ? outcomes[place] : .retry(reason: "the response does not mention this event")
         }
     }
 }
 
 extension Outcome {
-    /// Both ask to try again, or both to wait for a person.
+    /// Both ask for a retry, or both for an operator's action.
     fileprivate func isLike(_ other: Outcome) -> Bool {
         switch (self, other) {
         case (.retry, .retry), (.hold, .hold): true

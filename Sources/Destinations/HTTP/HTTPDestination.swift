@@ -2,60 +2,61 @@ import CCurl
 import Delivery
 import Platform
 
-/// Sends batches to a service over HTTP. Requests are built and answers read in the turns of its worker, on whatever
-/// thread those run; the engine's thread transfers them. Everything here but `init` belongs to a turn.
+/// Sends batches to a service over HTTP. It builds requests and reads responses in its worker's turns, on whichever
+/// thread runs the turn; the engine's thread does the transfers. Call every member except `init` within a turn.
 ///
-/// Invariants: at most as many requests under way as the options' upper bound says; each batch is settled once, when
-/// its last request has ended; nothing that may hold a secret (header values, the URL but for
-/// scheme and host) gets into a reason. It never waits: `deliver` returns at once; the answers arrive in the mailbox,
-/// which asks for a turn.
+/// Invariants: the number of requests in flight never exceeds the options' upper bound. Each batch is settled once,
+/// when its last request has ended. No reason holds anything that may be secret: no header value, and of the URL only
+/// scheme and host. No call blocks: `deliver` returns at once, and responses arrive in the mailbox, which asks for a
+/// turn.
 package final class HTTPDestination: Destination {
     package var limits: DestinationLimits {
         Self.limits(isSplit: isSplit, inFlight: concurrency.current)
     }
 
     private static func limits(isSplit: Bool, inFlight: Int) -> DestinationLimits {
-        // Where a batch takes several requests it is those that are counted, here, not the batches.
+        // If a batch may take several requests, this type limits the requests, and Delivery does not limit the batches.
         isSplit ? DestinationLimits(eventsPerRequest: 1) : DestinationLimits(maximumInFlight: inFlight)
     }
 
-    /// The limits of one with these options, at most.
+    /// The limits of a destination with these options, at its highest concurrency.
     package static func limits(_ options: HTTPOptions) throws(HTTPOptionsError) -> DestinationLimits {
         limits(isSplit: try HTTPRequest.all(options).contains(where: \.isSplit), inFlight: options.requests.upperBound)
     }
 
-    /// A request under way.
+    /// A request in flight.
     private struct Transfer {
         var easy: EasyHandle
         var delivery: HTTPDelivery
-        /// Among the delivery's requests.
+        /// The request's index in the delivery.
         var number: Int
-        /// How many redirects were followed for it.
+        /// The number of redirects followed so far.
         var redirects: Int
         var since: Instant
     }
 
     private let options: HTTPOptions
-    /// Those that an event's envelope may choose from.
+    /// The kinds of request that an event's envelope may choose from.
     private let requests: [HTTPRequest]
     private let engine: HTTPEngine
     private let clock: any Clock
-    /// A batch may take several requests.
+    /// True if a batch may take several requests.
     private let isSplit: Bool
     private var concurrency: ConcurrencyLimit
 
     private let mailbox = HTTPMailbox()
     private var compressor: BodyCompressor?
-    /// Of each request: handles that are not in use; with those in use never more than may be under way.
+    /// Unused handles, by kind of request. Together with those in use they never exceed the limit on requests in
+    /// flight.
     private var idle: [[EasyHandle]]
     private var underWay: [ObjectIdentifier: Transfer] = [:]
-    /// Batches of which not every request was sent, in the order of their arrival. Their number
-    /// is bounded by the worker's window.
+    /// Batches with requests still to send, in order of arrival. The worker's window bounds their number.
     private var waiting: [HTTPDelivery] = []
 
-    /// Checks the options; touches neither network nor disk.
-    /// - Throws: what is wrong with which option.
-    package init(_ options: HTTPOptions, engine: HTTPEngine, clock: any Clock = SystemClock()) throws(HTTPOptionsError) {
+    /// Checks the options. Uses neither network nor disk.
+    /// - Throws: the first option that is invalid, and why.
+    package init(_ options: HTTPOptions, engine: HTTPEngine, clock: any Clock = SystemClock()) throws(HTTPOptionsError)
+    {
         requests = try Self.checkedRequests(options)
         idle = Array(repeating: [], count: requests.count)
         self.options = options
@@ -65,8 +66,7 @@ package final class HTTPDestination: Destination {
         concurrency = ConcurrencyLimit(options.requests)
     }
 
-    /// Everything that `init` would throw for these options, of the destination or of one of its
-    /// alternatives; touches nothing.
+    /// Every error that `init` could throw for these options or their alternatives. Uses neither network nor disk.
     package static func problems(_ options: HTTPOptions) -> [(request: Int?, error: HTTPOptionsError)] {
         guard !options.alternatives.isEmpty else { return HTTPRequest.problems(options).map { (nil, $0) } }
         return options.alternatives.enumerated().flatMap { number, options in
@@ -86,11 +86,11 @@ package final class HTTPDestination: Destination {
     }
 
     package func open(from cursor: Cursor) throws -> UInt64? {
-        // Finds out now what libcurl has against an option.
+        // Let libcurl reject an invalid option now rather than at the first batch.
         for number in idle.indices where idle[number].isEmpty { idle[number].append(try requests[number].makeHandle()) }
         if options.compression != .none && compressor == nil {
             compressor = BodyCompressor(options.compression)
-            if compressor == nil { throw CurlError(description: "no memory for compression") }
+            if compressor == nil { throw CurlError(description: "out of memory for compression") }
         }
         return nil
     }
@@ -100,11 +100,12 @@ package final class HTTPDestination: Destination {
             claim.settle(.all(.delivered))
             return
         }
-        waiting.append(HTTPDelivery(RequestPlan(batch, requests, at: clock.wallClock()), count: batch.events.count, claim))
+        waiting.append(
+            HTTPDelivery(RequestPlan(batch, requests, at: clock.wallClock()), count: batch.events.count, claim))
         sendWhatMay()
     }
 
-    /// What the service has acknowledged is its own, and nothing is kept with the cursor.
+    /// The service keeps what it acknowledged, and no state is saved with the cursor.
     package var settlesAtOnce: Bool { true }
 
     package func checkpoint() throws -> [UInt8]? { nil }
@@ -117,7 +118,7 @@ package final class HTTPDestination: Destination {
         idle = Array(repeating: [], count: requests.count)
         for transfer in sent { engine.cancel(transfer.easy) }
         for transfer in sent { transfer.delivery.abandon("the destination was closed before the answer came") }
-        for delivery in unsent { delivery.abandon("the destination was closed before it was sent") }
+        for delivery in unsent { delivery.abandon("the destination was closed before the batch was sent") }
     }
 
     // MARK: Requests
@@ -142,10 +143,11 @@ package final class HTTPDestination: Destination {
     }
 
     /// - Parameters:
-    ///   - redirects: how many were followed for this request.
-    ///   - hop: where the last of them leads; the handle may be any.
+    ///   - redirects: the number of redirects followed so far for this request.
+    ///   - hop: the target of the last redirect; nil: the configured URL. If given, `idleHandle` is nil.
     private func begin(
-        _ idleHandle: EasyHandle?, _ number: Int, of delivery: HTTPDelivery, redirects: Int = 0, following hop: HTTPRedirect.Hop? = nil
+        _ idleHandle: EasyHandle?, _ number: Int, of delivery: HTTPDelivery, redirects: Int = 0,
+        following hop: HTTPRedirect.Hop? = nil
     ) throws {
         let planned = delivery.request(number)
         let request = requests[planned.number]
@@ -153,12 +155,14 @@ package final class HTTPDestination: Destination {
         if let compressor {
             guard let smaller = compressor.compress(body.span) else {
                 if let idleHandle { idle[planned.number].append(idleHandle) }
-                delivery.finish(number, .all(.tooLarge(reason: "the batch is too large to compress")), haltsOthers: false)
+                delivery.finish(
+                    number, .all(.tooLarge(reason: "the batch is too large to compress")), haltsOthers: false)
                 return
             }
             body = smaller
         }
-        let headers = try planned.headers + request.signature(of: body, url: hop?.url ?? planned.url, at: clock.wallClock())
+        let headers =
+            try planned.headers + request.signature(of: body, url: hop?.url ?? planned.url, at: clock.wallClock())
         let easy = try idleHandle ?? request.makeHandle(following: hop, headers: headers)
         if hop == nil, request.isAddressed || request.isSigned {
             try easy.set(CURLOPT_URL, planned.url)
@@ -172,10 +176,10 @@ package final class HTTPDestination: Destination {
 
     private func complete(_ completion: HTTPCompletion) {
         let (places, easy) = (underWay.count, completion.easy)
-        // None: the destination was closed meanwhile.
+        // No transfer: the destination was closed in the meantime.
         guard let transfer = underWay.removeValue(forKey: ObjectIdentifier(easy)) else { return }
         let (delivery, number) = (transfer.delivery, transfer.number)
-        // One that followed a redirect is made for where that led.
+        // A handle that followed a redirect was made for the redirect's target, so it is not reused.
         if transfer.redirects == 0 { idle[delivery.request(number).number].append(easy) }
         if !follow(easy, number, of: delivery, redirects: transfer.redirects) {
             let (settlement, concernsService) = read(easy, completion.end, number, of: delivery)
@@ -187,7 +191,7 @@ package final class HTTPDestination: Destination {
         sendWhatMay()
     }
 
-    /// Goes where a redirect leads, if the configuration allows that.
+    /// Follows a redirect if the configuration allows it.
     private func follow(_ easy: EasyHandle, _ number: Int, of delivery: HTTPDelivery, redirects: Int) -> Bool {
         let planned = delivery.request(number)
         let target = requests[planned.number].target
@@ -210,8 +214,8 @@ package final class HTTPDestination: Destination {
     ) -> (DeliveryClaim.Settlement, concernsService: Bool) {
         let planned = delivery.request(number)
         let request = requests[planned.number]
-        // A server that refuses a body may close before it has read all of it: its word counts, if
-        // it got through. A good word that was cut short does not.
+        // A server that rejects a body may close the connection before it has read all of it. Its error status counts
+        // if it arrived; a success status on a truncated transfer does not.
         if case .failed(let text) = end, easy.status < 300 {
             return (.all(.retry(reason: "\(request.target.shown): \(Printable.line(text, limit: 200))")), true)
         }
@@ -219,7 +223,8 @@ package final class HTTPDestination: Destination {
             status: easy.status, retryAfter: easy.header("Retry-After"), location: easy.header("Location"),
             body: easy.answer)
         let reading = AnswerReading(
-            answer, wasCut: easy.answerWasCut || end != .answered, wallClock: clock.wallClock(), hiding: request.secrets,
+            answer, wasCut: easy.answerWasCut || end != .answered, wallClock: clock.wallClock(),
+            hiding: request.secrets,
             count: planned.events.count, rules: request.answers, messageIDs: { delivery.messageIDs(of: number) })
         let settlement = reading.settlement(by: request.answers)
         return (settlement, answer.concernsService || settlement.isHold)

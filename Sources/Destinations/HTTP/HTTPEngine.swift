@@ -1,25 +1,24 @@
 import CCurl
-import Glibc
 import Platform
 import Synchronization
 
-/// The one thread that runs libcurl's transfers, for all HTTP destinations. It only transfers: events are read and
-/// routed, and requests built, compressed and signed, on the threads of the pool that run the destinations' workers. So
-/// nothing that a configuration says about one destination holds up the transfers of another.
+/// The single thread that runs libcurl's transfers for all HTTP destinations. It does nothing else: the pool threads
+/// that run the destinations' workers route events and build, compress and sign requests. So an expensive configuration
+/// of one destination cannot delay another's transfers.
 ///
-/// Invariants: a destination leaves a handle that is ready to go, and does not touch it until the handle's end is in the
-/// destination's mailbox. Every transfer begun is reported exactly once, unless it was taken back with `cancel`. The
-/// thread never blocks but in `MultiHandle.wait`, at most `longestSleep`; so a heartbeat that stands still for several
-/// seconds means that the thread hangs.
+/// Invariants: a destination hands over a handle that is ready to send, and does not touch it until its completion is
+/// in the destination's mailbox. Every transfer is reported exactly once, unless it was withdrawn with `cancel`. The
+/// thread blocks only in `MultiHandle.wait`, for at most `longestSleep`, so a heartbeat that does not change for
+/// several seconds means that the thread hangs.
 package final class HTTPEngine: @unchecked Sendable {
     package struct Limits: Sendable, Equatable {
-        /// Connections open at once, for all destinations. Transfers above it wait, within
-        /// their timeout: keep it above the sum of what destinations may have in flight, or a
-        /// hanging one delays others.
+        /// The most connections open at once, for all destinations. Further transfers wait, and the wait counts towards
+        /// their timeout. Keep it above the sum of all destinations' in-flight limits; otherwise a destination that
+        /// hangs delays others.
         package var connections = 1024
-        /// Connections open at once to one host and port.
+        /// The most connections open at once to one host and port.
         package var connectionsPerHost = 64
-        /// Connections kept open while nothing uses them.
+        /// The most connections kept open while idle.
         package var idleConnections = 256
 
         package init() {}
@@ -28,19 +27,19 @@ package final class HTTPEngine: @unchecked Sendable {
     package static let longestSleep: Duration = .seconds(1)
     private static let stopped = HTTPTransferEnd.failed("the HTTP engine was stopped")
 
-    private let door: HTTPEngineDoor
+    private let door: EngineMailbox
     private let clock: any Clock
     private let stopping = Atomic<Bool>(false)
     private let beats = Atomic<UInt64>(0)
     private let thread = Mutex<WorkerThread?>(nil)
 
-    // On the engine's thread only.
+    // Used only on the engine's thread.
     private var mailboxes: [ObjectIdentifier: HTTPMailbox] = [:]
-    private var ownThread: pthread_t?
+    private var ownThread: UInt64?
 
     package init(limits: Limits = Limits(), clock: any Clock = SystemClock()) throws(HTTPEngineError) {
         do {
-            door = HTTPEngineDoor(
+            door = EngineMailbox(
                 try MultiHandle(
                     connections: limits.connections, perHost: limits.connectionsPerHost, idle: limits.idleConnections))
         } catch {
@@ -49,7 +48,7 @@ package final class HTTPEngine: @unchecked Sendable {
         self.clock = clock
     }
 
-    /// Starts the thread. Once. The engine lives until `stop`.
+    /// Starts the thread. Call once. The engine lives until `stop`.
     package func start() {
         thread.withLock { thread in
             precondition(thread == nil && !stopping.load(ordering: .relaxed), "an HTTP engine is started once")
@@ -57,8 +56,8 @@ package final class HTTPEngine: @unchecked Sendable {
         }
     }
 
-    /// Ends the thread and waits for it. What is still under way ends as failed. Any thread but the engine's own; again
-    /// does nothing.
+    /// Stops the thread and waits for it to end. Transfers in flight end as failed. Call from any thread but the
+    /// engine's own; further calls have no effect.
     package func stop() {
         stopping.store(true, ordering: .sequentiallyConsistent)
         door.ring()
@@ -68,27 +67,28 @@ package final class HTTPEngine: @unchecked Sendable {
         }
     }
 
-    /// Grows at least once in `longestSleep` while the thread makes progress. Any thread.
+    /// Grows at least once per `longestSleep` while the thread makes progress. Any thread.
     package var heartbeat: UInt64 { beats.load(ordering: .relaxed) }
 
-    /// Sends the request that `easy` was prepared for, and reports its end to `mailbox`. Any thread; never waits.
+    /// Sends the request that `easy` was prepared for, and reports its completion to `mailbox`. Any thread; never
+    /// blocks.
     func begin(_ easy: EasyHandle, _ mailbox: HTTPMailbox) {
         easy.lend()
         if !door.leave(.begin(easy, mailbox)) { giveBack(easy, Self.stopped, to: mailbox) }
     }
 
-    /// Ends a transfer; if that has not ended by itself, its end is not reported. Any thread; never waits.
+    /// Aborts a transfer. Its completion is not reported, unless it had already ended. Any thread; never blocks.
     func cancel(_ easy: EasyHandle) {
-        // After the engine's end nothing is under way.
+        // After the engine has stopped, nothing is in flight.
         _ = door.leave(.cancel(easy))
     }
 
-    private var isOwnThread: Bool { ownThread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+    private var isOwnThread: Bool { ownThread == WorkerThread.current }
 
     // MARK: The thread
 
     private func run() {
-        ownThread = pthread_self()
+        ownThread = WorkerThread.current
         while !stopping.load(ordering: .sequentiallyConsistent) {
             beats.wrappingAdd(1, ordering: .relaxed)
             for order in door.takeOrders() { perform(order) }
@@ -99,7 +99,7 @@ package final class HTTPEngine: @unchecked Sendable {
         end()
     }
 
-    private func perform(_ order: HTTPEngineDoor.Order) {
+    private func perform(_ order: EngineMailbox.Order) {
         precondition(isOwnThread, "transfers are begun and ended on the HTTP engine's thread")
         switch order {
         case .begin(let easy, let mailbox):
@@ -119,7 +119,7 @@ package final class HTTPEngine: @unchecked Sendable {
     private func reportEnds() {
         while let (easy, code) = door.multi.nextDone() {
             guard let mailbox = mailboxes.removeValue(forKey: ObjectIdentifier(easy)) else { continue }
-            // A transfer that we cut because the answer was long enough is an answer all the same.
+            // If we cut the transfer because the response was long enough, it still counts as a response.
             let answered = code == CURLE_OK || easy.answerWasCut
             giveBack(easy, answered ? .answered : .failed(easy.errorText(code)), to: mailbox)
         }
@@ -131,7 +131,9 @@ package final class HTTPEngine: @unchecked Sendable {
     }
 
     private func end() {
-        for case .begin(let easy, let mailbox) in door.takeOrders(closing: true) { giveBack(easy, Self.stopped, to: mailbox) }
+        for case .begin(let easy, let mailbox) in door.takeOrders(closing: true) {
+            giveBack(easy, Self.stopped, to: mailbox)
+        }
         for easy in door.multi.transfers {
             door.multi.remove(easy)
             guard let mailbox = mailboxes.removeValue(forKey: ObjectIdentifier(easy)) else { continue }

@@ -2,23 +2,23 @@ import Delivery
 import Platform
 import Synchronization
 
-/// A transfer that has ended: its handle, which is the destination's again, with the answer in it.
+/// A transfer that has ended. Its handle, with the response, belongs to the destination again.
 struct HTTPCompletion: Sendable {
     var easy: EasyHandle
     var end: HTTPTransferEnd
-    /// When it ended.
+    /// When the transfer ended.
     var at: Instant
 }
 
-/// How a transfer ended. What the answer was is in its EasyHandle.
+/// How a transfer ended. Its EasyHandle holds the response.
 enum HTTPTransferEnd: Equatable, Sendable {
     case answered
-    /// No answer, or not all of it; libcurl's sentence about why.
+    /// No response, or an incomplete one. The text is libcurl's description of the error.
     case failed(String)
 }
 
-/// Where the engine puts the transfers of one destination that have ended, until the next turn of its worker. It holds
-/// at most as many as the destination has under way.
+/// Collects the completed transfers of one destination until its worker's next turn. The destination's in-flight limit
+/// bounds their number.
 final class HTTPMailbox: Sendable {
     private struct State {
         var completions: [HTTPCompletion] = []
@@ -40,7 +40,7 @@ final class HTTPMailbox: Sendable {
         wake?()
     }
 
-    /// In the order of their arrival.
+    /// Returns and removes the completions, in order of arrival.
     func take() -> [HTTPCompletion] {
         state.withLock { state in
             guard !state.completions.isEmpty else { return [] }

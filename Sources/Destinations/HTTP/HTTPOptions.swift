@@ -1,25 +1,26 @@
-/// What an HTTP destination is told: where to send, and how.
+/// The options of an HTTP destination: where to send, and how.
 package struct HTTPOptions: Sendable {
-    /// In the text of a URL or a header: the place of a value of the event, the next one of its envelope's.
+    /// The placeholder for a value of the event in the text of a URL or a header. The event's envelope holds the values
+    /// in order.
     package static let place: Character = "\u{0}"
-    /// In an envelope's body: the place of the events.
+    /// The placeholder for the events in an envelope's body.
     package static let eventsMark: UInt8 = 1
 
     /// How a batch becomes requests.
     package enum Format: String, Sendable, CaseIterable {
-        /// One request; one event a line.
+        /// One request, with one event per line.
         case ndjson
-        /// One request; each event is a list, and each of its items a line.
+        /// One request. Each event is a list, and each item of the list is a line.
         case lines
-        /// One request; a JSON array.
+        /// One request with a JSON array.
         case array
-        /// One request an event.
+        /// One request per event.
         case single
     }
 
     package enum Method: String, Sendable, CaseIterable { case POST, PUT, PATCH }
 
-    /// Of the request's body; the names are Content-Encoding's.
+    /// Compression of the request body. The names are those of Content-Encoding.
     package enum Compression: String, Sendable, CaseIterable { case none, gzip, zstd }
 
     package struct Header: Sendable, Equatable {
@@ -33,66 +34,64 @@ package struct HTTPOptions: Sendable {
         }
     }
 
-    /// How a service proves who it is, which it always has to, and how Penstock does.
+    /// How the service proves its identity, which is always required, and how Penstock proves its own.
     package struct TLS: Sendable, Equatable {
         package enum Version: Sendable { case v1_2, v1_3 }
 
         /// PEM file with the certificate authorities to trust, instead of the system's.
         package var caFile: String?
-        /// PEM files of a client's certificate, with its chain, and of its key.
+        /// PEM files with the client's certificate chain and its key.
         package var certificateFile: String?
         package var keyFile: String?
         package var minimumVersion = Version.v1_2
-        /// The name that the certificate has to be for and that is asked for (SNI), where that is
-        /// not the URL's host.
+        /// The name that the certificate must be valid for and that SNI asks for, if it is not the URL's host.
         package var serverName: String?
 
         package init() {}
     }
 
-    /// `http://` or `https://`; or `unix:/run/receiver.sock`, `unix:/run/receiver.sock:/v1/events`:
-    /// HTTP over a Unix socket, with the request's path behind the second colon.
+    /// `http://` or `https://`; or `unix:/run/receiver.sock`, `unix:/run/receiver.sock:/v1/events`: HTTP over a Unix
+    /// socket, with the request's path after the second colon.
     package var url: String
     package var method: Method = .POST
     package var format: Format = .array
     package var headers: [Header] = []
     package var compression = Compression.none
     package var tls = TLS()
-    /// `http://`, `https://`, `socks5://` (names resolved here) or `socks5h://` (there); may hold a user
-    /// and password. nil: no proxy, whatever the environment says.
+    /// `http://`, `https://`, `socks5://` (names resolved locally) or `socks5h://` (resolved by the proxy). May hold a
+    /// user and password. nil: no proxy, whatever the environment says.
     package var proxy: String?
-    /// Hosts, domains and networks (`10.0.0.0/8`) that are reached without it.
+    /// Hosts, domains and networks (`10.0.0.0/8`) that are reached without the proxy.
     package var proxyExceptions: [String] = []
-    /// Until the connection stands, TLS included.
+    /// Until the connection is established, TLS included.
     package var connectTimeout: Duration = .seconds(10)
-    /// For one request, from its start to the last byte of the answer.
+    /// For one request, from its start to the last byte of the response.
     package var timeout: Duration = .seconds(30)
-    /// Requests under way at once. With `ndjson` and `array`, batches; with `single`, events. Between
-    /// the bounds it is as many as the service bears.
+    /// Limits on requests in flight: batches with `ndjson` and `array`, events with `single`. Between the bounds, the
+    /// limit follows what the service can handle.
     package var requests = 4...4
-    /// Bytes of an answer's body that are read; behind them, the connection is closed.
+    /// The most bytes of a response body to read. After them, the connection is closed.
     package var maximumAnswer = 64 << 10
-    /// How answers are read; what none of them meets, by `HTTPAnswer`'s table.
+    /// Rules that read responses. A response that matches none is read by `HTTPAnswer`'s table.
     package var answers: [AnswerRule] = []
-    /// Redirects (301, 302, 307, 308) followed for one request, with method and body kept, never to
-    /// another scheme. Another host than the URL's is told nothing that the headers or the URL
-    /// hold, and shown no client certificate. 0: none.
+    /// The most redirects (301, 302, 307, 308) to follow for one request; 0: none. Method and body are kept, and a
+    /// redirect to another scheme is never followed. Another host than the URL's receives nothing from the configured
+    /// headers or URL, and no client certificate.
     package var maximumRedirects = 0
-    /// What must not be seen in an excerpt of an answer, besides the headers' values and what the URL
-    /// holds.
+    /// Further text that an excerpt of a response must not show, besides header values and parts of the URL.
     package var secrets: [String] = []
-    /// The events' envelopes say what goes around them in the body.
+    /// The events' envelopes hold the text around the events in the body.
     package var hasBody = false
-    /// That is not the same for every event.
+    /// The text around the events differs between events.
     package var bodyVaries = false
-    /// Whether the service would take an event; nil: it is to find out itself.
+    /// Checks whether the service would accept an event; nil: leave that to the service.
     package var check: (any OutputCheck)?
-    /// Proves to the service who sends; nil: nothing but the headers does.
+    /// Signs requests; nil: only the headers authenticate the sender.
     package var signer: (any RequestSigner)?
-    /// Where there are several requests to choose from: each of them, and the events' envelopes say which. What
-    /// is not about a single request is read from here, not from there. Empty: there is this one.
+    /// The requests to choose from; each event's envelope names one. Options that do not concern a single request are
+    /// read from this object, not from these. Empty: there is only this request.
     package var alternatives: [HTTPOptions] = []
-    /// Penstock's own, for User-Agent.
+    /// Penstock's version, for User-Agent.
     package var version: String
 
     package init(url: String, version: String) {
@@ -101,22 +100,21 @@ package struct HTTPOptions: Sendable {
     }
 }
 
-/// An option that cannot be used: which one and why. Never holds a header's value or more of a
-/// URL than its scheme and host.
+/// An invalid option, and why. Never holds a header's value, and of a URL only scheme and host.
 package struct HTTPOptionsError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The configuration's name for it: `http`, `headers.X-Key`.
+    /// The option's name in the configuration: `http`, `headers.X-Key`.
     package var option: String
     package var problem: String
 
     package var description: String { "\(option): \(problem)" }
 }
 
-/// Whether a service would take what is to be sent to it. Any thread.
+/// Checks whether a service would accept an event. Any thread.
 package protocol OutputCheck: Sendable {
     /// - Parameters:
     ///   - json: one event as it would be sent.
     ///   - time: now, in nanoseconds since 1970-01-01 UTC.
-    /// - Returns: which limit it breaks and what is expected; nil: none.
+    /// - Returns: the limit that the event breaks, and the expected value; nil: the event is fine.
     func problem(with json: Span<UInt8>, at time: Int64) -> String?
 }
 
@@ -124,11 +122,11 @@ package protocol OutputCheck: Sendable {
 package protocol RequestSigner: Sendable {
     /// The headers to add.
     /// - Parameters:
-    ///   - body: as it is sent.
+    ///   - body: as sent.
     ///   - path: the URL's path.
     ///   - time: now, in nanoseconds since 1970-01-01 UTC.
     func headers(signing body: [UInt8], path: String, at time: Int64) throws -> [HTTPOptions.Header]
 
-    /// Throws why it can sign nothing; that holds nothing of the key.
+    /// Throws why it cannot sign. The error holds no part of the key.
     func check() throws
 }

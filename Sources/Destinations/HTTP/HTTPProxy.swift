@@ -1,8 +1,8 @@
-/// The proxy that a destination's requests go through: the checked URL.
+/// The checked URL of the proxy for a destination's requests.
 struct HTTPProxy {
-    /// As libcurl gets it; may hold credentials.
+    /// The URL for libcurl. May hold credentials.
     let url: String
-    /// It is spoken to over TLS itself.
+    /// The connection to the proxy itself uses TLS.
     let isSecure: Bool
     /// Parts of the URL that must not be shown.
     let secrets: [String]
@@ -10,7 +10,7 @@ struct HTTPProxy {
     init(_ text: String) throws(HTTPOptionsError) {
         guard !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }), let url = CurlURL(text) else {
             throw HTTPOptionsError(
-                option: "proxy", problem: "not a proxy's URL; write it like http://proxy.example:3128")
+                option: "proxy", problem: "not a proxy URL; write it like http://proxy.example:3128")
         }
         guard ["http", "https", "socks5", "socks5h"].contains(url.scheme) else {
             throw HTTPOptionsError(

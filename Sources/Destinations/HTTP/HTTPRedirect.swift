@@ -1,19 +1,19 @@
-/// Whether and where a redirect is followed: a service may say where else to go, but not that
-/// credentials go there, nor that what was encrypted goes in the clear. Pure.
+/// Decides whether to follow a redirect, and to where. A service may redirect requests, but it must not get credentials
+/// sent to another host, or encrypted requests sent in the clear. Pure.
 enum HTTPRedirect {
     struct Hop: Equatable {
         var url: String
-        /// Same scheme, host and port: may be told what the configured URL is told.
+        /// Same scheme, host and port as the configured URL, so the same credentials may be sent.
         var staysAtOrigin: Bool
     }
 
     /// - Parameters:
     ///   - origin: the destination's URL.
-    ///   - current: the one that answered; the same, or one that a redirect led to.
+    ///   - current: the URL that responded: `origin`, or the target of an earlier redirect.
     ///   - location: the header's value.
-    /// - Returns: nil: not to be followed.
+    /// - Returns: nil: do not follow it.
     static func follow(status: Int, location: String?, origin: String, current: String) -> Hop? {
-        // 303 asks to look at something else, not to bring the events there.
+        // 303 asks the client to GET another page, not to send the events there.
         guard [301, 302, 307, 308].contains(status), let location, location.utf8.count <= 8 << 10,
             !location.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }),
             let origin = CurlURL(origin), let current = CurlURL(current), let next = current.resolving(location),

@@ -1,23 +1,23 @@
 import CCurl
 import Platform
 
-/// What all requests of one destination have in common, checked once, before anything is sent.
+/// The parts that all requests of one kind share, checked once before anything is sent.
 struct HTTPRequest {
     let target: HTTPTarget
-    /// The URL and the headers, with places for values of the event.
+    /// The URL and the headers, with placeholders for values of the event.
     private let url: RequestText
     private let headers: [RequestText]
     private let proxy: HTTPProxy?
-    /// Never shown: these are where the secrets are. Of an addressed one, not what is sent.
+    /// Holds secrets: never shown. For an addressed request these are templates, not the lines sent.
     let headerLines: [String]
-    /// Those without anything of the configuration's: for a host that it does not name.
+    /// Headers without any configured ones, for redirects to a host that the configuration does not name.
     private let plainHeaders: [String]
-    /// Header values, parts of them and of the URL that an answer's excerpt must not repeat.
+    /// Header values, their words and parts of the URL. An excerpt of a response must not repeat them.
     let secrets: [[UInt8]]
     private let options: HTTPOptions
 
-    /// Headers by which a request is delimited or a connection kept. They are libcurl's: another
-    /// hand in them lets a receiver and a proxy disagree about where a request ends.
+    /// Headers that delimit a request or manage the connection. Only libcurl may set them: if the configuration could,
+    /// a proxy and the server might disagree about where a request ends.
     private static let reserved: Set<String> = [
         "connection", "content-length", "expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade",
     ]
@@ -33,14 +33,17 @@ struct HTTPRequest {
         for header in options.headers {
             try Self.check(header)
             names.insert(header.name.lowercased())
-            // "Name;" is libcurl's way to write a header without a value; "Name:" would remove it.
+            // libcurl writes a header without a value for "Name;". "Name:" would remove the header.
             let value = header.value.drop { $0 == " " || $0 == "\t" }
             lines.append(value.isEmpty ? "\(header.name);" : "\(header.name): \(value)")
         }
         let configured = lines
         lines = []
         if !names.contains("content-type") {
-            lines.append("Content-Type: \(options.format == .ndjson || options.format == .lines ? "application/x-ndjson" : "application/json")")
+            lines.append(
+                "Content-Type: application/"
+                    + "\(options.format == .ndjson || options.format == .lines ? "x-ndjson" : "json")"
+            )
         }
         if options.compression != .none {
             guard !names.contains("content-encoding") else {
@@ -50,36 +53,38 @@ struct HTTPRequest {
             }
             lines.append("Content-Encoding: \(options.compression.rawValue)")
         }
-        // Without this, libcurl asks for permission before it sends a large body and waits up to
-        // a second for it.
+        // Without this line, libcurl sends "Expect: 100-continue" before a large body and waits up to 1 s for the
+        // reply.
         lines.append("Expect:")
         plainHeaders = lines
         if let name = target.connection?.hostHeader, !names.contains("host") { lines.append("Host: \(name)") }
         headerLines = configured + lines
         headers = headerLines.map(RequestText.init)
-        secrets = (options.headers.flatMap { RequestText($0.value).literals } + target.secrets + (proxy?.secrets ?? []) + options.secrets)
+        secrets =
+            (options.headers.flatMap { RequestText($0.value).literals } + target.secrets + (proxy?.secrets ?? [])
+            + options.secrets)
             .flatMap(Self.secrets)
     }
 
-    /// Everything that is wrong with the options of one kind of request.
+    /// Every error in the options of one kind of request.
     static func problems(_ options: HTTPOptions) -> [HTTPOptionsError] {
         var problems: [HTTPOptionsError] = []
-        func look(_ check: () throws(HTTPOptionsError) -> Void) {
+        func collect(_ check: () throws(HTTPOptionsError) -> Void) {
             do throws(HTTPOptionsError) { try check() } catch { problems.append(error) }
         }
-        look { () throws(HTTPOptionsError) in _ = try HTTPTarget(options.url, serverName: options.tls.serverName) }
-        look { () throws(HTTPOptionsError) in _ = try options.proxy.map(HTTPProxy.init) }
-        look { () throws(HTTPOptionsError) in try check(options.tls) }
-        for header in options.headers { look { () throws(HTTPOptionsError) in try check(header) } }
-        look { () throws(HTTPOptionsError) in
+        collect { () throws(HTTPOptionsError) in _ = try HTTPTarget(options.url, serverName: options.tls.serverName) }
+        collect { () throws(HTTPOptionsError) in _ = try options.proxy.map(HTTPProxy.init) }
+        collect { () throws(HTTPOptionsError) in try check(options.tls) }
+        for header in options.headers { collect { () throws(HTTPOptionsError) in try check(header) } }
+        collect { () throws(HTTPOptionsError) in
             do { try options.signer?.check() } catch { throw HTTPOptionsError(option: "sign.key", problem: "\(error)") }
         }
-        // What shows only when the parts are put together.
-        if problems.isEmpty { look { () throws(HTTPOptionsError) in _ = try HTTPRequest(options) } }
+        // Errors that show only when the parts are combined.
+        if problems.isEmpty { collect { () throws(HTTPOptionsError) in _ = try HTTPRequest(options) } }
         return problems
     }
 
-    /// All that a destination may send.
+    /// Every kind of request that the destination may send.
     static func all(_ options: HTTPOptions) throws(HTTPOptionsError) -> [HTTPRequest] {
         if options.alternatives.isEmpty { return [try HTTPRequest(options)] }
         var requests: [HTTPRequest] = []
@@ -96,7 +101,8 @@ struct HTTPRequest {
     private static func check(_ header: HTTPOptions.Header) throws(HTTPOptionsError) {
         guard !header.name.isEmpty, header.name.utf8.allSatisfy(isTokenByte) else {
             throw HTTPOptionsError(
-                option: "headers", problem: "a header's name holds letters, digits and - only; one of them does not")
+                option: "headers",
+                problem: "a header name holds a character that HTTP does not allow; use letters, digits and -")
         }
         let option = "headers.\(header.name)"
         guard !RequestText(header.value).sample.utf8.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7f }) else {
@@ -105,11 +111,11 @@ struct HTTPRequest {
                 problem: "the value holds a control character; remove it (perhaps a line end, from a secret's file)")
         }
         guard !reserved.contains(header.name.lowercased()) else {
-            throw HTTPOptionsError(option: option, problem: "this header is Penstock's own to set; remove it")
+            throw HTTPOptionsError(option: option, problem: "Penstock sets this header itself; remove it")
         }
     }
 
-    /// tchar of RFC 9110, 5.6.2.
+    /// tchar of RFC 9110, section 5.6.2.
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -119,8 +125,8 @@ struct HTTPRequest {
         }
     }
 
-    /// The value, and its words: of `Bearer abc` a service may well repeat `abc` alone. Short
-    /// ones are left out: they would blot out half an answer, and are no secrets.
+    /// The value and its words: a service may echo only `abc` of `Bearer abc`. Words shorter than 8 bytes are left out;
+    /// they are unlikely to be secrets, and hiding them would make responses unreadable.
     private static func secrets(in value: String) -> [[UInt8]] {
         ([value[...]] + value.split(separator: " ")).map { Array($0.utf8) }.filter { $0.count >= 8 }
     }
@@ -129,18 +135,20 @@ struct HTTPRequest {
     var answers: [AnswerRule] { options.answers }
     var check: (any OutputCheck)? { options.check }
     var hasBody: Bool { options.hasBody }
-    /// Events of one batch may need several of it.
+    /// The events of one batch may need several requests.
     var isSplit: Bool { options.format == .single || options.bodyVaries || hasPlaces }
-    /// There is more to it than its events: their envelopes say what.
+    /// The events' envelopes supply parts of the request besides the events.
     var isAddressed: Bool { options.hasBody || hasPlaces }
     private var hasPlaces: Bool { url.places > 0 || headers.contains { $0.places > 0 } }
 
-    /// - Parameter values: the event's, for the places in the URL, then those in the headers.
+    /// - Parameter values: the event's values for the URL's placeholders, then for those of the headers.
     /// - Throws: why the event cannot be sent.
     func address(_ values: [String]) throws(RequestText.Refusal) -> (url: String, headers: [String]) {
         let places = headers.reduce(url.places) { $0 + $1.places }
         guard places > 0 else { return (target.url, headerLines) }
-        guard values.count == places else { throw RequestText.Refusal(reason: "it does not have the values that its URL and headers need") }
+        guard values.count == places else {
+            throw RequestText.Refusal(reason: "the event does not have all values that the URL and headers need")
+        }
         let whole = try url.url(values.prefix(url.places))
         var rest = values.dropFirst(url.places)
         var lines: [String] = []
@@ -151,15 +159,17 @@ struct HTTPRequest {
         return (whole, lines)
     }
 
-    /// The lines that a signature of this body adds; none without a signer.
+    /// The header lines that sign this body. Empty without a signer.
     func signature(of body: [UInt8], url: String, at time: Int64) throws -> [String] {
         guard let signer = options.signer else { return [] }
-        return try signer.headers(signing: body, path: CurlURL(url)?.path ?? "/", at: time).map { "\($0.name): \($0.value)" }
+        return try signer.headers(signing: body, path: CurlURL(url)?.path ?? "/", at: time).map {
+            "\($0.name): \($0.value)"
+        }
     }
 
     var method: HTTPOptions.Method { options.method }
 
-    /// The URL as it is configured: where it names a Unix socket, libcurl's does not.
+    /// The URL as configured. For a Unix socket, libcurl's URL does not show the socket.
     func shownURL(_ url: String) -> String {
         if let socket = target.unixSocket { return "unix:\(socket):" + url.dropFirst("http://localhost".count) }
         return target.connection == nil ? url : RequestText(options.url).places == 0 ? options.url : url
@@ -169,12 +179,14 @@ struct HTTPRequest {
 
     var userAgent: String { "penstock/\(options.version)" }
 
-    /// A handle that needs nothing more than each request's body; of one that is addressed or signed, URL and
-    /// headers as well.
+    /// A handle that needs only a body for each request. If the request is addressed or signed, it needs URL and
+    /// headers too.
     /// - Parameters:
-    ///   - hop: where a redirect leads; nil: to the target itself.
-    ///   - lines: the request's headers, where they are not the same for all.
-    func makeHandle(following hop: HTTPRedirect.Hop? = nil, headers lines: [String]? = nil) throws(CurlError) -> EasyHandle {
+    ///   - hop: a redirect's target; nil: the configured URL.
+    ///   - lines: this request's headers, if they vary.
+    func makeHandle(following hop: HTTPRedirect.Hop? = nil, headers lines: [String]? = nil) throws(CurlError)
+        -> EasyHandle
+    {
         let isTrusted = hop?.staysAtOrigin ?? true
         let easy = try EasyHandle(maximumAnswer: max(0, options.maximumAnswer))
         try easy.set(CURLOPT_URL, hop?.url ?? url.sample)
@@ -186,21 +198,21 @@ struct HTTPRequest {
         try easy.set(CURLOPT_USERAGENT, userAgent)
 
         try easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
-        // HTTPRedirect does it, since libcurl would take most headers along to wherever it leads.
+        // HTTPRedirect follows redirects: libcurl would send most headers on to any host.
         try easy.set(CURLOPT_FOLLOWLOCATION, 0)
-        // Where events go is said by the configuration alone, not by http_proxy in the environment.
+        // Only the configuration decides the route; ignore http_proxy in the environment.
         try easy.set(CURLOPT_PROXY, proxy?.url ?? "")
         try easy.set(CURLOPT_NOPROXY, options.proxyExceptions.joined(separator: ","))
         try easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
 
         try easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        // Rather wait for a connection that may carry many requests than open one for each.
+        // Wait for a multiplexed connection rather than open one for each request.
         if target.url.hasPrefix("https:") { try easy.set(CURLOPT_PIPEWAIT, 1) }
         try secure(easy, withCertificate: isTrusted)
 
-        // libcurl's own signal handling is for programs with one thread.
+        // libcurl's signal handling is not safe with several threads.
         try easy.set(CURLOPT_NOSIGNAL, 1)
-        // A name server that hangs must not hold up the engine: leave its thread behind.
+        // Do not wait for libcurl's resolver thread: a name server that hangs must not block the engine.
         try easy.set(CURLOPT_QUICK_EXIT, 1)
         try easy.set(CURLOPT_TCP_NODELAY, 1)
         try easy.set(CURLOPT_TCP_KEEPALIVE, 1)
@@ -218,7 +230,7 @@ struct HTTPRequest {
         if let file = tls.caFile { try easy.set(CURLOPT_CAINFO, file) }
         if withCertificate, let certificate = tls.certificateFile {
             try easy.set(CURLOPT_SSLCERT, certificate)
-            // A key may stand in the certificate's file.
+            // The certificate's file may hold the key too.
             try easy.set(CURLOPT_SSLKEY, tls.keyFile ?? certificate)
         }
         if proxy?.isSecure == true {
@@ -227,7 +239,7 @@ struct HTTPRequest {
         }
     }
 
-    /// At least 1, since 0 means to libcurl that there is no bound.
+    /// At least 1, since libcurl takes 0 as no timeout.
     private static func milliseconds(_ duration: Duration) -> Int {
         Int(Int32(clamping: max(1, duration.inNanoseconds / 1_000_000)))
     }

@@ -1,22 +1,23 @@
 import Delivery
+import Foundation
 
-/// A request as it would be sent, for whoever wants to see it beforehand. Made of the same parts as
-/// the real one; what libcurl adds by itself (Host, Content-Length) is not in it.
+/// A preview of a request, built from the same parts as the real one. It leaves out the headers that libcurl adds by
+/// itself (Host, Content-Length).
 package struct HTTPRequestPreview: Sendable, Equatable {
     package var method: String
-    /// As configured, without user and password, which go into a header; may hold what is secret.
+    /// As configured, without user and password, which are sent in a header. May hold secrets.
     package var url: String
-    /// In the order in which they are sent; may hold what is secret.
+    /// In the order sent. May hold secrets.
     package var headers: [HTTPOptions.Header]
-    /// `user:password`, of which the header Authorization is made; nil: not of these.
+    /// `user:password`, from which the Authorization header is made; nil: the header is not made from these.
     package var credentials: String?
     /// Before compression.
     package var body: [UInt8]
 
-    /// The requests that a batch would take. Touches neither network nor disk.
+    /// The requests that a batch would take. Uses neither network nor disk.
     /// - Parameter time: when they would be sent, in nanoseconds since 1970-01-01 UTC.
-    /// - Returns: also, by its place in the batch, each event that would not be sent and why.
-    /// - Throws: what is wrong with which option.
+    /// - Returns: the requests, and the reason for each event that would not be sent, by its index in the batch.
+    /// - Throws: the option that is invalid, and why.
     package static func requests(
         for batch: OutboundBatch, _ options: HTTPOptions, at time: Int64
     ) throws(HTTPOptionsError) -> (requests: [HTTPRequestPreview], refused: [Int: String]) {
@@ -26,14 +27,18 @@ package struct HTTPRequestPreview: Sendable, Equatable {
         let requests = plan.requests.enumerated().map { number, planned in
             let kind = kinds[planned.number]
             let body = plan.body(of: number)
-            // A key that is not at hand signs nothing.
+            // Without a usable key, the preview has no signature.
             let signature = (try? kind.signature(of: body, url: planned.url, at: time)) ?? []
-            var headers = [HTTPOptions.Header(name: "User-Agent", value: kind.userAgent)]
+            var headers =
+                [HTTPOptions.Header(name: "User-Agent", value: kind.userAgent)]
                 + (planned.headers + signature).compactMap(header)
-            // As libcurl does it, for which a configured header counts more.
+            // libcurl does the same: a configured Authorization header takes precedence.
             var credentials = CurlURL(planned.url)?.credentials
             if headers.contains(where: { $0.name.lowercased() == "authorization" }) { credentials = nil }
-            if let credentials { headers.insert(.init(name: "Authorization", value: "Basic \(Base64.encode(credentials))"), at: 0) }
+            if let credentials {
+                headers.insert(
+                    .init(name: "Authorization", value: "Basic \(Data(credentials).base64EncodedString())"), at: 0)
+            }
             return HTTPRequestPreview(
                 method: kind.method.rawValue, url: withoutCredentials(kind.shownURL(planned.url)), headers: headers,
                 credentials: credentials.map { String(decoding: $0, as: UTF8.self) }, body: body)
@@ -41,10 +46,11 @@ package struct HTTPRequestPreview: Sendable, Equatable {
         return (requests, plan.refused)
     }
 
-    /// Which of the destination's requests an event of a batch asks for.
+    /// The kind of request that an event of a batch asks for.
     package static func number(of event: OutboundEvent, in batch: OutboundBatch) -> Int {
         guard event.envelope > 0 else { return 0 }
-        return RequestEnvelope(batch.payload, event.payload.lowerBound - event.envelope..<event.payload.lowerBound)?.number ?? 0
+        return RequestEnvelope(batch.payload, event.payload.lowerBound - event.envelope..<event.payload.lowerBound)?
+            .number ?? 0
     }
 
     private static func withoutCredentials(_ url: String) -> String {
@@ -54,7 +60,7 @@ package struct HTTPRequestPreview: Sendable, Equatable {
         return String(url[..<start] + url[url.index(after: at)...])
     }
 
-    /// Reads libcurl's spelling: `Name: value`, `Name;` without a value, `Name:` for one that is not sent.
+    /// Parses libcurl's notation: `Name: value`, `Name;` without a value, `Name:` for a header that is not sent.
     private static func header(_ line: String) -> HTTPOptions.Header? {
         if let colon = line.firstIndex(of: ":") {
             let value = line[line.index(after: colon)...].drop { $0 == " " }

@@ -1,18 +1,18 @@
-/// Where requests go: the checked URL, and what of it may be shown.
+/// The checked URL of a request, and the part of it that may be shown.
 struct HTTPTarget {
-    /// As libcurl gets it, with places for values of the event; may hold credentials.
+    /// The URL for libcurl, with placeholders for values of the event. May hold credentials.
     var url: String
     var unixSocket: String?
-    /// Where a certificate is for another name than the URL's: that name stands in `url`, this is
-    /// the host to connect to as CURLOPT_CONNECT_TO wants it, and this what it is called in Host.
+    /// Set if the certificate names another host than the URL: that name is in `url`. `route` is the host to connect
+    /// to, for CURLOPT_CONNECT_TO; `hostHeader` is the value of the Host header.
     var connection: (route: String, hostHeader: String)?
-    /// Scheme, host and port, or the socket's path: no credentials, no path, no query, since
-    /// services put their tokens in each of them.
+    /// Scheme, host and port, or the socket's path. It holds no credentials, path or query, since services put tokens
+    /// in each of these.
     var shown: String
-    /// Parts of the URL that must not be shown wherever else they turn up.
+    /// Parts of the URL that must not be shown anywhere.
     var secrets: [String]
 
-    /// sockaddr_un holds 107 bytes and the NUL (unix(7)).
+    /// sockaddr_un holds 107 bytes and the terminating NUL (unix(7)).
     private static let longestSocketPath = 107
 
     /// - Parameter serverName: as in `HTTPOptions.TLS`.
@@ -40,30 +40,42 @@ struct HTTPTarget {
         self.init(url: text, shown: "\(url.scheme)://\(url.host)\(port)", secrets: url.secrets)
         guard let serverName else { return }
         guard url.scheme == "https" else {
-            throw HTTPOptionsError(option: "tls.server_name", problem: "only https: has a certificate; remove it")
+            throw HTTPOptionsError(option: "tls.server_name", problem: "only https: uses a certificate; remove it")
         }
         guard let renamed = Self.renamed(text, to: serverName), let check = CurlURL(RequestText(renamed).sample),
             check.host.lowercased() == serverName.lowercased()
-        else { throw HTTPOptionsError(option: "tls.server_name", problem: "not a host's name; write it like api.example") }
+        else {
+            throw HTTPOptionsError(option: "tls.server_name", problem: "not a host name; write it like api.example")
+        }
         self.url = renamed
         let from = "\(serverName):\(url.effectivePort)"
         connection = (route: "\(from):\(url.host):\(url.effectivePort)", hostHeader: "\(url.host)\(port)")
     }
 
-    /// Where events go is the configuration's to say, not an event's.
+    /// Only the configuration may choose the host, never an event.
     private static func checkPlaces(_ text: String, behind mark: String) throws(HTTPOptionsError) {
-        let authority = text.firstRange(of: mark).map { text[$0.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" } } ?? ""
-        guard !authority.contains(HTTPOptions.place), text.prefix(while: { $0 != ":" }).contains(HTTPOptions.place) == false else {
+        let authority =
+            text.firstRange(of: mark).map { text[$0.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" } }
+            ?? ""
+        guard !authority.contains(HTTPOptions.place),
+            text.prefix(while: { $0 != ":" }).contains(HTTPOptions.place) == false
+        else {
             throw HTTPOptionsError(
-                option: "http", problem: "a value of the event cannot say which host the request goes to; use it in the path or the query")
+                option: "http",
+                problem: "an event's value cannot choose the host that the request is sent to; "
+                    + "use it in the path or the query")
         }
     }
 
-    /// With another host, all else as written.
+    /// Replaces the host; the rest stays as written.
     private static func renamed(_ text: String, to host: String) -> String? {
-        let path = text.firstRange(of: "://").flatMap { text[$0.upperBound...].firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } } ?? text.endIndex
+        let path =
+            text.firstRange(of: "://").flatMap {
+                text[$0.upperBound...].firstIndex { $0 == "/" || $0 == "?" || $0 == "#" }
+            } ?? text.endIndex
         guard let server = CurlURL(String(text[..<path]))?.text(withHost: host) else { return nil }
-        return (server.hasSuffix("/") ? String(server.dropLast()) : server) + (path == text.endIndex ? "/" : "") + text[path...]
+        return (server.hasSuffix("/") ? String(server.dropLast()) : server) + (path == text.endIndex ? "/" : "")
+            + text[path...]
     }
 
     private init(url: String, unixSocket: String? = nil, shown: String, secrets: [String]) {
@@ -83,10 +95,12 @@ struct HTTPTarget {
                 problem: "a Unix socket needs an absolute path of at most \(longestSocketPath) bytes, "
                     + "like unix:/run/receiver.sock or unix:/run/receiver.sock:/v1/events")
         }
-        guard requestPath.hasPrefix("/"), let url = CurlURL("http://localhost" + RequestText(String(requestPath)).sample) else {
+        guard requestPath.hasPrefix("/"),
+            let url = CurlURL("http://localhost" + RequestText(String(requestPath)).sample)
+        else {
             throw HTTPOptionsError(
                 option: "http",
-                problem: "what follows the socket's path and a colon is the request's path: start it with /")
+                problem: "the text after the socket's path and colon is the request's path; start it with /")
         }
         return HTTPTarget(
             url: "http://localhost\(requestPath)", unixSocket: String(path), shown: "unix:\(path)",

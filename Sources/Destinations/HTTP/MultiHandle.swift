@@ -1,19 +1,19 @@
 import CCurl
-import Glibc
+import Platform
 
-/// libcurl's multi handle: many transfers on one thread, and the connections that they share.
+/// libcurl's multi handle: many transfers on one thread, with shared connections.
 ///
-/// One thread uses it; only `wakeUp` may come from others. What is unsafe here: the handle's
-/// memory, owned and freed by this object; and the pointer to an EasyHandle that libcurl gives
-/// back, which is good because `running` holds every EasyHandle that libcurl knows.
+/// One thread uses it; only `wakeUp` may be called from others. Unsafe parts: this object owns and frees the handle's
+/// memory; and libcurl returns pointers to EasyHandles, which are valid because `running` retains every EasyHandle that
+/// libcurl knows.
 @safe final class MultiHandle: @unchecked Sendable {
     private let multi: UnsafeMutableRawPointer
     private var running: [ObjectIdentifier: EasyHandle] = [:]
 
     /// - Parameters:
-    ///   - connections: open at once, for all hosts; more transfers wait.
-    ///   - perHost: open at once to one host and port.
-    ///   - idle: kept open for later use.
+    ///   - connections: the most open at once, for all hosts; further transfers wait.
+    ///   - perHost: the most open at once to one host and port.
+    ///   - idle: the most kept open for later use.
     init(connections: Int, perHost: Int, idle: Int) throws(CurlError) {
         guard CurlLibrary.isReady, let multi = unsafe curl_multi_init() else {
             throw CurlError(description: "libcurl could not make a multi handle: out of memory or descriptors")
@@ -23,7 +23,7 @@ import Glibc
             (CURLMOPT_MAX_TOTAL_CONNECTIONS, connections), (CURLMOPT_MAX_HOST_CONNECTIONS, perHost),
             (CURLMOPT_MAXCONNECTS, idle),
         ] where unsafe ccurl_multi_set_long(multi, option, value) != CURLM_OK {
-            throw CurlError(description: "libcurl refused a bound on connections: \(value)")
+            throw CurlError(description: "libcurl rejected a limit on connections: \(value)")
         }
     }
 
@@ -41,21 +41,21 @@ import Glibc
         running[ObjectIdentifier(easy)] = easy
     }
 
-    /// Ends a transfer, or takes one out that has ended. The handle may be used again then.
+    /// Aborts a transfer, or removes one that has ended. The handle may be reused afterwards.
     func remove(_ easy: EasyHandle) {
         guard running.removeValue(forKey: ObjectIdentifier(easy)) != nil else { return }
         unsafe curl_multi_remove_handle(multi, easy.curl)
         easy.releaseBody()
     }
 
-    /// Sends, receives and times out whatever can be without waiting.
+    /// Sends, receives and times out as far as possible without blocking.
     func perform() {
         var count: Int32 = 0
-        // An error (out of memory) leaves the transfers as they are; each has its own timeout.
+        // On an error (out of memory) the transfers stay as they are; each has its own timeout.
         _ = unsafe curl_multi_perform(multi, &count)
     }
 
-    /// The next transfer that has ended since the last call, already taken out, and how.
+    /// The next transfer that has ended, already removed, and its result.
     func nextDone() -> (EasyHandle, CURLcode)? {
         var code = CURLE_OK
         while let curl = unsafe ccurl_multi_next_done(multi, &code) {
@@ -67,19 +67,18 @@ import Glibc
         return nil
     }
 
-    /// Every transfer under way.
+    /// Every transfer in flight.
     var transfers: [EasyHandle] { Array(running.values) }
 
-    /// Waits until there is something to do for libcurl, somebody calls `wakeUp`, or the time is
-    /// over.
+    /// Blocks until libcurl has work to do, `wakeUp` is called, or the time is over.
     func wait(milliseconds: Int32) {
         if unsafe curl_multi_poll(multi, nil, 0, milliseconds, nil) != CURLM_OK {
-            // Whatever is wrong with it: not a loop that never rests.
-            _ = Glibc.poll(nil, 0, min(milliseconds, 100))
+            // Sleep after any error, so that the loop never spins.
+            pause(for: .milliseconds(min(milliseconds, 100)))
         }
     }
 
-    /// Lets the present or the next `wait` return at once. Any thread.
+    /// Makes the current or next `wait` return at once. Any thread.
     func wakeUp() {
         _ = unsafe curl_multi_wakeup(multi)
     }

@@ -1,7 +1,7 @@
-/// Foreign text on its way to a log, a terminal or a status line.
+/// Makes foreign text safe for a log, a terminal or a status line.
 enum Printable {
-    /// One line without control, format or unassigned characters, runs of white space made one
-    /// space, at most `limit` characters (Unicode scalars).
+    /// The text as one line of at most `limit` Unicode scalars, without control, format or unassigned characters. Each
+    /// run of white space becomes one space.
     static func line(_ text: String, limit: Int) -> String {
         var line = String.UnicodeScalarView()
         var count = 0

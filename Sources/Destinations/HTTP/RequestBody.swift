@@ -1,8 +1,9 @@
+import Events
 import Delivery
 
-/// A batch's events as (part of) a request's body.
+/// Writes a batch's events as a request's body, or as a part of one.
 extension OutboundBatch {
-    /// All of them: a batch without envelopes, and not empty, is nearly a body as it is.
+    /// The body for all events. The batch is not empty and has no envelopes, so its payload is almost a body already.
     func body(_ format: HTTPOptions.Format) -> [UInt8] {
         switch format {
         case .ndjson: return payload
@@ -15,7 +16,7 @@ extension OutboundBatch {
         }
     }
 
-    /// Some of them, by their places.
+    /// Appends the events at these indices.
     func append(_ places: [Int], _ format: HTTPOptions.Format, to body: inout [UInt8]) {
         switch format {
         case .ndjson:
@@ -26,8 +27,8 @@ extension OutboundBatch {
         case .lines:
             for place in places {
                 let event = Array(payload[events[place].payload])
-                // What is no list is one line.
-                let whole = AnswerJSON(event)
+                // An event that is no list is one line.
+                let whole = JSONDocument(event, maximumDepth: 64)
                 var lines = whole.map { [$0.range] } ?? []
                 if case .array(let items)? = whole?.value { lines = items.map(\.range) }
                 for line in lines {
@@ -47,7 +48,7 @@ extension OutboundBatch {
         }
     }
 
-    /// The payload, with a comma for each line feed between two events.
+    /// The payload, with a comma in place of each line feed between two events.
     private var arrayBody: [UInt8] {
         var body: [UInt8] = []
         body.reserveCapacity(payload.count + 1)

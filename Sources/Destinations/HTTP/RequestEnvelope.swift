@@ -1,29 +1,31 @@
 import Delivery
 import Events
 
-/// What an event's envelope says about the request that it wants: which of the destination's, the values
-/// in its URL and headers, and the text that goes around the events in its body. Events whose envelopes are
-/// equal can go together.
+/// The part of an event that describes the request it needs: the kind of request, the values for its URL and headers,
+/// and the text around the events in its body. Events with equal envelopes can share a request.
 ///
-/// It is written as a JSON list, `[0,"u-1",{"batch":…}]`, in which one byte that JSON does not know
-/// stands for the events.
+/// Its format is a JSON list, `[0,"u-1",{"batch":…}]`, in which one byte that JSON does not allow stands for the
+/// events.
 struct RequestEnvelope {
-    /// A number among the destination's requests.
+    /// An index into the destination's kinds of request.
     var number: Int
-    /// Contents of JSON strings, one after the other.
+    /// The contents of JSON strings, in order.
     var values: [Range<Int>] = []
-    /// What goes around the events, without the byte that stands for them; nil: nothing.
+    /// The text around the events, without the placeholder byte; nil: no text.
     var body: (before: Range<Int>, after: Range<Int>)?
 
-    /// - Parameter range: where it lies in `bytes`, with the byte that ends it.
-    /// - Returns: nil: this is none, which cannot be where the router wrote it.
+    /// - Parameter range: the envelope's place in `bytes`, its final byte included.
+    /// - Returns: nil: not an envelope, which cannot happen with the router's output.
     init?(_ bytes: [UInt8], _ range: Range<Int>) {
         var next = range.lowerBound + 1
         let end = range.upperBound - 2
-        guard next < end, bytes[range.lowerBound] == UInt8(ascii: "["), bytes[end] == UInt8(ascii: "]") else { return nil }
+        guard next < end, bytes[range.lowerBound] == UInt8(ascii: "["), bytes[end] == UInt8(ascii: "]") else {
+            return nil
+        }
         number = 0
         while next < end, bytes[next] != UInt8(ascii: ",") {
-            guard let digit = Int(exactly: bytes[next])?.advanced(by: -0x30), (0...9).contains(digit), number < 1_000 else { return nil }
+            guard let digit = Int(exactly: bytes[next])?.advanced(by: -0x30), (0...9).contains(digit), number < 1_000
+            else { return nil }
             number = number * 10 + digit
             next += 1
         }

@@ -1,31 +1,31 @@
 import Delivery
 import Events
 
-/// A batch as requests: which events go in which, where each goes, and which events the service would
-/// not take, so that they are not sent at all. Pure.
+/// A batch split into requests: the events and the URL of each request, and the events that are not sent because the
+/// service would reject them. Pure.
 struct RequestPlan {
     struct Request {
-        /// A number among the destination's requests.
+        /// An index into the destination's kinds of request.
         var number: Int
-        /// Places in the batch, in its order.
+        /// Indices in the batch, in its order.
         var events: [Int]
         /// As libcurl takes it.
         var url: String
         var headers: [String]
-        /// Where the text around the events lies in the batch's payload; nil: nothing goes around them.
+        /// The ranges, in the batch's payload, of the text around the events; nil: no text.
         var body: (before: Range<Int>, after: Range<Int>)?
     }
 
     private(set) var requests: [Request] = []
-    /// Events that are not sent: by their places, why.
+    /// Events that are not sent: the reason, by index.
     private(set) var refused: [Int: String] = [:]
     private let batch: OutboundBatch
     private let formats: [HTTPOptions.Format]
 
     /// - Parameters:
     ///   - batch: not empty.
-    ///   - kinds: what each of the destination's requests has in common with its like; at least one.
-    ///   - time: the wall clock's, for limits on how old an event may be.
+    ///   - kinds: the destination's kinds of request; at least one.
+    ///   - time: the wall clock, for limits on an event's age.
     init(_ batch: OutboundBatch, _ kinds: [HTTPRequest], at time: Int64) {
         self.batch = batch
         formats = kinds.map(\.format)
@@ -36,13 +36,15 @@ struct RequestPlan {
             }
             return
         }
-        // Bounded by the number of events in a batch.
+        // The number of events in a batch bounds its size.
         var groups: [ArraySlice<UInt8>: Int] = [:]
         for (place, event) in batch.events.enumerated() {
             let envelope = batch.envelope(of: event)
             if let group = groups[envelope] {
                 let number = requests[group].number
-                if let reason = kinds[number].check?.problem(with: batch.payload.span.extracting(event.payload), at: time) {
+                if let reason = kinds[number].check?.problem(
+                    with: batch.payload.span.extracting(event.payload), at: time)
+                {
                     refused[place] = reason
                 } else {
                     requests[group].events.append(place)
@@ -65,7 +67,8 @@ struct RequestPlan {
         let event = batch.events[place]
         var envelope: RequestEnvelope?
         if event.envelope > 0 {
-            envelope = RequestEnvelope(batch.payload, event.payload.lowerBound - event.envelope..<event.payload.lowerBound)
+            envelope = RequestEnvelope(
+                batch.payload, event.payload.lowerBound - event.envelope..<event.payload.lowerBound)
             guard envelope != nil else { throw RequestText.Refusal(reason: "it does not say which request it wants") }
         }
         let number = envelope?.number ?? 0
@@ -75,14 +78,18 @@ struct RequestPlan {
             throw RequestText.Refusal(reason: reason)
         }
         let values = (envelope?.values ?? []).map { JSONText.string(batch.payload.span.extracting($0)) ?? "" }
-        if kind.hasBody, envelope?.body == nil { throw RequestText.Refusal(reason: "body: it comes to nothing for this event") }
+        if kind.hasBody, envelope?.body == nil {
+            throw RequestText.Refusal(reason: "body: it comes to nothing for this event")
+        }
         let (url, headers) = try kind.address(values)
         return Request(number: number, events: [place], url: url, headers: headers, body: envelope?.body)
     }
 
     /// The message ids of a request's events, as text.
     func messageIDs(of request: Int) -> [String] {
-        requests[request].events.map { JSONText.string(batch.payload.span.extracting(batch.events[$0].messageID)) ?? "" }
+        requests[request].events.map {
+            JSONText.string(batch.payload.span.extracting(batch.events[$0].messageID)) ?? ""
+        }
     }
 
     /// The body, before compression.

@@ -1,19 +1,20 @@
 import Events
+import Platform
 
-/// A line of a request, a URL or a header, with places for values of the event.
+/// A URL or a header line with placeholders for values of the event.
 ///
-/// In the options' text each place is one NUL (`HTTPOptions.place`), which neither a URL nor a header may
-/// hold otherwise.
+/// In the options' text a placeholder is one NUL (`HTTPOptions.place`), which neither a URL nor a header may hold
+/// otherwise.
 struct RequestText: Equatable {
-    /// What is wrong with an event's value for its place: the event cannot be sent.
+    /// An event's value does not fit its placeholder, so the event cannot be sent.
     struct Refusal: Error {
         var reason: String
     }
 
-    /// Bytes of a whole line; servers take about this much.
+    /// The most bytes in a line. Servers accept about this much.
     static let longest = 8 << 10
 
-    /// What stands before, between and behind the places.
+    /// The text before, between and after the placeholders.
     let literals: [String]
 
     init(_ text: String) {
@@ -21,11 +22,11 @@ struct RequestText: Equatable {
     }
 
     var places: Int { literals.count - 1 }
-    /// With something harmless in each place, for checking what is the same for every event.
+    /// The text with a harmless value in each placeholder, to check the parts that all events share.
     var sample: String { literals.joined(separator: "0") }
 
-    /// As (part of) a URL: all but unreserved characters (RFC 3986, 2.3) are percent-encoded, so that a value
-    /// stays what it is, one segment of a path or one value of a query.
+    /// The text as a URL, or as part of one. Every byte that is not unreserved (RFC 3986, section 2.3) is
+    /// percent-encoded, so a value stays one path segment or one query value.
     func url(_ values: some Collection<String>) throws(Refusal) -> String {
         var text = literals[0]
         for (value, literal) in zip(values, literals.dropFirst()) {
@@ -34,8 +35,8 @@ struct RequestText: Equatable {
                 throw Refusal(reason: "the event has no value for its place in the URL's path")
             }
             let before = text.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
-            let encoded = Self.percentEncoded(value)
-            // The one thing that encoding does not help against: a segment that means "one level up".
+            let encoded = PercentEncoding.encode(value.utf8)
+            // Encoding does not protect against a segment that means "one level up".
             let segment = before + encoded + literal.prefix { $0 != "/" && $0 != "?" }
             if isInPath, segment == "." || segment == ".." {
                 throw Refusal(reason: "the event's value for the URL's path is \"\(value)\", which a path cannot hold")
@@ -48,7 +49,7 @@ struct RequestText: Equatable {
         return text
     }
 
-    /// As a header's line, name and value.
+    /// The text as a header line, with name and value.
     func header(_ values: some Collection<String>) throws(Refusal) -> String {
         var text = literals[0]
         for (value, literal) in zip(values, literals.dropFirst()) {
@@ -60,25 +61,9 @@ struct RequestText: Equatable {
         guard text.utf8.count <= Self.longest else {
             throw Refusal(reason: "the event's value makes the header \(name) longer than \(Self.longest) bytes")
         }
-        // "Name;" is libcurl's way to write a header without a value; "Name:" would remove it.
+        // libcurl writes a header without a value for "Name;". "Name:" would remove the header.
         return text.dropFirst(name.count + 1).contains { $0 != " " && $0 != "\t" } ? text : name + ";"
     }
 
     private var name: Substring { literals[0].prefix { $0 != ":" && $0 != ";" } }
-
-    private static func percentEncoded(_ text: String) -> String {
-        var encoded: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
-                encoded.append(byte)
-            default:
-                encoded.append(UInt8(ascii: "%"))
-                encoded += Array(String(byte >> 4, radix: 16, uppercase: true).utf8)
-                encoded += Array(String(byte & 15, radix: 16, uppercase: true).utf8)
-            }
-        }
-        return String(decoding: encoded, as: UTF8.self)
-    }
 }

@@ -1,11 +1,11 @@
-/// The header Retry-After (RFC 9110, 10.2.3): seconds, or a date.
+/// The Retry-After header (RFC 9110, section 10.2.3): seconds, or a date.
 package enum RetryAfter {
-    /// No service means more than this in earnest, and no arithmetic on it can overflow. The
-    /// worker bounds it further, by its own configuration.
+    /// Longer waits are capped, as no service means them seriously; the cap also rules out overflow. The worker caps
+    /// the wait further, by its configuration.
     package static let longest: Duration = .seconds(7 * 86_400)
 
     /// - Parameter wallClock: nanoseconds since 1970-01-01 UTC.
-    /// - Returns: how long to wait from now on, 0 to `longest`; nil: it cannot be understood.
+    /// - Returns: how long to wait from now, 0 to `longest`; nil: the text is not valid.
     package static func parse(_ text: String, wallClock: Int64) -> Duration? {
         let value = text.utf8.drop(while: isBlank)
         guard let first = value.first else { return nil }
@@ -22,7 +22,7 @@ package enum RetryAfter {
             digits += 1
             rest = rest.dropFirst()
         }
-        // A fraction is not in the standard; services send it, and less than a second does not matter.
+        // The standard has no fractions, but services send them. A fraction of a second does not matter.
         guard digits > 0, rest.first.map({ isBlank($0) || $0 == UInt8(ascii: ".") }) ?? true else { return nil }
         return .seconds(seconds)
     }

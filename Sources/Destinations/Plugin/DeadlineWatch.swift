@@ -1,8 +1,8 @@
 import Platform
 import Synchronization
 
-/// The thread that takes events away from a plugin that does not settle them in time. It cannot be
-/// the worker: that one may be inside the plugin.
+/// A thread that takes events away from a plugin that doesn't settle them in time. The worker can't do this, because it
+/// may be blocked inside the plugin.
 final class DeadlineWatch: Sendable {
     private let bell = Doorbell()
     private let ended = Atomic(false)
@@ -17,10 +17,10 @@ final class DeadlineWatch: Sendable {
         self.thread.withLock { $0 = thread }
     }
 
-    /// A deadline was added where there was none.
+    /// Call this when the first deadline is added.
     func wake() { bell.ring() }
 
-    /// Returns when the thread has ended. Not from the thread itself.
+    /// Ends the thread and waits for its end. Must not be called on the thread itself.
     func stop() {
         ended.store(true, ordering: .releasing)
         bell.ring()

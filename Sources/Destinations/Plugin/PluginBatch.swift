@@ -4,24 +4,23 @@ import Events
 import Platform
 import Synchronization
 
-/// A batch as the plugin sees it, and the claim that comes with it. Payloads are not copied: the
-/// events point into the outbound batch's own bytes, which this object keeps unchanged for as
-/// long as it lives.
+/// A batch in the form that the plugin sees, and its claim. Payloads are not copied: the events point into the outbound
+/// batch's own bytes, which this object keeps unchanged while it exists.
 ///
-/// (An array's bytes stay where they are as long as somebody holds the array and nobody changes
-/// it. That is what makes it sound to keep the pointer that `withUnsafeBufferPointer` shows.)
+/// (An array's bytes don't move while a reference to the array exists and nobody changes it. Therefore the pointer from
+/// `withUnsafeBufferPointer` stays valid.)
 @safe final class PluginBatch: @unchecked Sendable {
     private let batch: OutboundBatch
-    /// How many events at the front are not shown to the plugin, because it holds them already.
+    /// The number of events at the front that the plugin already holds and is not shown.
     private let held: Int
     private let claim: Mutex<DeliveryClaim?>
     private let events: UnsafeMutablePointer<penstock_event>
     private let header: UnsafeMutablePointer<penstock_batch>
 
-    /// How many events the plugin sees.
+    /// The number of events that the plugin sees.
     var count: Int { batch.events.count - held }
 
-    /// - Precondition: fewer are held than there are events.
+    /// - Precondition: `held` is less than the number of events.
     init(_ batch: OutboundBatch, held: Int, _ claim: consuming DeliveryClaim) {
         precondition(held >= 0 && held < batch.events.count, "a batch for a plugin has at least one event")
         self.batch = batch
@@ -48,7 +47,7 @@ import Synchronization
         unsafe header.deallocate()
     }
 
-    /// What deliver is given; valid as long as this object.
+    /// The batch to pass to `deliver`; valid while this object exists.
     func offer(token: UInt64, deadline: Instant) -> UnsafePointer<penstock_batch> {
         unsafe header.pointee = penstock_batch(
             struct_size: UInt32(MemoryLayout<penstock_batch>.size), count: UInt32(clamping: count), token: token,
@@ -58,8 +57,8 @@ import Synchronization
         return unsafe UnsafePointer(header)
     }
 
-    /// Settles the events that the plugin sees; those that it holds already are delivered. The
-    /// first call counts, others do nothing. Any thread.
+    /// Settles the events that the plugin sees, and reports the events it already holds as delivered. Only the first
+    /// call has an effect. Any thread.
     func settle(_ settlement: DeliveryClaim.Settlement) {
         guard let claim = claim.withLock({ $0.take() }) else { return }
         guard held > 0 else { return claim.settle(settlement) }

@@ -1,14 +1,14 @@
-// Sink plugins: libraries of somebody else's, loaded with dlopen, that speak penstock_plugin.h.
+// Sink plugins: third-party libraries that implement penstock_plugin.h, loaded with dlopen.
 //
-// - Only a file that nobody but root and we ourselves could have changed is loaded, and what was
-//   checked is what is loaded (PluginFile, PluginLibrary).
-// - A plugin is asked only what the contract allows, on one thread at a time (PluginInstance).
-// - A plugin may break its word: settle late, twice, never, or what it was never given. Each
-//   event is still settled exactly once (SettlementTable), and memory that a plugin may still
-//   read is not freed before it lets go of it or has stopped (PluginBatch).
-// - Never: data of a plugin's used after the call that brought it; a library unloaded.
+// - A file is loaded only if no user but root and the daemon's own could have changed it. The file that was checked is
+//   the file that is loaded (PluginFile, PluginLibrary).
+// - The host calls a plugin only as the contract allows, on one thread at a time (PluginInstance).
+// - A plugin may break the contract: it may settle a batch late, twice, never, or without having been given it. Each
+//   event is still settled exactly once (SettlementTable). Memory that a plugin may still read is freed only after the
+//   plugin has released it or has stopped (PluginBatch).
+// - The host never uses a plugin's data after the call that passed it, and never unloads a library.
 //
-// A plugin that crashes takes this process along: `isolation: none`.
+// A plugin that crashes ends this process, too: this is `isolation: none`.
 
 import Delivery
 import Events
@@ -18,23 +18,23 @@ import Telemetry
 package struct PluginDestinationOptions: Sendable {
     /// The destination's name in the configuration.
     package var destination: String
-    /// Its file is NAME.so or libNAME.so below one of the directories.
+    /// The plugin's name: its file is NAME.so or libNAME.so in one of the directories.
     package var plugin: String
     package var directories: [String]
-    /// JSON text of an object, secrets filled in.
+    /// The JSON text of an object, with secrets filled in.
     package var settings: String
-    /// Absolute; what a relative path in the settings is relative to.
+    /// The absolute directory that relative paths in the settings start from.
     package var directory = "/"
-    /// How long a batch may take before its events are offered again.
+    /// The time to settle a batch. After it, the batch's events are offered again.
     package var deadline: Duration
-    /// How long a plugin may be busy before the batch goes back to the worker, which retries with
-    /// its own backoff and can do other things meanwhile.
+    /// How long a plugin may be busy before the batch is returned to the worker. The worker retries with its own
+    /// backoff and can do other work meanwhile.
     package var busyPatience: Duration = .seconds(1)
-    /// The wait between two offers to a busy plugin that does not say `ready`.
+    /// The wait between two offers to a busy plugin that doesn't call `ready`.
     package var busyPause: Duration = .milliseconds(20)
-    /// Names the journal that positions count in; empty if there is nothing to name.
+    /// The id of the journal that positions refer to; empty if unknown.
     package var journal: String
-    /// The least severe level that the log takes.
+    /// The least severe level that is logged.
     package var logLevel: Level
 
     package init(
@@ -51,9 +51,9 @@ package struct PluginDestinationOptions: Sendable {
     }
 }
 
-/// Hands events to a sink plugin.
+/// Delivers events to a sink plugin.
 package final class PluginDestination: Destination {
-    /// Batches that a plugin may hold past their deadline; with that many, it gets no more.
+    /// The most batches that a plugin may hold past their deadline. At that number it gets no further batch.
     static let maximumOverdue = 8
 
     package private(set) var limits = DestinationLimits()
@@ -68,8 +68,7 @@ package final class PluginDestination: Destination {
     private var isConnected = false
     private var heldThrough: UInt64?
 
-    /// Finds, checks and loads the plugin, and holds the settings against its schema; makes no
-    /// instance.
+    /// Finds, checks and loads the plugin, and validates the settings against its schema. Creates no instance yet.
     package init(
         _ options: PluginDestinationOptions, telemetry: Telemetry, clock: any Clock = SystemClock()
     ) throws(PluginError) {
@@ -87,7 +86,7 @@ package final class PluginDestination: Destination {
 
     deinit { close() }
 
-    /// What the plugin counted itself. On the worker, like everything here.
+    /// The plugin's own metrics. Call it on the worker, like every method here.
     package var metrics: PluginMetrics { host?.metrics ?? PluginMetrics() }
 
     package func open(from cursor: Cursor) throws -> UInt64? {
@@ -119,7 +118,7 @@ package final class PluginDestination: Destination {
         let held = countHeld(batch)
         guard held < batch.events.count else { return claim.settle(.all(.delivered)) }
         guard host.overdue < Self.maximumOverdue else {
-            let reason = "the plugin holds \(Self.maximumOverdue) batches past their deadline and gets no more"
+            let reason = "the plugin holds \(Self.maximumOverdue) batches past their deadline and gets no more batches"
             return claim.settle(.all(.hold(reason: reason)))
         }
         if !isConnected {
@@ -140,7 +139,7 @@ package final class PluginDestination: Destination {
         return try instance.durablePosition().map(ResumePoint.state)
     }
 
-    /// It may be opened again, with a new instance of the plugin.
+    /// The destination may be opened again, with a new instance of the plugin.
     package func close() {
         instance?.stop()
         watch?.stop()
@@ -156,7 +155,7 @@ package final class PluginDestination: Destination {
             destination: options.destination, journal: options.journal, telemetry: telemetry, minimum: options.logLevel)
     }
 
-    /// Offers the batch until the plugin takes it, fails, or was busy for too long.
+    /// Offers the batch until the plugin takes it, fails, or has been busy for too long.
     private func offer(_ batch: PluginBatch, to instance: PluginInstance, _ host: PluginHost) {
         let patience = clock.now() + options.busyPatience
         while true {
@@ -179,10 +178,10 @@ package final class PluginDestination: Destination {
         }
     }
 
-    /// How many events at the front the plugin holds since before the restart. Positions ascend
-    /// within a batch.
+    /// The number of events at the front that the plugin already held before the restart. Positions ascend within a
+    /// batch.
     private func countHeld(_ batch: OutboundBatch) -> Int {
-        // What comes again is shown again, whatever the plugin holds.
+        // Backfilled events are always offered, whatever the plugin holds.
         guard let heldThrough, batch.livePosition == nil else { return 0 }
         return batch.events.firstIndex { $0.position > heldThrough } ?? batch.events.count
     }

@@ -1,22 +1,22 @@
-/// Why a plugin cannot be used, or what it said when it failed: which, and what to do next.
+/// Why a plugin can't be used, or its own error text. Says which plugin, and what to do next.
 package struct PluginError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: Sendable {
-        /// No file of that name below the plugin directories.
+        /// No file of that name in the plugin directories.
         case notFound
-        /// The file, or a directory above it, could be changed by somebody else.
+        /// Another user could change the file or a directory above it.
         case notTrusted
-        /// The loader does not take it, or it is no sink plugin.
+        /// The loader rejects it, or it is not a sink plugin.
         case notLoadable
-        /// It was made for another version of the interface, or breaks it.
+        /// It was built for another version of the interface, or violates the interface.
         case incompatible
-        /// Its settings do not fit its schema.
+        /// The settings don't match its schema.
         case settings
-        /// The plugin itself said so: it could not be created, connected, flushed.
+        /// The plugin reported an error of create, connect or flush.
         case failed
     }
 
     package var code: Code
-    /// Sentences for an operator.
+    /// The message for the operator.
     package var description: String
 
     package init(_ code: Code, _ description: String) {

@@ -1,6 +1,6 @@
 import Telemetry
 
-/// A line that a plugin wrote.
+/// A log line from a plugin.
 struct PluginLogLine: NamedEvent {
     static let name = "plugin_log_line"
     var level: Level
@@ -19,8 +19,9 @@ struct PluginDeadlinePassed: NamedEvent {
     var overdue: Int
     var message: String {
         """
-        \(destination): the plugin did not settle batch \(token) in time; its \(events) events are \
-        offered again (\(overdue) batches overdue)
+        \(destination): the plugin did not settle batch \(token) before its deadline; its \
+        \(events == 1 ? "event is" : "\(events) events are") offered again \
+        (\(overdue) \(overdue == 1 ? "batch" : "batches") overdue)
         """
     }
 }
@@ -34,16 +35,16 @@ struct PluginSettlementLate: NamedEvent {
     var message: String { "\(destination): the plugin settled batch \(token) after its deadline; ignored" }
 }
 
-/// A batch was settled a second time, or one that the plugin itself had declined.
+/// A batch was settled a second time, or after the plugin had declined it.
 struct PluginSettlementRepeated: NamedEvent {
     static let name = "plugin_settlement_repeated"
     var level: Level { .warning }
     var destination: String
     var token: UInt64
-    var message: String { "\(destination): the plugin settled batch \(token), which is no longer its own; ignored" }
+    var message: String { "\(destination): the plugin settled batch \(token), which it no longer holds; ignored" }
 }
 
-/// A token that was never given out.
+/// A token that was never given to the plugin.
 struct PluginSettlementUnknown: NamedEvent {
     static let name = "plugin_settlement_unknown"
     var level: Level { .warning }
@@ -52,7 +53,7 @@ struct PluginSettlementUnknown: NamedEvent {
     var message: String { "\(destination): the plugin settled batch \(token), which it was never given; ignored" }
 }
 
-/// Outcomes that cannot be read as the interface says.
+/// Outcomes that don't follow the interface.
 struct PluginOutcomesUnreadable: NamedEvent {
     static let name = "plugin_outcomes_unreadable"
     var level: Level { .warning }
@@ -62,7 +63,7 @@ struct PluginOutcomesUnreadable: NamedEvent {
     var message: String { "\(destination): the plugin's outcomes for batch \(token): \(problem)" }
 }
 
-/// The plugin lost its connection, in its own words.
+/// The plugin lost its connection. The reason is the plugin's own text.
 struct PluginFailed: NamedEvent {
     static let name = "plugin_failed"
     var level: Level { .warning }
@@ -71,7 +72,7 @@ struct PluginFailed: NamedEvent {
     var message: String { "\(destination): the plugin cannot take events: \(reason)" }
 }
 
-/// The plugin's data is older than what it held before.
+/// The plugin's data is older than before.
 struct PluginStoreWentBack: NamedEvent {
     static let name = "plugin_store_went_back"
     var level: Level { .warning }
@@ -81,19 +82,20 @@ struct PluginStoreWentBack: NamedEvent {
     var message: String {
         if let now {
             """
-            \(destination): the plugin held events up to position \(before), now up to \(now): what \
-            came after it is delivered again
+            \(destination): the plugin's stored position went back from \(before) to \(now); later \
+            events are delivered again
             """
         } else {
             """
-            \(destination): the plugin held events up to position \(before), now none: delivery goes on \
-            from there; `penstock replay \(destination)` brings back what is still in the journal
+            \(destination): the plugin has lost its stored position, which was \(before); delivery \
+            continues at the cursor; `penstock replay \(destination)` delivers earlier events again, as far as \
+            the journal still has them
             """
         }
     }
 }
 
-/// A counter or gauge that was not taken.
+/// A counter or gauge that was rejected.
 struct PluginMetricRefused: NamedEvent {
     static let name = "plugin_metric_refused"
     var level: Level { .notice }
@@ -101,9 +103,9 @@ struct PluginMetricRefused: NamedEvent {
     var metric: String
     var message: String {
         """
-        \(destination): the plugin's metric "\(metric)" was not taken: a name has at most \
-        \(PluginMetrics.nameLimit) of a-z, 0-9 and '_', and there are at most \(PluginMetrics.limit) of \
-        a sort
+        \(destination): the plugin's metric "\(metric)" is ignored: a name has at most \
+        \(PluginMetrics.nameLimit) characters of a-z, 0-9 and '_', a gauge is a finite number, and a plugin \
+        has at most \(PluginMetrics.limit) counters and \(PluginMetrics.limit) gauges
         """
     }
 }

@@ -4,14 +4,14 @@ import Platform
 import Synchronization
 import Telemetry
 
-/// What one instance of a plugin can ask of us: the `penstock_host` that it is given, and what
-/// stands behind it. Any thread.
+/// The host's side of one plugin instance: the `penstock_host` that the plugin gets, and its implementation. Any
+/// thread.
 ///
-/// Never freed, a few hundred bytes a destination: a plugin that breaks its word and calls after
-/// `stop` finds a host that ignores it, not somebody else's memory.
+/// Never freed; it takes a few hundred bytes per destination. A plugin that breaks the contract and calls after `stop`
+/// reaches a host that ignores the call, not freed memory.
 @safe final class PluginHost: @unchecked Sendable {
     let destination: String
-    /// The C side, constant once `init` is done.
+    /// The C struct, constant after `init`.
     let table: UnsafePointer<penstock_host>
     /// Rung by the plugin's `ready`.
     let room = Doorbell()
@@ -39,8 +39,8 @@ import Telemetry
     var metrics: PluginMetrics { ownMetrics.withLock { $0 } }
     var overdue: Int { batches.withLock { $0.overdue } }
 
-    /// Before the batch is offered: it may be completed from inside `deliver`.
-    /// - Returns: its token, and whether somebody has to begin to watch the deadlines.
+    /// Adds a batch. Call it before the offer, because the plugin may complete the batch inside `deliver`.
+    /// - Returns: the batch's token, and whether this is the first deadline to watch.
     func add(_ batch: PluginBatch, deadline: Instant) -> (token: UInt64, first: Bool) {
         batches.withLock { batches in
             let first = batches.nextDeadline == nil
@@ -48,12 +48,12 @@ import Telemetry
         }
     }
 
-    /// The plugin declined it.
-    /// - Returns: whether it is still ours to offer again or to settle.
+    /// Takes back a batch that the plugin declined.
+    /// - Returns: whether the host may still offer or settle it.
     func withdraw(_ token: UInt64) -> Bool { batches.withLock { $0.withdraw(token) } }
 
-    /// Takes the events away from batches whose deadline has come.
-    /// - Returns: when to come again; nil: when something was added.
+    /// Takes the events away from batches whose deadline has passed.
+    /// - Returns: when to call it again; nil: after the next `add`.
     func expire(_ now: Instant) -> Instant? {
         let (expired, overdue, next) = batches.withLock { batches in
             (batches.expire(now), batches.overdue, batches.nextDeadline)
@@ -66,7 +66,7 @@ import Telemetry
         return next
     }
 
-    /// The plugin has stopped: what it still held is dropped, which settles it as retry.
+    /// Drops the batches that the stopped plugin still holds, which settles them as retry.
     func close() { batches.withLock { $0.removeAll() } }
 
     func emit(_ event: some NamedEvent) { telemetry.emit(event) }
@@ -76,8 +76,7 @@ import Telemetry
     fileprivate func complete(
         _ token: UInt64, _ outcomes: UnsafePointer<penstock_outcome>?, _ count: UInt32, _ stride: UInt32
     ) {
-        // The batch lives until the end of this function, so its memory is valid until `complete`
-        // returns, as promised.
+        // The batch lives until the end of this function, so its memory is valid until `complete` returns, as promised.
         switch batches.withLock({ $0.complete(token) }) {
         case .settled(let batch):
             let read = unsafe PluginOutcomes(outcomes, count: count, stride: stride, events: batch.count)
@@ -108,7 +107,7 @@ import Telemetry
                 text += " \(name)=\(value)"
             }
         }
-        // One line stays one line, and a terminal is not told what to do.
+        // Replace control characters: a log entry stays one line and can't send commands to a terminal.
         let clean = String(
             String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
         emit(PluginLogLine(level: Self.level(level), destination: destination, text: clean))
@@ -146,8 +145,8 @@ private func immortalCString(_ text: String) -> UnsafePointer<CChar> {
     return unsafe UnsafePointer(memory)
 }
 
-// The C side. File-level functions: a closure literal could be inferred to belong to the main
-// actor, and would abort on a plugin's own thread.
+// The C functions. They are at file level because a closure literal could be inferred as `@MainActor`, and would then
+// abort on a plugin's own thread.
 
 private func hostComplete(
     _ host: UnsafePointer<penstock_host>?, _ token: UInt64, _ outcomes: UnsafePointer<penstock_outcome>?,
@@ -179,7 +178,7 @@ private func hostGaugeSet(_ host: UnsafePointer<penstock_host>?, _ name: UnsafeP
     unsafe PluginHost.of(host)?.set(name, to: value)
 }
 
-/// There are no extensions of the host's yet: a plugin that asks for one does without.
+/// The host has no extensions yet. A plugin must work without the ones it asks for.
 private func hostExtension(_ host: UnsafePointer<penstock_host>?, _ id: UnsafePointer<CChar>?) -> UnsafeRawPointer? {
     nil
 }

@@ -1,13 +1,13 @@
 import Platform
 
-/// What `penstock plugins` shows of a file. Looking loads the library and asks its entry function
-/// (so the file has to pass the same checks of ownership), but makes no instance.
+/// The facts that `penstock plugins` shows about a file. It loads the library and calls its entry function, so the file
+/// must pass the same ownership checks, but it creates no instance.
 package struct PluginInspection: Sendable {
     package let path: String
     package let name: String
     package let version: String
     package let summary: String
-    /// Version of the interface that it was compiled with: "0.0".
+    /// The interface version that it was compiled with, such as "0.0".
     package let abi: String
     package let schema: String?
 
@@ -24,8 +24,8 @@ package struct PluginInspection: Sendable {
         schema = library.schema
     }
 
-    /// Every `*.so` of the directories in name order, each with what it is or why it is not usable.
-    /// A directory that cannot be read is one such entry.
+    /// Every `*.so` in the directories in order of name, each with its inspection or an error. An unreadable directory
+    /// is one entry with an error.
     package static func list(_ directories: [String]) -> [(path: String, result: Result<PluginInspection, PluginError>)]
     {
         var entries: [(path: String, result: Result<PluginInspection, PluginError>)] = []

@@ -1,7 +1,7 @@
 import CPenstockPlugin
 
-/// One instance of a plugin: its C functions, called as the contract says. One thread at a time;
-/// every call may block for as long as the plugin likes.
+/// One instance of a plugin. Calls its C functions as the contract requires. Use by one thread at a time; every call
+/// may block for any time.
 @safe final class PluginInstance {
     enum Answer: Equatable {
         case taken
@@ -9,10 +9,10 @@ import CPenstockPlugin
         case failed(String)
     }
 
-    /// Bytes of an error that a plugin may write.
+    /// The size of the buffer for a plugin's error.
     private static let errorSize = 1024
 
-    /// Without its limits 0, which means none.
+    /// The plugin's limits; its 0, which means no limit, becomes `Int.max`.
     let maximumInFlight: Int
     let maximumBatchEvents: Int
     let maximumBatchBytes: Int
@@ -25,8 +25,8 @@ import CPenstockPlugin
     private let name: String
     private let error: UnsafeMutablePointer<CChar>
 
-    /// Calls the plugin's `create`. The host has to outlive the instance.
-    /// - Parameter settings: JSON text of an object that fits the plugin's schema.
+    /// Calls the plugin's `create`. The host must outlive the instance.
+    /// - Parameter settings: the JSON text of an object that matches the plugin's schema.
     init(_ library: PluginLibrary, _ host: PluginHost, settings: String) throws(PluginError) {
         let error = UnsafeMutablePointer<CChar>.allocate(capacity: Self.errorSize)
         unsafe error.initialize(repeating: 0, count: Self.errorSize)
@@ -37,7 +37,7 @@ import CPenstockPlugin
         guard answer == PENSTOCK_OK else {
             let reason = unsafe Self.text(error)
             unsafe error.deallocate()
-            throw PluginError(.failed, "the plugin \(library.name) cannot be set up: \(reason)")
+            throw PluginError(.failed, "cannot create an instance of the plugin \(library.name): \(reason)")
         }
         guard let deliver = unsafe functions.deliver, unsafe functions.stop != nil, unsafe functions.destroy != nil
         else {
@@ -69,7 +69,7 @@ import CPenstockPlugin
         }
     }
 
-    /// The memory of `batch` has to stay as the contract says.
+    /// The memory of `batch` must stay valid as the contract requires.
     func deliver(_ batch: UnsafePointer<penstock_batch>) -> Answer {
         clearError()
         return switch unsafe deliver(functions.context, batch, error, Self.errorSize) {
@@ -87,26 +87,26 @@ import CPenstockPlugin
         }
     }
 
-    /// The last position that the plugin holds durably; nil if it holds none or does not know.
+    /// The last position that the plugin holds durably; nil if it has none or doesn't keep positions.
     func durablePosition() throws(PluginError) -> UInt64? {
         guard let position = unsafe position else { return nil }
         guard unsafe Int(position.pointee.struct_size) >= MemoryLayout<penstock_position>.size,
             let durable = unsafe position.pointee.durable
         else {
             throw PluginError(
-                .incompatible, "the plugin \(name) gives a broken \(PENSTOCK_POSITION): set struct_size and durable")
+                .incompatible, "the plugin \(name) has an invalid \(PENSTOCK_POSITION): set struct_size and durable")
         }
         var value: UInt64 = 0
         clearError()
         switch unsafe durable(functions.context, &value, error, Self.errorSize) {
         case PENSTOCK_OK where value < .max: return value
-        case PENSTOCK_OK: throw PluginError(.failed, "the plugin \(name) claims a position that no journal reaches")
+        case PENSTOCK_OK: throw PluginError(.failed, "the plugin \(name) reports a position that no journal can reach")
         case PENSTOCK_NONE: return nil
-        default: throw PluginError(.failed, "the plugin \(name) cannot tell its position: \(lastError)")
+        default: throw PluginError(.failed, "the plugin \(name) cannot read its position: \(lastError)")
         }
     }
 
-    /// The last call but `destroy`; afterwards nothing of the plugin runs.
+    /// The last call before `destroy`. After it no code of the plugin runs.
     func stop() { unsafe functions.stop?(functions.context) }
 
     /// The last call.
@@ -118,7 +118,7 @@ import CPenstockPlugin
 
     private static func text(_ error: UnsafeMutablePointer<CChar>) -> String {
         let text = unsafe boundedString(error, errorSize) ?? ""
-        return text.isEmpty ? "it does not say why" : text
+        return text.isEmpty ? "the plugin gave no reason" : text
     }
 
     private static func limit(_ number: UInt64) -> Int { number == 0 ? .max : Int(clamping: number) }

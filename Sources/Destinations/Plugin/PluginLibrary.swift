@@ -1,69 +1,61 @@
 import CPenstockPlugin
-import Glibc
 import Platform
 import Synchronization
 
-/// A plugin's code, loaded and found to speak our version of the interface. Loaded once, and
-/// never unloaded: dlclose of a Swift library leaves caches of the runtime pointing into it.
+/// A plugin's library, loaded and checked for a compatible interface version. It is loaded once and never unloaded:
+/// after a dlclose of a Swift library, caches of the runtime still point into it.
 package final class PluginLibrary: Sendable {
-    /// Absolute path of the file it was loaded from.
+    /// The absolute path of its file.
     package let path: String
     package let name: String
     package let version: String
     package let summary: String
-    /// JSON Schema text of its settings; nil: it takes anything.
+    /// The JSON Schema text of its settings; nil: any settings are valid.
     package let schema: String?
-    /// As the plugin says: major and minor of the header that it was compiled with.
+    /// The interface version that the plugin reports: major and minor of the header that it was compiled with.
     package let abi: (major: UInt16, minor: UInt16)
     let plugin: LoadedPlugin
 
-    /// Points into the library, which stays for ever.
+    /// Points into the library, which stays loaded forever.
     @safe struct LoadedPlugin: @unchecked Sendable {
         let table: UnsafePointer<penstock_plugin>
     }
 
-    /// What became of every file that the loader took. It also keeps the descriptors open: the
-    /// loader knows a library by the name it was opened with, and would hand out the old library
-    /// for a number of /proc/self/fd that is used a second time.
-    private static let loaded = Mutex<[PluginFile.Identity: Loaded]>([:])
+    /// The result for every file that the loader accepted. It also keeps the descriptors open: the loader knows a
+    /// library by the name it was opened with, so if a number of /proc/self/fd were reused, the loader would return the
+    /// old library.
+    private static let loaded = Mutex<[TrustedFile.Identity: Loaded]>([:])
 
     private struct Loaded {
         var result: Result<PluginLibrary, PluginError>
         var descriptor: Int32
     }
 
-    /// Loads the file, or gives the library that was loaded from it before.
+    /// Loads the file, or returns the library that was loaded from it before.
     package static func load(_ file: consuming PluginFile) throws(PluginError) -> PluginLibrary {
-        let identity = file.identity
+        let identity = file.file.identity
         let path = file.path
         let descriptor = file.takeDescriptor()
         return try loaded.withLock { loaded -> Result<PluginLibrary, PluginError> in
             if let known = loaded[identity] {
-                _ = close(descriptor)
+                _ = FileDescriptor(owning: descriptor)
                 return known.result
             }
-            guard let handle = unsafe dlopen("/proc/self/fd/\(descriptor)", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)
-            else {
-                let reason = loaderError()
-                _ = close(descriptor)
-                return .failure(PluginError(.notLoadable, "\(path) cannot be loaded: \(reason)"))
+            let library: DynamicLibrary
+            do throws(DynamicLibrary.LoadError) {
+                library = try DynamicLibrary(openedAs: descriptor)
+            } catch {
+                _ = FileDescriptor(owning: descriptor)
+                return .failure(PluginError(.notLoadable, "\(path) cannot be loaded: \(error.reason)"))
             }
-            let result = Result { () throws(PluginError) in unsafe try PluginLibrary(handle, path) }
+            let result = Result { () throws(PluginError) in try PluginLibrary(library, path) }
             loaded[identity] = Loaded(result: result, descriptor: descriptor)
             return result
         }.get()
     }
 
-    /// The loader names the descriptor; the operator knows the path.
-    private static func loaderError() -> String {
-        guard let text = unsafe dlerror() else { return "the loader gives no reason" }
-        let reason = unsafe String(cString: text)
-        guard reason.hasPrefix("/proc/self/fd/"), let colon = reason.firstIndex(of: ":") else { return reason }
-        return String(reason[colon...].drop { $0 == ":" || $0 == " " })
-    }
-
-    private init(_ handle: UnsafeMutableRawPointer, _ path: String) throws(PluginError) {
-        guard let symbol = unsafe dlsym(handle, "penstock_plugin_entry") else {
+    private init(_ library: DynamicLibrary, _ path: String) throws(PluginError) {
+        guard let symbol = unsafe library.symbol("penstock_plugin_entry") else {
             throw PluginError(
                 .notLoadable,
                 "\(path) is not a sink plugin: it does not export penstock_plugin_entry (see penstock_plugin.h)")
@@ -75,19 +67,19 @@ package final class PluginLibrary: Sendable {
             throw PluginError(
                 .incompatible,
                 """
-                \(path) does not work with version \(major).\(minor) of the plugin interface: install a \
-                plugin made for this Penstock
+                \(path) does not support version \(major).\(minor) of the plugin interface: install a \
+                plugin made for this version of Penstock
                 """
             )
         }
-        // The major is at the same place in every version; nothing else is read before it fits.
+        // The major number is at the same offset in every version. No other field may be read before it matches.
         let theirs = unsafe (major: table.pointee.abi_major, minor: table.pointee.abi_minor)
         guard UInt32(theirs.major) == major else {
             throw PluginError(
                 .incompatible,
                 """
-                \(path) was made for version \(theirs.major).\(theirs.minor) of the plugin interface, \
-                this is \(major).\(minor): compile it with this Penstock's penstock_plugin.h
+                \(path) was made for version \(theirs.major).\(theirs.minor) of the plugin interface, but \
+                this Penstock has version \(major).\(minor): compile it with this Penstock's penstock_plugin.h
                 """
             )
         }
@@ -97,7 +89,7 @@ package final class PluginLibrary: Sendable {
             throw PluginError(
                 .incompatible,
                 """
-                \(path) describes itself in \(size) bytes, the interface needs \(needed): set \
+                \(path) has a struct_size of \(size) bytes, but the interface needs \(needed): set \
                 struct_size to sizeof(penstock_plugin)
                 """
             )
@@ -118,8 +110,8 @@ package final class PluginLibrary: Sendable {
         plugin = unsafe LoadedPlugin(table: table)
     }
 
-    /// What is wrong with these settings; empty: nothing.
-    /// - Throws: if the plugin's schema itself cannot be read.
+    /// The violations in these settings; empty: none.
+    /// - Throws: if the plugin's schema is invalid.
     package func violations(inSettings settings: String) throws(PluginError) -> [SettingsViolation] {
         guard let schema else { return [] }
         return try SettingsSchema(schema, of: "\(name) (\(path))").violations(in: settings)
@@ -131,7 +123,7 @@ package final class PluginLibrary: Sendable {
         return try SettingsSchema(schema, of: "\(name) (\(path))").paths(in: settings)
     }
 
-    /// The settings with relative paths made absolute, where the schema says that a setting is a path.
+    /// The settings with relative paths made absolute, for settings that the schema declares as paths.
     package func resolvingPaths(inSettings settings: String, from directory: String) throws(PluginError) -> String {
         guard let schema else { return settings }
         return try SettingsSchema(schema, of: "\(name) (\(path))").resolvingPaths(in: settings, from: directory)
@@ -139,13 +131,14 @@ package final class PluginLibrary: Sendable {
 }
 
 extension PluginFile {
-    consuming func takeDescriptor() -> Int32 { descriptor.release() }
+    consuming func takeDescriptor() -> Int32 { file.release() }
 }
 
-/// A copy of a C string of the plugin's, cut at `limit` bytes; what is not UTF-8 is repaired. nil
-/// for NULL.
+/// A copy of a plugin's C string, cut at `limit` bytes, with invalid UTF-8 repaired. nil for NULL.
 func boundedString(_ text: UnsafePointer<CChar>?, _ limit: Int) -> String? {
     guard let text = unsafe text else { return nil }
-    let bytes = unsafe UnsafeRawBufferPointer(start: text, count: strnlen(text, limit))
+    var count = 0
+    while count < limit, unsafe text[count] != 0 { count += 1 }
+    let bytes = unsafe UnsafeRawBufferPointer(start: text, count: count)
     return unsafe String(decoding: bytes, as: UTF8.self)
 }

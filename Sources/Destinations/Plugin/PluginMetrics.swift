@@ -1,15 +1,15 @@
-/// The counters and gauges that a plugin keeps with its host.
+/// A plugin's counters and gauges.
 package struct PluginMetrics: Sendable, Equatable {
-    /// Of each sort.
+    /// The most counters, and the most gauges.
     static let limit = 64
-    /// Bytes.
+    /// The longest name, in bytes.
     static let nameLimit = 64
 
     package private(set) var counters: [String: UInt64] = [:]
     package private(set) var gauges: [String: Double] = [:]
 
-    /// Stays at its largest value rather than begin again.
-    /// - Returns: false if it was not taken.
+    /// Adds to a counter. A counter stays at its largest value instead of overflowing.
+    /// - Returns: false if it was rejected.
     mutating func add(_ amount: UInt64, to name: String) -> Bool {
         guard counters[name] != nil || counters.count < Self.limit && Self.isName(name) else { return false }
         let (sum, overflow) = (counters[name] ?? 0).addingReportingOverflow(amount)
@@ -17,7 +17,7 @@ package struct PluginMetrics: Sendable, Equatable {
         return true
     }
 
-    /// - Returns: false if it was not taken.
+    /// - Returns: false if it was rejected.
     mutating func set(_ name: String, to value: Double) -> Bool {
         guard value.isFinite, gauges[name] != nil || gauges.count < Self.limit && Self.isName(name) else {
             return false

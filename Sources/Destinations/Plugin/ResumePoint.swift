@@ -1,22 +1,21 @@
 import Delivery
 
-/// Where delivery goes on for a plugin that keeps the position with its data, from what the
-/// cursor says (kept by us) and what the plugin says (`penstock.position/1`).
+/// Decides where delivery resumes for a plugin that keeps the position with its data. It compares the host's cursor
+/// with the plugin's position (`penstock.position/1`).
 ///
-/// The two are never exactly in step: the plugin's position moves with every batch, the cursor
-/// follows later, and after a restart of the daemon the plugin's is normally ahead. Between the
-/// two lie events that the plugin holds, but also such as never reached it and whose dead letters
-/// we may not have made durable. So what lies between is routed again, and only what the plugin
-/// holds is not shown to it again.
+/// The two are never exactly in step. The plugin's position advances with every batch, and the cursor follows later;
+/// after a restart of the daemon the plugin's position is normally ahead. The events between the two include those that
+/// the plugin holds, and also those that never reached it and whose dead letters may not be durable. So all of them are
+/// routed again, and only those that the plugin holds are not offered again.
 ///
-/// With the cursor goes what the plugin's position was at that time. A position below that has
-/// gone back: the store was restored from a backup, or lost its last writes in a power cut.
+/// The plugin's position at the time of the cursor is stored with the cursor. A lower position has gone back: the store
+/// was restored from a backup, or lost its last writes in a power cut.
 struct ResumePoint: Equatable {
-    /// Where to read on; nil: at the cursor.
+    /// The position to read from; nil: the cursor's.
     var start: UInt64?
-    /// Events up to here are in the plugin's hands already; nil: none from the start on.
+    /// The plugin already holds the events up to this position; nil: none after the start.
     var heldThrough: UInt64?
-    /// The position that the plugin had and has no more.
+    /// The plugin's earlier position, if it has gone back.
     var wentBackFrom: UInt64?
 
     init(cursor: Cursor, durable: UInt64?) {
@@ -33,7 +32,7 @@ struct ResumePoint: Equatable {
         }
     }
 
-    /// What to keep with the cursor.
+    /// The state to keep with the cursor.
     static func state(_ durable: UInt64) -> [UInt8] {
         (0..<8).map { UInt8(truncatingIfNeeded: durable >> (8 * $0)) }
     }

@@ -1,10 +1,9 @@
-import Spelling
+import NameSuggestion
 
-/// The part of JSON Schema that settings of plugins need; `penstock_plugin.h` lists the keywords.
-/// A keyword that is not understood is an error of the plugin's, not something to look past: what
-/// it demands would go unchecked.
+/// The subset of JSON Schema for plugin settings; `penstock_plugin.h` lists the keywords. An unknown keyword is an
+/// error of the plugin: ignoring it would leave its rule unchecked.
 ///
-/// Messages name the setting and what it may be, never the value given: that may be a secret.
+/// Messages name the setting and its valid values, never the given value, which may be a secret.
 struct SettingsSchema {
     private let root: SettingsValue
 
@@ -13,34 +12,36 @@ struct SettingsSchema {
         "maxLength", "format", "description", "title", "$schema",
     ]
 
-    /// - Parameter plugin: for the message.
+    /// - Parameter plugin: the plugin's name and path, for messages.
     init(_ text: String, of plugin: String) throws(PluginError) {
         guard let root = try? SettingsValue(json: text), case .object = root else {
             throw PluginError(
                 .incompatible,
-                "the settings schema of the plugin \(plugin) is not a JSON object: its author has to mend it")
+                "the settings schema of the plugin \(plugin) is not a JSON object: the plugin's author must fix it")
         }
         if let keyword = Self.unknownKeyword(in: root) {
             throw PluginError(
                 .incompatible,
                 """
                 the settings schema of the plugin \(plugin) uses "\(keyword)", which Penstock does not \
-                check: its author has to do without
+                support: the plugin's author must remove it
                 """
             )
         }
         self.root = root
     }
 
-    /// Everything that is wrong.
+    /// All violations.
     func violations(in settings: String) -> [SettingsViolation] {
-        guard let value = try? SettingsValue(json: settings) else { return [SettingsViolation([], "is not valid JSON")] }
+        guard let value = try? SettingsValue(json: settings) else {
+            return [SettingsViolation([], "is not valid JSON")]
+        }
         var found: [SettingsViolation] = []
         Self.check(value, against: root, at: [], &found)
         return found
     }
 
-    /// The values of settings whose schema says `"format": "path"`, at the top level.
+    /// The values of top-level settings whose schema has `"format": "path"`.
     func paths(in settings: String) -> [(name: String, path: String)] {
         guard case .object(let schema) = root, case .object(let properties)? = schema["properties"],
             case .object(let object)? = try? SettingsValue(json: settings)
@@ -53,9 +54,9 @@ struct SettingsSchema {
         }
     }
 
-    /// The settings with relative paths made absolute: those of a string whose schema says `"format":
-    /// "path"`, at the top level.
-    /// - Parameter directory: absolute; where the settings were written.
+    /// The settings with relative paths made absolute. Applies to top-level strings whose schema has `"format":
+    /// "path"`.
+    /// - Parameter directory: the absolute directory of the file that contains the settings.
     func resolvingPaths(in settings: String, from directory: String) -> String {
         guard case .object(var object)? = try? SettingsValue(json: settings) else { return settings }
         var isChanged = false
@@ -82,7 +83,9 @@ struct SettingsSchema {
     ) {
         guard case .object(let schema) = schema else { return }
         if let types = words(schema["type"]), !types.contains(where: { fits(value, $0) }) {
-            found.append(SettingsViolation(path, "must be of type \(types.joined(separator: " or ")), but is of type \(value.type)"))
+            found.append(
+                SettingsViolation(
+                    path, "must be of type \(types.joined(separator: " or ")), but is of type \(value.type)"))
             return
         }
         if case .array(let choices)? = schema["enum"], !choices.contains(value) {
@@ -117,7 +120,9 @@ struct SettingsSchema {
         if case .number(let least)? = schema["minLength"], length < least {
             found.append(
                 SettingsViolation(
-                    path, least == 1 ? "must not be empty" : "must have at least \(SettingsValue.number(least).text) characters"))
+                    path,
+                    least == 1
+                        ? "must not be empty" : "must have at least \(SettingsValue.number(least).text) characters"))
         }
         if case .number(let most)? = schema["maxLength"], length > most {
             found.append(SettingsViolation(path, "must have at most \(SettingsValue.number(most).text) characters"))
@@ -125,13 +130,18 @@ struct SettingsSchema {
     }
 
     private static func checkObject(
-        _ object: [String: SettingsValue], _ schema: [String: SettingsValue], _ path: [String], _ found: inout [SettingsViolation]
+        _ object: [String: SettingsValue], _ schema: [String: SettingsValue], _ path: [String],
+        _ found: inout [SettingsViolation]
     ) {
         var known: [String: SettingsValue] = [:]
         if case .object(let properties)? = schema["properties"] { known = properties }
         for name in words(schema["required"]) ?? [] where object[name] == nil {
             let summary = known[name].flatMap { schema -> String? in
-                if case .object(let object) = schema, case .string(let text)? = object["description"] { text } else { nil }
+                if case .object(let object) = schema, case .string(let text)? = object["description"] {
+                    text
+                } else {
+                    nil
+                }
             }
             found.append(SettingsViolation(path + [name], "is required", hint: summary.map { "add \(name): \($0)" }))
         }

@@ -1,7 +1,7 @@
 import Events
 import FoundationEssentials
 
-/// A JSON value, with booleans and numbers kept apart.
+/// A JSON value. Booleans and numbers are distinct.
 enum SettingsValue: Decodable, Equatable, Sendable {
     case null
     case boolean(Bool)
@@ -31,7 +31,7 @@ enum SettingsValue: Decodable, Equatable, Sendable {
         }
     }
 
-    /// JSON Schema's word for it.
+    /// The type's name in JSON Schema.
     var type: String {
         switch self {
         case .null: "null"
@@ -43,7 +43,7 @@ enum SettingsValue: Decodable, Equatable, Sendable {
         }
     }
 
-    /// As JSON; members in the order of their names.
+    /// The JSON text, with members sorted by name.
     var json: String {
         switch self {
         case .null, .boolean, .number: return text
@@ -58,7 +58,7 @@ enum SettingsValue: Decodable, Equatable, Sendable {
         }
     }
 
-    /// As it is shown in a list of choices.
+    /// The text shown in a list of choices.
     var text: String {
         switch self {
         case .null: "null"

@@ -1,6 +1,6 @@
-/// What is wrong with one setting. Never says the value.
+/// One invalid setting. It never contains the value.
 package struct SettingsViolation: Sendable, Equatable, CustomStringConvertible {
-    /// Its names from the outermost on; an item of a list is `[0]`.
+    /// Its names from the outermost to the innermost; a list item is `[0]`.
     package var path: [String]
     package var problem: String
     /// The name is wrong, not the value.

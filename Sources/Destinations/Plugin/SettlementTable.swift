@@ -1,15 +1,15 @@
 import Platform
 
-/// Which batches a plugin holds, by token. Only decides; whoever calls settles.
+/// The batches that a plugin holds, by token. It only decides; the caller settles.
 ///
-/// A batch is in here from before it is offered until the plugin completes or declines it. At its
-/// deadline its events are taken away from it, but its memory may still be read by the plugin, so
-/// the batch itself stays, overdue, until the plugin lets go of it.
+/// A batch is in the table from before its offer until the plugin completes or declines it. At its deadline the batch's
+/// events are taken away from the plugin. The plugin may still read the batch's memory, so the batch stays in the
+/// table, overdue, until the plugin completes or declines it.
 struct SettlementTable<Batch> {
     enum Completion {
-        /// The outcomes count.
+        /// The outcomes are valid.
         case settled(Batch)
-        /// Its deadline has passed: they don't, and its memory is free now.
+        /// The deadline has passed. The outcomes are ignored, and the batch's memory may now be freed.
         case late(Batch)
         case repeated
         case unknown
@@ -23,16 +23,16 @@ struct SettlementTable<Batch> {
 
     private var entries: [UInt64: Entry] = [:]
     private var next: UInt64 = 1
-    /// How many are kept only for the plugin's sake.
+    /// The number of overdue batches.
     private(set) var overdue = 0
 
-    /// How many the plugin has, overdue ones included.
+    /// The number of batches that the plugin holds, overdue ones included.
     var count: Int { entries.count }
 
-    /// When `expire` has something to do next; nil: not before something is added.
+    /// The next deadline for `expire`; nil: none until a batch is added.
     var nextDeadline: Instant? { entries.values.lazy.filter { !$0.overdue }.map(\.deadline).min() }
 
-    /// Gives the batch a token that was never used before. 2^64 of them last for ever.
+    /// Adds the batch under a new token. 2^64 tokens never run out.
     mutating func add(_ batch: Batch, deadline: Instant) -> UInt64 {
         let token = next
         next &+= 1
@@ -45,14 +45,14 @@ struct SettlementTable<Batch> {
         return entry.overdue ? .late(entry.batch) : .settled(entry.batch)
     }
 
-    /// The plugin declined the batch.
-    /// - Returns: whether it is still ours to settle: neither completed nor overdue meanwhile.
+    /// Removes a batch that the plugin declined.
+    /// - Returns: whether the host may still settle it: it was neither completed nor overdue.
     mutating func withdraw(_ token: UInt64) -> Bool {
         guard let entry = take(token) else { return false }
         return !entry.overdue
     }
 
-    /// Makes those overdue whose deadline has come, and gives them, oldest first.
+    /// Marks the batches whose deadline has passed as overdue, and returns them, oldest first.
     mutating func expire(_ now: Instant) -> [(token: UInt64, batch: Batch)] {
         var expired: [(token: UInt64, batch: Batch)] = []
         for (token, entry) in entries where !entry.overdue && entry.deadline <= now {
@@ -63,7 +63,7 @@ struct SettlementTable<Batch> {
         return expired.sorted { $0.token < $1.token }
     }
 
-    /// Lets go of everything, when the plugin has stopped.
+    /// Removes all batches after the plugin has stopped.
     mutating func removeAll() {
         entries.removeAll()
         overdue = 0

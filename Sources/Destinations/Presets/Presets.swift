@@ -1,11 +1,10 @@
-// Presets: services that Penstock knows, each a YAML file in this directory: what a user would
-// otherwise write for an HTTP destination, with settings in place of what differs from user to user.
+// Presets: descriptions of known services. Each is a YAML file in this directory. It holds the keys that a user would
+// otherwise write for an HTTP destination, with settings in place of the parts that differ between users.
 //
-// Invariant: they are data, compiled into the program, so that there is no file to lose. What is in them is
-// Configuration's to understand.
+// Invariant: presets are data, compiled into the program, so no file can be missing. Configuration interprets them.
 
 package enum ShippedPresets {
-    /// By their names: the files' text.
+    /// The text of each file, by name.
     package static let all: [(name: String, text: [UInt8])] = [
         ("amplitude", PackageResources.amplitude_yaml),
         ("clickhouse", PackageResources.clickhouse_yaml),

@@ -1,6 +1,6 @@
 import Penstock
 
-/// Firebase's SDK, as far as the application uses it: the SDK conforms in the target that links it.
+/// The functions of Firebase's SDK that the application uses. The SDK conforms in the target that links it.
 protocol FirebaseWrapper: Sendable {
     func logEvent(_ name: String, parameters: [String: PropertyValue])
     func setUserID(_ userID: String?)

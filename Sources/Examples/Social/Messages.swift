@@ -7,7 +7,7 @@ struct Message {
 }
 
 enum MessagesEvent: AnalyticsEvent, Equatable {
-    /// Of texts only the size, in steps: no message can be told by its length.
+    /// The size of a text in coarse steps, so that its length does not identify a message.
     enum Size: String, Encodable { case short, medium, long }
 
     case messageSent(recipients: Int, size: Size, hasAttachments: Bool)
@@ -20,7 +20,8 @@ enum MessagesEvent: AnalyticsEvent, Equatable {
             case ..<1000: .medium
             default: .long
             }
-        return .messageSent(recipients: message.recipients.count, size: size, hasAttachments: !message.attachments.isEmpty)
+        return .messageSent(
+            recipients: message.recipients.count, size: size, hasAttachments: !message.attachments.isEmpty)
     }
 }
 
@@ -29,11 +30,11 @@ struct MessagesRegistry: Sendable {
 
     func sent(_ message: Message) { events.track(MessagesEvent.sent(message)) }
 
-    /// - Parameter attempt: from 1.
+    /// - Parameter attempt: The number of the attempt, from 1.
     func failed(_ error: any Error, attempt: Int) {
         events.track(MessagesEvent.sendingFailed(reason: "\(type(of: error))", attempt: attempt))
     }
 
-    /// The words that are looked for are the user's own, and stay here.
+    /// Records the number of results. The search terms are the user's own text and are not recorded.
     func searched(results: Int) { events.track("Messages Searched", ["results": PropertyValue(results)]) }
 }

@@ -1,6 +1,6 @@
 import Penstock
 
-/// Mixpanel's SDK, as far as the application uses it.
+/// The functions of Mixpanel's SDK that the application uses.
 protocol MixpanelWrapper: Sendable {
     func track(event: String, properties: [String: PropertyValue])
     func time(event: String)

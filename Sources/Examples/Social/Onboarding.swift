@@ -5,7 +5,7 @@ enum OnboardingEvent: AnalyticsEvent, Equatable {
     case stepShown(step: String)
 }
 
-/// The steps by which a new user is shown around.
+/// The steps of the tour for new users.
 enum OnboardingStep: String, CaseIterable {
     case welcome, interests, friends, notifications
 }
@@ -16,8 +16,8 @@ struct OnboardingRegistry: Sendable {
     func begin() -> OnboardingTour { OnboardingTour(events) }
 }
 
-/// One way through the steps, and how long it took. Whoever has it must end it: it is used up by `finish` or `skip`, and
-/// the compiler lets nobody do both.
+/// One tour through the steps, with its duration. The owner must end it with `finish` or `skip`. Both consume the tour,
+/// so the compiler rejects a second call.
 struct OnboardingTour: ~Copyable {
     private let events: any EventSending
     private let timer: EventTimer<OnboardingEvent>
@@ -29,7 +29,7 @@ struct OnboardingTour: ~Copyable {
     }
 
     mutating func show(_ step: OnboardingStep) {
-        // Going back to a step does not show it for the first time.
+        // Going back to a step does not record it again.
         guard seen.insert(step).inserted else { return }
         events.track(OnboardingEvent.stepShown(step: step.rawValue))
     }

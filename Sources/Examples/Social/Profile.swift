@@ -7,7 +7,7 @@ struct Profile: Equatable {
     var links: [String] = []
 }
 
-/// A struct, since it computes its properties.
+/// A struct, because it computes its properties.
 struct ProfileSaved: AnalyticsEvent, Equatable {
     let changedFields: Int
     let fields: [String]
@@ -32,9 +32,11 @@ struct ProfileViewed: AnalyticsEvent, Equatable {
 struct ProfileRegistry: Sendable {
     let events: any EventSending
 
-    func viewed(profileOf userID: String, by viewerID: String) { events.track(ProfileViewed(isOwn: userID == viewerID)) }
+    func viewed(profileOf userID: String, by viewerID: String) {
+        events.track(ProfileViewed(isOwn: userID == viewerID))
+    }
 
-    /// Somebody who saves what was there already has changed nothing: that is no event.
+    /// Saving an unchanged profile is not an event.
     func saved(old: Profile, new: Profile) {
         guard old != new else { return }
         events.track(ProfileSaved(old: old, new: new))

@@ -1,13 +1,14 @@
-// Social: an application as its developers would write it, to be read and copied. People follow a feed, have a profile
-// and settings, write messages, and are shown around when they come for the first time.
+// Social: an example application, to read and copy. Its users follow a feed, have a profile and settings, send
+// messages, and see an onboarding tour on their first visit.
 //
-// Each area has a registry, which is all that the area's screens know of analytics: a method an event, with what the
-// screen has at hand. What is to be known of it is computed there, and named by types. A registry depends on
-// `EventSending` alone; `SocialAnalytics` is the one place that knows providers, sessions and consent.
+// Each area of the application has a registry, the only analytics type that the area's screens use. It has one method
+// for each event, which takes what the screen has at hand, computes what is recorded, and expresses it as types. A
+// registry depends on `EventSending` only. `SocialAnalytics` is the one place that knows providers, sessions and
+// consent.
 
 import Penstock
 
-/// What the application records, area by area.
+/// The registries of all areas.
 struct SocialAnalytics: Sendable {
     let feed: FeedRegistry
     let profile: ProfileRegistry
@@ -16,7 +17,7 @@ struct SocialAnalytics: Sendable {
     let onboarding: OnboardingRegistry
     private let analytics: Analytics
 
-    /// - Parameter analytics: with the providers that the application has today; tests give it others.
+    /// - Parameter analytics: An `Analytics` with the application's providers. Tests pass other providers.
     init(_ analytics: Analytics) {
         self.analytics = analytics
         feed = FeedRegistry(events: analytics)
@@ -24,18 +25,18 @@ struct SocialAnalytics: Sendable {
         settings = SettingsRegistry(events: analytics)
         messages = MessagesRegistry(events: analytics)
         onboarding = OnboardingRegistry(events: analytics)
-        // Nobody's words leave the application, whatever an event's author thought.
+        // No user's text leaves the application, even if an event contains it by mistake.
         analytics.use(.redact("text", "email"))
     }
 
-    /// The application on a host with a daemon. Nothing is sent before the user has been asked.
+    /// Makes the analytics for a host with a daemon. Nothing is sent until the user has decided about consent.
     static func live() -> SocialAnalytics {
         var options = Analytics.Options()
         options.application = Application(name: "Social", version: "1.0")
         return SocialAnalytics(Analytics(providers: [DaemonProvider()], consent: .undecided, options: options))
     }
 
-    /// What the user has answered.
+    /// Sets the consent to the user's decision.
     func answered(analytics isAnalyticsAllowed: Bool, marketing isMarketingAllowed: Bool) {
         var categories: Set<ConsentCategory> = [.necessary]
         if isAnalyticsAllowed { categories.insert(.analytics) }
@@ -57,7 +58,8 @@ struct SocialAnalytics: Sendable {
     func signedOut() { analytics.reset() }
 }
 
-/// Somebody with an account. What is encoded here is told to whoever keeps profiles: no name, no address.
+/// A user with an account. Its encoded members are sent to every service that keeps profiles, so it has no name
+/// and no address.
 struct Member: AnalyticsUser {
     enum Plan: String, Encodable { case free, pro }
 
@@ -65,7 +67,7 @@ struct Member: AnalyticsUser {
     var plan: Plan
 }
 
-/// What a user can set; the settings of a session.
+/// The user's preferences, recorded as the settings of a session.
 struct Preferences: Encodable, Equatable {
     enum Theme: String, Encodable { case light, dark }
 

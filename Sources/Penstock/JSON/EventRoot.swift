@@ -1,9 +1,9 @@
-/// What is known of an event while it is being encoded.
+/// The state of an event while it is encoded.
 struct EventRoot {
-    /// What its outermost value turned out to be.
+    /// The form of the event's outermost value.
     enum Form {
         case unknown
-        /// A case or a string: what is outermost is the name, and not written.
+        /// An enum's case or a string: the outermost key or value is the event's name and is not written itself.
         case nameOnly
         /// A struct: its members are the properties.
         case members
@@ -13,7 +13,7 @@ struct EventRoot {
     let policy: EventNamePolicy
     let type: any AnalyticsEvent.Type
     var form = Form.unknown
-    /// Where the properties begin in the text.
+    /// The offset in the text at which the properties begin.
     var properties = 0
 
     init(givenName: String?, policy: EventNamePolicy, type: any AnalyticsEvent.Type) {
@@ -23,10 +23,10 @@ struct EventRoot {
     }
 }
 
-/// Why something that encodes itself cannot be written.
+/// The reason why a value cannot be written.
 enum JSONWriterError: Error, Equatable {
-    /// A container was written to after another one was begun outside it. Not the user's fault: it is
-    /// written in another way.
+    /// A container was written to after a container outside it had been used. This is not an error of the application:
+    /// the value is written again by another method.
     case containerWasLeft
     case tooLarge
     case tooDeep
@@ -35,22 +35,22 @@ enum JSONWriterError: Error, Equatable {
     case twoNames
     case twoValues
     case keyTwice(String)
-    /// A value in it threw this, and what contains the value went on.
+    /// A value inside threw this error, and the enclosing value ignored it.
     case valueFailed(String)
 }
 
 extension JSONWriterError: CustomStringConvertible {
     var description: String {
         switch self {
-        case .containerWasLeft: "its containers cannot be put in order"
+        case .containerWasLeft: "its encode(to:) writes to a container that is no longer open"
         case .tooLarge: "it is too large"
         case .tooDeep: "objects and lists are nested deeper than \(JSONBuilder.maximumDepth)"
-        case .nameless: "it has no name: give it an eventName"
+        case .nameless: "it has no name; implement eventName"
         case .valueFailed(let error): "a value in it cannot be encoded: \(error)"
         case .noProperties: "its properties are not an object"
-        case .twoValues: "it encodes two values where there is place for one"
-        case .twoNames: "it encodes two names: an enum's case is one nested container"
-        case .keyTwice(let key): "it has two properties \"\(key)\""
+        case .twoValues: "it encodes two values where only one is allowed"
+        case .twoNames: "it encodes two names; an event that begins with a nested container must have only that one"
+        case .keyTwice(let key): "it has two properties named \"\(key)\""
         }
     }
 }

@@ -1,64 +1,64 @@
-/// The text of a value while it is being written: what is open in it, and what may follow.
+/// The JSON text of a value in progress, with the stack of open containers and the rules for what may be written next.
 ///
-/// A struct, so that a step is one access to its writer, however much it touches.
+/// It is a struct, so that each step needs only one access to the writer that owns it.
 struct JSONBuilder {
-    /// Something that is being filled.
+    /// An open container.
     private struct Container {
         var serial: UInt32
         var isObject: Bool
         var isEmpty = true
-        /// Of an object: the first of its keys in `keys`.
+        /// For an object: the index of its first key in `keys`.
         var firstKey: Int
     }
 
-    /// A container as those know it who fill it.
+    /// A handle to an open container, for the code that fills it.
     struct Place {
         fileprivate var level: Int32
         fileprivate var serial: UInt32
     }
 
-    /// Where a value is due.
+    /// A position at which a value is expected.
     struct Opening {
         fileprivate var depth: Int32
-        /// How much had been written then.
+        /// The value of `extent` at that time.
         fileprivate var extent: Int32
     }
 
-    /// How deep objects and lists may be nested in a value. The daemon's limit is 64 for a whole event.
+    /// The maximum nesting depth of objects and arrays in a value. The daemon's limit is 64 for a whole event.
     static let maximumDepth = 56
 
     var text = JSONText()
-    /// What an event's outermost value is; nil for a value as any other.
+    /// The state of the event that is being encoded; nil for any other value.
     var root: EventRoot?
-    /// Values that became null.
+    /// The number of values that were written as null because JSON cannot represent them.
     var replaced = 0
-    /// Bytes above which encoding stops.
+    /// The number of bytes above which encoding stops.
     var maximumSize = Int.max
-    /// What a function that must not throw found; the next one that may throws it.
+    /// An error found by a method that cannot throw. The next method that can throws it.
     var failure: JSONWriterError?
-    /// Whether every container inside has a writer of its own.
+    /// Whether every nested container has a writer of its own.
     var isDetached = false
-    /// How deep this text is nested in that of other writers.
+    /// The nesting depth of this text in the text of other writers.
     var outerDepth = 0
-    /// Of a detached writer: what belongs into its text, and where.
+    /// For a detached writer: the writers whose text is inserted into this one's, and where.
     var children: [(position: Int, writer: JSONWriter)] = []
 
-    /// From the outermost to the innermost.
+    /// The open containers, from the outermost to the innermost.
     private var open: [Container] = []
-    /// Where the keys of all open objects lie in the text, quotes included.
+    /// The ranges in the text of the keys of all open objects, including quotes.
     private var keys: [Range<Int>] = []
     private var serial: UInt32 = 0
     private var typeNames: [ObjectIdentifier: String] = [:]
 
     var depth: Int { open.count }
 
-    /// Where the next value is due.
+    /// The position of the next value.
     var opening: Opening { Opening(depth: Int32(truncatingIfNeeded: open.count), extent: extent) }
 
-    /// Grows with every value.
+    /// A number that grows with every value.
     private var extent: Int32 { Int32(truncatingIfNeeded: text.bytes.count &+ children.count) }
 
-    /// Forgets the contents, keeps the memory.
+    /// Removes the contents and keeps the memory.
     mutating func removeAll() {
         text.bytes.removeAll(keepingCapacity: true)
         replaced = 0
@@ -74,13 +74,13 @@ struct JSONBuilder {
 
     // MARK: Values
 
-    /// Throws if something has been written where a value was due.
+    /// Throws if a value has already been written at this position.
     func check(_ opening: Opening) throws(JSONWriterError) {
         if let failure { throw failure }
         if opening.depth != open.count || opening.extent != extent { throw .twoValues }
     }
 
-    /// Writes a scalar; as an event it is a name.
+    /// Writes a scalar. At the root of an event it is the event's name.
     mutating func put(_ scalar: some JSONScalar) throws(JSONWriterError) {
         if isAtRoot { return try putName(scalar as? String) }
         if !scalar.write(to: &text, depth: Self.maximumDepth - open.count - outerDepth) { replaced += 1 }
@@ -97,10 +97,11 @@ struct JSONBuilder {
         text.append("null")
     }
 
-    /// Whether an event's outermost value is due.
+    /// Whether the next value is the outermost one of an event.
     var isAtRoot: Bool { open.isEmpty && root?.form == .unknown }
 
-    /// Ends a value that encoded itself: closes what it opened. One that wrote nothing is an empty object.
+    /// Ends a value that encoded itself, and closes the containers that it opened. A value that wrote nothing becomes
+    /// an empty object.
     mutating func end(_ opening: Opening) throws(JSONWriterError) {
         if let failure { throw failure }
         close(to: Int(opening.depth))
@@ -109,35 +110,37 @@ struct JSONBuilder {
 
     // MARK: Containers
 
-    /// Opens a container where a value is due; one that this value has opened before goes on.
+    /// Opens a container at this position, or continues the container that the same value has already opened there.
     mutating func begin(isObject: Bool, at opening: Opening) -> Place {
         let depth = Int(opening.depth)
-        if depth < open.count, open[depth].isObject == isObject { return Place(level: opening.depth, serial: open[depth].serial) }
+        if depth < open.count, open[depth].isObject == isObject {
+            return Place(level: opening.depth, serial: open[depth].serial)
+        }
         if depth != open.count || opening.extent != extent { fail(.twoValues) }
         if open.count + outerDepth >= Self.maximumDepth { fail(.tooDeep) }
         serial &+= 1
         open.append(Container(serial: serial, isObject: isObject, firstKey: keys.count))
-        // An event's outermost container is written when it is known what it is.
+        // The outermost container of an event is written later, when its form is known.
         if !(depth == 0 && root != nil) { isObject ? text.append(byte: "{") : text.append(byte: "[") }
         return Place(level: opening.depth, serial: serial)
     }
 
-    /// Goes on with a container: closes those inside it, and writes the comma and the key. What it throws is
-    /// not forgotten, even if nobody heeds it.
+    /// Continues an open container: closes the containers inside it, and writes the comma and the key. An error is kept
+    /// and thrown again later, in case the caller ignores it.
     /// - Parameters:
-    ///   - key: of an object.
-    ///   - isNested: whether a nested container begins, and not a value.
+    ///   - key: The member's key, for an object.
+    ///   - isNested: Whether a nested container follows, rather than a value.
     mutating func enter(_ place: Place, key: String? = nil, isNested: Bool = false) throws(JSONWriterError) {
         if let failure { throw failure }
         do {
-            try goOn(place, key: key, isNested: isNested)
+            try openValue(place, key: key, isNested: isNested)
         } catch {
             fail(error)
             throw error
         }
     }
 
-    private mutating func goOn(_ place: Place, key: String?, isNested: Bool) throws(JSONWriterError) {
+    private mutating func openValue(_ place: Place, key: String?, isNested: Bool) throws(JSONWriterError) {
         let level = Int(place.level)
         guard level < open.count, open[level].serial == place.serial else { throw .containerWasLeft }
         close(to: level + 1)
@@ -148,7 +151,7 @@ struct JSONBuilder {
         if let key { try append(key: key, firstOfObject: open[level].firstKey) }
     }
 
-    /// Remembers what the next function that may throw is to throw.
+    /// Keeps an error for the next method that can throw.
     mutating func fail(_ error: JSONWriterError) {
         if failure == nil { failure = error }
     }
@@ -168,7 +171,7 @@ struct JSONBuilder {
         while open.count > depth {
             let container = open.removeLast()
             keys.removeLast(keys.count - container.firstKey)
-            // Of an event that is a case, its outermost container is not written.
+            // If the event is an enum's case, its outermost container is not written.
             if open.isEmpty, let form = root?.form, form != .members { continue }
             container.isObject ? text.append(byte: "}") : text.append(byte: "]")
         }
@@ -182,8 +185,8 @@ struct JSONBuilder {
         text.append("{}")
     }
 
-    /// Finds out what an event is when it writes its first key.
-    /// - Returns: whether the key was its name.
+    /// Determines the form of an event when its first key is written.
+    /// - Returns: Whether the key is the event's name.
     private mutating func enterRoot(_ key: String?, isNested: Bool) throws(JSONWriterError) -> Bool {
         switch root?.form {
         case .members: return false
@@ -192,7 +195,8 @@ struct JSONBuilder {
         }
         guard let root, let key else { throw .noProperties }
         if isNested {
-            try begin(event: root.givenName ?? key, policy: root.givenName == nil ? root.policy : .verbatim, form: .nameOnly)
+            try begin(
+                event: root.givenName ?? key, policy: root.givenName == nil ? root.policy : .verbatim, form: .nameOnly)
             return true
         }
         try beginMembers(root)
@@ -205,7 +209,9 @@ struct JSONBuilder {
         text.append(byte: "{")
     }
 
-    private mutating func begin(event name: String, policy: EventNamePolicy, form: EventRoot.Form) throws(JSONWriterError) {
+    private mutating func begin(event name: String, policy: EventNamePolicy, form: EventRoot.Form)
+        throws(JSONWriterError)
+    {
         if name.isEmpty { throw .nameless }
         root?.form = form
         text.append("\"event\":\"")
@@ -224,7 +230,7 @@ struct JSONBuilder {
         return name
     }
 
-    /// Ends an event that has written its last.
+    /// Ends an event. An event that wrote nothing gets empty properties.
     mutating func endRoot() throws(JSONWriterError) {
         if let failure { throw failure }
         guard let root, root.form == .unknown else { return }
@@ -232,8 +238,8 @@ struct JSONBuilder {
         text.append(byte: "}")
     }
 
-    /// Where the properties of a case, which begin at `start`, are one value without a label, they become that
-    /// value's.
+    /// If the properties of a case, which begin at `start`, are a single unlabelled object, replaces them by the
+    /// members of that object.
     mutating func unwrapOnlyValue(at start: Int) {
         guard text.bytes[start...].starts(with: Self.onlyValue), isOnlyValue(at: start) else { return }
         text.bytes.removeLast()

@@ -4,13 +4,13 @@
     import Foundation
 #endif
 
-/// Reads values out of a line that `JSONWriter` wrote: no spaces between tokens, keys escaped as it
-/// escapes them. Of anything else it makes nil, never a trap.
+/// Reads values from a line that `JSONWriter` wrote: no whitespace between tokens, and keys escaped in the writer's
+/// way. Any other input yields nil and never a trap.
 struct JSONReader {
     let json: [UInt8]
     private(set) var position: Int
 
-    /// The deepest nesting it follows; the writer's is lower.
+    /// The maximum nesting depth. The writer's limit is lower.
     private static let depthLimit = 128
 
     init(_ json: [UInt8], at position: Int = 0) {
@@ -18,15 +18,15 @@ struct JSONReader {
         self.position = position
     }
 
-    /// The whole of some JSON as a value.
+    /// Reads a complete JSON value.
     static func value(of json: [UInt8]) -> PropertyValue? {
         var reader = JSONReader(json)
         return reader.value()
     }
 
-    /// A member of the object that begins at `object`.
-    /// - Parameter key: as JSON, quotes included.
-    /// - Returns: where the member and, in it, its value lie; nil if there is none such.
+    /// Finds a member of the object that begins at `object`.
+    /// - Parameter key: The key as JSON, including quotes.
+    /// - Returns: The range of the member and the range of its value; nil if there is no such member.
     static func member(_ key: [UInt8], of object: Int, in json: [UInt8]) -> (member: Range<Int>, value: Range<Int>)? {
         var reader = JSONReader(json, at: object)
         guard reader.take("{") else { return nil }
@@ -37,7 +37,7 @@ struct JSONReader {
         return nil
     }
 
-    /// Passes a member: where its key, with quotes, and its value lie.
+    /// Skips a member, and returns the ranges of its key, including quotes, and of its value.
     mutating func member() -> (key: Range<Int>, value: Range<Int>)? {
         let key = position
         guard peek == UInt8(ascii: "\""), skipString() else { return nil }
@@ -56,7 +56,7 @@ struct JSONReader {
 
     var peek: UInt8? { position < json.count ? json[position] : nil }
 
-    /// Passes a value without reading it.
+    /// Skips a value without decoding it.
     mutating func skipValue() -> Bool {
         let start = position
         var depth = 0
@@ -68,7 +68,7 @@ struct JSONReader {
                 depth += 1
                 position += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                // The end of what this value stands in.
+                // The end of the enclosing object or array.
                 if depth == 0 { return position > start }
                 depth -= 1
                 position += 1
@@ -83,7 +83,9 @@ struct JSONReader {
     }
 
     private mutating func skipToken() {
-        while let byte = peek, byte != UInt8(ascii: ","), byte != UInt8(ascii: "}"), byte != UInt8(ascii: "]") { position += 1 }
+        while let byte = peek, byte != UInt8(ascii: ","), byte != UInt8(ascii: "}"), byte != UInt8(ascii: "]") {
+            position += 1
+        }
     }
 
     private mutating func skipString() -> Bool {
@@ -121,7 +123,9 @@ struct JSONReader {
         var members: [String: PropertyValue] = [:]
         if take("}") { return .object(members) }
         repeat {
-            guard peek == UInt8(ascii: "\""), let key = string(), take(":"), let value = value(depth: depth + 1) else { return nil }
+            guard peek == UInt8(ascii: "\""), let key = string(), take(":"), let value = value(depth: depth + 1) else {
+                return nil
+            }
             members[key] = value
         } while take(",")
         return take("}") ? .object(members) : nil
@@ -160,9 +164,11 @@ struct JSONReader {
             case UInt8(ascii: "n"): output.append(0x0A)
             case UInt8(ascii: "f"): output.append(0x0C)
             case UInt8(ascii: "r"): output.append(0x0D)
-            // The writer escapes so what lies below U+0020, and nothing else.
+            // The writer uses this escape only for characters below U+0020.
             case UInt8(ascii: "u"):
-                guard let code = UInt8(String(decoding: rest.prefix(4), as: UTF8.self), radix: 16), code < 0x80 else { return nil }
+                guard let code = UInt8(String(decoding: rest.prefix(4), as: UTF8.self), radix: 16), code < 0x80 else {
+                    return nil
+                }
                 output.append(code)
                 rest = rest.dropFirst(4)
             case let byte?: output.append(byte)

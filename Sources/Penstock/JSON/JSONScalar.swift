@@ -4,11 +4,11 @@
     import Foundation
 #endif
 
-/// What is written as it is, without an encoder. Foundation's types are here since their own `encode(to:)`
-/// knows nothing of the forms that events have: a date would be a number, a URL an object.
+/// A type that is written directly, without an encoder. Foundation's types conform because their own `encode(to:)`
+/// produces other forms than events use: a number for a date, an object for a URL.
 protocol JSONScalar {
-    /// - Parameter depth: how much deeper objects and lists may be nested.
-    /// - Returns: false if `null` stands for something that JSON has no word for.
+    /// - Parameter depth: How many more levels of objects and arrays are allowed.
+    /// - Returns: False if `null` was written for a value that JSON cannot represent.
     func write(to text: inout JSONText, depth: Int) -> Bool
 }
 
@@ -59,7 +59,7 @@ extension Float: JSONScalar {
 }
 
 extension Decimal: JSONScalar {
-    /// All digits, the point a point in every locale.
+    /// Writes all digits, with a decimal point in every locale.
     func write(to text: inout JSONText, depth: Int) -> Bool {
         guard isFinite else {
             text.append("null")
@@ -98,7 +98,7 @@ extension Data: JSONScalar {
 }
 
 extension PropertyValue: JSONScalar {
-    /// Members in the order of their names, so that the same value is always the same text.
+    /// Members are sorted by name, so that equal values have the same text.
     func write(to text: inout JSONText, depth: Int) -> Bool {
         switch self {
         case .null:

@@ -1,29 +1,29 @@
-/// JSON's scalars and strings, written at the end of a buffer.
+/// A buffer to which JSON scalars and strings are appended.
 struct JSONText: Sendable {
     var bytes: [UInt8] = []
 
-    /// Syntax and keys that need no escapes.
+    /// Appends syntax, or keys that need no escapes.
     mutating func append(_ text: StaticString) {
         unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     mutating func append(byte: Unicode.Scalar) { bytes.append(UInt8(ascii: byte)) }
 
-    /// A string, quotes and all.
+    /// Appends a string with its quotes.
     mutating func append(string: String) {
         append(byte: "\"")
         append(contents: string)
         append(byte: "\"")
     }
 
-    /// A string without its quotes: what has to be escaped is, no more.
+    /// Appends a string without quotes. Escapes only what JSON requires.
     mutating func append(contents string: String) {
         let start = bytes.count
         bytes.append(contentsOf: string.utf8)
         escape(from: start)
     }
 
-    /// Escapes the plain text that stands from `start` to the end.
+    /// Escapes the text from `start` to the end.
     mutating func escape(from start: Int) {
         guard let first = firstSpecial(from: start) else { return }
         let rest = Array(bytes[first...])
@@ -73,7 +73,7 @@ struct JSONText: Sendable {
         set(value, digits: digits, endingAt: bytes.count)
     }
 
-    /// Writes the lowest decimal digits of a number over what stands before `end`.
+    /// Overwrites the bytes before `end` with the lowest decimal digits of a number.
     mutating func set(_ value: some FixedWidthInteger, digits: Int, endingAt end: Int) {
         var text = bytes.mutableSpan
         var rest = value
@@ -87,8 +87,8 @@ struct JSONText: Sendable {
         nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
     }
 
-    /// The shortest text that reads back as the same number.
-    /// - Returns: false, and `null` is written, if JSON has no word for it.
+    /// Appends the shortest text that reads back as the same number.
+    /// - Returns: False if `null` was written because JSON cannot represent the number.
     mutating func append<Number: BinaryFloatingPoint & CustomStringConvertible>(_ value: Number) -> Bool {
         guard value.isFinite else {
             append("null")

@@ -1,15 +1,14 @@
-/// Writes values that encode themselves as JSON, straight into one buffer that is used again and again.
+/// Writes `Encodable` values as JSON into one reusable buffer.
 ///
-/// Containers are written as they are filled: what is open is a stack, and whoever writes to a
-/// container closes those inside it. An `encode(to:)` may also go back to a container that was closed so;
-/// then everything is written once more, each container into a writer of its own (a *detached* one), and
-/// put together at the end.
+/// Containers are written while they are filled. Open containers form a stack; writing to a container closes those
+/// inside it. An `encode(to:)` may also return to a container that was closed in this way. Then the value is written a
+/// second time, each container into a writer of its own (a *detached* writer), and the texts are joined at the end.
 ///
-/// One thread at a time: whoever took it from the pool. Hence unchecked.
+/// Only the thread that took the writer from the pool may use it. Therefore `Sendable` is unchecked.
 final class JSONWriter: @unchecked Sendable {
-    /// What is written. No access to it is under way while a value encodes itself.
+    /// The text. No access to it is in progress while a value's `encode(to:)` runs.
     var builder = JSONBuilder()
-    /// Where the properties begin in the text, if an event was written.
+    /// The offset in the text at which the properties begin, after an event was written.
     var propertiesStart: Int?
 
     init() {}
@@ -22,14 +21,14 @@ final class JSONWriter: @unchecked Sendable {
 
     var bytes: [UInt8] { builder.text.bytes }
 
-    /// Forgets the contents, keeps the memory.
+    /// Removes the contents and keeps the memory.
     func removeAll() {
         builder.removeAll()
         propertiesStart = nil
     }
 
     /// Appends a value.
-    /// - Throws: what the value throws, or `JSONWriterError`; then the text is worth nothing.
+    /// - Throws: The error that the value throws, or `JSONWriterError`. Discard the text then.
     func write(_ value: some Encodable) throws { try write(value, root: nil) }
 
     /// Appends an event's name and properties: `"event":"…","properties":{…}`.
@@ -72,10 +71,10 @@ final class JSONWriter: @unchecked Sendable {
         try builder.endRoot()
     }
 
-    /// Writes a value where one is due.
+    /// Writes a value where one is expected.
     func put<Value: Encodable>(_ value: Value) throws {
         if let scalar = value as? any JSONScalar, !isRootObject(scalar) { return try builder.put(scalar) }
-        // At an event's root the writer is still the one that all others are children of.
+        // The root of an event is written by the top-level writer, the parent of all others.
         if builder.isDetached, !builder.isAtRoot { return try encode(value, to: child()) }
         try encode(value)
     }
@@ -86,8 +85,8 @@ final class JSONWriter: @unchecked Sendable {
         try builder.end(opening)
     }
 
-    /// A value that fails leaves half of something behind. Whoever contains it may pass over the error, but
-    /// not over that.
+    /// A value that throws leaves incomplete text behind. The enclosing value may ignore the error, so the builder
+    /// keeps it and fails.
     private func encode(_ value: some Encodable, to encoder: ValueEncoder) throws {
         do {
             try value.encode(to: encoder)
@@ -97,22 +96,22 @@ final class JSONWriter: @unchecked Sendable {
         }
     }
 
-    /// Whether the members of a scalar are an event's properties.
+    /// Returns whether the members of a scalar are an event's properties.
     private func isRootObject(_ scalar: any JSONScalar) -> Bool {
         guard builder.isAtRoot, case .object? = scalar as? PropertyValue else { return false }
         return true
     }
 
-    /// Makes a container that is inside another one, after `enter`.
+    /// Opens a nested container. Call it after `enter`.
     func beginNested(isObject: Bool) -> (JSONWriter, JSONBuilder.Place) {
         guard builder.isDetached else { return (self, builder.begin(isObject: isObject, at: builder.opening)) }
         let child = child()
         return (child.writer, child.writer.builder.begin(isObject: isObject, at: child.opening))
     }
 
-    /// An encoder whose value may be written at any later time.
+    /// Returns an encoder whose value may be written at any later time.
     func deferred() -> ValueEncoder {
-        // Only a detached writer can leave a gap.
+        // Only a detached writer can leave a gap in the text.
         if !builder.isDetached { builder.fail(.containerWasLeft) }
         return child()
     }
@@ -123,7 +122,7 @@ final class JSONWriter: @unchecked Sendable {
         return ValueEncoder(writer: child, opening: child.builder.opening)
     }
 
-    /// Closes everything, and puts the children where they belong.
+    /// Closes all containers and inserts the text of the children at their positions.
     private func assemble(into output: inout JSONBuilder) throws(JSONWriterError) {
         if let failure = builder.failure { throw failure }
         builder.close(to: 0)
@@ -135,7 +134,7 @@ final class JSONWriter: @unchecked Sendable {
         }
         output.text.bytes.append(contentsOf: builder.text.bytes[position...])
         output.replaced += builder.replaced
-        // A value that encodes nothing.
+        // The value encoded nothing.
         if builder.text.bytes.isEmpty && builder.children.isEmpty { output.text.append("{}") }
     }
 }

@@ -4,15 +4,15 @@
     import Foundation
 #endif
 
-/// Times as events spell them: `2026-01-31T12:00:00.000Z`.
+/// Dates in the form that events use: `2026-01-31T12:00:00.000Z`.
 enum RFC3339 {
-    /// Appends a time, cut off to milliseconds; no quotes.
-    /// - Returns: false, and nothing is written, for a year that has not four digits.
+    /// Appends a date without quotes, truncated to milliseconds.
+    /// - Returns: False, with nothing appended, if the year does not have four digits.
     static func append(_ date: Date, to output: inout JSONText) -> Bool {
-        // From the year 0 to 9999. NaN is in no range.
+        // The years 0 to 9999. NaN is outside every range.
         let seconds = date.timeIntervalSince1970
         guard (-62_167_219_200..<253_402_300_800).contains(seconds) else { return false }
-        // A Double is a little off: 0.123 must not become 0.122.
+        // A Double is not exact: without the correction, 0.123 could become 0.122.
         let milliseconds = Int64((seconds * 1000 + 0.0005).rounded(.down))
         let (days, time) = (milliseconds.floored(by: 86_400_000), milliseconds.modulo(86_400_000))
         let (year, month, day) = civil(days)
@@ -33,17 +33,19 @@ enum RFC3339 {
         return append(date, to: &output) ? String(decoding: output.bytes, as: UTF8.self) : nil
     }
 
-    /// Reads what `append` writes.
+    /// Parses the form that `append` writes.
     static func date(_ text: String) -> Date? {
-        let parts = text.utf8.split { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.map { Int64(Substring($0)) ?? 0 }
+        let parts = text.utf8.split { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.map {
+            Int64(Substring($0)) ?? 0
+        }
         guard parts.count == 7, text.utf8.count == 24, text.utf8.last == UInt8(ascii: "Z") else { return nil }
         let days = daysSinceEpoch(parts[0], parts[1], parts[2])
         let seconds = days * 86_400 + parts[3] * 3600 + parts[4] * 60 + parts[5]
         return Date(timeIntervalSince1970: Double(seconds * 1000 + parts[6]) / 1000)
     }
 
-    // The calendar's year begins in March here, so that the leap day is its last: Howard Hinnant's
-    // "chrono-compatible low-level date algorithms".
+    // The algorithms are from Howard Hinnant's "chrono-compatible low-level date algorithms". Their year begins in
+    // March, so that the leap day is the last day of the year.
 
     private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let shifted = days + 719_468

@@ -1,7 +1,7 @@
-/// What a value encodes itself to: the place in a writer's text where it is due. Three words, so that no
-/// box is needed for it.
+/// The encoder for one value: a writer, and the position in its text where the value is expected. It has three words,
+/// so that an existential holds it without allocation.
 ///
-/// Coding paths are not kept; they would be for messages alone.
+/// Coding paths are not recorded, because only error messages would use them.
 struct ValueEncoder: Encoder, SingleValueEncodingContainer {
     let writer: JSONWriter
     let opening: JSONBuilder.Opening
@@ -35,7 +35,7 @@ struct ValueEncoder: Encoder, SingleValueEncodingContainer {
     }
 }
 
-/// An object that is being filled.
+/// An object in progress.
 struct ObjectContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     private let writer: JSONWriter
     private let place: JSONBuilder.Place
@@ -52,7 +52,7 @@ struct ObjectContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
         try writer.builder.putNull()
     }
 
-    // The types that most properties have, without looking up what they are.
+    // The most common property types, without a dynamic lookup of their conformance.
     func encode(_ value: String, forKey key: Key) throws { try writer.builder.put(value, place, key.stringValue) }
     func encode(_ value: Bool, forKey key: Key) throws { try writer.builder.put(value, place, key.stringValue) }
     func encode(_ value: Int, forKey key: Key) throws { try writer.builder.put(value, place, key.stringValue) }
@@ -63,7 +63,9 @@ struct ObjectContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
         try writer.put(value)
     }
 
-    func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) -> KeyedEncodingContainer<Nested> {
+    func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) -> KeyedEncodingContainer<
+        Nested
+    > {
         enter(key.stringValue, isNested: true)
         let (writer, place) = writer.beginNested(isObject: true)
         return KeyedEncodingContainer(ObjectContainer<Nested>(writer, place))
@@ -84,12 +86,12 @@ struct ObjectContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     private func enter(_ key: String, isNested: Bool = false) {
-        // Whatever it throws, the next function that may throws it again.
+        // An error is kept by the builder, and thrown by the next method that can throw.
         try? writer.builder.enter(place, key: key, isNested: isNested)
     }
 }
 
-/// A list that is being filled.
+/// An array in progress.
 struct ListContainer: UnkeyedEncodingContainer {
     private let writer: JSONWriter
     private let place: JSONBuilder.Place

@@ -6,28 +6,28 @@
     import Darwin
 #endif
 
-/// An open file or socket; closed when nobody has it any more.
+/// An open file or socket, which is closed when the last reference is released.
 final class Descriptor: Sendable {
     let number: Int32
 
-    /// Opens a file; what it makes, nobody else may read.
-    /// - Returns: nil: errno says why.
+    /// Opens a file. A file that this creates is accessible to its owner only.
+    /// - Returns: nil on failure, with the reason in errno.
     convenience init?(opening path: String, _ flags: Int32) {
         self.init(owning: unsafe open(path, flags | O_CLOEXEC, 0o600))
     }
 
-    /// - Parameter number: of what is open, and belongs to nobody else; nil if it is negative.
+    /// - Parameter number: An open descriptor, which this object takes over; nil is returned if it is negative.
     init?(owning number: Int32) {
         guard number >= 0 else { return nil }
         self.number = number
-        // Darwin cannot open a socket so; elsewhere this has been said already.
+        // Darwin cannot open a socket with close-on-exec. On other systems the flag is already set.
         _ = fcntl(number, F_SETFD, FD_CLOEXEC)
     }
 
     deinit { close(number) }
 
-    /// Writes all of it.
-    /// - Returns: false: some of it, at most, was written; errno says why.
+    /// Writes all bytes.
+    /// - Returns: False on failure, with the reason in errno. Some of the bytes may have been written.
     func write(_ bytes: [UInt8]) -> Bool {
         var done = 0
         while done < bytes.count {
@@ -43,15 +43,19 @@ final class Descriptor: Sendable {
         return true
     }
 
-    /// Reads up to `count` bytes at an offset; fewer at the file's end. Nil: errno says why.
+    /// Reads up to `count` bytes at an offset, fewer at the end of the file. Returns nil on failure, with the reason in
+    /// errno.
     func read(_ count: Int, at offset: Int) -> [UInt8]? {
         var done = 0
         var failed = false
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             while done < count {
-                let got = unsafe pread(number, buffer.baseAddress?.advanced(by: done), count - done, off_t(offset + done))
+                let got = unsafe pread(
+                    number, buffer.baseAddress?.advanced(by: done), count - done, off_t(offset + done))
                 if got == 0 { break }
-                if got > 0 { done += got } else if errno != EINTR {
+                if got > 0 {
+                    done += got
+                } else if errno != EINTR {
                     failed = true
                     break
                 }
@@ -61,7 +65,7 @@ final class Descriptor: Sendable {
         return failed ? nil : bytes
     }
 
-    /// In bytes; nil: errno says why.
+    /// The file's size in bytes; nil on failure, with the reason in errno.
     func size() -> Int? {
         var status = stat()
         guard unsafe fstat(number, &status) == 0 else { return nil }
@@ -73,10 +77,10 @@ private func systemWrite(_ number: Int32, _ bytes: UnsafeRawPointer?, _ count: I
     unsafe write(number, bytes, count)
 }
 
-/// What errno says, in words.
+/// The system's text for an errno value.
 func systemErrorText(_ code: Int32) -> String {
     unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
 }
 
-/// errno, for those who make no system calls of their own.
+/// The value of errno, for code that makes no system calls itself.
 func lastSystemError() -> Int32 { errno }

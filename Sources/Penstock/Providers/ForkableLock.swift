@@ -6,10 +6,10 @@
     import Darwin
 #endif
 
-/// A lock that a child process can go on with after fork(2), if it was held at that moment; see `Forks`.
+/// A lock that a child process can unlock after fork(2) if it was locked at the time of the fork; see `Forks`.
 ///
-/// The standard library's `Mutex` cannot: on Linux it remembers which thread of which process holds
-/// it, and a child's thread is another one.
+/// The standard library's `Mutex` does not support this: on Linux it records the thread that holds it, and the child's
+/// thread is a different one.
 @safe final class ForkableLock: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 

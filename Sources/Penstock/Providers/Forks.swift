@@ -6,24 +6,25 @@
     import Darwin
 #endif
 
-/// What has threads or descriptors of its own, and has to know that the process is copied.
+/// An object with threads or descriptors of its own, which must react when the process forks.
 protocol ForkObserver: AnyObject, Sendable {
-    /// Takes its lock, so that the child gets its memory in order.
+    /// Locks the object, so that the child receives consistent memory.
     func prepareToFork()
-    /// Gives it back.
+    /// Unlocks the object in the parent.
     func forkedInParent()
-    /// In the child, where none of the parent's other threads is: lets go of what is the parent's, and
-    /// gives the lock back.
+    /// Runs in the child, where no other thread of the parent exists: releases what belongs to the parent, and unlocks
+    /// the object.
     func forkedInChild()
 }
 
-/// Who is told of fork(2): pthread_atfork(3) takes functions, and never forgets one.
+/// The observers of fork(2). A registry of our own, because pthread_atfork(3) accepts plain functions only and cannot
+/// unregister them.
 enum Forks {
     private static let lock = ForkableLock()
     nonisolated(unsafe) private static var observers: [any ForkObserver] = []
     private static let isWatching: Bool = pthread_atfork(forkIsDue, forkedInParent, forkedInChild) == 0
 
-    /// Keeps the observer until it is removed.
+    /// Adds an observer, and keeps it alive until it is removed.
     static func add(_ observer: any ForkObserver) {
         _ = isWatching
         lock.withLock { unsafe observers.append(observer) }

@@ -11,28 +11,28 @@
     import Musl
 #endif
 
-/// Writes a line for each event into the log: on Apple's platforms the system's, elsewhere standard error.
+/// Logs a line for each event: to the system log on Apple's platforms, to standard error elsewhere.
 ///
 /// ```
 /// penstock info track "Order Completed" user="…" properties={"orderID":"…","total":"…"}
 /// ```
 ///
-/// For development, and to see what a release records. It writes in the thread that records, so it is not for
-/// thousands of events a second.
+/// Use it during development, or to see what a release records. It writes in the thread that records, so it is not
+/// suitable for thousands of events per second.
 public struct LoggingProvider: AnalyticsProvider {
-    /// How important the lines are; `OSLogType` on Apple's platforms, else a word in the line and, under
-    /// systemd, the journal's priority.
+    /// The log level: an `OSLogType` on Apple's platforms; elsewhere a word in the line and, under systemd, the
+    /// priority of the journal entry.
     public enum Level: String, Sendable, Hashable, CaseIterable {
-        /// For whoever develops the application; priority 7 of syslog(3).
+        /// Debug messages; priority 7 of syslog(3).
         case debug
-        /// For whoever wants to know; priority 6.
+        /// Informational messages; priority 6.
         case info
-        /// Normal, and worth a look; priority 5.
+        /// Normal but significant messages; priority 5.
         case notice
-        /// As important as a failure; priority 3.
+        /// Error messages; priority 3.
         case error
 
-        /// As syslog(3) numbers them.
+        /// The priority as numbered by syslog(3).
         var priority: Int {
             switch self {
             case .debug: 7
@@ -43,16 +43,18 @@ public struct LoggingProvider: AnalyticsProvider {
         }
     }
 
-    /// How important its lines are.
+    /// The log level of the lines.
     public let level: Level
-    /// Whether what may be about a person is left out: ids, and the values of properties and traits.
-    /// Their names stay.
+    /// A Boolean value that indicates whether personal data is left out: ids, and the values of properties and traits.
+    /// The names of properties and traits stay.
     public let redacts: Bool
     private let write: @Sendable (String) -> Void
 
+    /// Creates a provider that logs events.
+    ///
     /// - Parameters:
-    ///   - level: how important its lines are.
-    ///   - redacts: whether what may be about a person is left out.
+    ///   - level: The log level of the lines.
+    ///   - redacts: Whether to leave out ids and the values of properties and traits.
     public init(level: Level = .info, redacts: Bool = true) {
         self.level = level
         self.redacts = redacts
@@ -65,20 +67,20 @@ public struct LoggingProvider: AnalyticsProvider {
                 case .notice: .default
                 case .error: .error
                 }
-            // What is private has been redacted already.
+            // Private data has already been redacted.
             write = { logger.log(level: type, "\($0, privacy: .public)") }
         #else
             let isJournal = ProcessInfo.processInfo.environment["JOURNAL_STREAM"] != nil
             let prefix = (isJournal ? "<\(level.priority)>" : "") + "penstock \(level.rawValue) "
             write = { line in
                 var line = prefix + line + "\n"
-                // One system call, so that lines of several threads do not mix.
+                // Write with one system call, so that lines of several threads do not mix.
                 line.withUTF8 { text in _ = unsafe Self.writeToStandardError(text.baseAddress, text.count) }
             }
         #endif
     }
 
-    /// - Parameter write: takes the lines instead of the log.
+    /// - Parameter write: Receives the lines instead of the log.
     init(level: Level = .info, redacts: Bool, write: @escaping @Sendable (String) -> Void) {
         self.level = level
         self.redacts = redacts
@@ -87,11 +89,14 @@ public struct LoggingProvider: AnalyticsProvider {
 
     public func record(_ event: RecordedEvent) { write(line(for: event)) }
 
-    /// Values are JSON, so that no event can forge a line.
+    /// Makes the line for an event. Values are written as JSON, so that an event cannot forge a line.
     private func line(for event: RecordedEvent) -> String {
         var line = event.kind.rawValue
         if !event.name.isEmpty { line += " \(PropertyValue.string(event.name))" }
-        let ids = [("user", event.userID), ("anonymous", event.anonymousID), ("group", event.groupID), ("previous", event.previousID)]
+        let ids = [
+            ("user", event.userID), ("anonymous", event.anonymousID), ("group", event.groupID),
+            ("previous", event.previousID),
+        ]
         for (name, id) in ids {
             if let id { line += " \(name)=\(shown(.string(id)))" }
         }

@@ -1,16 +1,16 @@
-/// What an application sets is held at the nearest value that can be meant, so that none ends its process: a wait of 300 years
-/// is one of a year, a batch of no events has one.
+/// Options are clamped to the nearest valid value, so that no value can crash the process: a wait of 300 years becomes
+/// one of a year, a batch of no events becomes one of a single event.
 extension Duration {
     func held(in bounds: ClosedRange<Duration>) -> Duration { min(max(self, bounds.lowerBound), bounds.upperBound) }
 
-    /// Longer than any wait of a provider's, and far from where clocks overflow.
+    /// The longest wait of a provider. It is far below the point where clock arithmetic overflows.
     fileprivate static var longestWait: Duration { .seconds(365 * 86_400) }
 
     fileprivate var heldAsWait: Duration { held(in: .zero ... .longestWait) }
 }
 
 extension ClosedRange<Duration> {
-    fileprivate var heldAsWaits: ClosedRange<Duration> { lowerBound.heldAsWait ... upperBound.heldAsWait }
+    fileprivate var heldAsWaits: ClosedRange<Duration> { lowerBound.heldAsWait...upperBound.heldAsWait }
 }
 
 extension DaemonProvider.Options {
@@ -38,7 +38,7 @@ extension HTTPProvider.Options {
         held.queueBytes = max(0, queueBytes)
         held.flushInterval = flushInterval.heldAsWait
         held.retryDelay = retryDelay.heldAsWaits
-        // URLSession takes 0 for no bound.
+        // URLSession treats 0 as no timeout.
         held.timeout = timeout.held(in: .milliseconds(1) ... .seconds(86_400))
         return held
     }

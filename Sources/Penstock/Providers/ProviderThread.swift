@@ -6,14 +6,14 @@
     import Darwin
 #endif
 
-/// A thread of a provider's own, for work that waits. It takes no signals: those are the application's.
+/// Starts a provider's own thread, for work that blocks. All signals are blocked in it: they belong to the application.
 enum ProviderThread {
     private final class Body {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// - Returns: false if the system gives no thread; nothing was started then.
+    /// - Returns: False if the system cannot create a thread. Then `run` is never called.
     static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
         let body = unsafe Unmanaged.passRetained(Body(run))
         var all = sigset_t()
@@ -43,7 +43,7 @@ enum ProviderThread {
     }
 }
 
-// File-level functions: a closure might be inferred to belong to the main actor.
+// File-level functions, because a closure could be inferred to be isolated to the main actor.
 #if canImport(Darwin)
     private func providerThreadMain(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
         unsafe ProviderThread.main(argument)

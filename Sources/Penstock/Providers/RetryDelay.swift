@@ -1,17 +1,18 @@
-/// How long to wait before the next try: exponential backoff with full jitter, so that many processes
-/// that lost the same service do not come back in step.
+/// The delay before the next retry: exponential backoff with full jitter, so that processes that lost the same service
+/// do not return in step.
 struct RetryDelay {
     let bounds: ClosedRange<Duration>
     private var failures = 0
 
-    /// - Parameter bounds: held between 0 and a year.
+    /// - Parameter bounds: The shortest and longest delay, clamped to the range from 0 to one year.
     init(_ bounds: ClosedRange<Duration>) {
         let possible: ClosedRange<Duration> = .zero ... .seconds(365 * 86_400)
-        self.bounds = bounds.lowerBound.held(in: possible) ... bounds.upperBound.held(in: possible)
+        self.bounds = bounds.lowerBound.held(in: possible)...bounds.upperBound.held(in: possible)
     }
 
-    /// Counts a failure in a row.
-    /// - Returns: a time between the lower bound and twice as much for each failure, the upper at most.
+    /// Counts another consecutive failure.
+    /// - Returns: A random time between the lower bound and a limit that starts there, doubles with each consecutive
+    ///   failure and never exceeds the upper bound.
     mutating func fail(using random: inout some RandomNumberGenerator) -> Duration {
         failures = min(failures + 1, 62)
         var ceiling = bounds.lowerBound

@@ -1,11 +1,11 @@
 import Events
 
-/// A type of setting: what may be written, and the value that it becomes.
+/// A type of setting: the shape of its value, and the conversion of such a value.
 struct SettingType<Value: Sendable>: Sendable {
     let shape: SettingShape
     /// Nil only for a value that does not fit the shape.
     let decode: @Sendable (SettingValue) -> Value?
-    /// As one would write it, for defaults; nil: nothing worth showing.
+    /// The value as a user writes it, for defaults. Nil: nothing worth showing.
     let show: @Sendable (Value) -> String?
 
     init(
@@ -18,10 +18,10 @@ struct SettingType<Value: Sendable>: Sendable {
     }
 }
 
-/// One key of a transform: its name, type, default and meaning, said once.
+/// One key of a transform: its name, type, default and meaning.
 struct Setting<Target: Sendable>: Sendable {
     let name: String
-    /// The default is the target's own value.
+    /// The default is the value in the target.
     let describe: @Sendable (Target) -> SettingDescription
     let assign: @Sendable (SettingValue, inout Target) -> Void
 
@@ -40,7 +40,7 @@ struct Setting<Target: Sendable>: Sendable {
         }
     }
 
-    /// One that may be left out, and then is nil.
+    /// An optional setting. It is nil if it is left out.
     init<Value>(
         _ name: String, _ path: any WritableKeyPath<Target, Value?> & Sendable, _ type: SettingType<Value>,
         default defaultText: String? = nil, _ summary: String
@@ -64,7 +64,7 @@ extension SettingType where Value == Bool {
 
 extension SettingType where Value == Int {
     /// A number of bytes.
-    /// - Parameter show: the default as one would write it.
+    /// - Parameter show: the default as a user writes it.
     static func size(_ bounds: ClosedRange<Int>, show: String) -> SettingType {
         SettingType(.size(bounds), show: { _ in show }) { if case .integer(let value) = $0 { value } else { nil } }
     }
@@ -93,7 +93,9 @@ extension SettingType where Value == Duration {
 
 extension SettingType where Value == String {
     static func text(_ what: String) -> SettingType {
-        SettingType(.text(what), show: { $0.isEmpty ? nil : $0 }) { if case .text(let value) = $0 { value } else { nil } }
+        SettingType(.text(what), show: { $0.isEmpty ? nil : $0 }) {
+            if case .text(let value) = $0 { value } else { nil }
+        }
     }
 }
 
@@ -143,7 +145,7 @@ extension SettingType {
         ) { if case .list(let items) = $0 { items.compactMap(item.decode) } else { nil } }
     }
 
-    /// In the order written.
+    /// Keeps the order in which the entries are written.
     static func paths<Item>(to item: SettingType<Item>) -> SettingType where Value == [PathSetting<Item>] {
         SettingType(.map(keys: .paths, of: item.shape)) {
             guard case .map(let entries) = $0 else { return nil }
@@ -154,11 +156,14 @@ extension SettingType {
         }
     }
 
-    /// In the order written.
-    static func names<Item>(_ what: String, to item: SettingType<Item>) -> SettingType where Value == [NameSetting<Item>] {
+    /// Keeps the order in which the entries are written.
+    static func names<Item>(_ what: String, to item: SettingType<Item>) -> SettingType
+    where Value == [NameSetting<Item>] {
         SettingType(.map(keys: .text(what), of: item.shape)) {
             guard case .map(let entries) = $0 else { return nil }
-            return entries.compactMap { entry in item.decode(entry.value).map { NameSetting(name: entry.key, value: $0) } }
+            return entries.compactMap { entry in
+                item.decode(entry.value).map { NameSetting(name: entry.key, value: $0) }
+            }
         }
     }
 }

@@ -1,7 +1,6 @@
 import Events
 
-/// What may be written as the value of a setting, for whoever reads it, checks it or describes it to
-/// an editor.
+/// The values that a setting accepts, for code that reads settings, checks them or describes them to an editor.
 package indirect enum SettingShape: Sendable {
     case flag
     case integer(ClosedRange<Int>)
@@ -11,39 +10,39 @@ package indirect enum SettingShape: Sendable {
     case duration(ClosedRange<Duration>)
     /// One of these words.
     case choice([String])
-    /// One line of text; what it is, for messages: "the name of a field".
+    /// One line of text. The string describes it in messages: "the name of a field".
     case text(String)
-    /// Text of several lines in this language.
+    /// Several lines of text in this language.
     case script(String)
     /// A field of the event, as in filters.
     case path
     case filter
-    /// A value to write into events: `ValueTemplate`.
+    /// A template of a value to write into events: `ValueTemplate`.
     case template
     /// `!secret NAME`.
     case secret
-    /// At least one of these.
+    /// A list of at least one value.
     case list(of: SettingShape)
-    /// Names or paths of the user's, each with a value; at least one.
+    /// A map from the user's own names or paths to values, with at least one entry.
     case map(keys: MapKeys, of: SettingShape)
-    /// Known keys. A value that is no map stands for the key `shorthand`.
+    /// A map with known keys. Any other value stands for the key `shorthand`.
     case record([SettingDescription], shorthand: String?)
 
     package enum MapKeys: Sendable {
         case paths
-        /// What they are, for messages: "the name of an event".
+        /// The string describes the keys in messages: "the name of an event".
         case text(String)
     }
 }
 
-/// A setting as documentation, editors and a JSON Schema want to know it.
+/// A setting as documentation, editors and a JSON Schema need it.
 package struct SettingDescription: Sendable {
     package var name: String
     package var shape: SettingShape
     /// One line.
     package var summary: String
     package var isRequired: Bool
-    /// As one would write it; nil: none.
+    /// The default as a user writes it. Nil: no default.
     package var defaultText: String?
 }
 
@@ -61,13 +60,13 @@ package indirect enum SettingValue: Sendable {
     case secret(SecretText)
     case list([SettingValue])
     case map([MapEntry])
-    /// Those that were given.
+    /// Holds only the settings that were given.
     case record([String: SettingValue])
 
     package struct MapEntry: Sendable {
         /// As written.
         package var key: String
-        /// Of a map whose keys are paths.
+        /// Set if the map's keys are paths.
         package var path: FieldPath?
         package var value: SettingValue
 
@@ -79,12 +78,12 @@ package indirect enum SettingValue: Sendable {
     }
 }
 
-/// A script, and where it stands, so that what happens in it can be told by the file's own lines.
+/// A script and its place, so that an error in it names the line of the file.
 package struct ScriptText: Sendable, Equatable {
     package var text: String
     package var file: String
-    /// For each of its lines, the file's line that it begins in, from 1. They need not follow one
-    /// another: YAML folds lines, and a line feed may be written `\n`.
+    /// For each line of the script, the line of the file where it starts, from 1. The lines need not be consecutive:
+    /// YAML folds lines, and a line feed may be written `\n`.
     package var lines: [Int]
 
     package init(_ text: String, file: String, lines: [Int]) {
@@ -94,7 +93,7 @@ package struct ScriptText: Sendable, Equatable {
     }
 }
 
-/// A secret's value, which no description or dump shows.
+/// A secret's value. No description or dump shows it.
 package struct SecretText: Sendable, CustomStringConvertible, CustomReflectable {
     let value: String
 

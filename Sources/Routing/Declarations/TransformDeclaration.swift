@@ -1,31 +1,33 @@
-/// A kind of transform, said once: what it is called, what may be written for it, what it is for.
-/// Reading it from a configuration, checking it, documenting it and a JSON Schema all come from
-/// here; nothing else knows one transform from another.
+/// Declares one kind of transform: its name, the shape of its value, and its purpose. Configurations are read and
+/// checked by this declaration, and the documentation and the JSON Schema come from it. No other code distinguishes one
+/// transform from another.
 package struct TransformDeclaration: Sendable {
     package let name: String
     /// One line.
     package let summary: String
-    /// As it may stand in a `transforms:` list.
+    /// An example, as it is written in a `transforms:` list.
     package let example: String
     package let shape: SettingShape
     let make: @Sendable (SettingValue) -> any TransformDefinition
 
-    /// The transform that a value of `shape` asks for.
-    /// - Throws: what the shape cannot say, at the keys of the value.
-    package func transform(_ value: SettingValue, where condition: Filter = .always) throws(TransformErrors) -> Transform {
+    /// Makes the transform for a value of `shape`.
+    /// - Throws: faults that the shape cannot express, each with the keys of the value that lead to it.
+    package func transform(_ value: SettingValue, where condition: Filter = .always) throws(TransformErrors)
+        -> Transform
+    {
         let definition = make(value)
         let errors = definition.check()
         guard errors.isEmpty else { throw TransformErrors(errors: errors) }
         return Transform(name: name, definition: definition, condition: condition)
     }
 
-    /// What is probably not meant in a value that `transform` takes.
+    /// Warnings about probable mistakes in a value that `transform` accepts.
     package func advice(_ value: SettingValue) -> [TransformError] { make(value).advice() }
 
     /// A transform with keys: `hash: { paths: [userId], key: !secret pii }`.
     /// - Parameters:
-    ///   - prototype: has the defaults.
-    ///   - shorthand: the key that a value stands for which is no map: `hash: [userId]`.
+    ///   - prototype: holds the defaults.
+    ///   - shorthand: the key that a value stands for if it is not a map: `hash: [userId]`.
     static func keys<Definition: TransformDefinition>(
         _ name: String, _ prototype: Definition, shorthand: String? = nil, _ settings: [Setting<Definition>],
         example: String, _ summary: String
@@ -43,7 +45,7 @@ package struct TransformDeclaration: Sendable {
             })
     }
 
-    /// A transform that is all one value: `rename: { properties.revenue: amount }`.
+    /// A transform that consists of one value: `rename: { properties.revenue: amount }`.
     static func value<Definition: TransformDefinition, Value>(
         _ name: String, _ prototype: Definition, _ path: any WritableKeyPath<Definition, Value> & Sendable,
         _ type: SettingType<Value>, example: String, _ summary: String
@@ -58,7 +60,7 @@ package struct TransformDeclaration: Sendable {
     }
 }
 
-/// Every kind of transform there is.
+/// All kinds of transforms.
 package enum TransformCatalogue {
     package static let all: [TransformDeclaration] = [
         KeepTransform.declaration, DropTransform.declaration, RenameTransform.declaration, SetTransform.declaration,

@@ -1,15 +1,15 @@
 import Events
 
-/// Fixed sets of strings that are asked with bytes: `event in [ … ]` without making a string. All
-/// sets lie in one table, so that asking one of many touches no other memory and counts no reference.
+/// Fixed sets of strings that are looked up by bytes: `event in [ … ]` needs no `String`. All sets share one table,
+/// so that a lookup touches no other memory and no reference count.
 ///
-/// Open addressing over a hash of the length and five bytes; how to mix those is tried out when a
-/// set is made, so that next to nothing collides.
+/// The table uses open addressing over a hash of the length and five bytes. Building a set tries several hash factors
+/// and keeps the one with the fewest collisions.
 struct ByteStringSets: Sendable {
-    /// One of the sets.
+    /// A handle of one set.
     struct Member: BitwiseCopyable, Sendable {
         fileprivate var start: UInt32
-        /// One less than its size in the table, which is a power of two.
+        /// The set's size in the table, minus one. The size is a power of two.
         fileprivate var mask: UInt32
         fileprivate var factor: UInt64
         fileprivate var isEmpty: Bool
@@ -17,7 +17,7 @@ struct ByteStringSets: Sendable {
 
     private struct Entry: BitwiseCopyable, Sendable {
         var offset: UInt32
-        /// `.max` marks a free one.
+        /// `.max` marks a free entry.
         var length: UInt32
         var number: Int32
     }
@@ -25,7 +25,7 @@ struct ByteStringSets: Sendable {
     private var bytes: [UInt8] = []
     private var table: [Entry] = []
 
-    /// Adds a set. Each string is known by its number: how many different ones come before it.
+    /// Adds a set. The number of a string is its index among the set's distinct strings.
     mutating func add(_ strings: some Sequence<String>) -> Member {
         var entries: [Entry] = []
         var seen = Set<String>()
@@ -35,7 +35,7 @@ struct ByteStringSets: Sendable {
             bytes.append(contentsOf: string.utf8)
         }
         guard !entries.isEmpty else { return Member(start: 0, mask: 0, factor: 0, isEmpty: true) }
-        // At most half full.
+        // At most a quarter full.
         var size = 8
         while size < entries.count * 4 { size *= 2 }
         var best: (table: [Entry], factor: UInt64, probes: Int) = ([], 0, .max)
@@ -71,13 +71,13 @@ struct ByteStringSets: Sendable {
         var mixed = UInt64(truncatingIfNeeded: text.count)
         if text.count > 0 {
             mixed |= UInt64(text[0]) << 16 | UInt64(text[text.count / 2]) << 24 | UInt64(text[text.count - 1]) << 32
-            // A third of the way: names of one family often differ in their second word alone.
+            // One third in: names of one family often differ only in their second word.
             mixed |= UInt64(text[text.count / 3]) << 40 | UInt64(text[text.count - 1 - text.count / 4]) << 48
         }
         return Int(truncatingIfNeeded: (mixed &* factor) >> 32)
     }
 
-    /// The string's number in a set; nil: it is not there.
+    /// The string's number in a set. Nil: the set does not contain it.
     @inline(__always)
     func number(of text: Span<UInt8>, in set: Member) -> Int32? {
         if set.isEmpty { return nil }

@@ -1,7 +1,7 @@
 import Events
 
 extension Span<UInt8> {
-    /// Whether `part` lies somewhere within. Time is bounded by 64 times the length.
+    /// Whether `part` occurs in these bytes. Takes at most 64 times `count` steps.
     func contains(_ part: Span<UInt8>) -> Bool {
         guard part.count > 0 else { return true }
         guard part.count <= count else { return false }
@@ -13,9 +13,9 @@ extension Span<UInt8> {
         return false
     }
 
-    /// Knuth, Morris and Pratt: long repetitive texts, which an event may bring, stay linear.
+    /// Knuth-Morris-Pratt: stays linear for long repetitive texts, which an event may contain.
     private func containsLong(_ part: Span<UInt8>) -> Bool {
-        // How much of `part` still fits when its character after that many does not.
+        // fallback[n - 1]: how many bytes of `part` still match if its first n bytes match and the next one does not.
         var fallback = [Int](repeating: 0, count: part.count)
         var fitting = 0
         for i in 1..<part.count {
@@ -39,7 +39,7 @@ extension [UInt8] {
         append(contentsOf: bytes)
     }
 
-    /// Repeats a piece of itself at the end.
+    /// Appends a copy of a range of itself.
     mutating func append(copyOf range: Range<Int>) {
         for i in range {
             let byte = self[i]

@@ -1,13 +1,12 @@
 import Events
 
-/// The values of a path table's paths in one event after the other. An event is read once, when
-/// the first value is asked for; one whose filters look at its type and name alone is never read.
-/// One thread.
+/// Reads the values of a path table's paths from one event after another. An event is read once, when the first value
+/// is needed. Filters that look only at the type and the name never read it. One thread.
 final class EventFields {
     private let values: PathReader
     private var state = State()
 
-    /// Of the event at hand. In one piece, so that the next event changes it at one stroke.
+    /// The state for the current event. It is one struct, so that the next event resets it in one step.
     private struct State: BitwiseCopyable {
         var isRead = false
         var isUnreadable = false
@@ -18,14 +17,14 @@ final class EventFields {
         values = PathReader(PathSet(table.paths))
     }
 
-    /// Another event (or another version of it) comes.
+    /// Starts the next event, or another version of the same event.
     @inline(__always)
     func startEvent() { state = State() }
 
-    /// The event's bytes were not JSON after all; its values count as missing.
+    /// The event's bytes are not JSON after all. Its values count as missing.
     @inline(__always)
     var isUnreadable: Bool { state.isUnreadable }
-    /// A value that was read has another of the same name before it in the event.
+    /// A value that was read has a duplicate key before it in the event.
     var hasDuplicates: Bool { state.hasDuplicates }
 
     @inline(__always)

@@ -1,7 +1,7 @@
 import Events
 
-/// What a filter or a transform looks at: one event's bytes, what the door knows about them, and
-/// the values read from them. Lives no longer than the bytes.
+/// One event as filters and transforms see it: its bytes, the index that admission built, and the values read from it.
+/// It lives no longer than the bytes.
 struct EventView: ~Escapable {
     let json: Span<UInt8>
     let index: EventIndex
@@ -20,7 +20,7 @@ struct EventView: ~Escapable {
     @inline(__always)
     func value(_ path: Int) -> FieldValue { fields.value(path, in: json) }
 
-    /// The value of a field that the index mostly knows. What it does not know is looked for in the event.
+    /// The value of a field that the index usually holds. If the index does not hold it, it is searched in the event.
     @inline(__always)
     func value(_ field: IndexedField) -> FieldValue {
         let (slice, isEscaped) = field.slice(in: index)
@@ -28,21 +28,21 @@ struct EventView: ~Escapable {
         return index.flags.contains(.hasOtherValues) ? field.find(in: json) : .missing
     }
 
-    /// - Precondition: the slice lies within the event, as those of its index and fields do.
+    /// - Precondition: the slice lies within the event. The slices of its index and its fields do.
     @_lifetime(copy self)
     @inline(__always)
     func bytes(_ slice: Slice) -> Span<UInt8> { json.extracting(slice.range) }
 }
 
-/// Where and when an event came in: the same each time it is read.
+/// Where and when an event was received. Every read of the event gives the same values.
 struct EventMoment: BitwiseCopyable, Sendable {
-    /// In the journal.
+    /// The position in the journal.
     var position: UInt64 = 0
     /// Nanoseconds since 1970-01-01 UTC.
     var receivedAt: Int64 = 0
 }
 
-/// The fields whose place the event's index knows, so that nothing has to be read for them.
+/// Fields whose places the event's index holds, so that the event need not be read for them.
 enum IndexedField: UInt8, BitwiseCopyable, Sendable, CaseIterable {
     case event, messageID, userID, anonymousID
 
@@ -60,7 +60,7 @@ enum IndexedField: UInt8, BitwiseCopyable, Sendable, CaseIterable {
         self = field
     }
 
-    /// Its contents in an event, and whether they hold escapes.
+    /// The field's contents in an event, and whether they contain escapes.
     @inline(__always)
     func slice(in index: EventIndex) -> (slice: Slice, escaped: Bool) {
         switch self {
@@ -71,7 +71,7 @@ enum IndexedField: UInt8, BitwiseCopyable, Sendable, CaseIterable {
         }
     }
 
-    /// Enters a field's value into an index.
+    /// Stores a field's value in an index.
     func set(_ value: FieldValue, in index: inout EventIndex) {
         if value.type == .missing || value.type == .null { return }
         guard value.isString, self != .event || index.kind == .track else {
@@ -88,7 +88,7 @@ enum IndexedField: UInt8, BitwiseCopyable, Sendable, CaseIterable {
         if value.type == .escapedString { index.flags.insert(flag) }
     }
 
-    /// Its value by a walk through the event's members, of which the last one of a name counts.
+    /// Finds the value by a walk over the event's members. The last of several duplicates counts.
     fileprivate func find(in json: Span<UInt8>) -> FieldValue {
         let name = path.segments[0].utf8.span
         var found = FieldValue.missing
@@ -101,6 +101,6 @@ enum IndexedField: UInt8, BitwiseCopyable, Sendable, CaseIterable {
 }
 
 extension FieldPath {
-    /// The event's kind, by the name the client gives it.
+    /// The event's kind, by the name that the client uses.
     static let type = FieldPath(["type"])
 }

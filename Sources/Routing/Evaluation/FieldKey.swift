@@ -1,6 +1,7 @@
 import Events
 
-/// A field whose value tells events apart: users, messages. What the index knows needs no reading.
+/// A field whose value identifies something, such as a user or a message. If the index holds the field, the event is
+/// not read.
 struct FieldKey {
     private enum Source {
         case indexed(IndexedField)
@@ -13,8 +14,9 @@ struct FieldKey {
         source = IndexedField(path).map(Source.indexed) ?? .field(binding.value(path))
     }
 
-    /// Hands out the value, a string's decoded text, anything else as it is spelled, and whether it is text.
-    /// - Returns: false if the field is missing or null.
+    /// Passes the value to `body`, and whether it is text. A string is passed decoded; any other value is passed as it
+    /// is spelled.
+    /// - Returns: false if the field is missing or null. `body` is then not called.
     func read(_ view: borrowing EventView, _ body: (_ value: Span<UInt8>, _ isText: Bool) -> Void) -> Bool {
         let value =
             switch source {
@@ -34,8 +36,8 @@ struct FieldKey {
     }
 }
 
-/// FNV-1a with 64 bits and a last mixing (MurmurHash3's): the same on every machine and for ever. For
-/// shares, not for secrets.
+/// 64-bit FNV-1a with the final mixing of MurmurHash3. It gives the same value on every machine, forever. It is for
+/// sampling, not for secrets.
 struct StableHash {
     private var state: UInt64 = 0xCBF2_9CE4_8422_2325
 

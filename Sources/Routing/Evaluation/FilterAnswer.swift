@@ -1,7 +1,7 @@
 import Events
 
 extension FilterProgram {
-    /// Whether the event passes the filter of this number.
+    /// Whether the event matches the filter with this number.
     func matches(_ view: borrowing EventView, filter: Int = 0) -> Bool {
         let root = Int(roots[filter])
         if let answer = answer(root, view) { return answer }
@@ -9,8 +9,8 @@ extension FilterProgram {
         return evaluation.condition(root)
     }
 
-    /// What the event's index and fields decide without any memory, which is nearly everything; nil: it
-    /// takes an evaluation.
+    /// Decides from the event's index and fields without any memory, which is enough for nearly all filters. Nil: a
+    /// `FilterEvaluation` is needed.
     private func answer(_ node: Int, _ view: borrowing EventView) -> Bool? {
         switch nodes[node] {
         case .constant(let value): return value
@@ -52,7 +52,7 @@ extension FilterProgram {
         }
     }
 
-    /// - Returns: nil for a string with escapes, which has to be decoded first.
+    /// - Returns: nil for a string with escapes, which must be decoded first.
     private func isMember(_ value: FieldValue, of list: ConstantList, _ view: borrowing EventView) -> Bool? {
         switch value.type {
         case .string: strings.number(of: view.bytes(value.slice), in: list.strings) != nil
@@ -66,14 +66,14 @@ extension FilterProgram {
         }
     }
 
-    /// A field and a number: comparisons of anything but numbers are false, and `!=` is true.
+    /// Compares a field with a number. If the field is not a number, `!=` is true and all other comparisons are false.
     static func compare(
         _ comparison: Comparison, _ value: FieldValue, _ right: JSONNumber, _ json: Span<UInt8>
     ) -> Bool {
         guard value.type == .number, let left = JSONNumber(json.extracting(value.slice.range)) else {
             return comparison == .notEqual
         }
-        // Other operators than these two are looked up in a table of the other module's.
+        // Only `==` and `<` are used. The other operators would be looked up in a table of the other module.
         switch comparison {
         case .equal: return left == right
         case .notEqual: return !(left == right)

@@ -1,7 +1,7 @@
 import Events
 
-/// Expressions to a program. Parts without a field are computed here, once; what needs only the
-/// event's index is asked first, since that may spare reading the event.
+/// Compiles expressions to a program. Parts without a field are computed here, once. Operands that need only the
+/// event's index come first, since they may make it unnecessary to read the event.
 struct FilterCompiler {
     private var nodes: [FilterProgram.Node] = []
     private var children: [Int32] = []
@@ -14,7 +14,7 @@ struct FilterCompiler {
         compile(all: [expression], &table)
     }
 
-    /// A program of several filters, each known by its number.
+    /// Compiles several filters to one program. Each filter is known by its number.
     static func compile(all expressions: [Expression], _ table: inout PathTable) -> FilterProgram {
         var compiler = FilterCompiler()
         var roots: [Int32] = []
@@ -22,14 +22,14 @@ struct FilterCompiler {
         return compiler.program(roots)
     }
 
-    /// A program whose root is a value, for `FilterEvaluation.result`.
+    /// Compiles an expression to a program whose root is a value, for `FilterEvaluation.result`.
     static func compile(value expression: Expression, _ table: inout PathTable) -> FilterProgram {
         var compiler = FilterCompiler()
         let root = compiler.value(expression.folded, &table)
         return compiler.program([root])
     }
 
-    /// For folding: the value of an expression without fields.
+    /// Computes an expression without fields, for constant folding.
     fileprivate static func value(_ expression: Expression) -> Expression {
         switch expression {
         case .null, .bool, .number, .string, .list: return expression
@@ -74,7 +74,9 @@ struct FilterCompiler {
             return add(.kind(mask: Self.kindMask(items)))
         case .isIn(let item, .list(let items)):
             let list = store(list: items)
-            if case .path(let path) = item, let field = IndexedField(path) { return add(.isIndexedIn(field, list: list)) }
+            if case .path(let path) = item, let field = IndexedField(path) {
+                return add(.isIndexedIn(field, list: list))
+            }
             if case .path(let path) = item { return add(.isFieldIn(Int32(table.index(of: path)), list: list)) }
             return add(.isInConstants(value(item, &table), list: list))
         case .isIn(let item, let list): return add(.isIn(value(item, &table), value(list, &table)))
@@ -113,7 +115,7 @@ struct FilterCompiler {
         return add(node(first, value(arguments[1], &table)))
     }
 
-    /// Operands have no effects, so their order is free: the cheap ones first.
+    /// Operands have no side effects, so their order is free. The cheap ones come first.
     private mutating func join(_ operands: [Expression], _ table: inout PathTable) -> Range<Int32> {
         let ordered = operands.filter { !$0.readsFields } + operands.filter(\.readsFields)
         let numbers = ordered.map { condition($0, &table) }
@@ -139,7 +141,8 @@ struct FilterCompiler {
         return Int32(lists.count - 1)
     }
 
-    /// A field and a constant: `event = "Signed Up"`. What is no text is a list of one.
+    /// Compiles a comparison of a field with a constant: `event = "Signed Up"`. A constant that is not a string becomes
+    /// a list of one item.
     private mutating func equality(
         _ comparison: Comparison, _ left: Expression, _ right: Expression, _ table: inout PathTable
     ) -> Int32? {
@@ -168,7 +171,7 @@ struct FilterCompiler {
         return comparison == .equal ? isEqual : add(.not(isEqual))
     }
 
-    /// `type = "track"` becomes a look at one bit.
+    /// Compiles `type = "track"` to the test of one bit.
     static func kindMask(_ comparison: Comparison, _ left: Expression, _ right: Expression) -> UInt8? {
         let literal: Expression
         switch (left, right) {
@@ -191,7 +194,7 @@ struct FilterCompiler {
 }
 
 extension Expression {
-    /// A literal as JSON.
+    /// The literal as JSON.
     var jsonValue: JSONValue {
         switch self {
         case .bool(let value): .bool(value)
@@ -211,10 +214,10 @@ extension Expression {
         }
     }
 
-    /// Whether the event has to be read to know it.
+    /// Whether the event must be read to evaluate it.
     var readsFields: Bool { !paths.allSatisfy { $0 == .type || IndexedField($0) != nil } }
 
-    /// Every field it looks at.
+    /// Every field that it reads.
     var paths: [FieldPath] {
         switch self {
         case .null, .bool, .number, .string, .list: []
@@ -225,10 +228,10 @@ extension Expression {
         }
     }
 
-    /// The same with its constant parts computed.
+    /// This expression with its constant parts computed.
     var folded: Expression {
         let folded = withFoldedParts
-        // Parts may have lost their fields: `properties.debug and false`.
+        // Folding may have removed all fields: `properties.debug and false`.
         return folded.hasPath ? folded : FilterCompiler.value(folded)
     }
 

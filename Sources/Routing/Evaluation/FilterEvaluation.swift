@@ -1,11 +1,11 @@
 import Events
 
-/// One run of a filter over one event. It allocates only for text that functions make and for
-/// strings with escapes; what they make is given back after each comparison.
+/// One evaluation of a filter for one event. It allocates only for strings that functions produce and for strings with
+/// escapes. Each comparison releases what it used.
 struct FilterEvaluation: ~Escapable {
     private let view: EventView
     private let program: FilterProgram
-    /// The program's, held here because a view into them must not outlive their owner.
+    /// The program's constants. They are held here because a view of them must not outlive their owner.
     private let constants: [UInt8]
     private var scratch: [UInt8] = []
 
@@ -86,8 +86,7 @@ struct FilterEvaluation: ~Escapable {
         }
     }
 
-    /// The value of a whole filter as a literal; lists and objects, which no function gives, count
-    /// as null.
+    /// The value of a whole filter as a literal. Lists and objects, which no function produces, count as null.
     mutating func result(_ node: Int) -> Expression {
         let value = value(node)
         switch value.kind {
@@ -139,7 +138,7 @@ struct FilterEvaluation: ~Escapable {
         }
     }
 
-    /// Bytes of a string, items of a list; what has no length has length 0.
+    /// The bytes of a string or the items of a list. The length of any other value is 0.
     private func length(of value: Value) -> Int64 {
         switch value.kind {
         case .string: return Int64(value.length)
@@ -155,8 +154,7 @@ struct FilterEvaluation: ~Escapable {
 
     private mutating func changed(_ value: Value, _ to: TextCase) -> Value {
         guard value.kind == .string else { return .null }
-        // What another function has just made is changed where it is: calls within calls take no
-        // more memory than one.
+        // The result of another function is changed in place, so that nested calls take no more memory than one call.
         let isLast = value.source == .scratch && value.range.upperBound == scratch.count
         let start = isLast ? value.range.lowerBound : scratch.count
         if !isLast { copyToScratch(value) }
@@ -174,7 +172,7 @@ struct FilterEvaluation: ~Escapable {
         }
     }
 
-    /// False are null, false, 0, "", "false", [] and {}.
+    /// Null, false, 0, "", "false", [] and {} are false. All other values are true.
     private func isTruthy(_ value: Value) -> Bool {
         switch value.kind {
         case .null: return false
@@ -213,7 +211,8 @@ struct FilterEvaluation: ~Escapable {
         }
     }
 
-    /// Strict: no type is equal to another. Lists are equal item by item, objects if their text is.
+    /// Equality is strict: values of different types are never equal. Lists are compared item by item, objects by their
+    /// text.
     private mutating func isEqual(_ left: Value, _ right: Value) -> Bool {
         guard left.kind == right.kind else { return false }
         switch left.kind {
@@ -229,7 +228,7 @@ struct FilterEvaluation: ~Escapable {
                 let a = next(&ours, left.source)
                 let b = next(&theirs, right.source)
                 guard let a, let b else { return a == nil && b == nil }
-                // Lists within lists are as deep as an event may be, which is bounded.
+                // Nested lists are at most as deep as an event, whose depth is bounded.
                 if !isEqual(a, b) { return false }
             }
         }
@@ -258,12 +257,12 @@ struct FilterEvaluation: ~Escapable {
         return false
     }
 
-    /// The next item of a list in one of the memories.
+    /// The next item of a list in the memory `source`.
     private mutating func next(_ cursor: inout ListCursor, _ source: Value.Source) -> Value? {
         switch source {
         case .event: return cursor.next(in: view.json).map { load($0) }
         case .constants: return cursor.next(in: constants.span).map { load($0, from: .constants) }
-        // Functions make strings only.
+        // Functions produce strings, never lists.
         case .scratch: return nil
         }
     }
@@ -279,7 +278,7 @@ struct FilterEvaluation: ~Escapable {
         }
     }
 
-    /// A value out of the event's bytes or the filter's own.
+    /// Loads a value from the event or from the filter's constants.
     private mutating func load(_ field: FieldValue, from source: Value.Source = .event) -> Value {
         let (offset, length) = (field.slice.offset, field.slice.length)
         switch field.type {
@@ -298,7 +297,7 @@ struct FilterEvaluation: ~Escapable {
         }
     }
 
-    /// A string's contents without their escapes.
+    /// Decodes the escapes of a string.
     private mutating func decoded(_ slice: Slice, in source: Value.Source = .event) -> Value {
         let start = scratch.count
         let valid: Bool
@@ -318,7 +317,7 @@ struct FilterEvaluation: ~Escapable {
         return madeText(from: start)
     }
 
-    /// The end of the scratch memory as a string.
+    /// The end of the scratch memory, from `start`, as a string.
     private func madeText(from start: Int) -> Value {
         .string(.scratch, Slice(offset: UInt32(start), length: UInt32(scratch.count - start)))
     }

@@ -1,32 +1,31 @@
 import Events
 
-/// Filters ready to run: their expressions laid out flat, their strings as bytes, their paths as
-/// numbers in a path table. Immutable, so that one is shared without copying; and what it holds is
-/// plain values, so that running it counts no references.
+/// Compiled filters: flat nodes, strings as bytes, paths as numbers in a path table. A program is immutable, so that it
+/// is shared without copies. It holds plain values, so that evaluation touches no reference counts.
 final class FilterProgram: Sendable {
-    /// An operation; operands are numbers of other nodes.
+    /// An operation. Operands are the numbers of other nodes.
     enum Node: BitwiseCopyable, Sendable {
         // Conditions.
         case constant(Bool)
         /// The operand is `true`.
         case isTrue(Int32)
-        /// Bit k is set: kinds with raw value k are taken.
+        /// Matches the kinds whose raw value k has bit k set.
         case kind(mask: UInt8)
         case not(Int32)
         /// Operands: `children[first..<end]`.
         case all(first: Int32, end: Int32)
         case any(first: Int32, end: Int32)
         case compare(Comparison, Int32, Int32)
-        /// In the constant list of this number.
+        /// The operand is in the constant list with this number.
         case isInConstants(Int32, list: Int32)
-        /// The same for a field that the event's index knows.
+        /// As above, for a field that the event's index holds.
         case isIndexedIn(IndexedField, list: Int32)
-        /// The same for any other field.
+        /// As above, for any other field.
         case isFieldIn(Int32, list: Int32)
-        /// A field that the index knows is this text of the constants, and any other field is.
+        /// The field equals this text of the constants: a field that the index holds, or any other field.
         case isIndexedText(IndexedField, Slice)
         case isFieldText(Int32, Slice)
-        /// A field and a number.
+        /// Compares a field with a number.
         case compareNumber(Comparison, Int32, JSONNumber)
         case isIn(Int32, Int32)
         case contains(Int32, Int32)
@@ -40,10 +39,10 @@ final class FilterProgram: Sendable {
         case call(FilterFunction, Int32)
     }
 
-    /// The right side of an `in` that is written out.
+    /// A list that is written out on the right of `in`.
     struct ConstantList: BitwiseCopyable, Sendable {
         var strings: ByteStringSets.Member
-        /// Of `numbers`.
+        /// The list's range in `numbers`.
         var firstNumber: Int32
         var endNumber: Int32
         var hasNull: Bool
@@ -51,8 +50,8 @@ final class FilterProgram: Sendable {
         var hasFalse: Bool
     }
 
-    /// Texts, one after the other. A struct of its own, since no view can be had into an array that a
-    /// class holds.
+    /// Strings, one after another. They are a separate struct because Swift gives no view of an array that a class
+    /// holds.
     struct Constants: Sendable {
         let bytes: [UInt8]
 
@@ -68,7 +67,7 @@ final class FilterProgram: Sendable {
     let strings: ByteStringSets
     let numbers: [JSONNumber]
     let constants: Constants
-    /// The node that each filter begins with.
+    /// The root node of each filter.
     let roots: [Int32]
 
     init(
@@ -84,10 +83,10 @@ final class FilterProgram: Sendable {
         self.roots = roots
     }
 
-    /// Of the first filter, which mostly is the only one.
+    /// The root of the first filter, which is usually the only one.
     var root: Int { Int(roots[0]) }
 
-    /// Whether it takes every event.
+    /// Whether it matches every event.
     var isAlways: Bool {
         if case .constant(true) = nodes[root] { true } else { false }
     }

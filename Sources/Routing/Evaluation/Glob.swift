@@ -1,18 +1,17 @@
-/// `match`: a pattern that has to fit the whole text, character by character (a character is a
-/// Unicode scalar), case-sensitive.
+/// `match`: a pattern that must match the whole text, case-sensitive. A character is a Unicode scalar.
 ///
-///     *       any characters, also none          [abc] [a-z]   one of these
-///     ?       one character                      [^a]          one that is none of these
+///     *       zero or more characters            [abc] [a-z]   one of these
+///     ?       one character                      [^a]          one character, except these
 ///     \x      x itself
 ///
-/// Time is at most length of text × length of pattern, memory is constant: when something does
-/// not fit, only the last `*` takes one character more and the rest starts again. Trying earlier
-/// ones too could find nothing new.
+/// The time is at most length of text × length of pattern, and memory is constant: after a mismatch, only the last `*`
+/// takes one more character and the rest is matched again. Earlier `*` need no retry, because they could find nothing
+/// new.
 enum Glob {
-    /// Bytes of a pattern that comes from the event itself; longer ones match nothing.
+    /// Most bytes of a pattern that comes from the event itself. A longer one matches nothing.
     static let maximumDynamicPattern = 256
 
-    /// Refuses a pattern that could not have been meant.
+    /// Throws if the pattern is malformed.
     static func check(_ pattern: String) throws(FilterError) {
         let bytes = Array(pattern.utf8)
         var position = 0
@@ -20,13 +19,15 @@ enum Glob {
             switch bytes[position] {
             case UInt8(ascii: "\\"):
                 guard position + 1 < bytes.count else {
-                    throw FilterError(position..<position + 1, "a \\ at a pattern's end escapes nothing",
+                    throw FilterError(
+                        position..<position + 1, "a \\ at a pattern's end escapes nothing",
                         hint: "write \\\\ for the character itself")
                 }
                 position += 2
             case UInt8(ascii: "["):
                 guard let end = endOfClass(bytes.span, from: position) else {
-                    throw FilterError(position..<bytes.count, "this [ is never closed, or there is nothing in it",
+                    throw FilterError(
+                        position..<bytes.count, "this [ is never closed, or it is empty",
                         hint: "write \\[ for the character itself")
                 }
                 position = end
@@ -35,11 +36,11 @@ enum Glob {
         }
     }
 
-    /// A broken pattern matches nothing.
+    /// A malformed pattern matches nothing.
     static func matches(_ text: Span<UInt8>, _ pattern: Span<UInt8>) -> Bool {
         var t = 0
         var p = 0
-        // Behind the last star, and the first character that it has not taken.
+        // The position after the last star, and the first character that the star has not taken.
         var star: (pattern: Int, text: Int)?
         while t < text.count {
             if p < pattern.count, pattern[p] == UInt8(ascii: "*") {
@@ -63,8 +64,7 @@ enum Glob {
         return p == pattern.count
     }
 
-    /// Matches one character. The position behind the part of the pattern that took it; nil: it
-    /// does not fit.
+    /// Matches one character. Returns the position after the part of the pattern that matches it. Nil: no match.
     private static func step(_ pattern: Span<UInt8>, _ p: Int, _ scalar: UInt32) -> Int? {
         switch pattern[p] {
         case UInt8(ascii: "?"): return p + 1
@@ -81,7 +81,7 @@ enum Glob {
         }
     }
 
-    /// The position behind the class that starts at `start`.
+    /// The position after the class that starts at `start`. Nil: the class is empty or never closed.
     private static func endOfClass(_ pattern: Span<UInt8>, from start: Int) -> Int? {
         var position = start + 1
         if position < pattern.count, pattern[position] == UInt8(ascii: "^") { position += 1 }
@@ -100,7 +100,7 @@ enum Glob {
         while position < range.upperBound {
             let low = member(pattern, &position)
             var high = low
-            // A minus at the end of the class stands for itself.
+            // A minus at the end of the class is literal.
             if position + 1 < range.upperBound, pattern[position] == UInt8(ascii: "-") {
                 position += 1
                 high = member(pattern, &position)
@@ -117,7 +117,7 @@ enum Glob {
         return next.scalar
     }
 
-    /// The character at `position`. What is not UTF-8 counts byte by byte.
+    /// The character at `position`. Invalid UTF-8 counts byte by byte.
     @inline(__always)
     private static func next(_ text: Span<UInt8>, _ position: Int) -> (scalar: UInt32, end: Int) {
         let first = text[position]

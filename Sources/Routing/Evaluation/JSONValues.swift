@@ -1,21 +1,20 @@
 import Events
 
-/// Walks over all strings, numbers and literals in an event, whatever they are in; keys are not among
-/// them.
+/// Iterates over all strings, numbers and literals in an event, at every depth. Keys are not included.
 struct JSONValues {
     private var position = 0
     private var depth = 0
-    /// The contents of the key before the value at hand; of an item, that of its list's or an earlier
-    /// item's member.
+    /// The contents of the key before the current value. For an item of a list, it is the key of the list, or the key
+    /// of a member in an earlier item.
     private(set) var key = Slice.absent
 
-    /// - Parameter json: an accepted event's.
+    /// - Parameter json: the bytes of an accepted event.
     init(_ json: Span<UInt8>) {}
 
-    /// Whether the value at hand belongs to the event itself, not to something in it.
+    /// Whether the current value is a member of the event itself, not of something inside it.
     var isAtTopLevel: Bool { depth == 1 }
 
-    /// The next value; nil behind the last one.
+    /// The next value. Nil: the end.
     mutating func next(in json: Span<UInt8>) -> FieldValue? {
         while position < json.count {
             let byte = json[position]
@@ -59,7 +58,9 @@ struct JSONValues {
         let start = position
         while position < json.count {
             let byte = json[position]
-            if JSONMembers.isSpace(byte) || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]") {
+            if JSONMembers.isSpace(byte) || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}")
+                || byte == UInt8(ascii: "]")
+            {
                 break
             }
             position += 1

@@ -1,17 +1,17 @@
 import Events
 
-/// Walks over the items of a JSON list that is known to be valid, without building anything.
+/// Iterates over the items of a valid JSON list without building anything.
 struct ListCursor {
     private var position: Int
     private let end: Int
 
-    /// - Parameter list: the list with its brackets, within the bytes given to `next`.
+    /// - Parameter list: the list with its brackets, as a range of the bytes that `next` gets.
     init(_ list: Range<Int>) {
         position = list.lowerBound + 1
         end = max(position, list.upperBound - 1)
     }
 
-    /// The next item; its slice counts from the start of `bytes`. nil behind the last one.
+    /// The next item. Its slice counts from the start of `bytes`. Nil: the end.
     mutating func next(in bytes: Span<UInt8>) -> FieldValue? {
         while position < end, Self.isBetweenItems(bytes[position]) { position += 1 }
         guard position < end else { return nil }
@@ -37,7 +37,7 @@ struct ListCursor {
         }
     }
 
-    /// Behind a key of an object.
+    /// Skips the colon after a key of an object.
     mutating func skipColon(in bytes: Span<UInt8>) {
         while position < end, JSONMembers.isSpace(bytes[position]) { position += 1 }
         if position < end, bytes[position] == UInt8(ascii: ":") { position += 1 }
@@ -52,7 +52,7 @@ struct ListCursor {
             slice: Slice(offset: UInt32(start), length: UInt32(max(0, end - start))), type: type)
     }
 
-    /// From the opening quote to behind the closing one. Whether there are escapes.
+    /// Skips from the opening quote past the closing one. Returns whether the string contains escapes.
     private mutating func skipString(in bytes: Span<UInt8>) -> Bool {
         var escaped = false
         position += 1

@@ -1,9 +1,9 @@
 import Events
 
-/// Walks over the members of a JSON object that is known to be valid, without building anything.
+/// Iterates over the members of a valid JSON object without building anything.
 struct ObjectCursor {
     struct Member {
-        /// Contents of the key, without quotes.
+        /// The contents of the key, without quotes.
         var key: Slice
         var isKeyEscaped: Bool
         var value: FieldValue
@@ -11,8 +11,8 @@ struct ObjectCursor {
         /// From the key's opening quote to the value's end.
         var range: Range<Int> { Int(key.offset) - 1..<(value.json?.upperBound ?? key.range.upperBound) }
 
-        /// The key without its escapes.
-        /// - Parameter bytes: those that the member was found in.
+        /// The key, with its escapes decoded.
+        /// - Parameter bytes: the bytes in which the member was found.
         func name(in bytes: Span<UInt8>) -> [UInt8] {
             let contents = bytes.extracting(key.range)
             var name: [UInt8] = []
@@ -22,10 +22,10 @@ struct ObjectCursor {
 
     private var items: ListCursor
 
-    /// - Parameter object: the object with its brackets, within the bytes given to `next`.
+    /// - Parameter object: the object with its brackets, as a range of the bytes that `next` gets.
     init(_ object: Range<Int>) { items = ListCursor(object) }
 
-    /// The next member; nil behind the last one.
+    /// The next member. Nil: the end.
     mutating func next(in bytes: Span<UInt8>) -> Member? {
         guard let key = items.next(in: bytes), key.isString else { return nil }
         items.skipColon(in: bytes)

@@ -1,12 +1,12 @@
 import Events
 
-/// Collects the paths that the filters and transforms of one destination ask for, each once, so
-/// that one pass over an event answers them all.
+/// Collects the paths that one destination's filters and transforms read, each once, so that one pass over an event
+/// fetches all values.
 struct PathTable {
     private(set) var paths: [FieldPath] = []
     private var indices: [FieldPath: Int] = [:]
 
-    /// The path's number: where its value lies in what `EventFields` reads.
+    /// The path's number, by which `EventFields` returns its value.
     mutating func index(of path: FieldPath) -> Int {
         if let index = indices[path] { return index }
         let index = paths.count

@@ -1,18 +1,17 @@
 import Events
 
-/// What is remembered of the keys seen last, at most `limit` of them: the one that came first is
-/// forgotten first.
+/// Remembers a value for each of the latest keys, at most `limit` of them. Evicts the key that was added first.
 struct RecentKeys<Value: BitwiseCopyable> {
     private var values: [Int: Value] = [:]
-    /// In the order in which they came; a ring once it is full.
+    /// The keys in the order of their arrival. It is a ring once it is full.
     private var order: [Int] = []
     private var oldest = 0
     private let limit: Int
 
     init(limit: Int) { self.limit = max(1, limit) }
 
-    /// A key as a number. Seeded in each process: clients cannot choose keys that collide.
-    /// - Parameter isText: 1 is not "1".
+    /// Hashes a key. Each process has its own seed, so that clients cannot choose keys that collide.
+    /// - Parameter isText: distinguishes the string "1" from the number 1.
     static func number(_ key: Span<UInt8>, isText: Bool) -> Int {
         var hasher = Hasher()
         hasher.combine(isText)
@@ -34,16 +33,16 @@ struct RecentKeys<Value: BitwiseCopyable> {
     }
 }
 
-/// What was decided about the positions read last, so that one that is read again gets the same
-/// answer. 256 KiB, once there is something to remember.
+/// The verdicts for the latest positions, so that an event that is read again gets the same verdict. It takes 256 KiB
+/// once it holds a verdict.
 struct VerdictHistory {
     static let limit: UInt64 = 1 << 20
     private var known: [UInt64] = []
     private var dropped: [UInt64] = []
-    /// Behind the highest position so far.
+    /// The highest position so far, plus one.
     private var end: UInt64 = 0
 
-    /// Whether the event at a position was dropped; nil: it has not been here, or too long ago.
+    /// Whether the event at a position was dropped. Nil: the position has not been seen, or too long ago.
     func wasDropped(_ position: UInt64) -> Bool? {
         guard position < end, end - position <= Self.limit else { return nil }
         let (word, bit) = Self.place(position)
@@ -58,7 +57,7 @@ struct VerdictHistory {
             dropped = known
         }
         if position >= end {
-            // Positions in between did not come here.
+            // The positions in between have not been seen.
             forget(from: end, to: position)
             end = position + 1
         } else if end - position > Self.limit {

@@ -1,24 +1,24 @@
 import Events
 
-/// Which of a destination's routes an event can take at all, by its type and name: so that of a
-/// hundred routes for a hundred events one filter is asked.
+/// Selects, by type and name, the routes of a destination that can match an event. With a hundred routes for a hundred
+/// event names, only one filter is evaluated.
 struct RouteIndex {
-    /// A piece of `routes`: numbers of routes, in order.
+    /// A range of `routes`, which holds route numbers in order.
     private struct Run: BitwiseCopyable {
         var first: Int32
         var end: Int32
     }
 
     private var routes: [Int32] = []
-    /// By the raw value of a kind: the routes that take the kind, whatever the event's name.
+    /// By a kind's raw value: the routes that can match this kind, whatever the event's name.
     private var byKind: [Run] = []
-    /// By the number of a name: the routes that take events of this name and some others at most.
+    /// By a name's number: the routes that match only events with certain names, including this one.
     private var byName: [Run] = []
     private var names = ByteStringSets()
     private let known: ByteStringSets.Member
     private let count: Int
 
-    /// - Parameter filters: of each of the routes.
+    /// - Parameter filters: the filter of each route.
     init(_ filters: [Expression]) {
         let filters = filters.map(\.folded)
         let required = filters.map(\.requiredNames)
@@ -52,9 +52,9 @@ struct RouteIndex {
         return Run(first: first, end: Int32(routes.count))
     }
 
-    /// The first route whose filter the event passes.
+    /// The first route whose filter matches the event.
     func first(_ view: borrowing EventView, _ program: FilterProgram) -> Int? {
-        // An escaped name may be any of them, and so may what the index does not have.
+        // An escaped name may equal any of the names, and so may a value that the index does not hold.
         if view.index.flags.contains(.eventEscaped) || view.index.flags.contains(.hasOtherValues) {
             for route in 0..<count where program.matches(view, filter: route) { return route }
             return nil
@@ -85,7 +85,7 @@ struct RouteIndex {
 }
 
 extension Expression {
-    /// The names of all events that can pass; nil: any, or those without a name too.
+    /// The names of all events that can match. Nil: any name, or events without a name too.
     fileprivate var requiredNames: Set<String>? {
         switch self {
         case .compare(.equal, .path(let path), .string(let name)), .compare(.equal, .string(let name), .path(let path)):
@@ -106,7 +106,7 @@ extension Expression {
         }
     }
 
-    /// One bit for each kind that can pass, by its raw value.
+    /// One bit for each kind that can match, by its raw value.
     fileprivate var possibleKinds: UInt8 {
         switch self {
         case .compare(let comparison, let left, let right): FilterCompiler.kindMask(comparison, left, right) ?? .max

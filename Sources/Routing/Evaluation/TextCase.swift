@@ -1,11 +1,10 @@
-/// The case functions. They work in place on text that was copied to the end of the scratch
-/// memory; ASCII, nearly everything, needs no more than that.
+/// The case functions. They work in place on text at the end of the scratch memory. ASCII, which is nearly all text,
+/// needs no other memory.
 enum TextCase {
     case lower, upper
-    /// Spaces become `_` or `-`, as Segment's functions do.
+    /// Replaces spaces with `_` or `-`, as Segment's functions do.
     case snake, kebab
-    /// The first letter of every word (words are parted by spaces) in upper case; the others as
-    /// they were.
+    /// Changes the first letter of every word to upper case and leaves the others. Spaces separate words.
     case title
 
     /// Changes the text from `start` to the end of `scratch`, which may grow.
@@ -32,7 +31,7 @@ enum TextCase {
         for i in start..<scratch.count where scratch[i] == 0x20 { scratch[i] = byte }
     }
 
-    /// Unicode's own mappings, which may change the length.
+    /// Uses Unicode's case mappings, which may change the length.
     private func applyToUnicode(_ scratch: inout [UInt8], from start: Int) {
         let text = String(decoding: scratch[start...], as: UTF8.self)
         var result = ""
@@ -42,7 +41,11 @@ enum TextCase {
         default:
             var startsWord = true
             for scalar in text.unicodeScalars {
-                if startsWord { result += scalar.properties.titlecaseMapping } else { result.unicodeScalars.append(scalar) }
+                if startsWord {
+                    result += scalar.properties.titlecaseMapping
+                } else {
+                    result.unicodeScalars.append(scalar)
+                }
                 startsWord = scalar == " "
             }
         }

@@ -1,15 +1,15 @@
 import Events
 
-/// A value while a filter runs: its type, and where its bytes lie. Nothing in it owns memory.
+/// A value during an evaluation: its type, and the place of its bytes. It owns no memory.
 struct Value: BitwiseCopyable, Sendable {
     enum Kind: UInt8, BitwiseCopyable, Sendable { case null, bool, number, string, list, object }
 
-    /// Which memory `offset` counts in.
+    /// The memory in which `offset` counts.
     enum Source: UInt8, BitwiseCopyable, Sendable {
         case event
-        /// The filter's own.
+        /// The filter's own constants.
         case constants
-        /// What functions have made for this event.
+        /// The results of functions for this event.
         case scratch
     }
 
@@ -17,8 +17,7 @@ struct Value: BitwiseCopyable, Sendable {
     var source: Source = .constants
     /// The value of a `.bool`.
     var isTrue = false
-    /// Of a string its decoded UTF-8, of a list or an object its JSON, of a number from the event
-    /// its JSON, else empty.
+    /// For a string: decoded UTF-8. For a list, an object, or a number from the event: JSON. Otherwise empty.
     var offset: UInt32 = 0
     var length: UInt32 = 0
     /// The value of a `.number`.

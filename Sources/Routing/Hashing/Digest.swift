@@ -1,18 +1,18 @@
 import CCrypto
 import Events
 
-/// SHA-256 (FIPS 180-4), or HMAC with it (RFC 2104), by OpenSSL's libcrypto. One thread; hashing
-/// allocates nothing.
+/// Computes SHA-256 (FIPS 180-4), or HMAC with it (RFC 2104), with OpenSSL's libcrypto. Hashing allocates nothing. One
+/// thread.
 final class Digest: Sendable {
     static let length = 32
     private static let blockLength = 64
 
-    /// What has been hashed before each text: nothing, or the key as RFC 2104 wants it inside.
+    /// The state before each text: empty, or after the inner key of RFC 2104.
     private let inner: SHA256_CTX
-    /// Of a keyed hash: the key as it stands before the inner hash.
+    /// For a keyed hash: the state after the outer key of RFC 2104.
     private let outer: SHA256_CTX?
 
-    /// - Parameter key: nil: a plain hash.
+    /// - Parameter key: the key of the HMAC. Nil: a plain hash.
     init(key: [UInt8]?) {
         guard var key else {
             inner = Self.state(after: [])
@@ -29,12 +29,12 @@ final class Digest: Sendable {
         outer = Self.state(after: key.map { $0 ^ 0x5C })
     }
 
-    /// Appends the 64 digits of a text's hash as a JSON string.
+    /// Appends a text's hash as a JSON string of 64 hexadecimal digits.
     func appendJSON(of text: Span<UInt8>, to output: inout [UInt8]) {
         let hash = hash(text)
         output.append(addingCapacity: 2 + 2 * Self.length) { output in
             output.append(UInt8(ascii: "\""))
-            // Of a span: an array of this length is taken from registers anew for each byte.
+            // Through a span: the compiler would reload an array of this length from registers for each byte.
             let bytes = hash.span
             for i in bytes.indices {
                 output.append(Self.digits[Int(bytes[i] >> 4)])

@@ -1,17 +1,20 @@
 import Events
-import Spelling
+import NameSuggestion
 
-/// The names of an event's own fields, below which everything else lies: those of Segment's specification, those that
-/// services of its kind add, and those that the configuration itself writes.
+/// The names of an event's top-level fields: those of Segment's specification, those that similar services add, and
+/// those that the configuration itself writes.
 package struct EventFieldNames: Sendable {
     /// https://segment.com/docs/connections/spec/common/, and the fields of each kind of event.
     private static let specified: Set<String> = [
         "type", "event", "name", "category", "userId", "anonymousId", "groupId", "previousId", "messageId", "timestamp",
-        "originalTimestamp", "sentAt", "receivedAt", "properties", "traits", "context", "integrations", "version", "channel",
+        "originalTimestamp", "sentAt", "receivedAt", "properties", "traits", "context", "integrations", "version",
+        "channel",
         "writeKey", "projectId", "_metadata", "rudderId", "request_ip",
     ]
-    /// In the order in which a message names them.
-    static let common = ["type", "event", "userId", "anonymousId", "messageId", "timestamp", "properties", "traits", "context"]
+    /// In the order in which messages list them.
+    static let common = [
+        "type", "event", "userId", "anonymousId", "messageId", "timestamp", "properties", "traits", "context",
+    ]
 
     private var names = specified
 
@@ -19,16 +22,18 @@ package struct EventFieldNames: Sendable {
 
     package func knows(_ name: String) -> Bool { names.contains(name) }
 
-    /// The one that was probably meant.
+    /// The known name that was probably meant.
     package func nearest(_ name: String) -> String? { NearestName.find(name, among: names.sorted()) }
 
-    /// A name that a transform writes. One that is nearly the name of another is taken for a slip.
+    /// Adds a name that a transform writes. Ignores a name that is close to a known one: it is probably a typo.
     package mutating func insert(_ name: String) {
         if nearest(name) == nil { names.insert(name) }
     }
 
-    /// Every word of a script, which may write any of them.
+    /// Adds every word of a script, which may write a field of any such name.
     package mutating func insert(wordsOf script: String) {
-        for word in script.split(whereSeparator: { !$0.isLetter && !$0.isNumber && $0 != "_" }) { names.insert(String(word)) }
+        for word in script.split(whereSeparator: { !$0.isLetter && !$0.isNumber && $0 != "_" }) {
+            names.insert(String(word))
+        }
     }
 }

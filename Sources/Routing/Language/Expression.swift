@@ -1,13 +1,12 @@
 import Events
 
-/// A filter, parsed. `and` and `or` hold all their operands at once, so that a long chain of
-/// them is not deep.
+/// A parsed filter. `and` and `or` hold all their operands in one list, so that a long chain is not deep.
 indirect enum Expression: Sendable, Equatable {
     case null
     case bool(Bool)
     case number(JSONNumber)
     case string(String)
-    /// Holds the four above only.
+    /// Holds only the four kinds of literal above.
     case list([Expression])
     case path(FieldPath)
     case not(Expression)
@@ -18,7 +17,7 @@ indirect enum Expression: Sendable, Equatable {
     case isIn(Expression, Expression)
     case call(FilterFunction, [Expression])
 
-    /// What its value can be, as far as the text alone tells.
+    /// The type of the value, as far as the text alone determines it.
     var type: ValueType {
         switch self {
         case .null: .null
@@ -32,11 +31,11 @@ indirect enum Expression: Sendable, Equatable {
     }
 }
 
-/// A type of the language, or what is not known before there is an event.
+/// A type of the language. `unknown`: only the event determines it.
 enum ValueType: String, Sendable {
     case null, bool, number, string, list, unknown
 
-    /// With its article, for messages.
+    /// The type with its article, for messages.
     var noun: String {
         switch self {
         case .null: "null"
@@ -53,7 +52,7 @@ enum FilterFunction: String, Sendable, CaseIterable {
     case typeof
     case bool, string, number
 
-    /// How it is called, for messages; as many names as it takes arguments.
+    /// The names of the parameters, for messages. There is one for each argument.
     var parameters: [String] {
         switch self {
         case .contains: ["text", "part"]
@@ -71,7 +70,7 @@ enum FilterFunction: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether it works on text and nothing else (null aside).
+    /// Whether it accepts only strings and null.
     var takesText: Bool {
         switch self {
         case .contains, .match, .lowercase, .uppercase, .snakecase, .kebabcase, .titlecase: true

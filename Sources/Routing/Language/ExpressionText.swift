@@ -1,7 +1,7 @@
 import Events
 
 extension Expression: CustomStringConvertible {
-    /// In the filter language: parsed again, it is the same expression.
+    /// The expression in the filter language. Parsing this text gives the same expression.
     var description: String {
         switch self {
         case .null: "null"
@@ -12,15 +12,17 @@ extension Expression: CustomStringConvertible {
         case .path(let path): path.description
         case .not(let operand): "!" + operand.operand
         case .all(let operands): operands.map(\.term).joined(separator: " and ")
-        case .any(let operands): operands.map { if case .any = $0 { $0.operand } else { $0.description } }.joined(
+        case .any(let operands):
+            operands.map { if case .any = $0 { $0.operand } else { $0.description } }.joined(
                 separator: " or ")
         case .compare(let comparison, let left, let right): "\(left.operand) \(comparison.rawValue) \(right.operand)"
         case .isIn(let item, let list): "\(item.operand) in \(list.operand)"
-        case .call(let function, let arguments): "\(function.rawValue)(\(arguments.map(\.description).joined(separator: ", ")))"
+        case .call(let function, let arguments):
+            "\(function.rawValue)(\(arguments.map(\.description).joined(separator: ", ")))"
         }
     }
 
-    /// As an operand of `and`.
+    /// The text as an operand of `and`.
     private var term: String {
         switch self {
         case .all, .any: operand
@@ -28,7 +30,7 @@ extension Expression: CustomStringConvertible {
         }
     }
 
-    /// As an operand of something else: in parentheses, where it has operators of its own.
+    /// The text as an operand of anything else: in parentheses if it has operators of its own.
     private var operand: String {
         switch self {
         case .null, .bool, .number, .string, .list, .path, .call: description

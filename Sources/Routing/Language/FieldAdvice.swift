@@ -1,10 +1,10 @@
 import Events
-import Spelling
+import NameSuggestion
 
-/// Finds paths that name no field of an event: such a path is always missing, so that a comparison with it never
-/// holds, and a mapping leaves its member out.
+/// Finds paths whose root is not a field of an event. Such a path is always missing: a comparison with it never holds,
+/// and a mapping leaves out its member.
 ///
-/// A first segment that is written with a backslash (`\region`) is certainly meant, whatever its name is.
+/// A root that is written with a backslash (`\region`) is intended, whatever its name is.
 package struct FieldAdvice: Sendable {
     package var names: EventFieldNames
 
@@ -12,7 +12,7 @@ package struct FieldAdvice: Sendable {
 
     // MARK: Filters
 
-    /// - Parameter text: a filter; one that cannot be parsed has no advice.
+    /// - Parameter text: a filter. If it does not parse, the result is empty.
     package func filter(_ text: String) -> [FilterError] {
         guard let mentions = try? FilterParser.mentions(in: text) else { return [] }
         return mentions.compactMap { mention in
@@ -25,9 +25,9 @@ package struct FieldAdvice: Sendable {
 
     private func field(_ mention: FilterMention.Field) -> FilterError? {
         guard !mention.isEscaped, let root = mention.path.segments.first, !names.knows(root) else { return nil }
-        // A word without quotes, where a text is to be expected.
+        // A word without quotes where a string is expected.
         let isText = mention.use == .text || mention.use == .besideField && names.nearest(root) == nil
-        let advice = isText && mention.path.segments.count == 1 ? "did you mean \"\(root)\"? text stands in quotes" : nil
+        let advice = isText && mention.path.segments.count == 1 ? "did you mean \"\(root)\"? put text in quotes" : nil
         return error(mention.path, mention.range, prefix: "", advice: advice)
     }
 
@@ -42,15 +42,15 @@ package struct FieldAdvice: Sendable {
 
     // MARK: Paths and texts
 
-    /// - Parameter isWritten: the field is set there. A new field is then plainly meant, unless its name is nearly that of
-    ///   another.
+    /// - Parameter isWritten: the configuration sets this field. A new name is then intended, unless it is close to a
+    ///   known one.
     package func path(_ text: String, isWritten: Bool = false) -> FilterError? {
         guard let path = try? FieldPath(parsing: text) else { return nil }
         return self.path(path, in: Array(text.utf8), 0..<text.utf8.count, prefix: "", isWritten: isWritten)
     }
 
-    /// What a value of a mapping or a transform's template says: `$.path`, or text with `{{ path }}` in it.
-    /// - Parameter secrets: whether `{{ secret.NAME }}` has a meaning there.
+    /// Advice for a value of a mapping or for the template of a transform: `$.path`, or text with `{{ path }}` in it.
+    /// - Parameter secrets: whether `{{ secret.NAME }}` is allowed there.
     package func value(_ text: String, secrets: Bool) -> [FilterError] {
         if text.hasPrefix("$.") {
             guard let path = try? FieldPath(parsing: String(text.dropFirst(2))) else { return [] }
@@ -64,37 +64,46 @@ package struct FieldAdvice: Sendable {
         return template(text, secrets: secrets)
     }
 
-    /// A text with `{{ path }}` in it.
+    /// Advice for a text with `{{ path }}` in it.
     package func template(_ text: String, secrets: Bool) -> [FilterError] {
         guard let places = try? TemplateText.paths(in: text) else { return [] }
         let bytes = Array(text.utf8)
         return places.compactMap { path, range in
-            if path.segments.count > 1, path.segments[0] == "secret" { return secrets ? nil : secretPath(path, range, secrets) }
+            if path.segments.count > 1, path.segments[0] == "secret" {
+                return secrets ? nil : secretPath(path, range, secrets)
+            }
             return self.path(path, in: bytes, range, prefix: "")
         }
     }
 
-    /// `$properties.plan`, which is text as it stands.
+    /// Advice for `$properties.plan`, which is literal text: a path starts with `$.`.
     func slip(_ text: String) -> FilterError? {
-        guard text.hasPrefix("$"), let path = try? FieldPath(parsing: String(text.dropFirst())), path.segments.count > 1,
+        guard text.hasPrefix("$"), let path = try? FieldPath(parsing: String(text.dropFirst())),
+            path.segments.count > 1,
             EventFieldNames().knows(path.segments[0])
         else { return nil }
-        return FilterError(0..<text.utf8.count, "this is text as it stands, since a path begins with \"$.\"", hint: "did you mean $.\(path)?")
+        return FilterError(
+            0..<text.utf8.count, "this is text as it stands, since a path begins with \"$.\"",
+            hint: "did you mean $.\(path)?")
     }
 
     private func secretPath(_ path: FieldPath, _ range: Range<Int>, _ secrets: Bool) -> FilterError {
         FilterError(
             range, "a secret is not filled in here, so this is always missing",
-            hint: secrets ? "write \"{{ \(path) }}\"" : "secrets are allowed in URLs, in header values, in mappings and in a plugin's settings")
+            hint: secrets
+                ? "write \"{{ \(path) }}\""
+                : "secrets are allowed in URLs, in header values, in mappings and in a plugin's settings")
     }
 
-    private func path(_ path: FieldPath, in text: [UInt8], _ range: Range<Int>, prefix: String, isWritten: Bool = false) -> FilterError? {
+    private func path(_ path: FieldPath, in text: [UInt8], _ range: Range<Int>, prefix: String, isWritten: Bool = false)
+        -> FilterError?
+    {
         guard text[range.lowerBound] != UInt8(ascii: "\\"), !names.knows(path.segments[0]) else { return nil }
         if isWritten, names.nearest(path.segments[0]) == nil { return nil }
         return error(path, range, prefix: prefix, advice: advice(path))
     }
 
-    /// Roots that other systems have, and what to write here.
+    /// Hints for roots that other systems have.
     private func advice(_ path: FieldPath) -> String? {
         let rest = path.segments.dropFirst().joined(separator: ".")
         return switch path.segments[0] {
@@ -109,7 +118,7 @@ package struct FieldAdvice: Sendable {
         let root = path.segments[0]
         let shown = FieldPath([root]).description
         let guess = names.nearest(root).map { "did you mean \(prefix)\(FieldPath([$0] + path.segments.dropFirst()))?" }
-        let usual = "fields of your own lie in properties, traits or context: \(prefix)properties.\(path)"
+        let usual = "put your own fields in properties, traits or context: \(prefix)properties.\(path)"
         let hint = advice ?? guess ?? usual
         return FilterError(
             range, "events have no field \(shown), so this is always missing",

@@ -1,12 +1,12 @@
 import Events
 
-/// How a path is written: segments of letters and digits (of any script), `_` and `-`, parted by dots; any
-/// other character stands behind a backslash.
+/// The written form of a path: segments separated by dots. Letters and digits (of any script), `_` and `-` are written
+/// as they are. A backslash precedes any other character of a segment.
 extension FieldPath {
-    /// Most segments that a written path may have: two of them, one behind the other, can be read.
+    /// Most segments of a written path. Two joined paths of this length can still be read.
     static let maximumWrittenSegments = maximumSegments / 2
 
-    /// The whole text is one path.
+    /// Parses a path. It must be the whole text.
     package init(parsing text: String) throws(FilterError) {
         let bytes = Array(text.utf8)
         var position = 0
@@ -22,13 +22,13 @@ extension FieldPath {
     private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII { return isPlain(UInt8(truncatingIfNeeded: scalar.value)) }
         switch scalar.properties.generalCategory {
-        // A mark belongs to the letter before it: an accent, a vowel's sign.
+        // A mark (an accent, a vowel sign) belongs to the letter before it.
         case .nonspacingMark, .spacingMark, .decimalNumber: return true
         default: return scalar.properties.isAlphabetic
         }
     }
 
-    /// Bytes of the character at `position` if it may stand in a name as it is; else 0.
+    /// The length in bytes of the character at `position` if it may appear in a name as it is; else 0.
     static func plainLength(_ text: [UInt8], at position: Int) -> Int {
         guard text[position] >= 0x80 else { return isPlain(text[position]) ? 1 : 0 }
         let length = length(text, at: position)
@@ -36,7 +36,7 @@ extension FieldPath {
         return character.unicodeScalars.allSatisfy(isPlain) ? length : 0
     }
 
-    /// Reads a path and leaves `position` behind it.
+    /// Parses a path at `position`, and moves `position` past it.
     static func parse(_ text: [UInt8], from position: inout Int) throws(FilterError) -> FieldPath {
         let start = position
         var segments: [String] = []
@@ -78,43 +78,48 @@ extension FieldPath {
 
     private static func unexpected(_ text: [UInt8], at position: Int) -> FilterError {
         guard position < text.count else {
-            return FilterError(position..<position, "a field name was expected here")
+            return FilterError(position..<position, "expected a field name")
         }
         let end = position + length(text, at: position)
         let character = String(decoding: text[position..<end], as: UTF8.self)
         let shown = character == " " ? "a space" : character
         let isBehindDot = position > 0 && text[position - 1] == UInt8(ascii: ".")
-        let message = isBehindDot ? "a field name was expected here, found \(shown)" : "\(shown) was not expected here"
+        let message = isBehindDot ? "expected a field name, not \(shown)" : "\(shown) is not allowed here"
         if let error = bracket(text, at: position) { return error }
-        // What is no part of a name ends it too early; whatever else stands there is meant as one.
+        // A wrong dot, or a space after a dot, leaves a name empty. Any other character was meant as part of a name.
         guard character != ".", !(isBehindDot && character == " ") else {
-            return FilterError(position..<end, message, hint: "a dot stands between two names; one that belongs to a name is written \\.")
+            return FilterError(
+                position..<end, message, hint: "a dot separates two names; write \\. for a dot inside a name")
         }
-        return FilterError(position..<end, message, hint: "in a field's name it is written \\\(character)")
+        return FilterError(position..<end, message, hint: "in a field's name, write it as \\\(character)")
     }
 
-    /// What to say of a number in brackets behind a path, as JSONPath has it; nil: there is none at `position`.
+    /// The error for an index in brackets after a path, as JSONPath writes it. Nil: there is no index at `position`.
     static func bracket(_ text: [UInt8], at position: Int) -> FilterError? {
         dotted(text, at: position).map { path in
             FilterError(
-                position..<position + 1, "[ was not expected here",
-                hint: "an item of a list is named by its number, from 0, behind a dot: \(path)")
+                position..<position + 1, "[ is not allowed here",
+                hint: "write the number of a list item, from 0, after a dot: \(path)")
         }
     }
 
-    /// `properties.items[0].sku` as it is to be written, for a text with the first of the brackets at
-    /// `position`; nil: that is no number in brackets.
+    /// Spells `properties.items[0].sku` with dots instead of brackets. The first bracket is at `position`. Nil: there
+    /// is no number in brackets.
     private static func dotted(_ text: [UInt8], at position: Int) -> String? {
         guard position < text.count, text[position] == UInt8(ascii: "[") else { return nil }
-        func isPath(_ byte: UInt8) -> Bool { byte >= 0x80 || isPlain(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "\\") }
+        func isPath(_ byte: UInt8) -> Bool {
+            byte >= 0x80 || isPlain(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "\\")
+        }
         let start = text[..<position].lastIndex { !isPath($0) }.map { $0 + 1 } ?? 0
-        let end = text[position...].firstIndex { !isPath($0) && $0 != UInt8(ascii: "[") && $0 != UInt8(ascii: "]") } ?? text.count
+        let end =
+            text[position...].firstIndex { !isPath($0) && $0 != UInt8(ascii: "[") && $0 != UInt8(ascii: "]") }
+            ?? text.count
         let written = String(decoding: text[start..<end], as: UTF8.self)
         let path = written.replacing(/\[([0-9]+)\]/) { ".\($0.1)" }
         return start < position && path != written && !path.contains("[") && !path.contains("]") ? path : nil
     }
 
-    /// Bytes of the UTF-8 character that starts here.
+    /// The length in bytes of the UTF-8 character at `position`.
     private static func length(_ text: [UInt8], at position: Int) -> Int {
         var end = position + 1
         while end < text.count, text[end] & 0xC0 == 0x80 { end += 1 }
@@ -123,7 +128,7 @@ extension FieldPath {
 }
 
 extension FieldPath: CustomStringConvertible {
-    /// As it is written in a filter.
+    /// The path as it is written in a filter.
     package var description: String {
         segments.map { segment in
             var text = ""
@@ -135,7 +140,7 @@ extension FieldPath: CustomStringConvertible {
         }.joined(separator: ".")
     }
 
-    /// Whether one of the two holds the other, or they are the same.
+    /// Whether the paths are equal, or one of the fields contains the other.
     func overlaps(_ other: FieldPath) -> Bool {
         zip(segments, other.segments).allSatisfy { $0 == $1 }
     }
@@ -143,6 +148,6 @@ extension FieldPath: CustomStringConvertible {
     /// Whether it may name an item of a list.
     var endsInNumber: Bool { segments.count > 1 && segments.last?.utf8.allSatisfy(\.isDigit) ?? false }
 
-    /// Whether it names the field `other`, or one inside that.
+    /// Whether it names the field `other` or a field inside it.
     func isWithin(_ other: FieldPath) -> Bool { segments.count >= other.segments.count && overlaps(other) }
 }

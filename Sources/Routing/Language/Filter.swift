@@ -1,17 +1,16 @@
 import Events
 
-/// A filter as an operator wrote it, found valid. Immutable; any thread. To run it, a destination
-/// compiles it together with its other filters (`DestinationRouter`), and who has only the one
-/// uses a `FilterMatcher`.
+/// A valid filter, as an operator wrote it. Immutable; any thread. A `DestinationRouter` compiles it together with the
+/// destination's other filters; a `FilterMatcher` runs it alone.
 package struct Filter: Sendable, Equatable {
-    /// As written.
+    /// The text as written.
     package let source: String
     let expression: Expression
 
-    /// Takes every event.
+    /// Matches every event.
     package static let always = Filter(source: "true", expression: .bool(true))
 
-    /// - Throws: what is wrong, at its column; never anything worse, whatever the text is.
+    /// - Throws: the fault and its column. Any text is safe to parse.
     package init(parsing text: String) throws(FilterError) {
         self.init(source: text, expression: try FilterParser.parse(text))
     }
@@ -21,11 +20,11 @@ package struct Filter: Sendable, Equatable {
         self.expression = expression
     }
 
-    /// Two filters are equal if they were written alike.
+    /// Two filters are equal if their texts are equal.
     package static func == (left: Filter, right: Filter) -> Bool { left.source == right.source }
 }
 
-/// One filter, ready to be asked about events. One thread at a time.
+/// One compiled filter. One thread at a time.
 package final class FilterMatcher {
     private let program: FilterProgram
     private let fields: EventFields
@@ -37,7 +36,7 @@ package final class FilterMatcher {
     }
 
     /// - Parameters:
-    ///   - json: the event's bytes, validated before.
+    ///   - json: the event's bytes, which were validated before.
     ///   - index: its index.
     package func matches(_ json: Span<UInt8>, _ index: EventIndex) -> Bool {
         fields.startEvent()

@@ -1,10 +1,10 @@
-/// What is wrong with a filter, a path or a template that an operator wrote, and where.
+/// A fault in a filter, path or template that an operator wrote, with its position.
 package struct FilterError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// 0-based, in UTF-8 bytes from the start of the text.
+    /// The offset of the fault in UTF-8 bytes from the start of the text, from 0.
     package var column: Int
-    /// Bytes that the fault covers; 0 where something is missing at the end.
+    /// The length of the fault in bytes; 0 if something is missing at the end.
     package var length: Int
-    /// What is wrong and what was expected, without a full stop.
+    /// What is wrong and what is expected, without a period at the end.
     package var message: String
     /// What to write instead, if there is a good guess.
     package var hint: String?
@@ -24,7 +24,7 @@ package struct FilterError: Error, Sendable, Equatable, CustomStringConvertible 
         "column \(column + 1): \(message)" + (hint.map { " (\($0))" } ?? "")
     }
 
-    /// The same fault in a text that has `columns` more bytes before it.
+    /// This fault, in a text that has `columns` more bytes before it.
     func shifted(by columns: Int) -> FilterError {
         FilterError(column: column + columns, length: length, message: message, hint: hint)
     }

@@ -1,15 +1,15 @@
 import Events
-import Spelling
+import NameSuggestion
 
-/// Cuts a filter's text into tokens. Everything is bytes: what is not ASCII can only stand in a
-/// string or in a path.
+/// Splits a filter's text into tokens. It works on bytes: a character that is not ASCII can appear only in a string or
+/// a path.
 struct FilterLexer {
     let text: [UInt8]
     private(set) var position = 0
 
     init(_ text: String) { self.text = Array(text.utf8) }
 
-    /// `.end` for ever, once the text is used up.
+    /// Returns the next token. Returns `.end` at the end of the text, every time.
     mutating func next() throws(FilterError) -> Token {
         while let byte = peek(), byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { position += 1 }
         guard let byte = peek() else { return Token(kind: .end, range: position..<position) }
@@ -51,33 +51,35 @@ struct FilterLexer {
         FilterError(position..<position + length, "\(written) is not an operator", hint: "write \(meant)")
     }
 
-    /// From quote to quote; there are no escapes, so that a glob's backslashes need no doubling.
+    /// Reads a string from quote to quote. Strings have no escapes, so that a glob's backslashes need no doubling.
     private mutating func string(quote: UInt8) throws(FilterError) -> Token {
         let start = position
         guard let end = text[(start + 1)...].firstIndex(of: quote) else {
             throw FilterError(
                 start..<text.count, "this string has no closing \(Character(Unicode.Scalar(quote)))",
-                hint: "strings have no escapes: one that holds a quote is written in the other kind of quotes")
+                hint: "strings have no escapes: to write a quote in a string, use the other kind of quotes around it")
         }
         position = end + 1
         return Token(
             kind: .string(String(decoding: text[(start + 1)..<end], as: UTF8.self)), range: start..<position)
     }
 
-    /// JSON's numbers; nil where a word begins. Anything else that begins as a number does is refused: no field
-    /// has such a name unless it is written with a backslash.
+    /// Reads a number as JSON spells it. Nil: a word starts here. Any other text that starts like a number is an error:
+    /// a field of such a name needs a backslash.
     private mutating func number() throws(FilterError) -> Token? {
         guard startsNumber else { return nil }
         var end = position
         while end < text.count, !Self.endsWord(text[end]) { end += 1 }
-        if let number = JSONNumber(text.span.extracting(position..<end)) { return take(.number(number), end - position) }
+        if let number = JSONNumber(text.span.extracting(position..<end)) {
+            return take(.number(number), end - position)
+        }
         let range = position..<end
         let word = String(decoding: text[range], as: UTF8.self)
         let meant = NearestNumber.find(word).map { "write \($0)" } ?? "a number is written 10, -2.5 or 1e6"
         throw FilterError(range, "\(word) is not a number", hint: "\(meant); a field of that name is written \\\(word)")
     }
 
-    /// A digit, or a sign or a dot and then a digit.
+    /// Whether a number starts here: an optional sign, an optional dot and a digit.
     private var startsNumber: Bool {
         var index = position
         if text[index] == UInt8(ascii: "-") || text[index] == UInt8(ascii: "+") { index += 1 }
@@ -99,7 +101,9 @@ struct FilterLexer {
             throw FilterError(range, "\(word) is not a number", hint: "a field of that name is written \\\(word)")
         }
         let escaped = text[range].contains(UInt8(ascii: "\\"))
-        guard !escaped, path.segments.count == 1 else { return Token(kind: .word(path, escaped: escaped), range: range) }
+        guard !escaped, path.segments.count == 1 else {
+            return Token(kind: .word(path, escaped: escaped), range: range)
+        }
         let kind: Token.Kind =
             switch path.segments[0] {
             case "and": .and
@@ -114,7 +118,7 @@ struct FilterLexer {
         return Token(kind: kind, range: range)
     }
 
-    /// `TRUE` or `AND` would be a field that no event has: surely not what was meant.
+    /// `TRUE` or `AND` would be a field that no event has, so it is a mistake.
     private func refuseKeyword(_ word: String, _ range: Range<Int>) throws(FilterError) {
         let lower = word.lowercased()
         guard ["and", "or", "in", "true", "false", "null"].contains(lower) else { return }

@@ -1,13 +1,13 @@
 import Events
 
-/// Something that a filter says of events, with its place: what the parser notes for those who give advice.
+/// A field or a type that a filter mentions, with its place. The parser records mentions for `FieldAdvice`.
 enum FilterMention {
     enum Use {
-        /// It stands alone, is compared with a value, or is what a function looks at.
+        /// The field stands alone, is compared with a value, or is the value that a function examines.
         case field
-        /// On the left of another field.
+        /// The field is on the left of another field.
         case besideField
-        /// Where a text is to be expected: on the right of a field, or as a pattern.
+        /// A string is expected here: on the right of a field, or as a pattern. Its quotes are probably missing.
         case text
     }
 
@@ -15,12 +15,12 @@ enum FilterMention {
         var path: FieldPath
         /// In bytes of the filter's text.
         var range: Range<Int>
-        /// Its first character has a backslash before it.
+        /// A backslash precedes its first character.
         var isEscaped: Bool
         var use = Use.field
     }
 
     case field(Field)
-    /// A text that an event's type is compared with.
+    /// A string that `type` is compared with.
     case type(String, Range<Int>)
 }

@@ -1,7 +1,7 @@
 import Events
-import Spelling
+import NameSuggestion
 
-/// Text to expression, by recursive descent:
+/// Parses a filter by recursive descent:
 ///
 ///     condition  = conjunction { "or" conjunction }
 ///     conjunction = negation { "and" negation }
@@ -9,12 +9,12 @@ import Spelling
 ///     comparison = operand [ ("=" | "!=" | "<" | "<=" | ">" | ">=" | "in") operand ]
 ///     operand    = literal | path | function "(" arguments ")" | list | "(" condition ")"
 struct FilterParser {
-    /// Parentheses, negations and calls within one another.
+    /// Most levels of parentheses, negations and calls inside one another.
     static let maximumDepth = 64
-    /// Bytes of a filter's text.
+    /// Most bytes of a filter's text.
     static let maximumLength = 64 << 10
 
-    /// An expression and where it stands.
+    /// An expression and its place in the text.
     private struct Parsed {
         var expression: Expression
         var range: Range<Int>
@@ -22,17 +22,17 @@ struct FilterParser {
 
     private var lexer: FilterLexer
     private var token: Token
-    /// End of the token before.
+    /// The end of the previous token.
     private var lastEnd = 0
     private var depth = 0
-    /// Each field that was named, by where it begins.
+    /// Each field that the filter mentions, by the offset where it starts.
     private var fields: [Int: FilterMention.Field] = [:]
-    /// Each text that `type` is compared with.
+    /// Each string that `type` is compared with.
     private var types: [FilterMention] = []
 
     static func parse(_ text: String) throws(FilterError) -> Expression { try parsed(text).expression }
 
-    /// What the filter names, for those who give advice.
+    /// The fields and types that the filter mentions, for `FieldAdvice`.
     static func mentions(in text: String) throws(FilterError) -> [FilterMention] {
         let parser = try parsed(text).parser
         return parser.fields.values.map(FilterMention.field) + parser.types
@@ -44,7 +44,7 @@ struct FilterParser {
         }
         var parser = try FilterParser(text)
         if parser.token.kind == .end {
-            throw FilterError(0..<0, "a filter was expected here", hint: "to take every event, write true")
+            throw FilterError(0..<0, "the filter is empty", hint: "to match every event, write true")
         }
         let condition = try parser.condition()
         guard parser.token.kind == .end else { throw parser.unexpected(after: condition) }
@@ -74,12 +74,14 @@ struct FilterParser {
     // MARK: Conditions
 
     private mutating func condition() throws(FilterError) -> Parsed {
-        try chain(of: .or, { (parser) throws(FilterError) in
-            try parser.chain(of: .and, { (parser) throws(FilterError) in try parser.negation() }, Expression.all)
-        }, Expression.any)
+        try chain(
+            of: .or,
+            { (parser) throws(FilterError) in
+                try parser.chain(of: .and, { (parser) throws(FilterError) in try parser.negation() }, Expression.all)
+            }, Expression.any)
     }
 
-    /// One operand, or several with the same operator between them.
+    /// Parses one operand, or several with the same operator between them.
     private mutating func chain(
         of separator: Token.Kind, _ operand: (inout Self) throws(FilterError) -> Parsed,
         _ combine: ([Expression]) -> Expression
@@ -133,7 +135,9 @@ struct FilterParser {
                     right.range, "in needs a list on its right, this is \(right.expression.type.noun)",
                     hint: "write [ … ], or the path of a field that holds a list")
             }
-            if case .path(let path) = left.expression, path.segments == ["type"], case .list(let items) = right.expression {
+            if case .path(let path) = left.expression, path.segments == ["type"],
+                case .list(let items) = right.expression
+            {
                 for case .string(let name) in items { types.append(.type(name, right.range)) }
             }
             whole = .isIn(left.expression, right.expression)
@@ -148,7 +152,7 @@ struct FilterParser {
         }
     }
 
-    /// Notes what is compared with what. A field on the right is where a text without quotes ends up.
+    /// Records how fields are compared. A string without quotes usually appears as a field on the right.
     private mutating func note(_ operand: Parsed, isOnTheRight: Bool, comparedWith other: Parsed) {
         switch operand.expression {
         case .path:
@@ -158,18 +162,20 @@ struct FilterParser {
             default: break
             }
         case .string(let name):
-            if case .path(let path) = other.expression, path.segments == ["type"] { types.append(.type(name, operand.range)) }
+            if case .path(let path) = other.expression, path.segments == ["type"] {
+                types.append(.type(name, operand.range))
+            }
         default: break
         }
     }
 
-    /// `and`, `or` and `!` take what can be true; a number or a string never is.
+    /// `and`, `or` and `!` need operands that can be true. A number or a string is never true.
     private func requireCondition(_ parsed: Parsed) throws(FilterError) {
         switch parsed.expression.type {
         case .bool, .null, .unknown: return
         case let type:
             throw FilterError(
-                parsed.range, "a condition was expected here, this is \(type.noun)",
+                parsed.range, "expected a condition; this is \(type.noun)",
                 hint: "compare it with something, as in: type = \"track\"")
         }
     }
@@ -194,9 +200,9 @@ struct FilterParser {
                 return Parsed(expression: inner.expression, range: range.lowerBound..<parser.lastEnd)
             }
         case .end:
-            throw FilterError(range, "the filter ends where a field, a value or ( was expected")
+            throw FilterError(range, "unexpected end of the filter; expected a field, a value or (")
         default:
-            throw FilterError(range, "a field, a value or ( was expected here, found \(text(token))")
+            throw FilterError(range, "unexpected \"\(text(token))\"; expected a field, a value or (")
         }
         try advance()
         return Parsed(expression: expression, range: range)
@@ -206,16 +212,17 @@ struct FilterParser {
         let range = token.range
         try advance()
         guard token.kind == .open, !escaped else {
-            fields[range.lowerBound] = .init(path: path, range: range, isEscaped: lexer.text[range.lowerBound] == UInt8(ascii: "\\"))
+            fields[range.lowerBound] = .init(
+                path: path, range: range, isEscaped: lexer.text[range.lowerBound] == UInt8(ascii: "\\"))
             return Parsed(expression: .path(path), range: range)
         }
         let name = path.description
         guard let function = FilterFunction(rawValue: name) else {
             let names = FilterFunction.allCases.map(\.rawValue)
             throw FilterError(
-                range, "there is no function \(name)",
+                range, "unknown function \(name)",
                 hint: NearestName.find(name, among: names).map { "did you mean \($0)?" }
-                    ?? (name == "not" ? "write !( … )" : "there are: \(names.joined(separator: ", "))"))
+                    ?? (name == "not" ? "write !( … )" : "the functions are \(names.joined(separator: ", "))"))
         }
         return try nested { (parser) throws(FilterError) in try parser.call(function, range) }
     }
@@ -235,7 +242,8 @@ struct FilterParser {
         guard arguments.count == function.parameters.count else {
             throw FilterError(
                 name.lowerBound..<lastEnd,
-                "\(function.rawValue) takes \(function.parameters.count) argument\(function.parameters.count == 1 ? "" : "s"), found \(arguments.count)",
+                "\(function.rawValue) takes \(function.parameters.count) "
+                    + "argument\(function.parameters.count == 1 ? "" : "s"), found \(arguments.count)",
                 hint: "write \(function.signature)")
         }
         try checkArguments(of: function, arguments)
@@ -244,7 +252,7 @@ struct FilterParser {
 
     private mutating func checkArguments(of function: FilterFunction, _ arguments: [Parsed]) throws(FilterError) {
         guard function.takesText else { return }
-        // The part or the pattern is nearly always a text, and here it has no quotes.
+        // The part or the pattern is nearly always a string. A path here is probably a string without quotes.
         if arguments.count == 2, case .path = arguments[1].expression {
             fields[arguments[1].range.lowerBound]?.use = .text
         }
@@ -260,7 +268,7 @@ struct FilterParser {
             do {
                 try Glob.check(pattern)
             } catch {
-                // One column further: the quote.
+                // The opening quote takes one column.
                 throw error.shifted(by: arguments[1].range.lowerBound + 1)
             }
         }
@@ -274,7 +282,7 @@ struct FilterParser {
             if !items.isEmpty {
                 guard token.kind == .comma else {
                     if token.kind == .end { break list }
-                    throw FilterError(token.range, ", or ] was expected here, found \(text(token))")
+                    throw FilterError(token.range, "unexpected \"\(text(token))\"; expected , or ]")
                 }
                 try advance()
             }
@@ -300,7 +308,7 @@ struct FilterParser {
         if token.kind == .end {
             throw FilterError(opened, "this is never closed: \(name) is missing at the end")
         }
-        throw FilterError(token.range, "\(name) was expected here, found \(text(token))")
+        throw FilterError(token.range, "unexpected \"\(text(token))\"; expected \(name)")
     }
 
     // MARK: Messages
@@ -321,6 +329,6 @@ struct FilterParser {
         case (.compare(_, _, .number), .comma): hint = "a number has no commas: write 1000, or 1.5"
         default: break
         }
-        return FilterError(token.range, "and, or or the end was expected here, found \(text(token))", hint: hint)
+        return FilterError(token.range, "unexpected \"\(text(token))\"; expected and, or, or the end", hint: hint)
     }
 }

@@ -1,6 +1,6 @@
 import Events
 
-/// One word of a filter, with its place in the text (UTF-8 bytes).
+/// A token of a filter, with its place in the text (UTF-8 bytes).
 struct Token: Equatable {
     enum Kind: Equatable {
         case open, close, openList, closeList, comma
@@ -10,8 +10,8 @@ struct Token: Equatable {
         case number(JSONNumber)
         case bool(Bool)
         case null
-        /// A field, or a function's name if a parenthesis follows. `escaped`: it holds a
-        /// backslash, so it can only be a field.
+        /// A field, or the name of a function if a parenthesis follows. `escaped`: it contains a backslash, so it can
+        /// only be a field.
         case word(FieldPath, escaped: Bool)
         case end
     }
@@ -19,7 +19,7 @@ struct Token: Equatable {
     var range: Range<Int>
 }
 
-/// How two values are compared.
+/// An operator that compares two values.
 enum Comparison: String, Sendable {
     case equal = "="
     case notEqual = "!="

@@ -1,31 +1,31 @@
 import Events
 
-/// What a service takes at one place of what it is sent. What is not there breaks no limit but `required`.
+/// A limit that a service sets for one place of its input. A missing value breaks no limit except `required`.
 package struct OutputLimit: Sendable, Equatable {
-    /// How a time is written.
+    /// The spelling of a time.
     package enum Unit: String, Sendable, CaseIterable {
         case rfc3339, seconds, milliseconds, microseconds, nanoseconds
     }
 
-    /// Where, in the output: names with dots between them; `*` is every member or item. Empty: all of it.
+    /// The place in the output: names separated by dots. `*` stands for every member or item. Empty: the whole output.
     package var path: [String] = []
     /// Names that `*` in the path does not stand for.
     package var exceptions: [String] = []
     package var isRequired = false
-    /// For texts: all of it.
+    /// For texts: the pattern that the whole text must match.
     package var pattern: TextPattern?
-    /// Texts that are refused.
+    /// Texts that the service rejects.
     package var refused: [String] = []
-    /// In characters, for texts; of numbers and booleans as they are spelled.
+    /// For texts: in characters. Numbers and booleans count as they are spelled.
     package var minimumLength: Int?
     package var maximumLength: Int?
-    /// Of an object's members, or a list's items.
+    /// The most members of an object, or items of a list.
     package var maximumMembers: Int?
-    /// For the names of an object's members.
+    /// The pattern that the names of an object's members must match.
     package var names: TextPattern?
-    /// Bytes of the JSON.
+    /// Most bytes of the JSON.
     package var maximumSize: Int?
-    /// For times: how long ago, how far ahead of this machine's clock.
+    /// For times: the furthest in the past and in the future, by this machine's clock.
     package var oldest: Duration?
     package var newest: Duration?
     package var unit = Unit.rfc3339
@@ -34,21 +34,26 @@ package struct OutputLimit: Sendable, Equatable {
 
     package var pathText: String {
         get { path.joined(separator: ".") }
-        set { path = newValue.isEmpty ? [] : newValue.split(separator: ".", omittingEmptySubsequences: false).map(String.init) }
+        set {
+            path =
+                newValue.isEmpty
+                ? [] : newValue.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        }
     }
 }
 
-/// All that a service is known to refuse, so that an event is not sent in vain, or to be swallowed without
-/// a word.
+/// All input that a service is known to reject. A local check avoids sending an event in vain, and the loss of an event
+/// that the service discards silently.
 package struct LimitSet: Sendable, Equatable {
     package var limits: [OutputLimit]
 
     package init(_ limits: [OutputLimit]) { self.limits = limits }
 
-    /// The first limit that an event breaks and what is expected; nil: none. Names fields, but no values.
+    /// The first limit that an event breaks, and what is expected. Nil: it breaks no limit. The text names fields, but
+    /// contains no values.
     /// - Parameters:
-    ///   - json: known to be valid.
-    ///   - time: now, in nanoseconds since 1970-01-01 UTC.
+    ///   - json: valid JSON.
+    ///   - time: the current time, in nanoseconds since 1970-01-01 UTC.
     package func problem(with json: Span<UInt8>, at time: Int64) -> String? {
         for limit in limits {
             if let problem = LimitCheck(limit, time).problem(at: limit.path[...], FieldValue(of: json), json, "") {
@@ -59,7 +64,7 @@ package struct LimitSet: Sendable, Equatable {
     }
 }
 
-/// One limit, held against one event.
+/// Checks one limit for one event.
 private struct LimitCheck {
     private let limit: OutputLimit
     private let now: Int64
@@ -69,7 +74,7 @@ private struct LimitCheck {
         self.now = now
     }
 
-    /// - Parameter shown: the way from the whole to `value`.
+    /// - Parameter shown: the path from the root to `value`, for messages.
     func problem(at path: ArraySlice<String>, _ value: FieldValue, _ json: Span<UInt8>, _ shown: String) -> String? {
         guard let step = path.first else { return problem(with: value, json, shown.isEmpty ? "it" : shown) }
         let rest = path.dropFirst()
@@ -104,7 +109,7 @@ private struct LimitCheck {
         guard value.type != .null else { return limit.isRequired ? "\(shown) is null" : nil }
         if let most = limit.maximumSize {
             let size = value.json?.count ?? 0
-            if size > most { return "\(shown) has \(size) bytes; at most \(most) are taken" }
+            if size > most { return "\(shown) has \(size) bytes; at most \(most) are allowed" }
         }
         switch value.type {
         case .object, .array: return problem(within: value, json, shown)
@@ -127,32 +132,42 @@ private struct LimitCheck {
                 count += 1
                 guard let names = limit.names else { continue }
                 let name = JSONText.string(json.extracting(member.key.range)) ?? ""
-                if !names.matches(name.utf8.span) { return "\(shown) has the name \"\(name)\"; names have to match \(names.text)" }
+                if !names.matches(name.utf8.span) {
+                    return "\(shown) has the name \"\(name)\"; names have to match \(names.text)"
+                }
             }
         } else {
             var items = ListCursor(range)
             while items.next(in: json) != nil { count += 1 }
         }
         guard let most = limit.maximumMembers, count > most else { return nil }
-        return "\(shown) has \(count) members; at most \(most) are taken"
+        return "\(shown) has \(count) member\(count == 1 ? "" : "s"); at most \(most) are allowed"
     }
 
     private func problem(withText text: Span<UInt8>, _ shown: String) -> String? {
         if limit.minimumLength != nil || limit.maximumLength != nil {
             var length = 0
-            // Bytes that begin a character: all but those of the form 10xxxxxx.
+            // Counts the bytes that begin a character: all but those of the form 10xxxxxx.
             for index in text.indices where text[index] & 0xC0 != 0x80 { length += 1 }
-            if let least = limit.minimumLength, length < least { return "\(shown) has \(length) characters; at least \(least) are needed" }
-            if let most = limit.maximumLength, length > most { return "\(shown) has \(length) characters; at most \(most) are taken" }
+            if let least = limit.minimumLength, length < least {
+                return "\(shown) has \(length) character\(length == 1 ? "" : "s"); at least \(least) are required"
+            }
+            if let most = limit.maximumLength, length > most {
+                return "\(shown) has \(length) character\(length == 1 ? "" : "s"); at most \(most) are allowed"
+            }
         }
         if let pattern = limit.pattern, !pattern.matches(text) { return "\(shown) has to match \(pattern.text)" }
         if !limit.refused.isEmpty, limit.refused.contains(where: { text.hasBytes(of: $0.utf8.span) }) {
-            return "\(shown) is one of the values that are not taken"
+            return "\(shown) is a value that the service rejects"
         }
         guard limit.oldest != nil || limit.newest != nil else { return nil }
-        guard let time = time(text) else { return "\(shown) is no time in \(limit.unit.rawValue)" }
-        if let oldest = limit.oldest, let earliest = moved(by: .zero - oldest), time < earliest { return "\(shown) is more than \(Self.spelled(oldest)) ago" }
-        if let newest = limit.newest, let latest = moved(by: newest), time > latest { return "\(shown) is more than \(Self.spelled(newest)) ahead" }
+        guard let time = time(text) else { return "\(shown) is not a time in \(limit.unit.rawValue)" }
+        if let oldest = limit.oldest, let earliest = moved(by: .zero - oldest), time < earliest {
+            return "\(shown) is more than \(Self.spelled(oldest)) ago"
+        }
+        if let newest = limit.newest, let latest = moved(by: newest), time > latest {
+            return "\(shown) is more than \(Self.spelled(newest)) ahead"
+        }
         return nil
     }
 
@@ -168,11 +183,11 @@ private struct LimitCheck {
         }
         guard let number = Double(String(decoding: Array(copying: text), as: UTF8.self)) else { return nil }
         let time = (number * Double(perUnit)).rounded()
-        // Further away than 64 bits reach, but a time.
+        // The time is outside the range of 64 bits, but it is a time.
         return time.isNaN ? nil : Int64(exactly: time) ?? (time < 0 ? .min : .max)
     }
 
-    /// nil: longer ago, or further ahead, than there are times.
+    /// Nil: the time is outside the range of 64 bits.
     private func moved(by duration: Duration) -> Int64? {
         let (seconds, attoseconds) = duration.components
         let (nanoseconds, tooMany) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

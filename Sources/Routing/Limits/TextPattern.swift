@@ -1,11 +1,11 @@
-/// What a whole text has to look like, as a regular expression (RE2).
+/// A regular expression (RE2) that must match a whole text.
 package struct TextPattern: Sendable, Equatable {
     package let text: String
     private let expression: RegularExpression
 
-    /// - Throws: what is wrong with the expression.
+    /// - Throws: the fault of the expression.
     package init(_ text: String) throws(FilterError) {
-        // On its own first, so that a fault is told at its place.
+        // Compiled on its own first, so that an error has the right column.
         _ = try RegularExpression(text)
         expression = try RegularExpression("\\A(?:\(text))\\z")
         self.text = text

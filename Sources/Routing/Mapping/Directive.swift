@@ -1,18 +1,18 @@
 import Events
-import Spelling
+import NameSuggestion
 
-/// A directive of the mapping language, declared once: what it is called, what it takes and what it
-/// means. Reading, errors, the JSON Schema and `penstock`'s documentation come from here.
+/// A directive of the mapping language, declared once with its name, arguments and meaning. The parser, its errors, the
+/// JSON Schema and `penstock`'s documentation are derived from the declaration.
 package struct Directive: Sendable {
     package struct Argument: Sendable {
         package enum Shape: Sendable, Equatable {
-            /// Any mapping.
+            /// Any mapping; its paths start at the event.
             case value
-            /// Any mapping, for which paths begin at another value than the event.
+            /// Any mapping; its paths start at a value that the directive supplies.
             case inner
             /// A list of mappings.
             case values
-            /// Text that is the same for every event.
+            /// Constant text.
             case text
             case flag
             case integer(ClosedRange<Int>)
@@ -24,12 +24,13 @@ package struct Directive: Sendable {
         package var name: String
         package var shape: Shape
         package var isRequired: Bool
-        /// As one would write it; nil: none.
+        /// The default as a user would write it; nil: no default.
         package var defaultText: String?
         package var summary: String
 
         init(
-            _ name: String, _ shape: Shape, required: Bool = false, default defaultText: String? = nil, _ summary: String
+            _ name: String, _ shape: Shape, required: Bool = false, default defaultText: String? = nil,
+            _ summary: String
         ) {
             self.name = name
             self.shape = shape
@@ -40,27 +41,27 @@ package struct Directive: Sendable {
     }
 
     package enum Form: Sendable {
-        /// `{ $name: VALUE }`, a mapping.
+        /// `{ $name: VALUE }`; the value is a mapping.
         case value
-        /// `{ $name: VALUE }`, as it stands.
+        /// `{ $name: VALUE }`; the value is taken literally.
         case literal
-        /// `{ $name: TEXT }`, which has a meaning of its own.
+        /// `{ $name: TEXT }`; the directive interprets the text.
         case text
-        /// `{ $name: { argument: …, … } }`. Where `shorthand` names an argument, anything but such an
-        /// object stands for that one alone.
+        /// `{ $name: { argument: …, … } }`. If `shorthand` names an argument, any value other than such an object
+        /// is that argument.
         case arguments([Argument], shorthand: String? = nil)
-        /// `{ $name: [ first, second ] }`; what is not required may be left off at the end.
+        /// `{ $name: [ first, second ] }`. Optional arguments at the end may be left out.
         case list([Argument])
     }
 
     package let name: String
     package let form: Form
     package let summary: String
-    /// Arguments that a writer may expect and that the directive does not have: what to say, and the hint.
+    /// Messages and hints for arguments that users of other systems may expect and this directive does not have.
     let explained: [String: (message: String, hint: String)]
     private let make: @Sendable (MappingValue, [String], MappingCompiler) -> (any MappingNode)?
 
-    /// One that takes arguments.
+    /// Declares a directive that takes arguments.
     init(
         _ name: String, _ form: Form, _ summary: String, explained: [String: (message: String, hint: String)] = [:],
         make: @escaping @Sendable (DirectiveArguments) throws(DirectiveFault) -> any MappingNode
@@ -70,7 +71,9 @@ package struct Directive: Sendable {
         self.summary = summary
         self.explained = explained
         self.make = { value, keys, compiler in
-            guard let arguments = DirectiveArguments(value, of: name, form, explained, at: keys, compiler) else { return nil }
+            guard let arguments = DirectiveArguments(value, of: name, form, explained, at: keys, compiler) else {
+                return nil
+            }
             do throws(DirectiveFault) {
                 return try make(arguments)
             } catch {
@@ -81,7 +84,7 @@ package struct Directive: Sendable {
         }
     }
 
-    /// One that says what a value is to be taken for.
+    /// Declares a directive that determines how its value is read: as a path, a template or a literal.
     init(
         _ name: String, taking form: Form, _ summary: String,
         make: @escaping @Sendable (MappingValue, [String], MappingCompiler) -> (any MappingNode)?
@@ -99,20 +102,22 @@ package struct Directive: Sendable {
     ]
 
     static func named(_ name: String) -> Directive? { all.first { $0.name == name } }
-    /// The name of a directive as Segment's mapping-kit writes it: `@path`.
-    package static func isForeign(_ name: String) -> Bool { name.hasPrefix("@") && (named("$" + name.dropFirst()) != nil || name == "@liquid") }
+    /// Whether a name is a directive in the spelling of Segment's mapping-kit: `@path`.
+    package static func isForeign(_ name: String) -> Bool {
+        name.hasPrefix("@") && (named("$" + name.dropFirst()) != nil || name == "@liquid")
+    }
     static func nearest(_ name: String) -> String? { NearestName.find(name, among: all.map(\.name)) }
 
-    /// - Parameter keys: where the value stands, the directive's own name last.
-    /// - Returns: nil if something is wrong with it, which the compiler has noted then.
+    /// - Parameter keys: the place of the value; the last key is the directive's own name.
+    /// - Returns: nil if the value has errors, which the compiler has then recorded.
     func read(_ value: MappingValue, at keys: [String], _ compiler: MappingCompiler) -> (any MappingNode)? {
         make(value, keys, compiler)
     }
 }
 
-/// What is wrong between the arguments of a directive.
+/// An error in the combination of a directive's arguments.
 struct DirectiveFault: Error {
-    /// The one at fault; nil: the directive as a whole.
+    /// The argument at fault; nil: the directive as a whole.
     var argument: String?
     var message: String
     var hint: String?

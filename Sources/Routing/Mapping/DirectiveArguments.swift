@@ -1,7 +1,7 @@
-import Spelling
+import NameSuggestion
 
-/// What a directive was given, each argument as its declaration has it. A directive that takes one
-/// value has it under the name "".
+/// The arguments given to a directive, checked against its declaration. A directive that takes a single value has it
+/// under the name "".
 struct DirectiveArguments {
     enum Given {
         case value(any MappingNode)
@@ -16,9 +16,9 @@ struct DirectiveArguments {
     private var given: [String: Given] = [:]
 
     /// - Parameters:
-    ///   - name: the directive's.
-    ///   - keys: where the value stands.
-    /// - Returns: nil if something is wrong, which the compiler has noted then.
+    ///   - name: the directive's name.
+    ///   - keys: the place of the value.
+    /// - Returns: nil if there are errors, which the compiler has then recorded.
     init?(
         _ value: MappingValue, of name: String, _ form: Directive.Form,
         _ explained: [String: (message: String, hint: String)], at keys: [String], _ compiler: MappingCompiler
@@ -26,13 +26,14 @@ struct DirectiveArguments {
         let isRead =
             switch form {
             case .value, .literal, .text: read(value, .init("", .value, ""), at: keys, compiler)
-            case .arguments(let declared, let shorthand): read(value, of: name, declared, shorthand, explained, at: keys, compiler)
+            case .arguments(let declared, let shorthand):
+                read(value, of: name, declared, shorthand, explained, at: keys, compiler)
             case .list(let declared): read(value, of: name, declared, at: keys, compiler)
             }
         guard isRead else { return nil }
     }
 
-    /// Arguments by name.
+    /// Reads named arguments.
     private mutating func read(
         _ value: MappingValue, of name: String, _ declared: [Directive.Argument], _ shorthand: String?,
         _ explained: [String: (message: String, hint: String)], at keys: [String], _ compiler: MappingCompiler
@@ -69,21 +70,24 @@ struct DirectiveArguments {
             }
         }
         for argument in declared
-        where argument.isRequired && !meant.contains(argument.name) && !members.contains(where: { $0.name == argument.name }) {
+        where argument.isRequired && !meant.contains(argument.name)
+            && !members.contains(where: { $0.name == argument.name })
+        {
             compiler.fail(
-                "\(name) needs \(argument.name)", at: keys, isKey: true, hint: "add \(argument.name): \(argument.summary)")
+                "\(name) needs \(argument.name)", at: keys, isKey: true,
+                hint: "add \(argument.name): \(argument.summary)")
             isValid = false
         }
         return isValid
     }
 
-    /// Not an object of arguments: a single value, a list, or a directive.
+    /// Whether the value is the shorthand: a single value, a list or a directive, not an object of arguments.
     private static func isShort(_ value: MappingValue) -> Bool {
         guard case .object(let members) = value else { return true }
         return members.count == 1 && members[0].name.hasPrefix("$")
     }
 
-    /// Arguments by place.
+    /// Reads positional arguments.
     private mutating func read(
         _ value: MappingValue, of name: String, _ declared: [Directive.Argument], at keys: [String],
         _ compiler: MappingCompiler
@@ -96,7 +100,8 @@ struct DirectiveArguments {
         let fewest = declared.count(where: \.isRequired)
         guard items.count <= declared.count, items.count >= fewest else {
             compiler.fail(
-                "\(name) takes a list of \(fewest) to \(declared.count) items, not \(items.count)", at: keys, hint: hint)
+                "\(name) takes a list of \(fewest) to \(declared.count) items, not \(items.count)", at: keys, hint: hint
+            )
             return false
         }
         var isValid = true
@@ -135,8 +140,12 @@ struct DirectiveArguments {
         case (.integer(let bounds), .number(let digits)):
             if let number = Int(digits), bounds.contains(number) { return .integer(number) }
             compiler.fail(
-                "\(argument.name) has to be a whole number from \(bounds.lowerBound) to \(bounds.upperBound), not \(digits)", at: keys,
-                hint: NearestNumber.whole(digits).flatMap { Int($0) }.flatMap { bounds.contains($0) ? "write \($0)" : nil })
+                "\(argument.name) has to be a whole number from \(bounds.lowerBound) to \(bounds.upperBound), "
+                    + "not \(digits)",
+                at: keys,
+                hint: NearestNumber.whole(digits).flatMap { Int($0) }.flatMap {
+                    bounds.contains($0) ? "write \($0)" : nil
+                })
         case (.choice(let choices), .string(let text)):
             if choices.contains(text) { return .text(text) }
             let list = choices.joined(separator: ", ")
@@ -144,7 +153,8 @@ struct DirectiveArguments {
                 "\(argument.name) has to be one of \(list)", at: keys,
                 hint: NearestName.find(text, among: choices).map { "did you mean \($0)?" })
         case (.choice(let choices), _):
-            compiler.fail("\(argument.name) has to be one of \(choices.joined(separator: ", ")), not \(value.kind)", at: keys)
+            compiler.fail(
+                "\(argument.name) has to be one of \(choices.joined(separator: ", ")), not \(value.kind)", at: keys)
         case (.values, _): compiler.fail("\(argument.name) has to be a list, not \(value.kind)", at: keys)
         case (.text, _): compiler.fail("\(argument.name) has to be text, not \(value.kind)", at: keys)
         case (.integer, _): compiler.fail("\(argument.name) has to be a whole number, not \(value.kind)", at: keys)
@@ -153,7 +163,7 @@ struct DirectiveArguments {
         return nil
     }
 
-    /// nil: not given.
+    /// Returns nil if the argument was not given.
     func value(_ name: String = "") -> (any MappingNode)? {
         if case .value(let node) = given[name] { node } else { nil }
     }
@@ -178,12 +188,12 @@ struct DirectiveArguments {
         if case .integer(let number) = given[name] { number } else { nil }
     }
 
-    /// A number among the mapping's secrets.
+    /// Index of the secret in the mapping's list of secrets.
     func secret(_ name: String) -> Int? {
         if case .secret(let number) = given[name] { number } else { nil }
     }
 
-    /// One that the declaration requires.
+    /// Returns a required argument. Throws if it is missing.
     func required(_ name: String = "") throws(DirectiveFault) -> any MappingNode {
         guard let node = value(name) else { throw DirectiveFault(message: "\(name) is missing") }
         return node

@@ -1,8 +1,8 @@
-/// The place of the events in a text that goes around them. Whoever has the events puts them there.
+/// Placeholder for the events in a mapping that wraps them. The caller replaces it with the events.
 package struct EventsNode: MappingNode {
-    /// As it is written in a mapping.
+    /// Its spelling in a mapping.
     package static let name = "$events"
-    /// What is written in the events' place. No JSON text holds this byte, so that no event can forge it.
+    /// The byte written as placeholder. JSON cannot contain this byte, so no event can forge it.
     package static let mark: UInt8 = 1
 
     func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool {
@@ -10,7 +10,8 @@ package struct EventsNode: MappingNode {
         return true
     }
 
-    /// A directive may read what it is given, which the mark would not survive.
+    /// Whether the placeholder is in the output. A directive may inspect its arguments, and the mark would not survive
+    /// that, so only plain objects and lists are searched.
     static func isReachable(in node: any MappingNode) -> Bool {
         switch node {
         case is EventsNode: true

@@ -1,9 +1,9 @@
 import Events
 
-/// Checks that a text is one JSON value, and copies it without the white space between its parts (a
-/// line feed in an event's output would end it).
+/// Checks that a text is one JSON value, and copies it without white space between tokens. A line feed must not remain,
+/// because it would end the event in the output.
 struct JSONCompactor: ~Escapable {
-    /// Lists and objects within one another.
+    /// Levels of nested lists and objects.
     static let maximumDepth = 64
 
     private let text: Span<UInt8>
@@ -11,7 +11,7 @@ struct JSONCompactor: ~Escapable {
     private var scratch: [UInt8] = []
 
     /// - Parameter text: valid UTF-8.
-    /// - Returns: false if it is not JSON, or too deep; `output` is unchanged then.
+    /// - Returns: false if the text is not JSON or is nested too deeply; `output` is then unchanged.
     static func append(_ text: Span<UInt8>, to output: inout [UInt8]) -> Bool {
         var compactor = JSONCompactor(text)
         let start = output.count
@@ -100,13 +100,15 @@ struct JSONCompactor: ~Escapable {
         return true
     }
 
-    /// A number, or `true`, `false`, `null`.
+    /// Copies a number, `true`, `false` or `null`.
     @_lifetime(self: copy self)
     private mutating func word(to output: inout [UInt8]) -> Bool {
         let start = position
         while position < text.count, !Self.endsWord(text[position]) { position += 1 }
         let word = text.extracting(start..<position)
-        guard Self.names.contains(where: { $0.span.hasBytes(of: word) }) || JSONNumber(word) != nil else { return false }
+        guard Self.names.contains(where: { $0.span.hasBytes(of: word) }) || JSONNumber(word) != nil else {
+            return false
+        }
         output.append(contentsOf: word)
         return true
     }

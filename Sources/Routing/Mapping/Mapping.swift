@@ -1,50 +1,50 @@
-// Mapping: from an event to what a destination wants instead of it.
+// Mapping: builds the JSON that a destination receives in place of the event.
 //
-// - A mapping is understood when the configuration is read: a directive, an argument or a path that
-//   means nothing refuses the configuration. What remains for an event is to be missing or null.
-// - What is missing vanishes, with the member or item that would have held it; null stays.
-// - Values are copied as slices of the event's bytes: numbers keep their digits, strings their
-//   escapes. Only a directive that has to look into a value makes a copy of it, in memory that is
-//   used again for the next event.
-// - Everything that a mapping asks of an event is read in one pass, together with what the
-//   destination's filters ask.
-// - The output's size is bounded, and so are the steps that an event takes, and the nesting of what the
-//   configuration says.
+// - The compiler checks a mapping when the configuration is read. An unknown directive, an unknown argument or an
+//   invalid path rejects the configuration, so at run time a value can only be missing or null.
+// - A missing value removes the member or item that would hold it. Null is written as null.
+// - Values are copied as slices of the event's bytes, so numbers keep their digits and strings keep their escapes. Only
+//   a directive that inspects a value copies it, into memory that is reused for the next event.
+// - One pass over the event reads the fields for the mapping and for the destination's filters.
+// - Three bounds hold: the size of the output, the steps that one event may take, and the nesting depth of the mapping.
 
 import Events
 
-/// A mapping, found valid. Immutable; any thread. `MappingProgram` runs it.
+/// A valid mapping. Immutable; usable from any thread. `MappingProgram` runs it.
 package struct Mapping: Sendable, Equatable {
     package let source: MappingValue
-    /// Names of the secrets that it fills in, each once. Their values come with the program.
+    /// Names of the secrets that it uses, without duplicates. `MappingSetting` supplies their values.
     package let secrets: [String]
 
     let root: any MappingNode
-    /// The paths that are read from the event, then those of each inner scope (an item of a list, what
-    /// `$transform` made), by the scope's number.
+    /// Paths to read for each scope, indexed by scope number. Scope 0 is the event. Each inner scope is an item of a
+    /// list, a member's value, or the result of `$transform`'s `apply`.
     let scopes: [[FieldPath]]
-    /// How many parts are run for each scope, by its number: what it costs to enter it.
+    /// Number of values compiled in each scope, indexed by scope number. It determines the cost of entering the scope.
     let scopeSizes: [Int]
 
-    /// What understanding one came to.
+    /// The result of compiling a mapping.
     package struct Reading {
-        /// nil: something is wrong with it.
+        /// nil: the mapping has errors.
         package var mapping: Mapping?
         package var errors: [TransformError]
-        /// Also of one that is wrong, as far as they were seen.
+        /// Names of all secrets found. Filled in also when the mapping has errors, as far as the compiler could read
+        /// it.
         package var secrets: [String]
     }
 
-    /// As it is written in a text around events, in their place.
+    /// The placeholder for the events in a mapping that wraps them.
     package static let events = EventsNode.name
 
-    /// - Throws: all that is wrong with it, each with its place.
+    /// - Throws: all errors, each with its place.
     package init(_ source: MappingValue) throws(TransformErrors) { self = try Self.read(source).get() }
 
-    /// A text around events, such as the body of a request: somewhere in it, once, `$events` stands for
-    /// them, and gives one byte (`EventsNode.mark`) that no JSON text holds.
-    /// - Throws: as `init(_:)`; also if the events have no place in it, or more than one.
-    package init(aroundEvents source: MappingValue) throws(TransformErrors) { self = try Self.read(source, aroundEvents: true).get() }
+    /// Compiles a mapping that wraps events, such as the body of a request. It must contain `$events` exactly once. The
+    /// output holds one byte there (`EventsNode.mark`), which cannot occur in JSON.
+    /// - Throws: as `init(_:)`; also if `$events` is missing or occurs twice.
+    package init(aroundEvents source: MappingValue) throws(TransformErrors) {
+        self = try Self.read(source, aroundEvents: true).get()
+    }
 
     package static func read(_ source: MappingValue, aroundEvents: Bool = false) -> Reading {
         let compiler = MappingCompiler(aroundEvents: aroundEvents)
@@ -63,10 +63,10 @@ package struct Mapping: Sendable, Equatable {
         secrets = compiler.secrets
     }
 
-    /// Whether it may come to something else for another event.
+    /// Whether the output can differ between events.
     package var dependsOnEvent: Bool { !(scopes.first?.isEmpty ?? true) }
 
-    /// Two mappings are equal if they were written alike.
+    /// Two mappings are equal if their sources are equal.
     package static func == (left: Mapping, right: Mapping) -> Bool { left.source == right.source }
 }
 
@@ -78,17 +78,24 @@ extension Mapping.Reading {
 }
 
 extension MappingCompiler {
-    /// What is wrong with where the events stand in a text around them.
+    /// Checks that `$events` occurs exactly once and outside of directives.
     fileprivate func eventPlaceErrors(in root: any MappingNode) -> [TransformError] {
         let name = EventsNode.name
         guard let first = eventPlaces.first else {
-            return [TransformError([], "nothing says where the events go", hint: "write \(name) as the value of a member: batch: \(name)")]
+            return [
+                TransformError(
+                    [], "\(name) is missing, so the events have no place",
+                    hint: "write \(name) as the value of a member: batch: \(name)")
+            ]
         }
         if let second = eventPlaces.dropFirst().first {
-            return [TransformError(second, "\(name) stands here a second time", hint: "remove one of the two")]
+            return [TransformError(second, "\(name) occurs a second time", hint: "remove one of the two")]
         }
         guard EventsNode.isReachable(in: root) else {
-            return [TransformError(first, "\(name) cannot stand inside a directive", hint: "put it into a plain map or list")]
+            return [
+                TransformError(
+                    first, "\(name) is not allowed inside a directive", hint: "put it into a plain map or list")
+            ]
         }
         return []
     }

@@ -1,13 +1,15 @@
 import Events
 
 extension Mapping {
-    /// What is probably not meant in a mapping that can be understood: paths of no field, `@path` in place of `$path`.
+    /// Warns about valid parts of a mapping that are probably mistakes: paths of unknown fields, and `@path` instead of
+    /// `$path`.
     package static func advice(
         on source: MappingValue, aroundEvents: Bool = false, fields: FieldAdvice
     ) -> [TransformError] {
         let compiler = MappingCompiler(aroundEvents: aroundEvents)
         _ = compiler.compile(source, at: [])
-        func errors(_ texts: [(text: String, keys: [String])], _ advice: (String) -> [FilterError]) -> [TransformError] {
+        func errors(_ texts: [(text: String, keys: [String])], _ advice: (String) -> [FilterError]) -> [TransformError]
+        {
             texts.flatMap { text, keys in advice(text).map { TransformError(keys: keys, isKey: false, fault: $0) } }
         }
         return errors(compiler.paths) { fields.value($0, secrets: true) }
@@ -17,12 +19,14 @@ extension Mapping {
 }
 
 extension ValueTemplate {
-    /// The same of what a transform writes.
+    /// Warns about probable mistakes in a value that a transform writes.
     package static func advice(on value: JSONValue, fields: FieldAdvice, at keys: [String] = []) -> [TransformError] {
         switch value {
         case .null, .bool, .number: return []
-        case .string(let text): return fields.value(text, secrets: false).map { TransformError(keys: keys, isKey: false, fault: $0) }
-        case .list(let items): return items.enumerated().flatMap { advice(on: $0.element, fields: fields, at: keys + ["\($0.offset)"]) }
+        case .string(let text):
+            return fields.value(text, secrets: false).map { TransformError(keys: keys, isKey: false, fault: $0) }
+        case .list(let items):
+            return items.enumerated().flatMap { advice(on: $0.element, fields: fields, at: keys + ["\($0.offset)"]) }
         case .object(let members):
             if members.count == 1, members[0].name == "$literal" { return [] }
             let isForeign = members.count == 1 && Directive.isForeign(members[0].name)
@@ -33,13 +37,16 @@ extension ValueTemplate {
 }
 
 extension Directive {
-    /// - Parameter isMapping: directives have a meaning there.
+    /// - Parameter isMapping: whether directives are allowed at this place.
     fileprivate static func foreign(at keys: [String], isMapping: Bool) -> TransformError {
         let name = keys.last ?? ""
         let hint =
-            !isMapping ? "write the value $.PATH or a text with {{ PATH }} in it; directives stand in mapping: and begin with $"
-            : name == "@liquid" ? "use $template, $match, $replace and $date"
-            : "write $\(name.dropFirst()); Mapping.md lists what else differs from mapping-kit"
+            !isMapping
+            ? "write $.PATH, or a text that contains {{ PATH }}; "
+                + "directives begin with $ and are allowed in mapping: only"
+            : name == "@liquid"
+                ? "use $template, $match, $replace and $date"
+                : "write $\(name.dropFirst()); Mapping.md lists the other differences from mapping-kit"
         return TransformError(keys, isKey: true, "\(name) is the name of a member here, and no directive", hint: hint)
     }
 }

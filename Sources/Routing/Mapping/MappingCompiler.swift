@@ -1,30 +1,30 @@
 import Events
 
-/// Understands a mapping: text and structure here, directives by their declarations. Goes on after
-/// an error, so that all are found. One thread, one mapping.
+/// Compiles a mapping. It handles text and structure itself and leaves directives to their declarations. It continues
+/// after an error, to report all errors at once. One thread; one compiler per mapping.
 final class MappingCompiler {
-    /// Objects, lists and directives within one another.
+    /// Levels of nested objects, lists and directives.
     static let maximumDepth = 32
 
-    /// The paths of each scope; number 0 is the event's.
+    /// The paths of each scope, indexed by scope number. Scope 0 is the event.
     private(set) var scopes = [PathTable()]
-    /// How many values were compiled for each scope.
+    /// Number of values compiled in each scope, indexed by scope number.
     private(set) var scopeSizes = [0]
     private(set) var secrets: [String] = []
     private(set) var errors: [TransformError] = []
     private var scope = 0
-    /// Whether `$events` stands for the events that the text goes around; where it was found.
+    /// Whether the mapping wraps events, so that `$events` is a placeholder; `eventPlaces` lists where it occurs.
     private let goesAroundEvents: Bool
     private(set) var eventPlaces: [[String]] = []
-    /// Texts that name fields of the event, and where they stand.
+    /// Paths and templates that read fields of the event, and the places where they are written.
     private(set) var paths: [(text: String, keys: [String])] = []
     private(set) var templates: [(text: String, keys: [String])] = []
-    /// Objects of one member whose name is a directive's, with `@` in place of the `$`.
+    /// Places of objects whose only member is a mapping-kit directive: `@path` instead of `$path`.
     private(set) var foreignDirectives: [[String]] = []
 
     init(aroundEvents: Bool = false) { goesAroundEvents = aroundEvents }
 
-    /// - Returns: nil if something is wrong with it, which is in `errors` then.
+    /// - Returns: nil if the value has errors, which are then in `errors`.
     func compile(_ value: MappingValue, at keys: [String]) -> (any MappingNode)? {
         scopeSizes[scope] += 1
         guard keys.count < Self.maximumDepth else {
@@ -50,7 +50,7 @@ final class MappingCompiler {
         }
     }
 
-    /// Compiles what is run for another value than the event, and gives its scope's number.
+    /// Compiles a value in a new scope, where paths do not start at the event.
     func compileInner(_ value: MappingValue, at keys: [String]) -> (node: any MappingNode, scope: Int)? {
         let outer = scope
         scope = scopes.count
@@ -61,11 +61,11 @@ final class MappingCompiler {
         return compile(value, at: keys).map { ($0, inner) }
     }
 
-    /// The value as it stands.
+    /// Compiles a value without interpreting it.
     func literal(_ value: MappingValue, at keys: [String]) -> (any MappingNode)? {
         var json: [UInt8] = []
         guard value.appendLiteral(to: &json) else {
-            fail("a secret is not allowed in what is taken as it stands", at: keys)
+            fail("a secret is not allowed inside $literal", at: keys)
             return nil
         }
         return ConstantNode(json: json)
@@ -87,7 +87,7 @@ final class MappingCompiler {
         text.hasPrefix("$.") ? path(text, at: keys) : template(text, at: keys)
     }
 
-    /// `$.a.b`, or `$` for all of it.
+    /// Compiles a path: `$.a.b`, or `$` for the whole value.
     func path(_ text: String, at keys: [String]) -> (any MappingNode)? {
         if scope == 0 { paths.append((text, keys)) }
         if text == "$" { return FieldNode(source: .whole) }
@@ -95,7 +95,8 @@ final class MappingCompiler {
             let name = text.drop { $0 == "$" || $0 == "." || $0 == " " }
             fail(
                 text.isEmpty ? "a path is missing" : "a path begins with \"$.\"", at: keys,
-                hint: name.isEmpty ? "write $.properties.name for a field, or $ for all of the event" : "write $.\(name)")
+                hint: name.isEmpty
+                    ? "write $.properties.name for a field, or $ for all of the event" : "write $.\(name)")
             return nil
         }
         do {
@@ -137,7 +138,7 @@ final class MappingCompiler {
         return .secret(secrets.count - 1)
     }
 
-    /// Of what cannot be understood.
+    /// Records the secrets in a value that cannot be compiled, so that `secrets` is complete.
     func noteSecrets(in value: MappingValue) {
         switch value {
         case .null, .bool, .number: break
@@ -164,24 +165,27 @@ final class MappingCompiler {
 
     // MARK: Objects
 
-    /// A name that begins with `$` is a directive's, which stands alone in its object. Services have
-    /// such names as well (`$insert_id`): among others, one that is no directive is a member, and `$$`
-    /// at the beginning of a name always stands for one `$`.
+    /// Compiles an object. A member name that starts with `$` is a directive and must be the only member. Some services
+    /// use such names too (`$insert_id`), so in an object with several members an unknown `$` name is an ordinary
+    /// member. `$$` at the start of a name always stands for one `$`.
     private func object(_ members: [MappingValue.Member], at keys: [String]) -> (any MappingNode)? {
         let marked = members.filter { $0.name.hasPrefix("$") && !$0.name.hasPrefix("$$") }
         if members.count == 1, let only = marked.first { return directive(only, at: keys) }
-        if members.count == 1, Directive.isForeign(members[0].name) { foreignDirectives.append(keys + [members[0].name]) }
+        if members.count == 1, Directive.isForeign(members[0].name) {
+            foreignDirectives.append(keys + [members[0].name])
+        }
         var isValid = true
         let directives = marked.filter { Directive.named($0.name) != nil }
         if let second = directives.dropFirst().first {
             fail(
                 "two directives in one object: \(directives[0].name) and \(second.name)", at: keys + [second.name],
-                isKey: true, hint: "an object has one directive and nothing else; put one into the other, or use $merge")
+                isKey: true,
+                hint: "a directive must be the only member of its object; nest one in the other, or use $merge")
             isValid = false
         } else if let only = directives.first {
             fail(
-                "the directive \(only.name) stands alone in its object", at: keys + [only.name], isKey: true,
-                hint: "use $merge to join what it gives with other members; "
+                "the directive \(only.name) must be the only member of its object", at: keys + [only.name], isKey: true,
+                hint: "use $merge to add members to its result; "
                     + "a member of that name is written $\(only.name)")
             isValid = false
         }
@@ -192,15 +196,15 @@ final class MappingCompiler {
         }
         for member in members where member.name.contains("{{") {
             fail(
-                "nothing is filled in in a member's name", at: keys + [member.name], isKey: true,
-                hint: "a name stands for itself; for one that holds {{, write { $literal: … } around the object")
+                "a member's name cannot be a template", at: keys + [member.name], isKey: true,
+                hint: "names are taken literally; for a name that contains {{, wrap the object in { $literal: … }")
             isValid = false
         }
         var names: Set<String> = []
         for member in members where !names.insert(Self.name(member.name)).inserted {
             fail(
-                "another member comes to the name \(Self.name(member.name)) as well", at: keys + [member.name], isKey: true,
-                hint: "$$ at the beginning of a name is one $; remove one of the two")
+                "another member has the name \(Self.name(member.name)) too", at: keys + [member.name], isKey: true,
+                hint: "$$ at the start of a name stands for one $; remove one of the two")
             isValid = false
         }
         var nodes: [ObjectNode.Member] = []
@@ -218,7 +222,7 @@ final class MappingCompiler {
 
     private static func name(_ text: String) -> String { text.hasPrefix("$$") ? String(text.dropFirst()) : text }
 
-    /// What holds no field is rendered once and for all.
+    /// Renders an object of constants once, at compile time.
     private static func folded(_ object: ObjectNode) -> any MappingNode {
         var json: [UInt8] = []
         for member in object.members {
@@ -232,7 +236,7 @@ final class MappingCompiler {
         guard let directive = Directive.named(member.name) else {
             let nearest = Directive.nearest(member.name).flatMap(Directive.named)
             unknown(member.name, nearest?.name, at: keys)
-            // What is wrong inside is said at once, as far as it can be known what it is meant for.
+            // Report errors inside the directive too, if the name is close enough to a known one.
             _ = nearest?.read(member.value, at: keys + [member.name], self)
             if nearest == nil { noteSecrets(in: member.value) }
             return nil

@@ -1,25 +1,25 @@
 import Events
 
-/// Where a value comes from: a path, or one of the fields that Penstock knows better than the
-/// event's bytes do.
+/// The source of a value: a path, or a field for which Penstock has a better value than the event's bytes.
 enum MappingField: Sendable {
-    /// A number among the scope's paths.
+    /// Index of a path in the scope.
     case path(Int)
-    /// All of it.
+    /// The whole value of the scope.
     case whole
-    /// When it happened by this machine's clock: the client's own time, moved by as much as its clock
-    /// was wrong when it sent the event; the time of receipt if the client gave none. With the numbers
-    /// of the paths `timestamp` and `sentAt`.
+    /// The time of the event by this machine's clock. It is the client's timestamp, corrected by the error of the
+    /// client's clock if the event has `sentAt`; the time of receipt if the client gave no time. The values are the
+    /// indexes of the paths `timestamp` and `sentAt`.
     case timestamp(original: Int, sentAt: Int)
-    /// When it was received.
+    /// The time of receipt.
     case receivedAt
-    /// Its own, or the one that is derived from its position. With the path `messageId`.
+    /// The event's message id, or the id derived from its journal position. The value is the index of the path
+    /// `messageId`.
     case messageID(Int)
-    /// A number among the mapping's secrets.
+    /// Index of a secret in the mapping's list.
     case secret(Int)
 }
 
-/// The value of a field, whatever it is.
+/// Writes the value of a field, of any type.
 struct FieldNode: MappingNode {
     let source: MappingField
 
@@ -54,17 +54,17 @@ struct FieldNode: MappingNode {
     }
 }
 
-/// A text with fields filled in.
+/// Writes a text with fields filled in.
 struct TemplateNode: MappingNode {
     enum Piece: Sendable {
-        /// Contents of a JSON string, escapes and all.
+        /// Contents of a JSON string, already escaped.
         case literal([UInt8])
         case field(MappingField)
     }
 
     let pieces: [Piece]
 
-    /// If it is a secret and nothing else: its number.
+    /// Index of the secret, if the text is a single secret; otherwise nil.
     var secret: Int? {
         if pieces.count == 1, case .field(.secret(let number)) = pieces[0] { number } else { nil }
     }
@@ -85,8 +85,8 @@ struct TemplateNode: MappingNode {
 }
 
 extension MappingScope {
-    /// Appends a field as contents of a JSON string: nothing for one that is missing or null; numbers
-    /// and booleans spelled out; of lists and objects their JSON.
+    /// Appends a field as contents of a JSON string. A missing or null field appends nothing. A string appends its
+    /// contents, a number or boolean its JSON spelling, a list or object its JSON, escaped.
     func fill(_ field: MappingField, into text: inout [UInt8]) {
         switch field {
         case .path(let path):
@@ -114,12 +114,12 @@ extension MappingScope {
 
     private var receivedAt: EventTime { EventTime(nanoseconds: run.receivedAt) }
 
-    /// A time that this machine has measured or corrected, as exact as that makes sense.
+    /// Appends a time that this machine measured or corrected. More digits than milliseconds would not be accurate.
     private func appendMilliseconds(_ time: EventTime, to text: inout [UInt8]) -> Bool {
         Timestamp.append(time.inMilliseconds, to: &text)
     }
 
-    /// `MappingField.timestamp`.
+    /// The time that `MappingField.timestamp` describes.
     private func time(original: Int, sentAt: Int) -> EventTime {
         guard let original = time(value(original)) else { return receivedAt }
         guard let sentAt = time(value(sentAt)) else { return original }
@@ -134,7 +134,7 @@ extension MappingScope {
         }
     }
 
-    /// The time that a node says; nil if it is none.
+    /// The time that a node's value represents; nil if the value is not a time.
     func time(_ node: any MappingNode) -> EventTime? {
         switch node.field {
         case .path(let path): return time(value(path))

@@ -1,13 +1,12 @@
 import Events
 
-/// A part of a compiled mapping: something that has a value for each event.
+/// A part of a compiled mapping. It has a value for each event.
 protocol MappingNode: Sendable {
     /// Appends its value as JSON.
-    /// - Returns: false if it comes to nothing; `output` is unchanged then.
+    /// - Returns: false if the value is missing; `output` is then unchanged.
     func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool
 
-    /// Where the value lies, if the node is no more than that. Who has to look at the value can do
-    /// so without a copy.
+    /// The field, if the node only reads a field. Lets a directive inspect the value without a copy.
     var field: MappingField? { get }
 }
 
@@ -52,7 +51,7 @@ struct ObjectNode: MappingNode {
 
     func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool {
         let start = output.count
-        // A span's items are looked at where they are; an array's would be copied, and counted.
+        // Use a span, because iterating over the array would copy and retain each member.
         let members = self.members.span
         for i in members.indices {
             let mark = output.count
@@ -60,7 +59,7 @@ struct ObjectNode: MappingNode {
             if !members[i].value.write(scope, to: &output) { output.removeLast(output.count - mark) }
             guard scope.run.allows(output.count - start) else { break }
         }
-        // In place of the first comma.
+        // Replace the first comma. An empty object has none, so add a byte to replace.
         if output.count == start { output.append(0) }
         output[start] = UInt8(ascii: "{")
         output.append(UInt8(ascii: "}"))

@@ -1,11 +1,11 @@
 import Events
 
-/// A mapping and what it needs to run.
+/// A mapping with the settings to run it.
 package struct MappingSetting {
     package var mapping: Mapping
-    /// Gives the value of each of `mapping.secrets`.
+    /// Returns the value of a secret, given its name.
     package var secret: (String) -> String
-    /// Bytes that the output may have.
+    /// Maximum size of the output, in bytes.
     package var limit: Int
 
     package init(_ mapping: Mapping, limit: Int, secret: @escaping (String) -> String) {
@@ -15,17 +15,16 @@ package struct MappingSetting {
     }
 }
 
-/// A mapping bound to a destination's path table: writes what the destination gets for one event
-/// after the other. One thread.
+/// A mapping bound to a destination's path table. Writes the output for one event after another. One thread.
 final class MappingProgram {
     enum Outcome {
-        /// With the place of the message id's contents in the output; empty if it is not there.
+        /// `messageID` is the range of the message id's contents in the output; empty if the output does not hold it.
         case written(messageID: Range<Int>)
-        /// The mapping comes to nothing for this event.
+        /// The mapping's value is missing for this event.
         case nothing
-        /// The output has more bytes than it may have.
+        /// The output exceeds the size limit.
         case tooLarge
-        /// It takes more steps than an event may take: see `MappingRun.maximumSteps`.
+        /// The event needs more than `MappingRun.maximumSteps`.
         case tooLong
     }
 
@@ -35,7 +34,7 @@ final class MappingProgram {
 
     let limit: Int
 
-    /// - Parameter journal: the 16 bytes that message ids derive from.
+    /// - Parameter journal: the 16 bytes from which message ids are derived.
     init(_ setting: MappingSetting, journal: [UInt8], _ table: inout PathTable) {
         let mapping = setting.mapping
         limit = setting.limit
@@ -50,8 +49,8 @@ final class MappingProgram {
             secrets: mapping.secrets.map(setting.secret), limit: setting.limit, journal: journal)
     }
 
-    /// Appends JSON to `output`, no line feed; nothing, unless the outcome is `.written`.
-    /// - Parameter suffix: of the message id, if one has to be derived.
+    /// Appends JSON to `output`, without a line feed. Appends nothing unless the outcome is `.written`.
+    /// - Parameter suffix: appended to the message id if the id is derived.
     func write(_ view: borrowing EventView, suffix: String = "", into output: inout [UInt8]) -> Outcome {
         let start = output.count
         run.startEvent(view.moment, suffix: suffix)
@@ -68,26 +67,26 @@ final class MappingProgram {
     }
 }
 
-/// What the nodes of a mapping share while they run. One thread.
+/// State that the nodes of a mapping share during a run. One thread.
 final class MappingRun {
-    /// What an event's mapping may take, in bytes that are looked at: a value that is looked at before it is
-    /// written counts as its bytes and `stepsOfPart`, a shape for an item as the item's bytes and `stepsOfPart` for
-    /// each of its parts. Without it, a few lists inside one another would take hours. It is two thousand times an
-    /// event of 32 KiB, and less than a second.
+    /// Maximum steps for one event. One step is about one inspected byte. A value that is inspected before it is
+    /// written costs its size plus `stepsOfPart`. Running an inner scope costs the size of its value plus `stepsOfPart`
+    /// for each value compiled in it. Without this bound, a few nested lists could take hours. The bound is two
+    /// thousand times the size of a 32 KiB event and takes less than a second.
     static let maximumSteps = 64 << 20
     private static let stepsOfPart = 32
     private static let stepsOfUnicode = 16
 
-    /// Why nothing more is written for this event.
+    /// The bound that was exceeded, which stops the output for this event.
     enum Excess { case size, time }
 
-    /// Of each inner scope, by its number less one.
+    /// Fields and paths of each inner scope. The index is the scope number minus one.
     let inner: [(fields: EventFields, paths: [Int])]
-    /// Steps for each time that the scope is entered, by its number.
+    /// Steps for entering each scope, indexed by scope number.
     private let entrySteps: [Int]
-    /// Contents of JSON strings.
+    /// The secrets' values, as contents of JSON strings.
     let secrets: [[UInt8]]
-    /// For `$hash`: without a key, and keyed with each of the secrets; made when first asked for.
+    /// Digests for `$hash`: the first has no key, the others use one secret each as the key. Created on first use.
     private var digests: [Digest?]
     private let keys: [String]
     private let limit: Int
@@ -96,14 +95,14 @@ final class MappingRun {
     private var moment = EventMoment()
     private var suffix = ""
     private var stepsLeft = maximumSteps
-    /// Set once a bound is passed; whatever is written after that is thrown away.
+    /// Set when a bound is exceeded. Everything written after that is discarded.
     private(set) var excess: Excess?
-    /// Where the contents of the message id were put, the first time.
+    /// Range of the message id's contents in the output, where it was written first.
     private(set) var messageID: Range<Int>?
-    /// Memory for values that are looked at before they are written.
+    /// Free buffers for values that are inspected before they are written.
     private var spare: [[UInt8]] = []
     private var spareMembers: [MemberList] = []
-    /// Buffers taken: what goes into one of them is not the output yet.
+    /// Number of buffers in use. While it is not 0, nodes write to a buffer and not to the output.
     private var taken = 0
 
     init(inner: [(fields: EventFields, paths: [Int])], sizes: [Int], secrets: [String], limit: Int, journal: [UInt8]) {
@@ -130,7 +129,7 @@ final class MappingRun {
         messageID = nil
     }
 
-    /// Whether a value may have that many bytes; once one may not, nothing may.
+    /// Whether a value may have `count` bytes. After the first excess, always false for the rest of the event.
     @inline(__always)
     func allows(_ count: Int) -> Bool {
         if count > limit, excess == nil { excess = .size }
@@ -143,10 +142,10 @@ final class MappingRun {
         if stepsLeft < 0, excess == nil { excess = .time }
     }
 
-    /// Text whose characters were looked up in Unicode's tables, which takes longer than all else.
+    /// Charges for text whose characters were looked up in Unicode's tables, the slowest operation of a mapping.
     func noteUnicode(bytes: Int) { take(bytes * Self.stepsOfUnicode) }
 
-    /// Whether an inner scope may be entered for a value of so many bytes.
+    /// Charges for entering an inner scope with a value of `bytes` bytes. Returns false if a bound is exceeded.
     func enters(_ scope: Int, bytes: Int) -> Bool {
         take(entrySteps[scope] + bytes)
         return excess == nil
@@ -158,7 +157,7 @@ final class MappingRun {
         output.append(contentsOf: suffix.utf8)
     }
 
-    /// - Parameter key: a number among the secrets; nil: no key.
+    /// - Parameter key: index of a secret; nil: no key.
     func digest(key: Int?) -> Digest {
         let place = key.map { $0 + 1 } ?? 0
         if let known = digests[place] { return known }
@@ -171,7 +170,7 @@ final class MappingRun {
         if messageID == nil, taken == 0 { messageID = range }
     }
 
-    /// An empty buffer, to be given back.
+    /// Returns an empty buffer. The caller must return it with `giveBack`.
     func takeBuffer() -> [UInt8] {
         taken += 1
         return spare.popLast() ?? []
@@ -182,7 +181,7 @@ final class MappingRun {
         take(buffer.count + Self.stepsOfPart)
         var emptied: [UInt8] = []
         swap(&emptied, &buffer)
-        // What one huge event needed is not kept for ever.
+        // Free a buffer that one huge event has grown.
         guard emptied.capacity <= Self.largestSpare else { return }
         emptied.removeAll(keepingCapacity: true)
         spare.append(emptied)

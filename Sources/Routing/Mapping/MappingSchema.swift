@@ -1,6 +1,6 @@
 extension Mapping {
-    /// A JSON Schema (draft 2020-12) of what a mapping may be, to stand at `#/$defs/mapping`, the name by
-    /// which it refers to itself.
+    /// A JSON Schema (draft 2020-12) of a mapping. It must be placed at `#/$defs/mapping`, because it refers to itself
+    /// by that name.
     package static var schema: JSONValue {
         let member: JSONValue = .object([
             .init("type", .string("object")),
@@ -11,7 +11,10 @@ extension Mapping {
         ])
         let scalar: JSONValue = .object([
             .init("type", .list(["null", "boolean", "number", "string"].map(JSONValue.string))),
-            .init("description", .string("itself; $.path is the value there, {{ path }} in a text is filled in")),
+            .init(
+                "description",
+                .string("a constant; text that starts with $. is a path, {{ path }} in a text is replaced by the value")
+            ),
         ])
         return .object([.init("anyOf", .list([scalar, list(of: reference)] + Directive.all.map(\.schema) + [member]))])
     }
@@ -71,7 +74,10 @@ extension Directive.Argument {
             case .text, .secret: [.init("type", .string("string"))]
             case .flag: [.init("type", .string("boolean"))]
             case .integer(let bounds):
-                [.init("type", .string("integer")), .init("minimum", .integer(bounds.lowerBound)), .init("maximum", .integer(bounds.upperBound))]
+                [
+                    .init("type", .string("integer")), .init("minimum", .integer(bounds.lowerBound)),
+                    .init("maximum", .integer(bounds.upperBound)),
+                ]
             case .choice(let choices): [.init("enum", .list(choices.map(JSONValue.string)))]
             }
         members.append(.init("description", .string(defaultText.map { "\(summary) (\($0))" } ?? summary)))

@@ -1,10 +1,10 @@
 import Events
 
-/// What paths in a part of a mapping mean: the event, an item of a list, or what `$transform` made.
-/// Lives no longer than the bytes.
+/// The value at which paths in a part of a mapping start: the event, an item of a list, a member's value, or the result
+/// of `$transform`'s `apply`. Must not outlive the value's bytes.
 struct MappingScope: ~Escapable {
     let view: EventView
-    /// Of each of the scope's paths: its number in `view.fields`.
+    /// For each path of the scope: its index in `view.fields`.
     let paths: [Int]
     let run: MappingRun
 
@@ -18,11 +18,11 @@ struct MappingScope: ~Escapable {
     @inline(__always)
     func value(_ path: Int) -> FieldValue { view.value(paths[path]) }
 
-    /// Runs a node for another value than this scope's.
+    /// Runs a node with another value as its scope.
     /// - Parameters:
-    ///   - inner: the scope's number.
-    ///   - json: the value; validated before.
-    /// - Returns: as the node's; false also if it takes too many steps.
+    ///   - inner: the number of the inner scope.
+    ///   - json: the value; must be valid JSON.
+    /// - Returns: the node's result; also false if a bound is exceeded.
     func write(
         _ node: any MappingNode, inner: Int, _ json: Span<UInt8>, to output: inout [UInt8]
     ) -> Bool {
@@ -33,9 +33,9 @@ struct MappingScope: ~Escapable {
         return node.write(MappingScope(view: view, paths: paths, run: run), to: &output)
     }
 
-    /// The node's value to look at: of a string its decoded text, of everything else its JSON, put in
-    /// place of what `text` held.
-    /// - Returns: its type; never `.escapedString`.
+    /// Reads a node's value for inspection, replacing the contents of `text`: a string as its decoded text, any other
+    /// value as its JSON.
+    /// - Returns: the value's type; never `.escapedString`.
     func read(_ node: any MappingNode, into text: inout [UInt8]) -> FieldType {
         text.removeAll(keepingCapacity: true)
         if case .path(let path) = node.field {
@@ -60,7 +60,7 @@ struct MappingScope: ~Escapable {
         }
     }
 
-    /// The node's value as JSON, in place of what `json` held.
+    /// Reads a node's value as JSON, replacing the contents of `json`.
     func readJSON(_ node: any MappingNode, into json: inout [UInt8]) -> FieldType {
         json.removeAll(keepingCapacity: true)
         guard node.write(self, to: &json) else { return .missing }
@@ -69,7 +69,7 @@ struct MappingScope: ~Escapable {
 }
 
 extension FieldValue {
-    /// A whole JSON value, known to be valid, without white space around it.
+    /// Describes a complete JSON value, which must be valid and without surrounding white space.
     init(of json: Span<UInt8>) {
         guard json.count > 0 else {
             self = .missing

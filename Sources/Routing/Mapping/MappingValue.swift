@@ -1,16 +1,16 @@
 import Events
 
-/// A mapping as it stands in the configuration, before anything in it is understood.
+/// A mapping as written in the configuration, not yet compiled.
 package indirect enum MappingValue: Sendable, Equatable {
     case null
     case bool(Bool)
-    /// JSON text: a number of the configuration's keeps its digits.
+    /// The number's JSON text, so that it keeps its digits.
     case number(String)
     case string(String)
-    /// `!secret NAME`: the name.
+    /// `!secret NAME`; the value is the name.
     case secret(String)
     case list([MappingValue])
-    /// In the order written; names are unique.
+    /// Members in the order written; names are unique.
     case object([Member])
 
     package struct Member: Sendable, Equatable {
@@ -23,7 +23,7 @@ package indirect enum MappingValue: Sendable, Equatable {
         }
     }
 
-    /// What it is, for "expected …, found …".
+    /// The kind of the value, for error messages.
     var kind: String {
         switch self {
         case .null: "null"
@@ -36,8 +36,8 @@ package indirect enum MappingValue: Sendable, Equatable {
         }
     }
 
-    /// Appends it as compact JSON, as it stands.
-    /// - Returns: false if it holds a secret.
+    /// Appends the value as compact JSON without interpreting it.
+    /// - Returns: false if the value contains a secret.
     func appendLiteral(to json: inout [UInt8]) -> Bool {
         switch self {
         case .null: json.append(contentsOf: "null".utf8)

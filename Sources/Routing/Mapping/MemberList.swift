@@ -1,20 +1,20 @@
 import Events
 
-/// The members of an object in the making: names are unique, and have the order of their first
-/// appearance. Time grows with their number and no faster, whatever the names are.
+/// The members of an object under construction. Names are unique and keep the order of their first appearance. The time
+/// is linear in the number of members, even for names that an attacker chooses.
 struct MemberList {
     private struct Member {
-        /// A comma, the name and its colon, the value; in `bytes`.
+        /// Range in `bytes` of a comma, the quoted name, a colon and the value.
         var text: Range<Int>
-        /// Contents of a JSON string with no more escapes than it needs, so that equal names have equal
-        /// bytes. In `bytes`.
+        /// Range in `bytes` of the name: contents of a JSON string with the fewest escapes, so that equal names have
+        /// equal bytes.
         var name: Range<Int>
-        /// Length and three bytes of the name: what mostly tells two names apart.
+        /// Length and three bytes of the name, a cheap check that tells most names apart.
         var mark: UInt32
         var owner: Int
     }
 
-    /// A member's name that is known beforehand.
+    /// A member name that is known when the mapping is compiled.
     struct Name: Sendable {
         /// A comma, the name as a JSON string, and a colon.
         let text: [UInt8]
@@ -26,15 +26,15 @@ struct MemberList {
             self.text = text
         }
 
-        /// Between comma and quote, quote and colon.
+        /// Range of the name, without comma, quotes and colon.
         fileprivate var contents: Range<Int> { 2..<text.count - 2 }
     }
 
     private(set) var bytes: [UInt8] = []
     private var members: [Member] = []
-    /// The members stand in `bytes` in their order, with nothing between them.
+    /// Whether `bytes` holds exactly the members, in order and without gaps.
     private var isInOrder = true
-    /// From here on, names are looked up in `table`.
+    /// From this number of members on, names are looked up in `table`.
     private static let few = 32
     private var table: [Int: [Int]] = [:]
     private var name: [UInt8] = []
@@ -46,7 +46,8 @@ struct MemberList {
         if !table.isEmpty { table = [:] }
     }
 
-    /// Adds the members of an object; of a name that is known, only if this owner gave it or `replaces`.
+    /// Adds the members of an object. A name that exists already is replaced only if the same owner added it or
+    /// `replaces` is true.
     mutating func add(_ object: Range<Int>, of json: Span<UInt8>, owner: Int, replaces: Bool) {
         if members.isEmpty, json.firstIndex(of: UInt8(ascii: "\\"), in: object) == nil {
             return addWhole(object, of: json, owner: owner)
@@ -67,8 +68,7 @@ struct MemberList {
         }
     }
 
-    /// The first object, if its names have no escapes: its text is taken over in one piece, whatever
-    /// white space is in it.
+    /// Adds the first object by copying its text in one piece, including white space. Its names must have no escapes.
     private mutating func addWhole(_ object: Range<Int>, of json: Span<UInt8>, owner: Int) {
         let inside = object.lowerBound + 1..<max(object.lowerBound + 1, object.upperBound - 1)
         bytes.append(UInt8(ascii: ","))
@@ -89,7 +89,7 @@ struct MemberList {
         bytes.removeLast(bytes.count - end)
     }
 
-    /// Appends a member's name as contents of a JSON string with no more escapes than it needs.
+    /// Appends a member's name as contents of a JSON string with the fewest escapes.
     static func appendName(of member: ObjectCursor.Member, in json: Span<UInt8>, to output: inout [UInt8]) {
         let contents = json.extracting(member.key.range)
         guard member.isKeyEscaped, let text = JSONText.string(contents) else {
@@ -99,7 +99,7 @@ struct MemberList {
     }
 
     /// - Parameters:
-    ///   - name: as `appendName` makes it.
+    ///   - name: in the form that `appendName` writes.
     ///   - value: JSON.
     mutating func add(_ name: Span<UInt8>, _ value: Span<UInt8>, owner: Int = 0, replaces: Bool = true) {
         let mark = Self.mark(name)
@@ -118,7 +118,7 @@ struct MemberList {
         note(Member(text: start..<bytes.count, name: nameRange, mark: mark, owner: owner), known)
     }
 
-    /// Adds a member, if `write` appends a value; if not, it returns false and has appended nothing.
+    /// Adds a member if `write` appends a value and returns true. `write` must append nothing if it returns false.
     mutating func add(_ name: Name, owner: Int, replaces: Bool, write: (inout [UInt8]) -> Bool) {
         let contents = name.text.span.extracting(name.contents)
         let mark = Self.mark(contents)
@@ -131,7 +131,7 @@ struct MemberList {
         note(Member(text: start..<bytes.count, name: nameRange, mark: mark, owner: owner), known)
     }
 
-    /// - Parameter known: the one whose place it takes.
+    /// - Parameter known: index of the member to replace.
     private mutating func note(_ member: Member, _ known: Int?) {
         if let known {
             members[known] = member
@@ -155,7 +155,7 @@ struct MemberList {
         } else {
             for member in members { output.append(contentsOf: bytes.span.extracting(member.text)) }
         }
-        // In place of the first comma.
+        // Replace the first comma. An empty object has none, so add a byte to replace.
         if output.count == start { output.append(0) }
         output[start] = UInt8(ascii: "{")
         output.append(UInt8(ascii: "}"))
@@ -179,7 +179,7 @@ struct MemberList {
             | UInt32(name[name.count - 1])
     }
 
-    /// Seeded anew in each process, so that nobody can choose names that collide.
+    /// Hashes with a seed that is new in each process, so that nobody can choose names that collide.
     private static func hash(_ name: Span<UInt8>) -> Int {
         var hasher = Hasher()
         for i in name.indices { hasher.combine(name[i]) }

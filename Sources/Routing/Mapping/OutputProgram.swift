@@ -1,11 +1,11 @@
 import Events
 
-/// One of the things that a destination may make of an event, and of which events.
+/// One output of a destination: a mapping, and a filter that selects its events.
 package struct OutputSetting {
     package var filter: Filter
     package var mapping: MappingSetting
-    /// What the destination itself has to know of the event, beside what it passes on: the values in a
-    /// request's URL, the text that goes around its events. Written in front of the mapping's output.
+    /// Values that the destination itself needs from the event, in addition to the mapped output: the values in a
+    /// request's URL, and the text that wraps its events. Written in front of the mapping's output.
     package var envelope: MappingSetting?
 
     package init(_ mapping: MappingSetting, envelope: MappingSetting? = nil, where filter: Filter = .always) {
@@ -15,10 +15,9 @@ package struct OutputSetting {
     }
 }
 
-/// Writes what a destination gets for one event after the other: by the first of its outputs that takes
-/// the event. One thread.
+/// Writes a destination's output for one event after another, using the first output whose filter matches. One thread.
 final class OutputProgram {
-    /// Ends an envelope. No JSON text holds it, so that no event can end one before its time.
+    /// Ends an envelope. JSON cannot contain this byte, so no event can end an envelope early.
     static let separator: UInt8 = 0
 
     private struct Output {
@@ -28,17 +27,19 @@ final class OutputProgram {
     }
 
     private let outputs: [Output]
-    /// The common case: one for every event, without an envelope.
+    /// Set in the common case: a single output without a filter or an envelope.
     private let only: MappingProgram?
-    /// Bytes that the output for one event may have.
+    /// Maximum size of the output for one event, in bytes.
     let limit: Int
     let writesEnvelopes: Bool
 
-    /// - Parameter journal: the 16 bytes that message ids derive from.
+    /// - Parameter journal: the 16 bytes from which message ids are derived.
     init(_ settings: [OutputSetting], journal: [UInt8], _ table: inout PathTable) {
         var outputs: [Output] = []
         for setting in settings {
-            let filter = setting.filter.expression == .bool(true) ? nil : FilterCompiler.compile(setting.filter.expression, &table)
+            let filter =
+                setting.filter.expression == .bool(true)
+                ? nil : FilterCompiler.compile(setting.filter.expression, &table)
             outputs.append(
                 Output(
                     filter: filter, envelope: setting.envelope.map { MappingProgram($0, journal: journal, &table) },
@@ -50,7 +51,7 @@ final class OutputProgram {
         writesEnvelopes = settings.contains { $0.envelope != nil }
     }
 
-    /// As `MappingProgram.write`; with the envelope and a separator in front, if there is one.
+    /// As `MappingProgram.write`, preceded by the envelope and a separator if the output has an envelope.
     func write(_ view: borrowing EventView, suffix: String = "", into output: inout [UInt8]) -> MappingProgram.Outcome {
         if let only { return only.write(view, suffix: suffix, into: &output) }
         guard let taken = outputs.firstIndex(where: { $0.filter?.matches(view) ?? true }) else { return .nothing }

@@ -1,17 +1,17 @@
 import Events
 
-/// The fields that a run of transforms may write, as a tree along their paths. Fixed when the
-/// configuration is compiled; what is really written into one event is in the `Overlay`.
+/// The fields that a run of transforms may write, as a tree of their paths. It is fixed when the configuration is
+/// compiled. The edits of one event are in the `Overlay`.
 struct EditTree {
-    /// Numbers in place of references, so that going through the tree counts none.
+    /// Numbers instead of references, so that a walk through the tree touches no reference counts.
     struct Node: BitwiseCopyable {
-        /// Its value's number in the path table; unused for the root, the event itself.
+        /// The number of its value in the path table. Unused for the root, which is the event itself.
         var path: Int
         /// `none` for the root.
         var parent: Int
         var firstChild = EditTree.none
         var nextSibling = EditTree.none
-        /// Its name as a JSON string, and the colon; in `keys`.
+        /// Its name as a JSON string and the colon, in `keys`.
         var key: Slice
     }
 
@@ -19,11 +19,11 @@ struct EditTree {
     static let none = -1
     private(set) var nodes = [Node(path: -1, parent: none, key: .absent)]
     private(set) var keys: [UInt8] = []
-    /// By node, as written in filters: for messages.
+    /// By node: the path as written in filters, for messages.
     private(set) var names = [""]
     private var numbers: [FieldPath: Int] = [:]
 
-    /// The node of a path, made with all those above it if it is new.
+    /// The node of a path. If it is new, it is added together with its missing parents.
     mutating func node(_ path: FieldPath, _ table: inout PathTable) -> Int {
         if let number = numbers[path] { return number }
         var parent = Self.root

@@ -1,29 +1,28 @@
 import Events
 
-/// Edits laid over one event's bytes. Transforms set, remove, rename and rewrite fields; then the
-/// event is written out once, copied in pieces around what has changed. No tree of the event is ever
-/// built.
+/// Edits laid over the bytes of one event. Transforms set, remove, rename and rewrite fields. Then the event is written
+/// once, copied in pieces around the changes. No tree of the event is built.
 ///
 /// Invariants:
-/// - nothing is edited inside a field that has an edit of its own (`RouteChain` sees to it), and no
-///   field of an edit stands in the event twice (`EditStage` sees to that);
-/// - an edit that was noted can be made: whether it can is found out when it is noted, so that the
-///   event's fate is the same as if each transform had written it.
+/// - No edit lies inside a field that has an edit of its own (`RouteChain` ensures it), and no edited field has a
+///   duplicate in the event (`EditStage` ensures it).
+/// - A noted edit can be made. This is checked when the edit is noted, so that the event has the same fate as if each
+///   transform had written it.
 ///
-/// Its memory is kept from event to event.
+/// The memory is reused for the next event.
 struct Overlay {
-    /// What became of a field. One that was renamed may have a new value as well.
+    /// The edit of one field. A renamed field may have a new value as well.
     private struct Edit: BitwiseCopyable {
         var isRemoved = false
-        /// Something below it was edited.
+        /// A field inside it was edited.
         var isAbove = false
-        /// When it, or something below it, was first edited: among all edits of the event.
+        /// The number of the first edit of it or of a field inside it, in the order of the event's edits.
         var order = 0
-        /// The new value's JSON, in `text`.
+        /// The JSON of the new value, in `text`.
         var value = Slice.absent
         /// The new name as a JSON string, in `text`.
         var name = Slice.absent
-        /// The field that was given this one's name.
+        /// The field that was renamed to this one's name.
         var holder = EditTree.none
     }
 
@@ -32,11 +31,11 @@ struct Overlay {
     private var edits: [Edit]
     private var text: [UInt8] = []
     private var splices = Splices()
-    /// Members to be removed of the objects that are being collected, the innermost one's last.
+    /// Ranges of members to remove from the objects that are being collected. Those of the innermost object are last.
     private var removals: [Range<Int>] = []
-    /// Nodes of members to be added to them, likewise.
+    /// Nodes of members to add to these objects, in the same order.
     private var additions: [Int] = []
-    /// Memory for a field's value as the edits so far make it.
+    /// A buffer for a field's value as the edits so far make it.
     private var present: [UInt8] = []
     private let messageIDNode: Int
     private var editCount = 0
@@ -48,7 +47,7 @@ struct Overlay {
         edits = [Edit](repeating: Edit(), count: tree.nodes.count)
     }
 
-    /// Forgets the edits of the event before.
+    /// Discards the edits of the previous event.
     mutating func startEvent() {
         if hasEdits { for i in edits.indices { edits[i] = Edit() } }
         text.removeAll(keepingCapacity: true)
@@ -60,13 +59,13 @@ struct Overlay {
 
     // MARK: Edits
 
-    /// Gives a field the value that `writer` makes, if it makes one.
+    /// Sets a field to the value that `writer` writes, if it writes one.
     mutating func set(_ node: Int, _ writer: ValueWriter, _ view: borrowing EventView) {
         let start = text.count
         if writer.write(view, to: &text) { set(node, textFrom: start, view) }
     }
 
-    /// Gives a field a value: JSON that `write` appends.
+    /// Sets a field to the JSON that `write` appends.
     @inline(__always)
     mutating func set(_ node: Int, _ view: borrowing EventView, write: (inout [UInt8]) -> Void) {
         let start = text.count
@@ -74,7 +73,7 @@ struct Overlay {
         set(node, textFrom: start, view)
     }
 
-    /// Gives a field a value.
+    /// Sets a field to a value.
     mutating func set(_ node: Int, json: Span<UInt8>, _ view: borrowing EventView) {
         let start = text.count
         text.append(contentsOf: json)
@@ -93,8 +92,8 @@ struct Overlay {
         noteEdit(node)
     }
 
-    /// Gives a field that the event has another name, which is that of another node beside it. One that
-    /// had this name before gives way.
+    /// Renames a field that the event has. The new name is that of `other`, a node with the same parent. If the event
+    /// has a field of that name, it is removed.
     mutating func rename(_ node: Int, to other: Int, _ view: borrowing EventView) {
         let parent = tree.nodes[node].parent
         if parent != EditTree.root, view.value(tree.nodes[parent].path).type == .array { fail(node, .itemWithoutName) }
@@ -107,12 +106,12 @@ struct Overlay {
         edits[other].holder = node
     }
 
-    /// Gives a field another value that is made of the one it has, as the transforms before left it. A
-    /// field that is missing stays so.
+    /// Replaces a field's value with one that is made from it, with the edits of earlier transforms. A missing field
+    /// stays missing.
     /// - Parameters:
-    ///   - value: what the event has.
-    ///   - convert: appends the new value's JSON to `output`; false: nothing was appended, the old
-    ///     one stays. `json` is what `value` lies in.
+    ///   - value: the field's value in the event.
+    ///   - convert: appends the new value's JSON to `output`. False: it appended nothing, and the old value stays.
+    ///     `value` lies in `json`.
     mutating func rewrite(
         _ node: Int, _ value: FieldValue, _ view: borrowing EventView,
         _ convert: (_ value: FieldValue, _ json: Span<UInt8>, _ output: inout [UInt8]) -> Bool
@@ -120,13 +119,13 @@ struct Overlay {
         let holder = edits[node].holder
         let place = holder == EditTree.none ? node : holder
         let edit = edits[place]
-        // By another name, it is another field.
+        // Under another name, it is another field.
         guard !edit.isRemoved, !edit.name.isPresent || place == holder else { return }
         let start: Int
         let isWritten: Bool
         if edit.value.isPresent || edit.isAbove || place == holder {
             let value = place == node ? value : view.value(tree.nodes[place].path)
-            // Out of the struct, so that it can be read while the text is written.
+            // Moved out of the struct, so that it can be read while `text` is written.
             var present: [UInt8] = []
             swap(&present, &self.present)
             defer { swap(&present, &self.present) }
@@ -150,8 +149,8 @@ struct Overlay {
         rewrite(node, view.value(tree.nodes[node].path), view, convert)
     }
 
-    /// Puts a field's value, as the edits so far make it, into `output`.
-    /// - Parameter value: what the event has.
+    /// Writes a field's value, as the edits so far make it, to `output`.
+    /// - Parameter value: the field's value in the event.
     private mutating func write(
         _ node: Int, _ value: FieldValue, _ view: borrowing EventView, into output: inout [UInt8]
     ) {
@@ -182,13 +181,13 @@ struct Overlay {
 
     private enum Problem { case notAnObject, noSuchItem, itemWithoutName }
 
-    /// Why the first of them cannot be made.
+    /// The reason why the first failed edit cannot be made.
     var failure: String? {
         guard let failed else { return nil }
         let path = tree.names[failed.node]
         return switch failed.problem {
         case .notAnObject: "\(path) is not an object, so nothing can be set inside it"
-        case .noSuchItem: "\(path) does not exist, and a list gets no new items"
+        case .noSuchItem: "\(path) does not exist, and new items cannot be added to a list"
         case .itemWithoutName: "\(path) is an item of a list, which has no name to change"
         }
     }
@@ -197,8 +196,8 @@ struct Overlay {
         if failed == nil { failed = (node, problem) }
     }
 
-    /// Whether a field that the event does not have can be given to it: the next thing above it that
-    /// is there has to be an object, or null.
+    /// Checks that a field that the event does not have can be added: its nearest existing parent must be an object or
+    /// null.
     private mutating func checkParent(of node: Int, _ view: borrowing EventView) {
         var child = node
         while true {
@@ -217,9 +216,9 @@ struct Overlay {
 
     /// Appends the edited event to `output`.
     /// - Precondition: no edit has failed.
-    /// - Parameter messageID: given to the event, unless a transform gave it one.
-    /// - Returns: where the contents of its message id lie in `output`; empty if it has none that is
-    ///   a string.
+    /// - Parameter messageID: added to the event, unless a transform set one.
+    /// - Returns: the place of the message id's contents in `output`. Empty if the event has no message id, or one that
+    ///   is not a string.
     mutating func render(
         _ view: borrowing EventView, messageID: String?, into output: inout [UInt8]
     ) -> Range<Int> {
@@ -245,19 +244,19 @@ struct Overlay {
         return place..<place + Int(original.length)
     }
 
-    /// What changes inside a field that has no new value itself.
+    /// Collects the changes inside a field that has no new value itself.
     private mutating func collect(
         inside node: Int, _ type: FieldType, _ range: Range<Int>, _ view: borrowing EventView
     ) {
         switch type {
         case .object, .array: if edits[node].isAbove { collect(node, object: range, view) }
-        // Nothing else can have an edit inside.
+        // Only a missing or null value can also have an edit inside.
         case .missing, .null: if edits[node].isAbove { build(node, inPlaceOf: range) }
         case .true, .false, .number, .string, .escapedString: break
         }
     }
 
-    /// What changes inside an object (or list) that the event has.
+    /// Collects the changes inside an object (or list) that the event has.
     private mutating func collect(_ node: Int, object: Range<Int>, _ view: borrowing EventView) {
         let (removalsBefore, additionsBefore) = (removals.count, additions.count)
         var next = tree.nodes[node].firstChild
@@ -272,7 +271,8 @@ struct Overlay {
                 continue
             }
             if edit.isRemoved {
-                removals.append(JSONMembers.start(ofMemberAt: range.lowerBound, in: object, view.json)..<range.upperBound)
+                removals.append(
+                    JSONMembers.start(ofMemberAt: range.lowerBound, in: object, view.json)..<range.upperBound)
                 continue
             }
             if edit.name.isPresent { splices.add(JSONMembers.key(ofMemberAt: range.lowerBound, view.json), edit.name) }
@@ -284,13 +284,13 @@ struct Overlay {
         }
         let isEmpty = remove(removals.count - removalsBefore, from: object, view.json)
         guard additions.count > additionsBefore else { return }
-        // Behind the object's last member.
+        // After the object's last member.
         let end = object.upperBound - 1..<object.upperBound - 1
         build(additionsBefore, behind: isEmpty ? nil : UInt8(ascii: ","), at: end)
     }
 
-    /// Takes the last `count` of `removals` out of their object.
-    /// - Returns: whether nothing is left in it.
+    /// Removes the last `count` of `removals` from their object.
+    /// - Returns: whether the object is then empty.
     private mutating func remove(_ count: Int, from object: Range<Int>, _ json: Span<UInt8>) -> Bool {
         guard count > 0 else { return JSONMembers.isEmpty(object, json) }
         let first = removals.count - count
@@ -298,7 +298,7 @@ struct Overlay {
         var isEmpty = false
         var k = first
         while k < removals.count {
-            // As many as stand side by side.
+            // Join adjacent members.
             var run = removals[k]
             var comma = JSONMembers.comma(after: run.upperBound, json)
             k += 1
@@ -309,7 +309,7 @@ struct Overlay {
                 comma = JSONMembers.comma(after: run.upperBound, json)
                 k += 1
             }
-            // With the comma behind them, or, at the object's end, the one before them.
+            // Include the comma after them or, at the object's end, the comma before them.
             if let comma {
                 run = run.lowerBound..<JSONMembers.skipSpace(comma + 1, json)
             } else if let before = JSONMembers.comma(before: run.lowerBound, json) {
@@ -323,8 +323,8 @@ struct Overlay {
         return isEmpty
     }
 
-    /// Notes a member that an object does not have yet, in the order in which transforms give them to it.
-    /// - Parameter first: where that object's begin in `additions`.
+    /// Notes a member to add to an object. Members are added in the order in which transforms set them.
+    /// - Parameter first: where the members of this object start in `additions`.
     private mutating func add(_ node: Int, behind first: Int) {
         guard edits[node].value.isPresent || edits[node].isAbove else { return }
         var place = additions.count
@@ -332,10 +332,10 @@ struct Overlay {
         additions.insert(node, at: place)
     }
 
-    /// Writes the members that are noted from `first` on.
+    /// Writes the noted members, starting at `first`.
     /// - Parameters:
-    ///   - separator: what stands before the first one.
-    ///   - range: what makes way for them.
+    ///   - separator: the byte before the first member.
+    ///   - range: the bytes that the members replace.
     private mutating func build(_ first: Int, behind separator: UInt8?, at range: Range<Int>) {
         let behind = range.upperBound..<range.upperBound
         for k in first..<additions.count {
@@ -353,7 +353,7 @@ struct Overlay {
         additions.removeLast(additions.count - first)
     }
 
-    /// An object of the members that were set in a field that is none yet.
+    /// Builds an object of the members that were set in a field that is missing or null.
     private mutating func build(_ node: Int, inPlaceOf range: Range<Int>) {
         let first = additions.count
         var next = tree.nodes[node].firstChild

@@ -1,18 +1,18 @@
 import Events
 
-/// Where bytes of an event make way for others, in the order of the event's bytes. Those at one place
-/// keep the order in which they were added.
+/// Replacements of bytes of an event, in the order of the event's bytes. Replacements at one place keep the order in
+/// which they were added.
 struct Splices {
     private struct Splice: BitwiseCopyable {
         var offset: Int
         var removed: Int
-        /// What comes in their place, in the overlay's text; absent: nothing.
+        /// The replacement, in the overlay's text. Absent: the bytes are removed.
         var text: Slice
 
         var growth: Int { (text.isPresent ? Int(text.length) : 0) - removed }
     }
 
-    /// The first `count` of them are this event's; what is behind them is memory for more.
+    /// The first `count` splices are this event's. The others are spare memory.
     private var splices: [Splice] = []
     private var count = 0
 
@@ -21,7 +21,7 @@ struct Splices {
     mutating func add(_ range: Range<Int>, _ text: Slice) {
         let splice = Splice(offset: range.lowerBound, removed: range.count, text: text)
         if count == splices.count { splices.append(splice) }
-        // They come nearly in order.
+        // Splices arrive nearly in order.
         var place = count
         while place > 0, splices[place - 1].offset > splice.offset {
             splices[place] = splices[place - 1]
@@ -31,7 +31,7 @@ struct Splices {
         count += 1
     }
 
-    /// Appends a piece of the event with what has changed in it.
+    /// Appends a piece of the event with its replacements.
     func write(_ range: Range<Int>, of json: Span<UInt8>, _ text: Span<UInt8>, into output: inout [UInt8]) {
         var copied = range.lowerBound
         for k in 0..<count {
@@ -43,14 +43,14 @@ struct Splices {
         output.append(contentsOf: json.extracting(copied..<range.upperBound))
     }
 
-    /// Where a byte that stays ends up, in the whole event as it is written.
+    /// The place, in the whole output event, of a byte that stays.
     func place(of offset: Int) -> Int {
         var place = offset
         for k in 0..<count where splices[k].offset <= offset { place += splices[k].growth }
         return place
     }
 
-    /// Where a text ends up; nil: it is not written.
+    /// The place of a text in the output event. Nil: it is not written.
     func place(ofText text: Slice) -> Int? {
         var growth = 0
         for k in 0..<count {

@@ -1,10 +1,9 @@
 import Events
 
-/// Walks over the strings of a JSON value that is known to be valid, keys and values at every depth,
-/// in the order in which they stand.
+/// Iterates over the strings of a valid JSON value, keys and values at every depth, in their order.
 struct StringCursor {
     struct Text {
-        /// Without the quotes; escapes and all.
+        /// Without the quotes, with escapes.
         var contents: Range<Int>
         var isKey: Bool
     }
@@ -12,13 +11,13 @@ struct StringCursor {
     private var position = 0
     private let mayHaveEscapes: Bool
 
-    /// - Parameter mayHaveEscapes: false: there is no backslash in the value.
+    /// - Parameter mayHaveEscapes: false promises that the value contains no backslash.
     init(mayHaveEscapes: Bool) { self.mayHaveEscapes = mayHaveEscapes }
 
-    /// The next string; nil behind the last one.
+    /// The next string. Nil: the end.
     @inline(__always)
     mutating func next(in json: Span<UInt8>) -> Text? {
-        // Few bytes stand between strings, more in them.
+        // There are few bytes between strings, and more inside them, where a faster search pays off.
         while position < json.count, json[position] != UInt8(ascii: "\"") { position += 1 }
         guard position < json.count else { return nil }
         let start = position + 1
@@ -35,7 +34,7 @@ struct StringCursor {
         json.firstIndex(of: UInt8(ascii: "\""), in: start..<json.count) ?? json.count
     }
 
-    /// Whether an odd number of backslashes stands before a byte.
+    /// Whether an odd number of backslashes precedes `position`.
     private static func isEscaped(_ position: Int, _ json: Span<UInt8>) -> Bool {
         var first = position
         while first > 0, json[first - 1] == UInt8(ascii: "\\") { first -= 1 }

@@ -1,7 +1,7 @@
 import Events
 
-/// Copies an event without the members that have another of the same name behind them in the same
-/// object: what is left means the same to every reader.
+/// Copies an event without duplicate keys: the last member of each name in an object stays. All readers understand the
+/// copy alike.
 struct UniqueMembers {
     private var output: [UInt8] = []
 
@@ -12,8 +12,8 @@ struct UniqueMembers {
         return copy.output
     }
 
-    /// Whether an object, and every one that is a member of one in it, surely has no name twice. Of small
-    /// objects of plain names it knows; of others it does not, and says no.
+    /// Whether an object, and every object that is a member in it, certainly has no duplicate names. It is certain only
+    /// for small objects with plain names. For all others, the answer is false.
     static func areCertain(_ object: Range<Int>, of json: Span<UInt8>) -> Bool {
         var names = InlineArray<32, Slice>(repeating: .absent)
         var count = 0
@@ -26,7 +26,9 @@ struct UniqueMembers {
             }
             names[count] = member.key
             count += 1
-            if member.value.type == .object, let range = member.value.json, !areCertain(range, of: json) { return false }
+            if member.value.type == .object, let range = member.value.json, !areCertain(range, of: json) {
+                return false
+            }
         }
         return true
     }

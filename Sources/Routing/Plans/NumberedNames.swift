@@ -1,4 +1,4 @@
-/// A fixed set of names, of which each is known by its place among those that were given. Immutable; any thread.
+/// A fixed set of names, numbered in the order given. Immutable; usable from any thread.
 struct NumberedNames: Sendable {
     private let sets: ByteStringSets
     private let names: ByteStringSets.Member

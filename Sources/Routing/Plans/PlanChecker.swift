@@ -1,45 +1,44 @@
 import Events
 
-/// Holds events to a plan. One thread; its memory is kept from event to event.
+/// Checks events against a plan. One thread. Memory is reused between events.
 package final class PlanChecker {
     private enum Step {
         case name(String)
         case item(Int)
     }
 
-    /// What was wrong with the event that was looked at last, as much as may be listed.
+    /// Violations of the last event, at most `limit`.
     package private(set) var violations: [PlanViolation] = []
-    /// How much was wrong with it, that which is not listed included.
+    /// Number of violations of the last event, including those that are not listed.
     package private(set) var violationCount = 0
-    /// Where the values begin that are to be taken out of it.
+    /// Start offsets of the values to strip from the event.
     private(set) var offenders: [Int] = []
-    /// Whether a field of it stands there twice.
+    /// Whether the event has a duplicate field.
     private(set) var hasDuplicates = false
-    /// `properties` or `traits` of it.
+    /// The event's `properties` or `traits`.
     private(set) var object = FieldValue.missing
-    /// Its name, if it has one.
+    /// The event's name, if it has one.
     private(set) var name: Slice?
 
     let rules: PlanRules
     private let limit: Int
     private let fields = PathReader(PlanChecker.paths)
-    /// The planned properties of the objects that are being looked at, the innermost one's last.
+    /// Values of the planned properties of the objects under inspection, the innermost object last.
     private var found: [FieldValue] = []
     private var steps: [Step] = []
-    /// What the event was held to; nil: its name is not planned.
+    /// The plan for the event; nil: the plan does not have the event's name.
     private var planned: PlannedObject?
     private var root = ""
 
     private static let paths = PathSet([FieldPath(["properties"]), FieldPath(["traits"]), FieldPath(["name"])])
 
-    /// - Parameters:
-    ///   - limit: violations that are listed for one event.
+    /// - Parameter limit: maximum number of violations listed for one event.
     package init(_ rules: PlanRules, limit: Int) {
         self.rules = rules
         self.limit = limit
     }
 
-    /// Looks at an event that came through the door.
+    /// Checks an event that passed admission.
     package func check(_ json: Span<UInt8>, _ index: EventIndex) -> PlanFinding {
         start()
         hasDuplicates = false
@@ -67,7 +66,7 @@ package final class PlanChecker {
             isTraits = true
         }
         root = isTraits ? "traits" : "properties"
-        look(at: isTraits ? fields[1] : fields[0], json)
+        check(at: isTraits ? fields[1] : fields[0], json)
         return violationCount == 0 ? .conforms : .violates
     }
 
@@ -75,12 +74,11 @@ package final class PlanChecker {
         hasDuplicates = fields.read(json) == .readFromDuplicates
     }
 
-    /// Looks again at the event whose `properties` or `traits` lie elsewhere now. One whose name is not
-    /// planned stays what it is.
+    /// Checks the last event again after its `properties` or `traits` have moved. Does nothing for an unplanned event.
     func recheck(_ json: Span<UInt8>, _ object: FieldValue) {
         guard planned != nil else { return }
         start()
-        look(at: object, json)
+        check(at: object, json)
     }
 
     private func start() {
@@ -89,11 +87,11 @@ package final class PlanChecker {
         violationCount = 0
     }
 
-    private func look(at object: FieldValue, _ json: Span<UInt8>) {
+    private func check(at object: FieldValue, _ json: Span<UInt8>) {
         guard let planned else { return }
         self.object = object
         steps.append(.name(root))
-        look(at: object, planned, json)
+        check(at: object, planned, json)
         steps.removeAll(keepingCapacity: true)
     }
 
@@ -107,7 +105,7 @@ package final class PlanChecker {
     private func object(
         of names: PlannedNames, isEscaped: Bool, in json: Span<UInt8>
     ) -> PlannedObject? {
-        // A page without a name is planned under the empty one.
+        // The plan lists a page without a name under the empty name.
         guard let name, name.length > 0 else { return names.object(named: [UInt8]().span) }
         guard isEscaped else { return names.object(named: json.extracting(name.range)) }
         return decode(json.extracting(name.range)).flatMap { names.object(named: $0.span) }
@@ -115,8 +113,8 @@ package final class PlanChecker {
 
     // MARK: Values
 
-    /// - Parameter value: an object, or nothing where there is none.
-    private func look(at value: FieldValue, _ planned: PlannedObject, _ json: Span<UInt8>) {
+    /// Checks an object. A value of another type counts as an object without members.
+    private func check(at value: FieldValue, _ planned: PlannedObject, _ json: Span<UInt8>) {
         if planned.isFree { return }
         let base = found.count
         for _ in planned.properties { found.append(.missing) }
@@ -142,15 +140,15 @@ package final class PlanChecker {
                 }
             } else {
                 steps.append(.name(planned.properties[number].name))
-                look(at: value, planned.properties[number].value, json)
+                check(at: value, planned.properties[number].value, json)
                 steps.removeLast()
             }
         }
         found.removeLast(found.count - base)
     }
 
-    /// A value that is there, and not null.
-    private func look(at value: FieldValue, _ planned: PlannedValue, _ json: Span<UInt8>) {
+    /// Checks a value that is present and not null.
+    private func check(at value: FieldValue, _ planned: PlannedValue, _ json: Span<UInt8>) {
         let holds: Bool
         switch planned.test {
         case .any: return
@@ -162,15 +160,15 @@ package final class PlanChecker {
         case .boolean: holds = value.type == .true || value.type == .false
         case .array(let items):
             holds = value.type == .array
-            if holds { look(atItems: value, items, json) }
+            if holds { check(atItems: value, items, json) }
         case .object(let object):
             holds = value.type == .object
-            if holds { look(at: value, object, json) }
+            if holds { check(at: value, object, json) }
         }
         if !holds { add(planned.expected, value, isOffender: true) }
     }
 
-    private func look(atItems list: FieldValue, _ planned: PlannedValue, _ json: Span<UInt8>) {
+    private func check(atItems list: FieldValue, _ planned: PlannedValue, _ json: Span<UInt8>) {
         if case .any = planned.test { return }
         guard let range = list.json else { return }
         var cursor = ListCursor(range)
@@ -180,7 +178,7 @@ package final class PlanChecker {
             if item.type == .null {
                 add(planned.expected, item, isOffender: true)
             } else {
-                look(at: item, planned, json)
+                check(at: item, planned, json)
             }
             steps.removeLast()
             number += 1
@@ -199,7 +197,7 @@ package final class PlanChecker {
         return decode(key).flatMap { planned.names.number(of: $0.span) }
     }
 
-    /// Of a text with escapes.
+    /// Decodes contents of a JSON string that has escapes.
     private func decode(_ contents: Span<UInt8>) -> [UInt8]? {
         var decoded: [UInt8] = []
         return JSONText.unescape(contents, into: &decoded) ? decoded : nil

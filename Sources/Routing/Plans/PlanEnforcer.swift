@@ -1,22 +1,22 @@
 import Events
 
-/// What a plan makes of events. One thread.
+/// Enforces a plan: checks each event and decides whether to store, edit or reject it. One thread.
 package final class PlanEnforcer {
     package enum OnViolation: Sendable {
         case allow, flag, strip, refuse
     }
 
     package enum Verdict: Sendable, Equatable {
-        /// As planned.
+        /// The event conforms to the plan.
         case pass
-        /// Not as planned, and stored as it came.
+        /// The event violates the plan and is stored unchanged.
         case note(RefusalReason)
-        /// To be stored as `edited` has it.
+        /// The event violates the plan and is stored as in `edited`.
         case edit(RefusalReason)
         case refuse(Refusal)
     }
 
-    /// The event of the last `.edit`: JSON, no line feed.
+    /// The result of the last `.edit`: JSON without a line feed.
     package private(set) var edited: [UInt8] = []
 
     private let checker: PlanChecker
@@ -25,15 +25,15 @@ package final class PlanEnforcer {
     private let maximumDepth: Int
     private let fields = PathReader(PlanEnforcer.paths)
 
-    /// `{"context":{"violations":[{` is four deep.
+    /// Nesting depth of `{"context":{"violations":[{`.
     private static let noteDepth = 4
     private static let paths = PathSet([
         FieldPath(["context"]), FieldPath(["context", "violations"]), FieldPath(["properties"]), FieldPath(["traits"]),
     ])
 
     /// - Parameters:
-    ///   - limit: violations that an event or a refusal lists.
-    ///   - maximumEventSize: bytes of an event; one that is noted in keeps to it, too.
+    ///   - limit: maximum number of violations that an event or a refusal lists.
+    ///   - maximumEventSize: maximum size of an event in bytes, including the list of violations.
     package init(
         _ rules: PlanRules, onViolation: OnViolation, limit: Int, maximumEventSize: Int, maximumDepth: Int
     ) {
@@ -44,9 +44,9 @@ package final class PlanEnforcer {
     }
 
     /// - Parameters:
-    ///   - json: an event that the door accepted.
-    ///   - index: its index.
-    ///   - room: bytes by which it may grow.
+    ///   - json: an event that passed admission.
+    ///   - index: the event's index.
+    ///   - room: number of bytes by which the event may grow.
     package func judge(_ json: Span<UInt8>, _ index: EventIndex, room: Int = .max) -> Verdict {
         guard let reason = checker.check(json, index).reason else { return .pass }
         switch onViolation {
@@ -56,14 +56,14 @@ package final class PlanEnforcer {
         }
     }
 
-    /// Makes `edited`.
-    /// - Returns: false if there is nothing that can be done with the event.
+    /// Fills `edited`.
+    /// - Returns: false if the event can be neither stripped nor noted.
     private func edit(_ json: Span<UInt8>, _ index: EventIndex, _ room: Int) -> Bool {
         let limit = min(maximumEventSize, room > maximumEventSize ? maximumEventSize : json.count + room)
         let answer = fields.read(json)
         guard answer == .readFromDuplicates || checker.hasDuplicates else { return edit(json, limit) }
-        // What is taken out, or noted, must not stand there twice. Rare, and slow. Found again where it
-        // is now; an event that is not planned has no more to be found.
+        // A field to strip or to note must occur only once, so remove duplicates. This is rare and slow. The check then
+        // runs again to find the new offsets; an unplanned event has no offsets to find.
         let unique = UniqueMembers.copy(json)
         _ = fields.read(unique.span)
         checker.recheck(unique.span, index.kind == .identify || index.kind == .group ? fields[3] : fields[2])
@@ -74,7 +74,7 @@ package final class PlanEnforcer {
         let strips = onViolation == .strip && !checker.offenders.isEmpty
         let properties = strips ? checker.object.json : nil
         var list = maximumDepth < Self.noteDepth ? [] : checker.violations[...]
-        // A list that makes the event too large is cut, for the event is not to be lost by it.
+        // If the list makes the event too large, halve the list rather than lose the event.
         while true {
             guard !list.isEmpty || strips else { return false }
             edited.removeAll(keepingCapacity: true)
@@ -85,7 +85,7 @@ package final class PlanEnforcer {
         }
     }
 
-    /// The event with its properties stripped, if there is something to strip, and the list.
+    /// Writes the event without the offending properties, if any, and with the list of violations.
     private func write(_ json: Span<UInt8>, without properties: Range<Int>?, noting list: ArraySlice<PlanViolation>) {
         let note = list.isEmpty ? nil : PlanNote(context: fields[0], violations: fields[1], json)
         var copied = 0

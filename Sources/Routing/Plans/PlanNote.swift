@@ -1,15 +1,15 @@
 import Events
 
-/// Where `context.violations` goes in an event, and what goes there.
+/// Finds where to insert `context.violations` in an event, and writes it.
 struct PlanNote {
-    /// Bytes that make way for it.
+    /// Range of bytes that the note replaces.
     let place: Range<Int>
     private let before: StaticString
     private let after: StaticString
 
     /// - Parameters:
-    ///   - context: the event's, if it has one.
-    ///   - violations: what stands there already.
+    ///   - context: the event's context, if it has one.
+    ///   - violations: an existing `context.violations`, which the note replaces.
     init(context: FieldValue, violations: FieldValue, _ json: Span<UInt8>) {
         if let range = violations.json {
             (place, before, after) = (range, "", "")
@@ -20,12 +20,12 @@ struct PlanNote {
         } else if context.type == .null, let range = context.json {
             (place, before, after) = (range, "{\"violations\":", "}")
         } else {
-            // An event is never empty: it has a type.
+            // A comma is correct here, because an event always has a type and is never empty.
             (place, before, after) = (1..<1, "\"context\":{\"violations\":", "},")
         }
     }
 
-    /// - Parameter strips: whether what could be taken out of the event was.
+    /// - Parameter strips: whether the offending values were stripped.
     func append(_ list: ArraySlice<PlanViolation>, strips: Bool, to output: inout [UInt8]) {
         output.append(contentsOf: before.description.utf8)
         var separator = UInt8(ascii: "[")

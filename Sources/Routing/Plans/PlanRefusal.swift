@@ -1,20 +1,20 @@
 import Events
-import Spelling
+import NameSuggestion
 
-/// What the sender of an event is told that the plan does not take.
+/// The refusal that the sender of a rejected event receives.
 struct PlanRefusal {
     let refusal: Refusal
 
-    /// Names that are looked through for one that was meant: a refusal must not cost the daemon more than
-    /// an event.
+    /// Maximum number of names to search for a similar one. Bounds the cost of a refusal to about that of an event.
     private static let candidates = 200
 
-    /// - Parameter checker: has just looked at the event.
+    /// - Parameter checker: must have checked this event last.
     init(_ checker: PlanChecker, _ reason: RefusalReason, _ index: EventIndex, _ json: Span<UInt8>) {
         refusal = Refusal(
             reason: reason,
             detail: reason == .unplanned
-                ? Self.unplanned(checker, index, json) : Self.violations(checker.violations, of: checker.violationCount),
+                ? Self.unplanned(checker, index, json)
+                : Self.violations(checker.violations, of: checker.violationCount),
             messageID: index.messageID.isPresent ? JSONText.string(json.extracting(index.messageID.range)) : nil)
     }
 
@@ -27,7 +27,9 @@ struct PlanRefusal {
             case .identify, .group, .alias: nil
             }
         let name = checker.name.flatMap { JSONText.string(json.extracting($0.range)) } ?? ""
-        let nearest = NearestName.find(name, among: names?.sorted.prefix(candidates) ?? []).map { "; did you mean \"\($0)\"?" }
+        let nearest = NearestName.find(name, among: names?.sorted.prefix(candidates) ?? []).map {
+            "; did you mean \"\($0)\"?"
+        }
         return "the plan has no \(index.kind.name) \"\(PlannedValue.short(name, 100))\"" + (nearest ?? "")
     }
 

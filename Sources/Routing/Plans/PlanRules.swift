@@ -1,14 +1,14 @@
-// Plans: whether an event is what a tracking plan says, and what it is without what is not.
+// Plans: check events against a tracking plan, and strip the values that violate it.
 //
-// - Pure functions of an event; an event as planned costs one fetch, one walk over its properties and
-//   no allocation.
-// - What is said of a violation is a property's name, what was expected and what kind of value was
-//   there: never the value.
-// - Of keys that occur twice the last counts, here as everywhere.
+// - All functions are pure functions of an event. An event that conforms costs one fetch, one pass over its properties
+//   and no allocation.
+// - A violation names the property, the expected value and the type of the value found. It never contains the value,
+//   which may be private.
+// - If a key occurs twice, the last one counts, as everywhere in Penstock.
 
 import Events
 
-/// A tracking plan, compiled. Immutable; any thread.
+/// A compiled tracking plan. Immutable; usable from any thread.
 package final class PlanRules: Sendable {
     let track: PlannedNames?
     let page: PlannedNames?
@@ -16,7 +16,7 @@ package final class PlanRules: Sendable {
     let identify: PlannedObject?
     let group: PlannedObject?
 
-    /// - Parameters: nil: events of that kind are not looked at.
+    /// - Parameters: nil means that events of that kind are not checked.
     package init(
         track: PlannedNames?, page: PlannedNames?, screen: PlannedNames?, identify: PlannedObject?,
         group: PlannedObject?
@@ -29,15 +29,15 @@ package final class PlanRules: Sendable {
     }
 }
 
-/// Events of one kind by their names.
+/// The planned events of one kind, by name.
 package final class PlannedNames: Sendable {
     let names: NumberedNames
-    /// In the order of their names.
+    /// Sorted by name.
     let objects: [PlannedObject]
-    /// Sorted.
+    /// The names, sorted.
     let sorted: [String]
 
-    /// - Parameter events: of several with one name the last counts.
+    /// - Parameter events: if a name occurs twice, the last one counts.
     package init(_ events: [(name: String, properties: PlannedObject)]) {
         let byName = Dictionary(events, uniquingKeysWith: { $1 })
         sorted = byName.keys.sorted()
@@ -48,7 +48,7 @@ package final class PlannedNames: Sendable {
     func object(named name: Span<UInt8>) -> PlannedObject? { names.number(of: name).map { objects[$0] } }
 }
 
-/// The properties of an event, the traits of a user, an object among them.
+/// The plan for an object: an event's properties, a user's traits, or an object inside them.
 package final class PlannedObject: Sendable {
     package struct Property: Sendable {
         package var name: String
@@ -63,13 +63,13 @@ package final class PlannedObject: Sendable {
     }
 
     let names: NumberedNames
-    /// In the order of their names.
+    /// Sorted by name.
     let properties: [Property]
     let allowsAdditional: Bool
-    /// Any object will do.
+    /// Whether any object conforms.
     let isFree: Bool
 
-    /// - Parameter properties: of several with one name the last counts.
+    /// - Parameter properties: if a name occurs twice, the last one counts.
     package init(_ properties: [Property], allowsAdditional: Bool) {
         let byName = Dictionary(properties.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
         let sorted = byName.keys.sorted()

@@ -1,25 +1,26 @@
 import Events
 
-/// One thing in an event that is not as planned. Never the value itself.
+/// One violation of a plan. Never contains the value itself, which may be private.
 package struct PlanViolation: Sendable, Equatable {
-    /// Where: `properties.products.0.sku`; of an event that is not planned, its kind's `event` or `name`.
+    /// Path of the property, such as `properties.products.0.sku`. For an unplanned event, the field with its name:
+    /// `event` or `name`.
     package var property: String
-    /// In words: "a number, 0 or greater".
+    /// Description of the expected value: "a number, 0 or greater".
     package var expected: String
-    /// What kind of value was there: string, number, missing…
+    /// Type of the value found: string, number, missing …
     package var found: String?
-    /// There is a value that could be taken out of the event.
+    /// Whether there is a value that can be stripped from the event.
     var isOffender = false
 }
 
-/// What a plan says about an event.
+/// The result of checking an event against a plan.
 package enum PlanFinding: Sendable, Equatable {
     case conforms
-    /// Its name is not in the plan.
+    /// The plan does not have the event's name.
     case unplanned
     case violates
 
-    /// As refused and counted events name it.
+    /// The reason used for refusals and counters.
     package var reason: RefusalReason? {
         switch self {
         case .conforms: nil
@@ -30,7 +31,7 @@ package enum PlanFinding: Sendable, Equatable {
 }
 
 extension FieldType {
-    /// As a violation names it.
+    /// The type's name in a violation.
     var planName: String {
         switch self {
         case .missing: "missing"

@@ -1,6 +1,6 @@
 import Events
 
-/// What one value has to be.
+/// The plan for one value.
 package final class PlannedValue: Sendable {
     package enum Rule: Sendable {
         case any
@@ -27,10 +27,10 @@ package final class PlannedValue: Sendable {
     }
 
     let test: Test
-    /// In words, of bounded length: "one of EUR, USD".
+    /// Description of bounded length: "one of EUR, USD".
     package let expected: String
 
-    /// - Throws: a regular expression that is none.
+    /// - Throws: if a regular expression is invalid.
     package init(_ rule: Rule) throws(FilterError) {
         switch rule {
         case .any: (test, expected) = (.any, "any value")
@@ -54,11 +54,12 @@ package final class PlannedValue: Sendable {
     }
 
     static func short(_ text: String, _ limit: Int) -> String {
-        text.unicodeScalars.count <= limit ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(limit))) + "…"
+        text.unicodeScalars.count <= limit
+            ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(limit))) + "…"
     }
 }
 
-/// What a number has to be.
+/// The plan for a number.
 struct PlannedNumber: Sendable {
     let isInteger: Bool
     let choices: [JSONNumber]?

@@ -1,16 +1,16 @@
 import Events
 
-/// Copies an object without the values that are to be taken out of it, wherever in it they are.
+/// Copies an object without the offending values, at any depth.
 struct StrippedObject {
-    /// Where they begin; no others begin there.
+    /// Start offsets of the offending values, sorted. No other value starts at one of them.
     private let offenders: [Int]
-    /// The first that has not been met.
+    /// Index of the first offender not reached yet.
     private var next = 0
     private var output: [UInt8] = []
 
     /// - Parameters:
-    ///   - object: with its brackets.
-    ///   - offenders: where the values begin that are left out.
+    ///   - object: the object's range, with its brackets.
+    ///   - offenders: start offsets of the values to leave out.
     static func append(_ object: Range<Int>, of json: Span<UInt8>, without offenders: [Int], to output: inout [UInt8]) {
         var copy = StrippedObject(offenders)
         swap(&copy.output, &output)
@@ -41,7 +41,7 @@ struct StrippedObject {
         output.append(json[container.upperBound - 1])
     }
 
-    /// - Parameter start: of the member's key, or of the item.
+    /// - Parameter start: offset of the member's key, or of the item.
     private mutating func append(_ value: FieldValue, from start: Int, of json: Span<UInt8>, _ isFirst: inout Bool) {
         guard let range = value.json else { return }
         if next < offenders.count, offenders[next] == range.lowerBound {

@@ -1,15 +1,14 @@
 import Events
 
-/// What lets its bearer in: the token of `Bearer TOKEN` (RFC 6750, section 2.1; the word stays), and a
-/// JSON Web Token wherever it stands (RFC 7519: three parts in base64url, the first of which begins
-/// with `eyJ`, for `{"`).
+/// Credentials: the token in `Bearer TOKEN` (RFC 6750, section 2.1; the word "Bearer" is kept), and JSON Web Tokens
+/// anywhere (RFC 7519: three parts in base64url, of which the first starts with `eyJ`, the encoding of `{"`).
 enum AccessToken {
-    /// Bytes of the shortest text with one in it.
+    /// Length of the shortest text that can contain a token, in bytes.
     static let minimumLength = 15
     private static let shortest = 8
     private static let bearer = Array("bearer".utf8)
 
-    /// The first one from `start` on.
+    /// Returns the first token at or after `start`.
     static func find(in text: Span<UInt8>, from start: Int) -> Range<Int>? {
         var position = start
         while position < text.count {
@@ -39,7 +38,7 @@ enum AccessToken {
         return to - from >= shortest ? from..<to : nil
     }
 
-    /// - Returns: also where the run of characters that was looked at ends.
+    /// - Returns: the token, if one starts here, and the end of the characters inspected.
     private static func webToken(_ text: Span<UInt8>, from start: Int) -> (Range<Int>?, Int) {
         var dots = 0
         var lengths = (0, 0)

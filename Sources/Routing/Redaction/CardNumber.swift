@@ -1,11 +1,11 @@
 import Events
 
-/// Numbers of payment cards: digits with single spaces or hyphens between them, by the first digits
-/// and length of a known network, whose last digit fits (Luhn's formula, ISO/IEC 7812-1).
+/// Numbers of payment cards: digits with optional single spaces or hyphens between them, with the first digits and the
+/// length of a known network and a valid check digit (Luhn's formula, ISO/IEC 7812-1).
 enum CardNumber {
     static let lengths = 13...19
 
-    /// The first one from `start` on.
+    /// Returns the first card number at or after `start`.
     static func find(in text: Span<UInt8>, from start: Int) -> Range<Int>? {
         var position = start
         while position < text.count {
@@ -19,7 +19,7 @@ enum CardNumber {
         return nil
     }
 
-    /// The longest one that begins here.
+    /// Returns the longest card number that starts at `start`.
     private static func number(_ text: Span<UInt8>, from start: Int) -> Range<Int>? {
         var digits: [19 of UInt8] = .init(repeating: 0)
         var count = 0
@@ -34,12 +34,14 @@ enum CardNumber {
             {
                 found = start..<position
             }
-            if text.has(" ", at: position) || text.has("-", at: position), text.isDigit(at: position + 1) { position += 1 }
+            if text.has(" ", at: position) || text.has("-", at: position), text.isDigit(at: position + 1) {
+                position += 1
+            }
         }
         return found
     }
 
-    /// The fraction of a number.
+    /// Whether the digits at `position` are the fraction of a decimal number.
     private static func isDecimal(_ text: Span<UInt8>, before position: Int) -> Bool {
         text.has(".", at: position - 1) && text.isDigit(at: position - 2)
     }

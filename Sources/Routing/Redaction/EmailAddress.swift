@@ -1,11 +1,11 @@
 import Events
 
-/// `name@host.domain`, as people write it: RFC 5321 without quoted names and literal hosts.
+/// E-mail addresses as people write them, `name@host.domain`: RFC 5321 without quoted names and literal hosts.
 enum EmailAddress {
     private static let maximumName = 64
     private static let maximumDomain = 255
 
-    /// The first one from `start` on.
+    /// Returns the first address at or after `start`.
     static func find(in text: Span<UInt8>, from start: Int) -> Range<Int>? {
         var lowest = start
         for at in start..<text.count where text[at] == UInt8(ascii: "@") {
@@ -16,18 +16,21 @@ enum EmailAddress {
             while to < text.count, to - at <= maximumDomain, isDomain(text[to]) { to += 1 }
             while to > at + 1, text[to - 1] == UInt8(ascii: ".") || text[to - 1] == UInt8(ascii: "-") { to -= 1 }
             if from < at, endsInDomain(text, at + 1..<to) { return from..<to }
-            // No name reaches back over it.
+            // A name cannot contain @, so later names start after it.
             lowest = at + 1
         }
         return nil
     }
 
-    /// A dot, and behind the last one two letters or more, or a name in Punycode (`xn--…`).
+    /// Whether the domain has a dot, and after the last dot at least two letters or a Punycode name (`xn--…`).
     private static func endsInDomain(_ text: Span<UInt8>, _ domain: Range<Int>) -> Bool {
-        guard let dot = domain.last(where: { text[$0] == UInt8(ascii: ".") }), dot > domain.lowerBound else { return false }
+        guard let dot = domain.last(where: { text[$0] == UInt8(ascii: ".") }), dot > domain.lowerBound else {
+            return false
+        }
         let last = dot + 1..<domain.upperBound
         return last.count >= 2
-            && (last.allSatisfy { text[$0].isLetter || text[$0] >= 0x80 } || text.has("-", at: dot + 4) && last.count > 4)
+            && (last.allSatisfy { text[$0].isLetter || text[$0] >= 0x80 }
+                || text.has("-", at: dot + 4) && last.count > 4)
     }
 
     private static func isName(_ byte: UInt8) -> Bool {

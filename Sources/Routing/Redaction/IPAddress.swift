@@ -2,7 +2,7 @@ import Events
 
 /// Addresses of IPv4 (four numbers) and IPv6 (RFC 4291, section 2.2).
 enum IPAddress {
-    /// The first one from `start` on.
+    /// Returns the first address at or after `start`.
     static func find(in text: Span<UInt8>, from start: Int) -> Range<Int>? {
         var position = start
         while position < text.count {
@@ -23,14 +23,16 @@ enum IPAddress {
             || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "f"))
     }
 
-    /// The address in a run of digits, dots and colons: with a port behind it, or a full stop.
+    /// Returns the address in a run of hexadecimal digits, dots and colons. A port or a full stop may follow it.
     private static func address(_ text: Span<UInt8>, _ run: Range<Int>) -> Range<Int>? {
         var whole = run
         while let last = whole.last, text[last] == UInt8(ascii: ".") { whole = whole.dropLast() }
         while let first = whole.first, text[first] == UInt8(ascii: ".") { whole = whole.dropFirst() }
         if isIPv6(text, whole) { return whole }
-        if let last = whole.last, text[last] == UInt8(ascii: ":"), isIPv6(text, whole.dropLast()) { return whole.dropLast() }
-        // `client:10.0.0.1:80`: what lies between colons.
+        if let last = whole.last, text[last] == UInt8(ascii: ":"), isIPv6(text, whole.dropLast()) {
+            return whole.dropLast()
+        }
+        // `client:10.0.0.1:80`: try each part between colons.
         var from = whole.lowerBound
         while from < whole.upperBound {
             let to = whole[from...].first { text[$0] == UInt8(ascii: ":") } ?? whole.upperBound
@@ -61,7 +63,7 @@ enum IPAddress {
     }
 
     private static func isIPv6(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
-        // `::` alone is an address, but so are half of all C++ names.
+        // Skip a lone `::`. It is a valid address, but it also occurs in half of all C++ names.
         guard (3...45).contains(range.count) else { return false }
         var groups = 0
         var hasGap = false

@@ -1,12 +1,12 @@
 import Events
 
-/// Telephone numbers that can be told from other numbers: international ones with their `+` (E.164),
-/// and those of North America as they are written there: `(555) 010-9999`, `555-010-9999`.
+/// Phone numbers that can be distinguished from other numbers: international numbers with a `+` (E.164), and North
+/// American numbers in the formats `(555) 010-9999` and `555-010-9999`.
 enum PhoneNumber {
-    /// Digits.
+    /// Number of digits.
     static let lengths = 8...15
 
-    /// The first one from `start` on.
+    /// Returns the first phone number at or after `start`.
     static func find(in text: Span<UInt8>, from start: Int) -> Range<Int>? {
         for position in start..<text.count where !text.isWord(at: position - 1) {
             switch text[position] {
@@ -24,7 +24,7 @@ enum PhoneNumber {
         var digits = 0
         var end = start + 1
         var position = start + 1
-        // Between two groups of digits stand at most three other characters, as in "0) 3".
+        // At most three other characters are allowed between two groups of digits, as in "0) 3".
         while position < text.count, position - end <= 3 {
             if text[position].isDigit {
                 digits += 1

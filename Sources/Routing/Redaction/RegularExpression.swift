@@ -1,21 +1,21 @@
 import CRE2
 import Events
 
-/// A regular expression of the user's, by RE2: no text makes a search take more than a time linear
-/// in its length. Immutable; any thread.
+/// A regular expression supplied by the user. RE2 guarantees a search time linear in the length of the text. Immutable;
+/// usable from any thread.
 @safe final class RegularExpression: @unchecked Sendable {
-    /// Bytes of an expression's text.
+    /// Maximum length of an expression, in bytes.
     static let maximumLength = 4 << 10
-    /// Bytes that one takes once compiled, and while it searches.
+    /// Maximum memory for the compiled expression and its searches, in bytes.
     private static let maximumMemory = 4 << 20
 
     private let pattern: OpaquePointer
 
-    /// - Throws: what RE2 says about it.
+    /// - Throws: RE2's error message.
     init(_ text: String) throws(FilterError) {
         let whole = 0..<text.utf8.count
         guard text.utf8.count <= Self.maximumLength else {
-            throw FilterError(whole, "a regular expression has at most \(Self.maximumLength) bytes")
+            throw FilterError(whole, "a regular expression may have at most \(Self.maximumLength) bytes")
         }
         var error = [CChar](repeating: 0, count: 256)
         let bytes = text.utf8.map(CChar.init(bitPattern:))
@@ -30,7 +30,7 @@ import Events
 
     deinit { unsafe cre2_destroy(pattern) }
 
-    /// Whether it is found in the text, an empty match included.
+    /// Whether the text contains a match, which may be empty.
     func matches(_ text: Span<UInt8>) -> Bool {
         unsafe text.withUnsafeBufferPointer { text in
             unsafe text.withMemoryRebound(to: CChar.self) { text in
@@ -39,7 +39,7 @@ import Events
         } != 0
     }
 
-    /// The first match that is not empty, from a position on.
+    /// Returns the first non-empty match at or after `start`.
     func find(in text: Span<UInt8>, from start: Int) -> Range<Int>? {
         var position = start
         while position < text.count {

@@ -1,6 +1,6 @@
 import Events
 
-/// Finds in a text what should not be there. Whatever the text is, the time is linear in its length.
+/// Finds sensitive text. The time is linear in the length of the text, for any text.
 struct SensitiveText {
     enum Kind: String, Sendable, CaseIterable {
         case email, ip, card, phone, token
@@ -10,16 +10,16 @@ struct SensitiveText {
 
     struct Hit {
         var range: Range<Int>
-        /// In `names`.
+        /// Index into `names`.
         var kind: Int
     }
 
-    /// Of the kinds, and, last, of what the user's patterns find.
+    /// Names of the kinds, followed by the name for matches of the user's patterns.
     static let names = Kind.allCases.map(\.rawValue) + ["redacted"]
 
     private let kinds: Set<Kind>
     private let patterns: [RegularExpression]
-    /// What `find` found: in order, not overlapping.
+    /// The matches of the last `find`, in order and without overlaps.
     private(set) var hits: [Hit] = []
 
     init(kinds: Set<Kind>, patterns: [RegularExpression]) {
@@ -27,8 +27,8 @@ struct SensitiveText {
         self.patterns = patterns
     }
 
-    /// - Parameter text: decoded.
-    /// - Returns: whether there is a hit.
+    /// - Parameter text: decoded text.
+    /// - Returns: whether there is a match.
     mutating func find(in text: Span<UInt8>) -> Bool {
         hits.removeAll(keepingCapacity: true)
         for pattern in patterns {
@@ -38,7 +38,7 @@ struct SensitiveText {
                 position = range.upperBound
             }
         }
-        // One look at all bytes says what is worth a closer one.
+        // One pass over the bytes decides which searches can succeed.
         var (digits, ats, colons) = (0, 0, 0)
         for i in text.indices {
             switch text[i] {
@@ -57,7 +57,7 @@ struct SensitiveText {
         return !hits.isEmpty
     }
 
-    /// A number as JSON spells it.
+    /// - Parameter number: a number in its JSON spelling.
     func isCardNumber(_ number: Span<UInt8>) -> Bool {
         kinds.contains(.card) && CardNumber.lengths.contains(number.count)
             && CardNumber.find(in: number, from: 0) == 0..<number.count
@@ -73,7 +73,7 @@ struct SensitiveText {
         }
     }
 
-    /// Of those that overlap the one that begins first stays, extended to the end of the others.
+    /// Merges overlapping matches. The one that starts first is kept and extended to the end of the others.
     private mutating func dropOverlaps() {
         hits.sort { $0.range.lowerBound < $1.range.lowerBound }
         var kept = 0
@@ -91,7 +91,7 @@ struct SensitiveText {
 }
 
 extension Span<UInt8> {
-    /// Whether the byte at a position is there and a letter or digit.
+    /// Whether the position is inside the span and holds a letter or digit.
     func isWord(at position: Int) -> Bool {
         guard position >= 0, position < count else { return false }
         let byte = self[position]

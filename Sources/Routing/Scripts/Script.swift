@@ -1,31 +1,32 @@
 import CLua
 import Events
 
-/// A compiled Lua script: a function of an event. One thread.
+/// A compiled Lua script: a function that takes an event. One thread.
 @safe final class Script {
     struct Limits: Sendable, Equatable {
-        /// Of one call.
+        /// Maximum instructions for one call.
         var instructions = 200_000
-        /// Of the thread, in one call: for what cannot be counted, such as the comparison of long texts.
+        /// Maximum processor time of the thread for one call. Bounds operations that take long without many
+        /// instructions, such as the comparison of long texts.
         var time = Duration.milliseconds(100)
-        /// Bytes of the script's state.
+        /// Maximum memory of the script's Lua state, in bytes.
         var memory = 8 << 20
-        /// Bytes of the events that one call gives.
+        /// Maximum total size of the events that one call returns, in bytes.
         var output = 1 << 20
     }
 
     struct Failure: Error, Equatable {
-        /// In the script, from 1; nil: it is not known.
+        /// Line in the script, starting at 1; nil: unknown.
         var line: Int?
         var message: String
     }
 
     private let script: OpaquePointer
-    /// The script holds a pointer to it.
+    /// Kept alive here, because the C script holds an unowned pointer to it.
     private let interruption: Interruption?
 
-    /// - Parameter interruption: when it is raised, a call fails within some hundred instructions.
-    /// - Throws: what is wrong with the text, or that there is no memory.
+    /// - Parameter interruption: when it is raised, a running call fails within a few hundred instructions.
+    /// - Throws: the script's syntax error, or a lack of memory.
     init(_ text: String, limits: Limits, interruption: Interruption? = nil) throws(Failure) {
         self.interruption = interruption
         var bounds = clua_limits(
@@ -46,10 +47,10 @@ import Events
 
     deinit { unsafe clua_destroy(script) }
 
-    /// Calls it with one event, and appends the events that it gives to `output`.
+    /// Calls the script with one event and appends the events that it returns to `output`.
     /// - Parameters:
-    ///   - json: an event, validated before.
-    ///   - seed: what its random numbers start from.
+    ///   - json: an event; must be valid JSON.
+    ///   - seed: the seed of the script's random numbers.
     func call(_ json: Span<UInt8>, seed: UInt64, into output: inout EventTexts) throws(Failure) {
         var failure = clua_failure()
         let count = unsafe json.withUnsafeBufferPointer { json in
@@ -66,7 +67,7 @@ import Events
     }
 }
 
-// A file-level function, not a closure: what C calls must belong to no actor.
+// A file-level function and not a closure, because a C callback must not be isolated to an actor.
 private func isInterrupted(_ context: UnsafeRawPointer?) -> Bool {
     guard let context = unsafe context else { return false }
     return unsafe Unmanaged<Interruption>.fromOpaque(context).takeUnretainedValue().isRaised

@@ -1,14 +1,14 @@
-/// Whether a script can give a value at all, found out from its words alone. One that cannot drops every event.
+/// Checks whether a script can return a value, by scanning its tokens. A script that cannot drops every event.
 enum ScriptReturns {
-    /// False only if no `return` outside of inner functions has a value other than nil.
+    /// False only if every `return` outside of inner functions returns nothing or nil.
     static func value(in script: String) -> Bool {
         let words = words(of: Array(script.utf8))
-        /// What `end` and `until` close: true for a function.
+        /// The blocks that are open, each closed by `end` or `until`. True for a function.
         var open: [Bool] = []
         for (number, word) in words.enumerated() {
             switch word {
             case "function": open.append(true)
-            // The `do` of `while` and `for` is the one that `end` closes.
+            // `while` and `for` have a `do`, and `end` closes that.
             case "if", "do", "repeat": open.append(false)
             case "end", "until": _ = open.popLast()
             case "return" where !open.contains(true):
@@ -21,14 +21,18 @@ enum ScriptReturns {
         return false
     }
 
-    /// What may stand behind a `return` without a value.
+    /// Tokens that can follow a `return` without a value.
     private static let endsReturn: Set<String> = ["", ";", "end", "else", "elseif", "until"]
 
-    /// Names, keywords and single marks; comments are left out, and a text is one mark.
+    /// Splits a script into names, keywords and single characters. Comments are left out; a string literal is one
+    /// token.
     private static func words(of text: [UInt8]) -> [String] {
         var words: [String] = []
         var index = 0
-        func isName(_ byte: UInt8) -> Bool { byte.isDigit || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z")) || byte == UInt8(ascii: "_") }
+        func isName(_ byte: UInt8) -> Bool {
+            byte.isDigit || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
+                || byte == UInt8(ascii: "_")
+        }
         while index < text.count {
             let byte = text[index]
             if byte <= 0x20 {
@@ -55,7 +59,8 @@ enum ScriptReturns {
         return words
     }
 
-    /// Behind a text in long brackets (`[[ ]]`, `[==[ ]==]`) that begins here; nil: none does.
+    /// Returns the end of a long bracket (`[[ ]]`, `[==[ ]==]`) that starts at `start`; nil if no long bracket starts
+    /// there.
     private static func bracket(_ text: [UInt8], at start: Int) -> Int? {
         guard start < text.count, text[start] == UInt8(ascii: "[") else { return nil }
         let level = text[(start + 1)...].prefix { $0 == UInt8(ascii: "=") }.count

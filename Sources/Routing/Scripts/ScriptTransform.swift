@@ -1,8 +1,8 @@
 import Events
 
-/// `lua: |`: the body of a function of `event`, for what the other transforms cannot say. It returns
-/// an event, several (a list), or nothing, which drops it. What Lua's objects and lists are, what a
-/// script can reach and what it costs: Scripts.md.
+/// `lua: |`: the body of a Lua function of `event`, for rules that the other transforms cannot express. It returns an
+/// event, a list of events, or nothing to drop the event. Scripts.md describes how Lua represents JSON, what a script
+/// can access and what it costs.
 struct ScriptTransform: RewritingTransform {
     enum Policy: String, CaseIterable, Sendable {
         case drop, pass, dead_letter
@@ -12,31 +12,33 @@ struct ScriptTransform: RewritingTransform {
         "lua", ScriptTransform(), shorthand: "script",
         [
             Setting("script", \.script, .script("Lua"), required: true, "the body of a function of event"),
-            Setting("on_error", \.policy, .choice, "what becomes of an event that the script fails on"),
+            Setting("on_error", \.policy, .choice, "what to do with an event when the script fails"),
             Setting(
                 "instructions", \.limits.instructions, .integer(1_000...100_000_000),
-                "how many of Lua's instructions one call may take"),
+                "maximum Lua instructions for one call"),
             Setting(
                 "time", \.limits.time, .duration(.milliseconds(1)...(.seconds(10))),
-                "how much processor time one call may take: for what is not counted as it should be"),
+                "maximum processor time for one call; bounds operations that take long without many instructions"),
             Setting(
                 "memory", \.limits.memory, .size((1 << 20)...(1 << 30), show: "8MiB"),
-                "how much memory the script may have; no table gets more than a sixteenth of it, no text more than half of that"),
+                "maximum memory of the script; one table may use 1/16 of it, one text 1/32"),
             Setting(
                 "output", \.limits.output, .size((1 << 10)...(64 << 20), show: "1MiB"),
-                "how many bytes the events have that one call gives"),
+                "maximum total size of the events that one call returns"),
         ],
         example: "lua: \"event.properties.plan = 'pro'; return event\"",
-        "a script: a function of the event that returns an event, several, or nothing")
+        "runs a Lua function on the event; it returns an event, a list of events, or nothing")
 
-    /// This one stands only where the one that is required is missing, which was told.
+    /// Required. This placeholder is used only after the missing setting has been reported.
     var script = ScriptText("return event", file: "", lines: [1])
     var policy = Policy.dead_letter
     var limits = Script.Limits()
 
     func check() -> [TransformError] {
         guard script.lastLine != nil else {
-            let fault = FilterError(0..<0, "a script with nothing in it drops every event", hint: "write the body of a function of event")
+            let fault = FilterError(
+                0..<0, "the script is empty, so it would drop every event",
+                hint: "write the body of a function of event")
             return [TransformError(keys: ["script"], isKey: false, fault: fault)]
         }
         do throws(Script.Failure) {
@@ -49,11 +51,12 @@ struct ScriptTransform: RewritingTransform {
 
     func advice() -> [TransformError] {
         guard !ScriptReturns.value(in: script.text) else { return [] }
-        let fault = FilterError(0..<1, "this script never returns a value, so that no event passes it", hint: "end it with: return event")
+        let fault = FilterError(
+            0..<1, "this script never returns a value, so that no event passes it", hint: "end it with: return event")
         return [TransformError(keys: ["script"], isKey: false, fault: fault)]
     }
 
-    /// At the beginning of the line that it happened in.
+    /// Places an error at the line of the script where it happened.
     private func fault(_ failure: Script.Failure) -> FilterError {
         let texts = script.texts
         let line = script.index(of: failure.line)
@@ -71,7 +74,7 @@ struct ScriptTransform: RewritingTransform {
 
 private final class ScriptRewriter: EventRewriter {
     private let transform: ScriptTransform
-    /// nil: there was no memory for it.
+    /// nil: not enough memory to create it.
     private let script: Script?
 
     init(_ transform: ScriptTransform, _ interruption: Interruption?) {
@@ -81,7 +84,7 @@ private final class ScriptRewriter: EventRewriter {
 
     func rewrite(_ view: borrowing EventView, into output: inout EventTexts) -> RewriteOutcome {
         guard let script else {
-            return outcome(Script.Failure(line: nil, message: "there was no memory for the script"))
+            return outcome(Script.Failure(line: nil, message: "not enough memory to create the script"))
         }
         do throws(Script.Failure) {
             try script.call(view.json, seed: view.moment.position, into: &output)
@@ -96,27 +99,30 @@ private final class ScriptRewriter: EventRewriter {
         case .drop: return .rewritten
         case .pass: return .unchanged
         case .dead_letter:
-            return .reject("\(transform.script.file):\(transform.script.fileLine(of: failure.line)): \(failure.message)")
+            return .reject(
+                "\(transform.script.file):\(transform.script.fileLine(of: failure.line)): \(failure.message)")
         }
     }
 }
 
 extension ScriptText {
-    /// Its lines, as Lua counts them; there is at least one.
+    /// The lines of the script as Lua counts them; at least one.
     fileprivate var texts: [Substring.UTF8View] { text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false) }
 
-    /// The last line with something in it, from 0; nil: there is none.
+    /// Index of the last line that is not blank, starting at 0; nil: all lines are blank.
     fileprivate var lastLine: Int? {
         texts.lastIndex { !$0.allSatisfy { $0 == 0x20 || (0x09...0x0D).contains($0) } }
     }
 
-    /// From 0. What ends too early is told by Lua behind the end, where something else stands in the file.
-    /// - Parameter line: as Lua tells it, from 1; nil: the first one.
+    /// Converts a line number from Lua to an index that starts at 0. Lua reports an unexpected end after the last line.
+    /// In the file that line belongs to something else, so the last non-blank line is used.
+    /// - Parameter line: Lua's line number, starting at 1; nil: the first line.
     fileprivate func index(of line: Int?) -> Int { max(0, min((line ?? 1) - 1, lastLine ?? 0)) }
 
     fileprivate func fileLine(of line: Int?) -> Int { lines[min(index(of: line), lines.count - 1)] }
 
-    /// The script's lines in one of Lua's messages become the file's: `(to close 'if' at line 2) near <eof>`.
+    /// Converts line numbers in a Lua message from the script's lines to the file's, as in `(to close 'if' at line 2)
+    /// near <eof>`.
     fileprivate func translate(_ message: String) -> String {
         let end = message.ranges(of: " near ").last?.lowerBound ?? message.endIndex
         let told = message[..<end].replacing(/(at|on) line ([0-9]+)/) { match in

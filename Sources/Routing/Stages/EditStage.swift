@@ -1,23 +1,22 @@
 import Events
 
-/// A run of editing transforms and filters whose edits are written together (`RouteChain`). One
-/// thread.
+/// A run of editing transforms and filters whose edits are written together (see `RouteChain`). One thread.
 final class EditStage {
     enum Outcome {
-        /// Where the message id's contents lie in the output.
+        /// The place of the message id's contents in the output.
         case written(messageID: Range<Int>)
-        /// By a filter (`where`) or a transform of this name.
+        /// Dropped by the transform with this name, or by a filter (`where`).
         case dropped(by: String)
         case rejected(reason: String)
     }
 
-    /// A class, so that going through the steps copies nothing.
+    /// A class, so that a loop over the steps copies nothing.
     private final class Step {
-        /// Of a filter that stands for itself: `where`.
+        /// The transform's name, or `where` for a filter that is a step of its own.
         let name: String
-        /// Nil: every event is taken.
+        /// Nil: every event matches.
         let condition: FilterProgram?
-        /// Nil: what the condition does not take is dropped.
+        /// Nil: an event that does not match the condition is dropped.
         let editor: (any EventEditor)?
 
         init(_ name: String, _ condition: FilterProgram, _ editor: (any EventEditor)?) {
@@ -30,7 +29,7 @@ final class EditStage {
     private let steps: [Step]
     private let limit: Int
     private var overlay: Overlay
-    /// Nothing but constants at the event's top level, always: what to put in place of the closing
+    /// Set if the stage only ever adds constants at the event's top level. Holds the text that replaces the closing
     /// brace of an event that has none of these fields.
     private let constantEnd: (text: [UInt8], members: [ConstantMember])?
 
@@ -65,20 +64,20 @@ final class EditStage {
         overlay = Overlay(binding.tree, messageIDNode: messageIDNode)
     }
 
-    /// Appends the event with its edits to `output`; nothing, unless the outcome is `.written`.
+    /// Appends the event with its edits to `output`. Appends nothing unless the outcome is `.written`.
     /// - Parameters:
-    ///   - messageID: for an event that has none; nil: it stays without.
-    ///   - isUnique: no field stands in the event twice.
+    ///   - messageID: for an event that has none. Nil: it gets none.
+    ///   - isUnique: the event has no duplicate keys.
     func apply(
         _ view: borrowing EventView, messageID: @autoclosure () -> String?, isUnique: Bool = false,
         into output: inout [UInt8]
     ) -> Outcome {
         if let place = appendWhole(view, into: &output) { return .written(messageID: place) }
 
-        // At one go: each look at a class's variable is an access that is checked.
+        // Passed as arguments: each access to a variable of a class is checked at run time.
         let end = Self.edit(view, steps, &overlay)
         if let end { return end }
-        // What is removed or hidden must not stay behind under the same name.
+        // A field that is removed or renamed must not leave an earlier duplicate behind.
         if overlay.hasEdits, view.fields.hasDuplicates, !isUnique {
             return applyToUnique(view, messageID: messageID(), into: &output)
         }
@@ -92,11 +91,13 @@ final class EditStage {
         return .written(messageID: place)
     }
 
-    /// Of an event that transforms would make too large.
-    static func tooLarge(_ limit: Int) -> String { "transforms add more than \(limit) bytes to it (max_event_size)" }
+    /// The reason for the rejection of an event that transforms make too large.
+    static func tooLarge(_ limit: Int) -> String {
+        "transforms add more than \(limit) bytes to the event (max_event_size)"
+    }
 
-    /// Takes the event through the steps.
-    /// - Returns: nil: it is to be written.
+    /// Applies the steps to the event.
+    /// - Returns: nil if the event is to be written.
     private static func edit(_ view: borrowing EventView, _ steps: [Step], _ overlay: inout Overlay) -> Outcome? {
         overlay.startEvent()
         for step in steps {
@@ -115,8 +116,7 @@ final class EditStage {
         return nil
     }
 
-    /// The same for an event in which a field stands twice, after the one that does not count is
-    /// taken out. Rare, and slow.
+    /// Applies the stage to an event with duplicate keys, after all but the last of each are removed. Rare and slow.
     private func applyToUnique(
         _ view: borrowing EventView, messageID: String?, into output: inout [UInt8]
     ) -> Outcome {
@@ -129,10 +129,10 @@ final class EditStage {
         return apply(view, messageID: messageID, isUnique: true, into: &output)
     }
 
-    /// The common case, one copy: no edits, or constants that are new to the event.
+    /// The common case, a single copy: there are no edits, or only constants that the event does not have yet.
     private func appendWhole(_ view: borrowing EventView, into output: inout [UInt8]) -> Range<Int>? {
         guard let constantEnd, view.index.messageID.isPresent else { return nil }
-        // The bytes alone mostly say that a key is new to the event, without a look at its fields.
+        // A search of the bytes usually shows that the key is new to the event, so that its fields need not be read.
         for member in constantEnd.members {
             if JSONText.mayHaveKey(member.key.span.extracting(droppingLast: 1), in: view.json),
                 view.value(member.path).type != .missing

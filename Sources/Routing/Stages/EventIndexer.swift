@@ -1,11 +1,11 @@
 import Events
 
-/// Makes the index of an event that was edited, as the door made the first one.
+/// Builds the index of an edited event, as admission built the first one.
 struct EventIndexer {
     private static let type = FieldPath.type
     private static let integrations = FieldPath(["integrations"])
 
-    /// Numbers of the indexed fields' paths.
+    /// The numbers of the indexed fields' paths.
     private let paths: [Int]
     private let type: Int
     private let integrations: Int
@@ -16,7 +16,7 @@ struct EventIndexer {
         integrations = table.index(of: Self.integrations)
     }
 
-    /// - Parameter kind: as it was before, for an event that does not say.
+    /// - Parameter kind: the event's previous kind, for an event whose type is missing or not valid.
     func index(of json: Span<UInt8>, _ fields: EventFields, kind: EventKind) -> EventIndex {
         var index = EventIndex(kind: Self.kind(fields.value(type, in: json), json) ?? kind)
         for (field, path) in zip(IndexedField.allCases, paths) {

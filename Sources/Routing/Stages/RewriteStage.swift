@@ -1,9 +1,9 @@
 import Events
 
-/// One rewriting transform, between two stages. One thread.
+/// One rewriting transform as a stage. One thread.
 final class RewriteStage {
     enum Outcome {
-        /// None, one or several events were appended.
+        /// No event, one or several were appended.
         case written
         case rejected(reason: String)
     }
@@ -13,7 +13,8 @@ final class RewriteStage {
     private let rewriter: any EventRewriter
 
     init(
-        _ transform: Transform, _ definition: any RewritingTransform, _ surroundings: StageSurroundings, _ table: inout PathTable
+        _ transform: Transform, _ definition: any RewritingTransform, _ surroundings: StageSurroundings,
+        _ table: inout PathTable
     ) {
         name = transform.name
         condition = FilterCompiler.compile(transform.condition.expression, &table)

@@ -1,12 +1,12 @@
 import Events
 
-/// What happens to an event behind the route that takes it: the route's transforms, the
-/// destination's filter, the destination's transforms, in this order.
+/// The steps after a route matches: the route's transforms, the destination's filter and the destination's transforms,
+/// in this order.
 ///
-/// All of it reads the event as it came, in one pass, and all edits are written at once, as long
-/// as nothing reads or writes what something before it has written; but a field may be rewritten
-/// (`Overlay.rewrite`) after it, or something in it, was edited. Where that happens, a new stage
-/// begins: the event is written out and read again. A rewriting transform is a stage of its own.
+/// Steps share a stage as long as no step reads or writes a field that an earlier one wrote. All steps of a stage read
+/// the original event, in one pass, and all their edits are written together. There is one exception: a step may
+/// rewrite a field (`Overlay.rewrite`) after the field, or something inside it, was edited. Any other conflict starts a
+/// new stage: the event is written and read again. A rewriting transform is a stage of its own.
 struct RouteChain {
     enum Stage {
         case edits(EditStage)
@@ -38,7 +38,7 @@ struct RouteChain {
             if case .edit(_, let definition) = self { definition.writes } else { [] }
         }
 
-        /// Whether it takes what another step has written as it was before.
+        /// Whether the step would see the old value of a field that an earlier step wrote.
         func misses(_ path: FieldPath) -> Bool {
             if reads.contains(where: { $0.overlaps(path) }) { return true }
             guard case .edit(_, let definition) = self else { return false }
@@ -48,13 +48,16 @@ struct RouteChain {
     }
 
     let stages: [Stage]
-    /// The last stage, if it edits: it can give an event its message id.
+    /// The last stage, if it edits. It can add a message id to an event.
     var last: EditStage? { if case .edits(let stage)? = stages.last { stage } else { nil } }
 
     /// - Parameters:
-    ///   - endsInEdits: adds a stage that edits nothing where there would be none at the end.
-    ///   - separate: a stage for each step, for whoever wants to see the event between them.
-    init(_ steps: [Step], endsInEdits: Bool, separate: Bool = false, _ surroundings: StageSurroundings, _ table: inout PathTable) {
+    ///   - endsInEdits: adds an empty editing stage if the last stage is not an editing one.
+    ///   - separate: gives each step its own stage, so that the event can be seen between steps.
+    init(
+        _ steps: [Step], endsInEdits: Bool, separate: Bool = false, _ surroundings: StageSurroundings,
+        _ table: inout PathTable
+    ) {
         var stages: [Stage] = []
         var group: [Step] = []
         var written: [FieldPath] = []
@@ -72,15 +75,18 @@ struct RouteChain {
             if separate || written.contains(where: step.misses) { endGroup() }
             group.append(step)
             written += step.writes
-            // When an item of a list goes, those behind it get other numbers.
+            // When an item of a list is removed, the items after it get other numbers.
             written += step.writes.filter(\.endsInNumber).map { FieldPath($0.segments.dropLast()) }
         }
         endGroup()
-        if case .edits? = stages.last {} else if endsInEdits { stages.append(.edits(EditStage([], surroundings, &table))) }
+        if case .edits? = stages.last {
+        } else if endsInEdits {
+            stages.append(.edits(EditStage([], surroundings, &table)))
+        }
         self.stages = stages
     }
 
-    /// Behind a route, in the order in which it happens.
+    /// The steps behind a route, in the order in which they run.
     static func steps(_ route: [Transform], _ filter: Filter, _ destination: [Transform]) -> [Step] {
         route.map(Step.init) + (filter.expression == .bool(true) ? [] : [.requirement(filter)])
             + destination.map(Step.init)

@@ -1,7 +1,7 @@
 import Events
 
-/// What an editor is bound to when its stage is compiled: the paths that the stage reads, and the
-/// tree of those that it writes.
+/// Collects what an editor needs when its stage is compiled: the paths that the stage reads, and the tree of the paths
+/// that it writes.
 struct StageBinding {
     var table: PathTable
     var tree = EditTree()
@@ -26,12 +26,12 @@ struct StageBinding {
     }
 }
 
-/// What stages know beside the event.
+/// Facts outside the event that stages use.
 struct StageSurroundings {
     /// The name of this machine.
     var host = ""
     /// Bytes that transforms may add to an event.
     var limit = Int.max
-    /// Ends a transform that takes long; nil: nobody interrupts.
+    /// Stops a transform that takes long. Nil: no interruption.
     var interruption: Interruption?
 }

@@ -1,16 +1,16 @@
 import Events
 
-/// Takes an event through stages, each of which reads what the one before has written. Keeps its
-/// memory from event to event. One thread.
+/// Runs an event through stages. Each stage reads what the previous one wrote. The memory is reused for the next event.
+/// One thread.
 struct StageRunner {
     enum Outcome: Equatable {
-        /// What came out is in `texts`: at least one event.
+        /// The result is in `texts`: at least one event.
         case done
         case dropped(by: String)
         case rejected(reason: String)
     }
 
-    /// What the last stage gave.
+    /// The output of the last stage.
     private(set) var texts = EventTexts()
     private var next = EventTexts()
     private let fields: EventFields
@@ -23,7 +23,7 @@ struct StageRunner {
 
     static let unreadable = "the event's bytes are not the JSON that was accepted"
 
-    /// - Parameter view: of the event as it comes; its fields may have been read.
+    /// - Parameter view: the event before the stages. Its fields may have been read already.
     mutating func run(_ stages: ArraySlice<RouteChain.Stage>, _ view: borrowing EventView) -> Outcome {
         texts.removeAll()
         guard let first = stages.first else {
@@ -34,7 +34,7 @@ struct StageRunner {
         for stage in stages.dropFirst() {
             swap(&texts, &next)
             texts.removeAll()
-            // Out of the struct and back, so that it can be read while the other one is written.
+            // Moved out of the struct, so that it can be read while `texts` is written.
             var events = EventTexts()
             swap(&events, &next)
             defer { swap(&events, &next) }
@@ -53,7 +53,7 @@ struct StageRunner {
         return .done
     }
 
-    /// An event that a stage has written.
+    /// A view of an event that a stage wrote.
     @_lifetime(copy json)
     func view(_ json: Span<UInt8>, _ original: borrowing EventView) -> EventView {
         EventView(

@@ -1,6 +1,6 @@
 import Events
 
-/// Asks a filter and each of its parts about one event. Slow: each part is compiled for itself.
+/// Evaluates a filter and each of its parts for one event. Slow: each part is compiled on its own.
 enum FilterTracer {
     static func trace(_ expression: Expression, _ json: Span<UInt8>, _ index: EventIndex) -> FilterTrace {
         var table = PathTable()
@@ -18,8 +18,10 @@ enum FilterTracer {
         return trace
     }
 
-    /// - Parameter operands: fields and functions.
-    private static func values(of operands: [Expression], _ json: Span<UInt8>, _ index: EventIndex) -> [FilterTrace.Field] {
+    /// - Parameter operands: fields and calls of functions.
+    private static func values(of operands: [Expression], _ json: Span<UInt8>, _ index: EventIndex) -> [FilterTrace
+        .Field]
+    {
         var values: [FilterTrace.Field] = []
         for operand in operands where !values.contains(where: { $0.text == operand.description }) {
             var table = PathTable()
@@ -29,7 +31,8 @@ enum FilterTracer {
                 value = EventFields(table).value(number, in: json).json.map { String(copying: json.extracting($0)) }
             } else {
                 let program = FilterCompiler.compile(value: operand, &table)
-                var evaluation = FilterEvaluation(program, EventView(json: json, index: index, fields: EventFields(table)))
+                var evaluation = FilterEvaluation(
+                    program, EventView(json: json, index: index, fields: EventFields(table)))
                 var text: [UInt8] = []
                 evaluation.result(program.root).jsonValue.append(to: &text)
                 value = String(decoding: text, as: UTF8.self)
@@ -41,13 +44,14 @@ enum FilterTracer {
 }
 
 extension Expression {
-    /// Fields, and what functions make of them; not what a condition as a whole comes to.
+    /// The fields, and the calls of functions with their results. A call that is the whole condition is not included.
     fileprivate func operands(isWhole: Bool) -> [Expression] {
         switch self {
         case .null, .bool, .number, .string, .list: []
         case .path: [self]
         case .call(let function, let arguments):
-            arguments.flatMap { $0.operands(isWhole: false) } + (isWhole && function.result == .bool || !hasPath ? [] : [self])
+            arguments.flatMap { $0.operands(isWhole: false) }
+                + (isWhole && function.result == .bool || !hasPath ? [] : [self])
         case .compare(_, let left, let right), .isIn(let left, let right):
             left.operands(isWhole: false) + right.operands(isWhole: false)
         case .not(let operand): operand.operands(isWhole: isWhole)

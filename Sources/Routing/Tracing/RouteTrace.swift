@@ -1,28 +1,28 @@
 import Events
 
-/// All that happened to one event on its way to one destination, and why.
+/// Everything that happened to one event on its way to one destination, and why.
 package struct RouteTrace: Sendable {
-    /// What the pipeline did, step by step.
+    /// The pipeline's steps, in order.
     package var pipeline: [StepTrace] = []
-    /// Nil: the pipeline left something over.
+    /// Nil: at least one event passed the pipeline.
     package var pipelineVerdict: DestinationRouter.Verdict?
-    /// One for each event that the pipeline let through: one, if it did not split it.
+    /// One entry for each event that passed the pipeline: one, unless the pipeline split the event.
     package var events: [EventTrace] = []
 }
 
-/// The way of an event behind the pipeline.
+/// The way of one event after the pipeline.
 package struct EventTrace: Sendable {
-    /// As the routes see it: JSON.
+    /// The event's JSON as the routes see it.
     package var event: String
-    /// The routes that were asked, in order; the last one took the event, if any did.
+    /// The routes that were tried, in order. If any matched, it is the last one.
     package var routes: [RouteAnswer] = []
     package var taker: RouteAnswer? { routes.last.flatMap { $0.filter.isTrue ? $0 : nil } }
     /// The key of the event's own `integrations` that forbids the destination.
     package var forbiddenBy: String?
     package var isForbidden: Bool { forbiddenBy != nil }
-    /// The route's transforms, the destination's filter and its transforms.
+    /// The route's transforms, the destination's filter and the destination's transforms.
     package var steps: [StepTrace] = []
-    /// What the destination gets, without the message id that is added where there is none.
+    /// The events that the destination gets, without the message id that is added to an event that has none.
     package var results: [String] = []
 }
 
@@ -31,38 +31,38 @@ package struct RouteAnswer: Sendable {
     package var filter: FilterTrace
 }
 
-/// A transform, or the destination's filter, and one event.
+/// One step, a transform or the destination's filter, for one event.
 package struct StepTrace: Sendable {
     package enum Outcome: Sendable, Equatable {
-        /// Its `where` does not take the event.
+        /// The step's `where` does not match the event.
         case passedOver
-        /// What it made of the event: nothing but the same, another one, several.
+        /// The result of the step: the unchanged event, a changed one, or several.
         case made([String])
         case dropped
         case rejected(reason: String)
     }
 
-    /// Whose it is.
+    /// The part of the configuration that the step belongs to.
     package enum Owner: String, Sendable { case pipeline, route, destination }
 
     /// The transform's name, or `where`.
     package var name: String
     package var owner: Owner
-    /// The event's JSON.
+    /// The event's JSON before the step.
     package var before: String
     package var outcome: Outcome
-    /// Of the transform, if it has one, or the destination's.
+    /// The filter of the transform, if it has one, or of the destination.
     package var filter: FilterTrace?
-    /// Events that came before may have decided.
+    /// Earlier events may have affected the outcome.
     package var looksBack = false
 }
 
-/// A filter, or a part of one, and what it says about one event.
+/// A filter, or a part of one, and its result for one event.
 package struct FilterTrace: Sendable, Equatable {
-    /// In the filter language.
+    /// The text in the filter language.
     package var text: String
     package var isTrue: Bool
-    /// The fields that it looks at, and what functions make of them. Of a part with parts, those have them.
+    /// The fields that it reads, and the results of functions. Empty for a part that has parts: they hold the values.
     package var values: [Field] = []
     /// The operands of `and`, `or` and `!`.
     package var parts: [FilterTrace] = []
@@ -70,7 +70,7 @@ package struct FilterTrace: Sendable, Equatable {
     package struct Field: Sendable, Equatable {
         /// `properties.total`, `length(properties.items)`.
         package var text: String
-        /// nil: missing.
+        /// Nil: the field is missing.
         package var json: String?
 
         package init(text: String, json: String?) {
@@ -79,7 +79,7 @@ package struct FilterTrace: Sendable, Equatable {
         }
     }
 
-    /// The smallest parts that made it say what it says: why it is false, or true.
+    /// The smallest parts that decided the result: why it is false, or true.
     package var reasons: [FilterTrace] {
         guard !parts.isEmpty else { return [self] }
         let deciding = parts.count == 1 ? parts : parts.filter { $0.isTrue == isTrue }

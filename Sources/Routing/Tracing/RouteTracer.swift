@@ -1,7 +1,7 @@
 import Events
 
-/// Explains what a destination's configuration does with an event. It comes to the same result as a
-/// `DestinationRouter` of the same configuration, one step at a time; slow, and one thread.
+/// Explains what a destination's configuration does with an event. The result is that of a `DestinationRouter` with the
+/// same configuration, one step at a time. Slow. One thread.
 package final class RouteTracer {
     private let routes: [DestinationRouter.Route]
     private let filter: Filter
@@ -17,14 +17,17 @@ package final class RouteTracer {
         var steps: [(step: RouteChain.Step, owner: StepTrace.Owner, stage: RouteChain.Stage)]
         var stages: [RouteChain.Stage]
 
-        init(_ steps: [RouteChain.Step], _ surroundings: StageSurroundings, _ table: inout PathTable, owner: (Int) -> StepTrace.Owner) {
+        init(
+            _ steps: [RouteChain.Step], _ surroundings: StageSurroundings, _ table: inout PathTable,
+            owner: (Int) -> StepTrace.Owner
+        ) {
             let stages = RouteChain(steps, endsInEdits: false, separate: true, surroundings, &table).stages
             self.stages = stages
             self.steps = zip(steps, stages).enumerated().map { ($1.0, owner($0), $1.1) }
         }
     }
 
-    /// - Parameters: as a `DestinationRouter`'s.
+    /// - Parameters: as for `DestinationRouter`.
     package init(
         name: String, displayName: String? = nil, pipeline: [Transform] = [], routes: [DestinationRouter.Route],
         filter: Filter = .always, transforms: [Transform] = [], host: String = "", maximumEventSize: Int = .max
@@ -59,8 +62,8 @@ package final class RouteTracer {
         return trace
     }
 
-    /// Takes note of an event that comes before those that it will be asked about: what transforms remember is then
-    /// what a router's do that was given it.
+    /// Processes an event that comes before the traced ones. Transforms then remember what they would remember in a
+    /// router that processed the event.
     package func recall(_ event: EventRecord, of batch: borrowing EventBatch) {
         guard event.length >= 2 else { return }
         fields.startEvent()
@@ -103,8 +106,8 @@ package final class RouteTracer {
         return indexer.index(of: json.span, fields, kind: kind)
     }
 
-    /// Takes an event through all steps.
-    /// - Returns: what is left of it, and why nothing is.
+    /// Runs an event through all steps.
+    /// - Returns: the events that are left, or the reason why none is.
     private func run(
         _ chain: Steps, _ json: [UInt8], _ kind: EventKind, _ moment: EventMoment, _ traces: inout [StepTrace]
     ) -> (texts: [[UInt8]], verdict: DestinationRouter.Verdict?) {
@@ -118,7 +121,7 @@ package final class RouteTracer {
                 next += made
                 switch trace.outcome {
                 case .dropped: verdict = verdict ?? .filtered(reason: trace.name)
-                // It takes the others, which came of the same event, with it.
+                // One rejected event rejects the others that came from the same event.
                 case .rejected(let reason): return ([], .rejected(reason: reason))
                 case .passedOver, .made: break
                 }
@@ -129,7 +132,8 @@ package final class RouteTracer {
     }
 
     private func apply(
-        _ step: RouteChain.Step, of owner: StepTrace.Owner, _ stage: RouteChain.Stage, _ text: [UInt8], _ kind: EventKind, _ moment: EventMoment
+        _ step: RouteChain.Step, of owner: StepTrace.Owner, _ stage: RouteChain.Stage, _ text: [UInt8],
+        _ kind: EventKind, _ moment: EventMoment
     ) -> (StepTrace, made: [[UInt8]]) {
         let before = String(decoding: text, as: UTF8.self)
         let index = index(text, kind)

@@ -1,11 +1,11 @@
 import Events
 
-/// `to_string: [properties.zip]`: numbers and booleans as text, spelled as the event spells them;
-/// lists and objects as their JSON. Strings and null stay.
+/// `to_string: [properties.zip]`: converts numbers and booleans to text with the event's spelling, lists and objects to
+/// their JSON. Strings and null are unchanged.
 struct ToStringTransform: EditingTransform {
     static let declaration = TransformDeclaration.value(
         "to_string", ToStringTransform(), \.paths, .list(of: .path), example: "to_string: [properties.zip]",
-        "makes strings of numbers and other values")
+        "converts numbers and other values to strings")
 
     var paths: [FieldPath] = []
 
@@ -26,12 +26,12 @@ struct ToStringTransform: EditingTransform {
     }
 }
 
-/// `to_number: [properties.total]`: strings that spell a number become that number, digit for digit;
-/// true is 1, false is 0. Everything else stays.
+/// `to_number: [properties.total]`: converts a string that spells a number to that number, keeping its digits; true to
+/// 1 and false to 0. Other values are unchanged.
 struct ToNumberTransform: EditingTransform {
     static let declaration = TransformDeclaration.value(
         "to_number", ToNumberTransform(), \.paths, .list(of: .path), example: "to_number: [properties.total]",
-        "makes numbers of strings that spell one")
+        "converts strings that spell a number to numbers")
 
     var paths: [FieldPath] = []
 
@@ -49,13 +49,14 @@ struct ToNumberTransform: EditingTransform {
             case .string: return Self.append(json.extracting(value.slice.range), to: &output)
             case .escapedString:
                 var text: [UInt8] = []
-                return JSONText.unescape(json.extracting(value.slice.range), into: &text) && Self.append(text.span, to: &output)
+                return JSONText.unescape(json.extracting(value.slice.range), into: &text)
+                    && Self.append(text.span, to: &output)
             case .missing, .null, .number, .array, .object: return false
             }
         }
     }
 
-    /// Appends the number that a text spells, between spaces perhaps.
+    /// Appends the number that a text spells. Spaces around it are ignored.
     private static func append(_ text: Span<UInt8>, to output: inout [UInt8]) -> Bool {
         var (start, end) = (0, text.count)
         while start < end, text[start] == 0x20 { start += 1 }
@@ -67,9 +68,9 @@ struct ToNumberTransform: EditingTransform {
     }
 }
 
-/// Rewrites each of some fields.
+/// Converts the values of a list of fields.
 final class ValueConversion: EventEditor {
-    /// Appends the new value's JSON; false: it stays, nothing was appended.
+    /// Appends the new value's JSON. Returns false, without appending, to leave the value unchanged.
     typealias Convert = (_ value: FieldValue, _ json: Span<UInt8>, _ output: inout [UInt8]) -> Bool
 
     private let nodes: [Int]

@@ -1,7 +1,6 @@
 import Events
 
-/// `copy: { context.ip: properties.ip }`: the value of a field into another one as well. A field that
-/// is missing is not copied.
+/// `copy: { context.ip: properties.ip }`: copies a field's value to another field. A missing field is not copied.
 struct CopyTransform: EditingTransform {
     static let declaration = TransformDeclaration.value(
         "copy", CopyTransform(), \.fields, .paths(to: .path), example: "copy: { context.ip: properties.ip }",
@@ -21,8 +20,8 @@ struct CopyTransform: EditingTransform {
     }
 }
 
-/// `move: { context.campaign: properties.campaign }`: a field to another place. One that is missing
-/// leaves the other place as it is.
+/// `move: { context.campaign: properties.campaign }`: moves a field to another place. If the field is missing, the
+/// other place is unchanged.
 struct MoveTransform: EditingTransform {
     static let declaration = TransformDeclaration.value(
         "move", MoveTransform(), \.fields, .paths(to: .path),
@@ -31,11 +30,14 @@ struct MoveTransform: EditingTransform {
     var fields: [PathSetting<FieldPath>] = []
 
     func check() -> [TransformError] {
-        let errors = FieldTransfer.errors(fields) + fields.filter { $0.path.segments == ["messageId"] }.map {
-            TransformError([$0.key], isKey: true, "an event needs its messageId", hint: "use copy")
-        }
+        let errors =
+            FieldTransfer.errors(fields)
+            + fields.filter { $0.path.segments == ["messageId"] }.map {
+                TransformError([$0.key], isKey: true, "an event needs its messageId", hint: "use copy")
+            }
         guard errors.isEmpty else { return errors }
-        return PathRules.errors(writing: fields.flatMap { [($0.key, $0.path, false), ($0.key, $0.value, true)] }, verb: "named")
+        return PathRules.errors(
+            writing: fields.flatMap { [($0.key, $0.path, false), ($0.key, $0.value, true)] }, verb: "named")
     }
 
     var reads: [FieldPath] { fields.map(\.path) }
@@ -46,7 +48,7 @@ struct MoveTransform: EditingTransform {
     }
 }
 
-/// What `copy` and `move` do.
+/// The common part of `copy` and `move`.
 private final class FieldTransfer: EventEditor {
     private let fields: [(value: Int, source: Int?, target: Int)]
 
@@ -58,7 +60,8 @@ private final class FieldTransfer: EventEditor {
 
     static func errors(_ fields: [PathSetting<FieldPath>]) -> [TransformError] {
         fields.filter { $0.path.overlaps($0.value) }.map {
-            TransformError([$0.key], "\($0.path) and \($0.value) overlap", hint: "name a field beside it")
+            TransformError(
+                [$0.key], "\($0.path) and \($0.value) overlap", hint: "name a field that is not inside the other")
         }
     }
 

@@ -1,22 +1,24 @@
 import Events
 
-/// `dedupe: { by: messageId, within: 1h }`: drops an event if one with the same value came before, not
-/// longer ago than that. One without the field passes.
+/// `dedupe: { by: messageId, within: 1h }`: drops an event if the last event that passed with the same value was
+/// received at most `within` earlier. An event without the field passes.
 ///
-/// It remembers the `keys` seen last, and about a million positions of the journal. What it remembers comes from the
-/// journal again when the daemon starts or the configuration changes (`DestinationRouter.lookback`), from `within` before
-/// it goes on: of a value that comes again and again for longer than that, the next one may then pass at another time.
+/// The state is bounded: the `keys` most recent values, and the verdicts for about a million journal positions. After a
+/// start or a configuration change it is rebuilt from the journal, from `within` before the cursor
+/// (`DestinationRouter.lookback`). If a value repeats for longer than that, a different one of its events may then
+/// pass.
 struct DedupeTransform: EditingTransform {
     static let declaration = TransformDeclaration.keys(
         "dedupe", DedupeTransform(), shorthand: "by",
         [
-            Setting("by", \.by, .path, "field that tells events apart"),
+            Setting("by", \.by, .path, "field whose value identifies an event"),
             Setting(
                 "within", \.within, .duration(.milliseconds(1)...(.seconds(366 * 86_400))),
-                "how long ago the first one may have come, by the time of receipt"),
-            Setting("keys", \.keys, .integer(1...10_000_000), "how many values are remembered; the oldest goes first"),
+                "maximum time since the last event that passed, by the time of receipt"),
+            Setting(
+                "keys", \.keys, .integer(1...10_000_000), "maximum number of remembered values; the oldest is evicted"),
         ],
-        example: "dedupe: { by: messageId, within: 1h }", "drops events that came before")
+        example: "dedupe: { by: messageId, within: 1h }", "drops repeated events")
 
     var by = IndexedField.messageID.path
     var within = Duration.seconds(3600)
@@ -24,7 +26,7 @@ struct DedupeTransform: EditingTransform {
 
     func check() -> [TransformError] {
         guard by.segments.count == 1, by.segments[0].utf8.first?.isDigit == true else { return [] }
-        return [TransformError(["by"], "\(by) is no field of an event", hint: "for a time, write within: \(by)")]
+        return [TransformError(["by"], "\(by) is not a field of an event", hint: "for a time, write within: \(by)")]
     }
 
     var reads: [FieldPath] { [by] }

@@ -1,6 +1,6 @@
 import Events
 
-/// `drop: [properties.debug, context.ip]`: removes fields, wherever the event has them.
+/// `drop: [properties.debug, context.ip]`: removes fields from the events that have them.
 struct DropTransform: EditingTransform {
     static let declaration = TransformDeclaration.value(
         "drop", DropTransform(), \.paths, .list(of: .path), example: "drop: [properties.debug, context.ip]",

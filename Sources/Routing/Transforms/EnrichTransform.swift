@@ -1,23 +1,26 @@
 import Events
 
-/// `enrich: { host: context.host.name, values: { context.site: berlin } }`: fills in what the event
-/// does not say: the name of this machine, and values as of `set`. Fields that are there stay.
+/// `enrich: { host: context.host.name, values: { context.site: berlin } }`: fills in fields that are missing or null:
+/// the name of this host, and values as in `set`. Other fields are unchanged.
 struct EnrichTransform: EditingTransform {
     static let declaration = TransformDeclaration.keys(
         "enrich", EnrichTransform(),
         [
-            Setting("host", \.host, .path, default: "nowhere", "where the name of this machine goes"),
+            Setting("host", \.host, .path, default: "not written", "field for the name of this host"),
             Setting("values", \.values, .paths(to: .template), "fields and their values"),
         ],
         example: "enrich: { host: context.host.name, values: { context.site: berlin } }",
-        "fills in fields that the event does not have")
+        "fills in fields that are missing or null")
 
     var host: FieldPath?
     var values: [PathSetting<ValueTemplate>] = []
 
     func check() -> [TransformError] {
         guard host != nil || !values.isEmpty else {
-            return [TransformError([], "this fills in nothing", hint: "write host: PATH, or values: { PATH: VALUE }")]
+            return [
+                TransformError(
+                    [], "enrich has nothing to fill in", hint: "write host: PATH, or values: { PATH: VALUE }")
+            ]
         }
         var errors = PathRules.errors(writing: values.map { ($0.key, $0.path, false) }, verb: "set")
         for i in errors.indices { errors[i].keys.insert("values", at: 0) }

@@ -1,14 +1,14 @@
 import Events
 
-/// The name of a track, for what changes it. Other events have none.
+/// Rewrites the name of a track event, for the transforms that change names. Other kinds have no event name.
 struct EventName {
     private let node: Int
 
     init(_ binding: inout StageBinding) { node = binding.node(IndexedField.event.path) }
 
-    /// Gives it another name.
-    /// - Parameter rename: given the decoded name, and whether it was spelled with escapes, appends another
-    ///   one as a JSON string; false: nothing was appended, it stays.
+    /// Replaces the name.
+    /// - Parameter rename: receives the decoded name and whether the event spells it with escapes. Appends the new name
+    ///   as a JSON string, or returns false without appending to keep the old name.
     func rewrite(
         _ view: borrowing EventView, _ overlay: inout Overlay,
         _ rename: (_ name: Span<UInt8>, _ isEscaped: Bool, _ output: inout [UInt8]) -> Bool

@@ -1,19 +1,18 @@
 import Events
 
-/// `flatten: { paths: [properties], separator: _ }`: objects inside an object give their members to
-/// it: `{"shop":{"city":"Bonn"}}` becomes `{"shop_city":"Bonn"}`. Lists, and objects with nothing in
-/// them, stay.
+/// `flatten: { paths: [properties], separator: _ }`: moves the members of nested objects to the outer object.
+/// `{"shop":{"city":"Bonn"}}` becomes `{"shop_city":"Bonn"}`. Lists and empty objects are unchanged.
 ///
-/// Two members that come to the same name, such as `shop.city` and a `shop_city`, both stay; to most readers
-/// the last one counts.
+/// If two members get the same name, such as `shop.city` and `shop_city`, both are kept. Most readers use the last one.
 struct FlattenTransform: EditingTransform {
     static let declaration = TransformDeclaration.keys(
         "flatten", FlattenTransform(), shorthand: "paths",
         [
             Setting("paths", \.paths, .list(of: .path), "objects to flatten"),
-            Setting("separator", \.separator, .text("a separator"), "what stands between the joined names"),
+            Setting("separator", \.separator, .text("a separator"), "written between the joined names"),
         ],
-        example: "flatten: { paths: [properties], separator: _ }", "lifts the members of nested objects into one object")
+        example: "flatten: { paths: [properties], separator: _ }",
+        "moves the members of nested objects into the outer object")
 
     var paths = [FieldPath(["properties"]), FieldPath(["traits"])]
     var separator = "_"
@@ -44,7 +43,8 @@ struct FlattenTransform: EditingTransform {
             for node in nodes {
                 overlay.rewrite(node, view) { value, json, output in
                     guard value.type == .object, let range = value.json else { return false }
-                    // A value that another one of its name has hidden must not come back under a name of its own.
+                    // Remove duplicate names first. A value hidden by a later one of the same name must not reappear
+                    // under a new name.
                     if !UniqueMembers.areCertain(range, of: json) {
                         let unique = UniqueMembers.copy(json.extracting(range))
                         flatten(0..<unique.count, of: unique.span, limit, &output, &isTooLarge)
@@ -61,7 +61,7 @@ struct FlattenTransform: EditingTransform {
             _ object: Range<Int>, of json: Span<UInt8>, _ limit: Int, _ output: inout [UInt8], _ isTooLarge: inout Bool
         ) {
             var flattening = Flattening(separator: separator, output: output, limit: limit, of: object.count)
-            // The array is one place's only, so that it grows where it is.
+            // Drop the second reference, so that the array is unique and grows in place.
             output = []
             flattening.append(object, of: json)
             flattening.output.append(UInt8(ascii: "}"))
@@ -73,7 +73,7 @@ struct FlattenTransform: EditingTransform {
     private struct Flattening {
         let separator: [UInt8]
         var output: [UInt8]
-        /// Names of the objects around, contents of JSON strings, each with a separator behind it.
+        /// Names of the enclosing objects as contents of JSON strings, each followed by a separator.
         private var prefix: [UInt8] = []
         private var isFirst = true
         private let end: Int
@@ -85,7 +85,7 @@ struct FlattenTransform: EditingTransform {
             self.end = overflow ? .max : end
         }
 
-        /// Names grow with each object around them: what goes beyond the limit is not even written.
+        /// Names grow with each enclosing object, so writing stops at the limit.
         var isTooLarge: Bool { output.count > end }
 
         mutating func append(_ object: Range<Int>, of json: Span<UInt8>) {

@@ -1,17 +1,17 @@
 import Events
 
-/// `hash: { paths: [userId, traits.email], key: !secret pii }`: SHA-256 of a field's text in
-/// hexadecimal digits; with a key, HMAC (RFC 2104), which nobody without the key can guess back.
-/// Numbers and booleans are hashed as they are spelled, lists and objects as their JSON; null stays.
+/// `hash: { paths: [userId, traits.email], key: !secret pii }`: replaces a field by the SHA-256 of its text in
+/// hexadecimal digits, or by its HMAC (RFC 2104) if there is a key. Without a key, anyone can test guesses of a value.
+/// Numbers and booleans are hashed as spelled, lists and objects as their JSON. Null is unchanged.
 struct HashTransform: EditingTransform {
     static let declaration = TransformDeclaration.keys(
         "hash", HashTransform(), shorthand: "paths",
         [
             Setting("paths", \.paths, .list(of: .path), required: true, "fields to hash"),
-            Setting("key", \.key, .secret, "secret for HMAC; without it, whoever guesses a value can check the guess"),
+            Setting("key", \.key, .secret, "secret for HMAC; without it, anyone can test guesses of a value"),
         ],
         example: "hash: { paths: [userId, traits.email], key: !secret pii }",
-        "replaces fields by their SHA-256, with a key by their HMAC")
+        "replaces fields by their SHA-256, or by their HMAC if there is a key")
 
     var paths: [FieldPath] = []
     var key: SecretText?

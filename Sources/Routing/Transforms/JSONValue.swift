@@ -1,14 +1,14 @@
 import Events
 
-/// A value of the configuration, as YAML gives it, for what transforms write into events.
+/// A value from the YAML configuration that transforms write into events.
 package indirect enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
-    /// By its JSON spelling.
+    /// The number's JSON spelling.
     case number(String)
     case string(String)
     case list([JSONValue])
-    /// In the order written; names are unique.
+    /// Members in the order written; names are unique.
     case object([Member])
 
     package struct Member: Sendable, Equatable {
@@ -23,7 +23,7 @@ package indirect enum JSONValue: Sendable, Equatable {
 
     package static func integer(_ value: some BinaryInteger) -> JSONValue { .number("\(value)") }
 
-    /// Appends it as compact JSON text.
+    /// Appends the value as compact JSON.
     package func append(to json: inout [UInt8]) {
         switch self {
         case .null: json.append(contentsOf: "null".utf8)
@@ -49,19 +49,19 @@ package indirect enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// Appends text as a JSON string with its quotes.
+    /// Appends text as a JSON string, with quotes.
     static func append(_ text: String, to json: inout [UInt8]) {
         JSONText.appendString(text, to: &json)
     }
 }
 
 extension JSONNumber {
-    /// JSON's spelling.
+    /// The number's JSON spelling.
     var json: String {
         switch self {
         case .integer(let value): "\(value)"
         case .large(let value): "\(value)"
-        // Beyond a double's range: still a number in JSON.
+        // Outside of a double's range, but a valid JSON number.
         case .real(let value) where value.isInfinite: value > 0 ? "1e999" : "-1e999"
         case .real(let value): "\(value)"
         }

@@ -1,11 +1,11 @@
 import Events
 
-/// `keep: [properties.plan, properties.total, context.os.name]`: of every object that a path begins
-/// with (here `properties` and `context`) only these fields stay. Others are untouched.
+/// `keep: [properties.plan, properties.total, context.os.name]`: removes all other fields from the top-level objects
+/// named in the paths (here `properties` and `context`). Other fields of the event are unchanged.
 struct KeepTransform: EditingTransform {
     static let declaration = TransformDeclaration.value(
         "keep", KeepTransform(), \.paths, .list(of: .path), example: "keep: [properties.plan, properties.total]",
-        "removes everything but these fields from the objects that they are in")
+        "keeps only these fields in the top-level objects that contain them")
 
     var paths: [FieldPath] = []
 
@@ -13,7 +13,7 @@ struct KeepTransform: EditingTransform {
         let shallow = paths.indices.filter { paths[$0].segments.count < 2 }.map {
             TransformError(
                 ["\($0)"], "keep needs a field inside an object, such as properties.plan",
-                hint: "fields of the event itself are removed with drop")
+                hint: "to remove fields of the event itself, use drop")
         }
         return shallow + PathRules.errors(inList: paths, of: [])
     }
@@ -35,7 +35,7 @@ struct KeepTransform: EditingTransform {
             })
     }
 
-    /// What stays of an object, by name; what has nothing below it stays whole.
+    /// The members of an object to keep, by name. A member without entries below it is kept whole.
     private struct Kept {
         var members: [(name: [UInt8], kept: Kept)] = []
         private var namesItems = false
@@ -48,7 +48,7 @@ struct KeepTransform: EditingTransform {
             }
         }
 
-        /// Appends what stays of a value.
+        /// Appends the kept part of a value.
         func append(_ value: FieldValue, of json: Span<UInt8>, to output: inout [UInt8]) {
             guard let range = value.json else { return }
             switch value.type {
@@ -68,7 +68,7 @@ struct KeepTransform: EditingTransform {
                     kept.append(member.value, of: json, to: &output)
                 }
                 output.append(UInt8(ascii: "}"))
-            // Names mean nothing to a list: only numbers take items out of it.
+            // Only numeric names select items of a list.
             case .array where namesItems:
                 output.append(UInt8(ascii: "["))
                 var isFirst = true

@@ -1,13 +1,13 @@
 import Events
 
-/// Spells the names of events, and the keys of JSON, anew.
+/// Changes the spelling of event names and JSON keys.
 struct KeySpeller {
     let to: NameCase
-    /// Keys of objects inside objects as well.
+    /// Whether to change the keys of nested objects too.
     let deep: Bool
 
-    /// Appends a name as a JSON string, unless it is spelled so already.
-    /// - Parameter isEscaped: whether the name, which is plain text, may need escapes.
+    /// Appends a name as a JSON string. Returns false, without appending, if its spelling does not change.
+    /// - Parameter isEscaped: whether the decoded name may need escapes in JSON.
     func appendString(_ name: Span<UInt8>, escaped isEscaped: Bool, to output: inout [UInt8]) -> Bool {
         let start = output.count
         output.append(UInt8(ascii: "\""))
@@ -26,15 +26,15 @@ struct KeySpeller {
         return true
     }
 
-    /// Copies an object with its keys spelled so.
-    /// - Parameter range: where it lies in `json`.
+    /// Copies an object and changes the spelling of its keys.
+    /// - Parameter range: the object's range in `json`.
     func append(_ range: Range<Int>, of json: Span<UInt8>, to output: inout [UInt8]) {
         guard deep else { return appendShallow(range, of: json, to: &output) }
         let object = json.extracting(range)
         guard NameCase.isASCII(object), object.firstIndex(of: UInt8(ascii: "\\"), in: object.indices) == nil else {
             return appendAny(range, of: json, to: &output)
         }
-        // Nearly all of them: keys need no decoding, and the room they take is known beforehand.
+        // The common case: keys need no decoding, and the maximum size is known in advance.
         output.append(addingCapacity: NameCase.growth * object.count) { output in
             var copied = 0
             var strings = StringCursor(mayHaveEscapes: false)

@@ -1,17 +1,16 @@
 import Events
 
-/// `mask: { paths: [traits.phone], show: 4 }`: covers a text but for its last characters, of which it
-/// never shows more than a third. Numbers become text; lists, objects and booleans are covered whole;
-/// null stays.
+/// `mask: { paths: [traits.phone], show: 4 }`: masks a text except for its last characters. At most a third of the text
+/// stays visible. Numbers become text. Lists, objects and booleans are masked completely. Null is unchanged.
 struct MaskTransform: EditingTransform {
     static let declaration = TransformDeclaration.keys(
         "mask", MaskTransform(), shorthand: "paths",
         [
-            Setting("paths", \.paths, .list(of: .path), required: true, "fields to cover"),
-            Setting("show", \.show, .integer(0...64), "characters at the end that may be seen"),
-            Setting("with", \.cover, .text("a character"), "what stands for each one that may not"),
+            Setting("paths", \.paths, .list(of: .path), required: true, "fields to mask"),
+            Setting("show", \.show, .integer(0...64), "number of visible characters at the end"),
+            Setting("with", \.cover, .text("a character"), "replacement for each masked character"),
         ],
-        example: "mask: { paths: [traits.phone], show: 4 }", "covers a text but for its last characters")
+        example: "mask: { paths: [traits.phone], show: 4 }", "masks a text except for its last characters")
 
     var paths: [FieldPath] = []
     var show = 4
@@ -20,7 +19,7 @@ struct MaskTransform: EditingTransform {
     func check() -> [TransformError] {
         let errors = PathRules.errors(inList: paths, of: ["paths"])
         guard cover.unicodeScalars.count == 1 else {
-            return errors + [TransformError(["with"], "one character is expected here", hint: "write \"*\"")]
+            return errors + [TransformError(["with"], "with must be a single character", hint: "write \"*\"")]
         }
         return errors
     }
@@ -43,7 +42,7 @@ struct MaskTransform: EditingTransform {
                 guard JSONText.unescape(json.extracting(value.slice.range), into: &decoded) else { return false }
             case .true, .false, .array, .object: decoded.append(contentsOf: [0x20, 0x20])
             }
-            // Characters begin with any byte but 10xxxxxx.
+            // Count bytes that begin a character: all except those of the form 10xxxxxx.
             let count = decoded.count { $0 & 0xC0 != 0x80 }
             let covered = count - min(show, count / 3)
             var seen = 0

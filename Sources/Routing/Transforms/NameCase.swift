@@ -1,22 +1,21 @@
 import Events
 
-/// Spellings of names made of words. Words are parted by spaces, `_`, `-`, `.`, and where a capital
-/// follows a small letter or ends a run of capitals (`HTTPServer` is two words). What stands before
-/// the first letter or digit stays: `$insert_id` keeps its `$`.
+/// Spellings of a name that consists of words. Words are separated by spaces, `_`, `-` and `.`. A word also starts at a
+/// capital after a small letter or digit, and at the last capital of a run if a small letter follows (`HTTPServer` has
+/// two words). Characters before the first letter or digit are kept: `$insert_id` keeps its `$`.
 enum NameCase: String, Sendable, CaseIterable {
     case snake, kebab, camel, title
 
-    /// How many times longer an ASCII name may become: a word has a letter or digit, and one separator
-    /// before it.
+    /// Maximum growth of an ASCII name: each word has at least one letter or digit, and one separator before it.
     static let growth = 2
 
-    /// Appends a name, spelled so. A name without any word stays as it is.
+    /// Appends a name in this spelling. A name without a word is unchanged.
     func append(_ name: Span<UInt8>, to output: inout [UInt8]) {
         guard Self.isASCII(name) else { return appendUnicode(name, to: &output) }
         output.append(addingCapacity: Self.growth * name.count) { appendASCII(name, to: &$0) }
     }
 
-    /// - Precondition: the name is ASCII; there is room for twice as many bytes.
+    /// - Precondition: the name is ASCII, and `output` has space for `growth` times its length.
     @inline(__always)
     func appendASCII(_ name: Span<UInt8>, to output: inout OutputSpan<UInt8>) {
         var position = 0
@@ -31,7 +30,7 @@ enum NameCase: String, Sendable, CaseIterable {
             let byte = name[position]
             position += 1
             if Self.isSeparator(byte) {
-                // Those at the end part nothing.
+                // Separators at the end of the name are dropped.
                 startsWord = position < name.count
                 continue
             }
@@ -49,7 +48,7 @@ enum NameCase: String, Sendable, CaseIterable {
             output.append(isCapital ? Self.upper(byte) : Self.lower(byte))
             startsWord = false
             isFirstWord = false
-            // Most of it.
+            // Fast path: most bytes are small letters inside a word.
             while position < name.count, Self.isLower(name[position]) {
                 output.append(name[position])
                 position += 1
@@ -66,7 +65,7 @@ enum NameCase: String, Sendable, CaseIterable {
         }
     }
 
-    /// The same with Unicode's idea of letters and their cases.
+    /// As `appendASCII`, with Unicode's letters and cases.
     private func appendUnicode(_ name: Span<UInt8>, to output: inout [UInt8]) {
         let scalars = Array(String(copying: name).unicodeScalars)
         func isSeparator(_ scalar: Unicode.Scalar) -> Bool { " _-.".unicodeScalars.contains(scalar) }
@@ -88,7 +87,9 @@ enum NameCase: String, Sendable, CaseIterable {
                 let before = scalars[i - 1]
                 let endsCapitals =
                     before.properties.isUppercase && i + 1 < scalars.count && scalars[i + 1].properties.isLowercase
-                if before.properties.isLowercase || before.properties.numericType != nil || endsCapitals { startsWord = true }
+                if before.properties.isLowercase || before.properties.numericType != nil || endsCapitals {
+                    startsWord = true
+                }
             }
             if startsWord { words.append("") }
             startsWord = false

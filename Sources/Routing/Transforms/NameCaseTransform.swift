@@ -1,19 +1,20 @@
 import Events
 
-/// `name_case: { to: snake }`: the names of tracks and the keys of `properties` and `traits` in one
-/// spelling: `order_completed`, `order-completed`, `orderCompleted`, `Order Completed`.
+/// `name_case: { to: snake }`: converts the names of track events and the keys of `properties` and `traits` to one
+/// spelling: `order_completed`, `order-completed`, `orderCompleted` or `Order Completed`.
 ///
-/// Two keys of one object that come to the same name both stay; to most readers the last one counts.
+/// If two keys of an object get the same name, both are kept. Most readers use the last one.
 struct NameCaseTransform: EditingTransform {
     static let declaration = TransformDeclaration.keys(
         "name_case", NameCaseTransform(), shorthand: "to",
         [
             Setting("to", \.to, .choice, required: true, "the spelling"),
-            Setting("events", \.events, .flag, "whether the names of tracks are changed"),
-            Setting("keys", \.keys, .flag, "whether the keys of properties and traits are changed"),
-            Setting("deep", \.deep, .flag, "whether the keys of objects inside them are changed as well"),
+            Setting("events", \.events, .flag, "whether to change the names of track events"),
+            Setting("keys", \.keys, .flag, "whether to change the keys of properties and traits"),
+            Setting("deep", \.deep, .flag, "whether to change the keys of nested objects too"),
         ],
-        example: "name_case: snake", "spells event names and property keys alike: snake, kebab, camel or title")
+        example: "name_case: snake",
+        "converts event names and property keys to one spelling: snake, kebab, camel or title")
 
     var to = NameCase.snake
     var events = true
@@ -21,7 +22,8 @@ struct NameCaseTransform: EditingTransform {
     var deep = true
 
     func check() -> [TransformError] {
-        events || keys ? [] : [TransformError([], "this changes nothing", hint: "leave out events: or keys:")]
+        events || keys
+            ? [] : [TransformError([], "name_case has nothing to change", hint: "set events or keys to true")]
     }
 
     private var objects: [FieldPath] { keys ? [FieldPath(["properties"]), FieldPath(["traits"])] : [] }

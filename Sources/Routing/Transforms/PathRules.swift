@@ -1,11 +1,13 @@
 import Events
 
-/// What holds for the fields that transforms write.
+/// Checks the fields that a transform writes.
 enum PathRules {
+    /// Checks paths that a transform writes.
     /// - Parameters:
-    ///   - paths: as written below the transform's name, and parsed: a key there, or the value at that key.
-    ///   - verb: the participle for "is … twice".
-    static func errors(writing paths: [(key: String, path: FieldPath, isValue: Bool)], verb: String) -> [TransformError] {
+    ///   - paths: each with its key below the transform's name. The path is that key, or the value at that key.
+    ///   - verb: the participle in the message "… is … twice".
+    static func errors(writing paths: [(key: String, path: FieldPath, isValue: Bool)], verb: String) -> [TransformError]
+    {
         var errors: [TransformError] = []
         for (i, (key, path, isValue)) in paths.enumerated() {
             if let message = problem(writing: path) {
@@ -13,14 +15,18 @@ enum PathRules {
             } else if let other = paths[..<i].first(where: { $0.path.overlaps(path) })?.path {
                 errors.append(
                     TransformError(
-                        [key], isKey: !isValue, other == path ? "\(path) is \(verb) twice" : "\(path) and \(other) overlap",
-                        hint: "\(verb == "set" ? "set one of the two" : "put one of the two") in a transform of its own; transforms apply in order"))
+                        [key], isKey: !isValue,
+                        other == path ? "\(path) is \(verb) twice" : "\(path) and \(other) overlap",
+                        hint:
+                            "\(verb == "set" ? "set one of the two" : "put one of the two") in a transform of its own; "
+                            + "transforms apply in order"
+                    ))
             }
         }
         return errors
     }
 
-    /// The same for a list: the keys are the items' numbers.
+    /// Checks a list of paths. The keys in errors are the items' indexes.
     static func errors(inList paths: [FieldPath], of keys: [String]) -> [TransformError] {
         var errors: [TransformError] = []
         for (i, path) in paths.enumerated() {
@@ -36,7 +42,7 @@ enum PathRules {
         return errors
     }
 
-    /// Of a list of fields to be removed.
+    /// Checks a list of fields to remove.
     static func errors(removing paths: [FieldPath]) -> [TransformError] {
         paths.indices.filter { paths[$0].segments == ["messageId"] }.map {
             TransformError(["\($0)"], "an event needs its messageId", hint: "to replace it, use set")

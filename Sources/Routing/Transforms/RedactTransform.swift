@@ -1,18 +1,22 @@
 import Events
 
-/// `redact: [email, ip, card, phone, token]`: finds what should not be there, anywhere in the values of
-/// the event, and puts `[email]` and so on in its place; what the user's own patterns find becomes
-/// `[redacted]`. Keys stay, and so do `type`, `messageId` and the times of the event itself.
+/// `redact: [email, ip, card, phone, token]`: finds sensitive text in all values of the event and replaces it with
+/// `[email]` and so on. Matches of the user's own patterns become `[redacted]`. Keys are unchanged, and so are the
+/// event's own `type`, `messageId` and times.
 struct RedactTransform: RewritingTransform {
     static let declaration = TransformDeclaration.keys(
         "redact", RedactTransform(), shorthand: "kinds",
         [
-            Setting("kinds", \.kinds, .list(of: .choice), default: "all, or none if there are patterns", "what is looked for"),
-            Setting("patterns", \.patterns, .list(of: .text("a regular expression")), "regular expressions (RE2) to look for as well"),
-            Setting("with", \.replacement, .text("a text"), default: "[email], [ip] …", "what is put in its place"),
+            Setting(
+                "kinds", \.kinds, .list(of: .choice), default: "all, or none if patterns is set",
+                "kinds of sensitive text to find"),
+            Setting(
+                "patterns", \.patterns, .list(of: .text("a regular expression")),
+                "regular expressions (RE2) to find too"),
+            Setting("with", \.replacement, .text("a text"), default: "[email], [ip] …", "the replacement"),
         ],
         example: "redact: { kinds: [email, card], patterns: ['ID-[0-9]{6}'] }",
-        "removes e-mail addresses, IP addresses, card numbers, phone numbers, tokens and the like from all values")
+        "replaces e-mail addresses, IP addresses, card numbers, phone numbers and tokens in all values")
 
     var kinds: [SensitiveText.Kind]?
     var patterns: [String] = []
@@ -30,7 +34,7 @@ struct RedactTransform: RewritingTransform {
     }
 
     func makeRewriter(_ table: inout PathTable, _ surroundings: StageSurroundings) -> any EventRewriter {
-        // They compiled when the configuration was checked.
+        // The patterns were valid when the configuration was checked.
         let expressions = patterns.compactMap { try? RegularExpression($0) }
         let kinds = self.kinds ?? (patterns.isEmpty ? SensitiveText.Kind.allCases : [])
         return Rewriter(SensitiveText(kinds: Set(kinds), patterns: expressions), replacement: replacement)
@@ -38,7 +42,7 @@ struct RedactTransform: RewritingTransform {
 
     private final class Rewriter: EventRewriter {
         private var finder: SensitiveText
-        /// Contents of JSON strings.
+        /// Replacements as contents of JSON strings.
         private let replacements: [[UInt8]]
         private var decoded: [UInt8] = []
 
@@ -67,7 +71,8 @@ struct RedactTransform: RewritingTransform {
                     copied = value.slice.range.upperBound
                 case .escapedString:
                     decoded.removeAll(keepingCapacity: true)
-                    guard JSONText.unescape(json.extracting(value.slice.range), into: &decoded), finder.find(in: decoded.span)
+                    guard JSONText.unescape(json.extracting(value.slice.range), into: &decoded),
+                        finder.find(in: decoded.span)
                     else { continue }
                     output.bytes.append(contentsOf: json.extracting(copied..<Int(value.slice.offset)))
                     append(decoded.span, escaped: true, to: &output.bytes)
@@ -89,7 +94,7 @@ struct RedactTransform: RewritingTransform {
             return .rewritten
         }
 
-        /// Appends a text with what was found in it replaced.
+        /// Appends a text with the matches replaced.
         private func append(_ text: Span<UInt8>, escaped: Bool, to output: inout [UInt8]) {
             var copied = 0
             for hit in finder.hits {

@@ -1,12 +1,12 @@
 import Events
 
-/// `rename_events: { Signed Up: sign_up, Order Completed: purchase }`: the names of tracks, by a
-/// table. Names that are not in it stay.
+/// `rename_events: { Signed Up: sign_up, Order Completed: purchase }`: replaces the names of track events by a table.
+/// Names that are not in the table are unchanged.
 struct RenameEventsTransform: EditingTransform {
     static let declaration = TransformDeclaration.value(
         "rename_events", RenameEventsTransform(), \.names, .names("names of events", to: .text("the new name")),
         example: "rename_events: { Signed Up: sign_up, Order Completed: purchase }",
-        "gives tracks other names, by a table")
+        "replaces the names of track events by a table")
 
     var names: [NameSetting<String>] = []
 
@@ -20,7 +20,7 @@ struct RenameEventsTransform: EditingTransform {
 
     private final class Editor: EventEditor {
         private let name: EventName
-        /// By length, so that few are compared.
+        /// New names by the length of the old name, so that a lookup compares few names.
         private var table: [Int: [(name: [UInt8], json: [UInt8])]] = [:]
 
         init(_ names: [NameSetting<String>], _ name: EventName) {

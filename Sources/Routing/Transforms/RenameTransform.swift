@@ -1,11 +1,11 @@
 import Events
 
-/// `rename: { properties.revenue: amount }`: another name for a field, which stays where it is. One
-/// that had the name before gives way.
+/// `rename: { properties.revenue: amount }`: renames a field without moving it. A field that already has the new name
+/// is replaced.
 struct RenameTransform: EditingTransform {
     static let declaration = TransformDeclaration.value(
         "rename", RenameTransform(), \.names, .paths(to: .path), example: "rename: { properties.revenue: amount }",
-        "gives fields another name; they stay where they are")
+        "renames fields without moving them")
 
     var names: [PathSetting<FieldPath>] = []
 
@@ -13,17 +13,19 @@ struct RenameTransform: EditingTransform {
         var errors: [TransformError] = []
         for setting in names {
             if setting.path.segments == ["messageId"] {
-                errors.append(TransformError([setting.key], isKey: true, "an event needs its messageId", hint: "use copy"))
+                errors.append(
+                    TransformError([setting.key], isKey: true, "an event needs its messageId", hint: "use copy"))
             }
             let parent = setting.path.segments.dropLast()
             if setting.value.segments.count > 1, setting.value.segments.dropLast() != parent {
                 errors.append(
                     TransformError(
-                        [setting.key], "a field keeps its place when it is renamed",
+                        [setting.key], "rename cannot move a field to another object",
                         hint: "write the new name alone, or use move"))
             }
             if target(setting).segments == ["messageId"] {
-                errors.append(TransformError([setting.key], "messageId cannot be given by rename", hint: "use copy or set"))
+                errors.append(
+                    TransformError([setting.key], "messageId cannot be given by rename", hint: "use copy or set"))
             }
         }
         guard errors.isEmpty else { return errors }

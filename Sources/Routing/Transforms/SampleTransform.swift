@@ -1,15 +1,15 @@
 import Events
 
-/// `sample: { share: 10%, by: userId }`: lets a share of the events pass: those of one user all or
-/// none, on every machine and for ever, since the value of the field alone decides.
+/// `sample: { share: 10%, by: userId }`: passes a share of the events. The field's value alone decides, so either all
+/// or none of a user's events pass, on every host and at any time.
 struct SampleTransform: EditingTransform {
     static let declaration = TransformDeclaration.keys(
         "sample", SampleTransform(), shorthand: "share",
         [
-            Setting("share", \.share, .number(0...1), required: true, "how much passes: 0.1, or 10%"),
+            Setting("share", \.share, .number(0...1), required: true, "the share that passes: 0.1, or 10%"),
             Setting("by", \.by, .path, default: "userId, else anonymousId", "field whose value decides"),
         ],
-        example: "sample: { share: 10%, by: userId }", "lets a share of the events pass, chosen by the value of a field")
+        example: "sample: { share: 10%, by: userId }", "passes a share of the events, chosen by the value of a field")
 
     var share = 1.0
     var by: FieldPath?
@@ -20,7 +20,7 @@ struct SampleTransform: EditingTransform {
     private var keys: [FieldPath] { by.map { [$0] } ?? [IndexedField.userID.path, IndexedField.anonymousID.path] }
 
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
-        // 53 bits: every limit is exact.
+        // 53 bits, so that a double represents every limit exactly.
         Editor(keys.map { FieldKey($0, &binding) }, limit: UInt64(share * 0x1p53))
     }
 
@@ -33,7 +33,7 @@ struct SampleTransform: EditingTransform {
             self.limit = limit
         }
 
-        /// An event without the field is chosen by its position.
+        /// The position decides for an event without the field.
         func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
             var hash = StableHash()
             var isFound = false

@@ -1,23 +1,25 @@
 import Events
 
-/// `session: native`: what becomes of `context.session`, `{ id, kind, … }`, which says who used the
-/// application, and in which state it was. Events without it are untouched.
+/// `session: native`: converts `context.session`, `{ id, kind, … }`, which records who used the application and in
+/// which state it was. Events without it are unchanged.
 ///
-/// - `native`, for what keeps a profile of each user: an identify gets the session's members as traits
-///   (`session_id`, `session_kind` …), which updates the profile; other events keep `context.session`;
-/// - `properties`, for what knows events alone: each event gets them as properties, an identify or a
-///   group as traits;
-/// - `ignore`: `context.session` is removed.
+/// - `native`, for destinations with user profiles: adds the session's members to the traits of an identify
+///   (`session_id`, `session_kind` …), which updates the profile. Other events keep `context.session`.
+/// - `properties`, for destinations without profiles: adds them to the properties of each event, and to the traits of
+///   an identify or group.
+/// - `ignore`: removes `context.session`.
 struct SessionTransform: EditingTransform {
     enum Mode: String, Sendable, CaseIterable { case native, properties, ignore }
 
     static let declaration = TransformDeclaration.keys(
         "session", SessionTransform(), shorthand: "as",
         [
-            Setting("as", \.mode, .choice, required: true, "native: traits of an identify; properties: of each event; ignore: removed"),
-            Setting("prefix", \.prefix, .text("a prefix"), "what the names begin with"),
+            Setting(
+                "as", \.mode, .choice, required: true,
+                "native: traits of an identify; properties: of each event; ignore: remove"),
+            Setting("prefix", \.prefix, .text("a prefix"), "prefix of the names"),
         ],
-        example: "session: properties", "says what becomes of sessions (context.session)")
+        example: "session: properties", "converts sessions (context.session)")
 
     var mode = Mode.native
     var prefix = "session_"
@@ -41,7 +43,7 @@ struct SessionTransform: EditingTransform {
 
     private final class Editor: EventEditor {
         private let mode: Mode
-        /// As contents of a JSON string, and without escapes.
+        /// The prefix as contents of a JSON string, and decoded.
         private let prefix: [UInt8]
         private let prefixName: [UInt8]
         private let session: (value: Int, node: Int?)
@@ -54,7 +56,9 @@ struct SessionTransform: EditingTransform {
             JSONText.appendContents(transform.prefix.utf8.span, to: &prefix)
             self.prefix = prefix
             prefixName = Array(transform.prefix.utf8)
-            session = (binding.value(SessionTransform.session), mode == .ignore ? binding.node(SessionTransform.session) : nil)
+            session = (
+                binding.value(SessionTransform.session), mode == .ignore ? binding.node(SessionTransform.session) : nil
+            )
             func target(_ path: FieldPath, _ binding: inout StageBinding) -> (value: Int, node: Int)? {
                 transform.targets.contains(path) ? (binding.value(path), binding.node(path)) : nil
             }
@@ -87,7 +91,7 @@ struct SessionTransform: EditingTransform {
             return .keep
         }
 
-        /// Appends the object `old` with the session's members added; those that it has stay.
+        /// Appends the object `old` with the session's members added. Members that `old` has already are kept.
         private func merge(_ session: Range<Int>, into old: FieldValue, _ json: Span<UInt8>, _ output: inout [UInt8]) {
             var isEmpty = true
             if old.type == .object, let range = old.json {
@@ -100,7 +104,9 @@ struct SessionTransform: EditingTransform {
             var cursor = ObjectCursor(session)
             while let member = cursor.next(in: json) {
                 let name = prefix + Array(copying: json.extracting(member.key.range))
-                guard let value = member.value.json, !names.contains(prefixName + member.name(in: json)) else { continue }
+                guard let value = member.value.json, !names.contains(prefixName + member.name(in: json)) else {
+                    continue
+                }
                 if !isEmpty { output.append(UInt8(ascii: ",")) }
                 isEmpty = false
                 output.append(UInt8(ascii: "\""))
@@ -111,7 +117,8 @@ struct SessionTransform: EditingTransform {
             output.append(UInt8(ascii: "}"))
         }
 
-        /// All of an object's names. A set, since both it and the session may have thousands.
+        /// The names of an object's members. A set, because the object and the session may each have thousands of
+        /// members.
         private func names(of object: FieldValue, _ json: Span<UInt8>) -> Set<[UInt8]> {
             guard object.type == .object, let range = object.json else { return [] }
             var names = Set<[UInt8]>()

@@ -1,18 +1,20 @@
 import Events
 
-/// `set: { routed: w1, properties.plan: "pro", context.app.name: "{{ event }}" }`: gives fields a
-/// value. One that is there is replaced where it stands; one that is missing is added at the end
-/// of its object, and so are objects on the way to it (`null` counts as missing there). A field
-/// inside something that is no object, or an item that a list does not have, rejects the event.
+/// `set: { routed: w1, properties.plan: "pro", context.app.name: "{{ event }}" }`: sets fields to a value. An existing
+/// field is replaced in place. A missing field is added at the end of its object, and missing or null objects on the
+/// way to it are created. A path inside a value that is not an object, or to an item that a list does not have, rejects
+/// the event.
 struct SetTransform: EditingTransform {
     static let declaration = TransformDeclaration.value(
         "set", SetTransform(), \.assignments, .paths(to: .template),
         example: #"set: { properties.plan: pro, context.page: "{{ properties.url }}" }"#,
-        "gives fields a value: a literal, a field ($.path) or a text with fields in it")
+        "sets fields to a literal, another field ($.path) or a text with fields in it")
 
     var assignments: [PathSetting<ValueTemplate>] = []
 
-    func check() -> [TransformError] { PathRules.errors(writing: assignments.map { ($0.key, $0.path, false) }, verb: "set") }
+    func check() -> [TransformError] {
+        PathRules.errors(writing: assignments.map { ($0.key, $0.path, false) }, verb: "set")
+    }
 
     var writes: [FieldPath] { assignments.map(\.path) }
     var reads: [FieldPath] { assignments.flatMap { $0.value.paths } }

@@ -1,19 +1,23 @@
 import Events
 
-/// A text with `{{ path }}` in it, taken apart.
+/// Parser for a text that contains `{{ path }}`.
 package enum TemplateText {
     package enum Piece: Sendable, Equatable {
-        /// Contents of a JSON string, escapes and all.
+        /// Contents of a JSON string, already escaped.
         case literal([UInt8])
         case path(FieldPath)
     }
 
     package static func parse(_ text: String) throws(FilterError) -> [Piece] { try read(text).pieces }
 
-    /// The paths in it, each with its place.
-    static func paths(in text: String) throws(FilterError) -> [(path: FieldPath, range: Range<Int>)] { try read(text).paths }
+    /// The paths in a text, each with its byte range.
+    static func paths(in text: String) throws(FilterError) -> [(path: FieldPath, range: Range<Int>)] {
+        try read(text).paths
+    }
 
-    private static func read(_ text: String) throws(FilterError) -> (pieces: [Piece], paths: [(path: FieldPath, range: Range<Int>)]) {
+    private static func read(_ text: String) throws(FilterError) -> (
+        pieces: [Piece], paths: [(path: FieldPath, range: Range<Int>)]
+    ) {
         let bytes = Array(text.utf8)
         var pieces: [Piece] = []
         var paths: [(path: FieldPath, range: Range<Int>)] = []
@@ -40,11 +44,15 @@ package enum TemplateText {
             paths.append((path, start..<position))
             if let error = FieldPath.bracket(bytes, at: position) { throw error }
             while position < bytes.count, bytes[position] == 0x20 { position += 1 }
-            guard position + 1 < bytes.count, bytes[position] == UInt8(ascii: "}"), bytes[position + 1] == UInt8(ascii: "}")
+            guard position + 1 < bytes.count, bytes[position] == UInt8(ascii: "}"),
+                bytes[position + 1] == UInt8(ascii: "}")
             else {
                 throw FilterError(
-                    opened..<min(position + 1, bytes.count), "}} was expected behind this path",
-                    hint: "between {{ and }} stands one path, as in {{ properties.plan }}; what is no letter, digit, _ or - in a name has \\ before it")
+                    opened..<min(position + 1, bytes.count), "expected }} after this path",
+                    hint:
+                        "write one path between {{ and }}, as in {{ properties.plan }}; "
+                        + "put \\ before each character of a name that is not a letter, a digit, _ or -"
+                )
             }
             position += 2
             literalStart = position

@@ -1,20 +1,26 @@
 import Events
 
-/// `throttle: { events: 100, every: 1m, by: userId }`: at most so many events in each minute (by the
-/// time of receipt: in each whole minute of the clock), of each user. What is above is dropped.
+/// `throttle: { events: 100, every: 1m, by: userId }`: passes at most `events` events in each period of length `every`,
+/// for each value of the field, and drops the rest. Periods are aligned to the epoch and use the time of receipt: `1m`
+/// means each whole minute of the clock.
 ///
-/// It remembers the `keys` seen last, and about a million positions of the journal. What it remembers comes from the
-/// journal again when the daemon starts or the configuration changes (`DestinationRouter.lookback`).
+/// The state is bounded: the `keys` most recent values, and the verdicts for about a million journal positions. After a
+/// start or a configuration change it is rebuilt from the journal (`DestinationRouter.lookback`).
 struct ThrottleTransform: EditingTransform {
     static let declaration = TransformDeclaration.keys(
         "throttle", ThrottleTransform(),
         [
-            Setting("events", \.events, .integer(1...1_000_000_000), required: true, "how many may pass"),
-            Setting("every", \.every, .duration(.milliseconds(1)...(.seconds(366 * 86_400))), "in which time"),
-            Setting("by", \.by, .path, default: "all events together", "field whose values are counted apart"),
-            Setting("keys", \.keys, .integer(1...10_000_000), "how many values are remembered; the oldest goes first"),
+            Setting(
+                "events", \.events, .integer(1...1_000_000_000), required: true,
+                "maximum number of events in a period"),
+            Setting("every", \.every, .duration(.milliseconds(1)...(.seconds(366 * 86_400))), "length of the period"),
+            Setting(
+                "by", \.by, .path, default: "all events together", "field; each of its values is counted separately"),
+            Setting(
+                "keys", \.keys, .integer(1...10_000_000), "maximum number of remembered values; the oldest is evicted"),
         ],
-        example: "throttle: { events: 100, every: 1m, by: userId }", "lets so many events pass in a time, and drops the others")
+        example: "throttle: { events: 100, every: 1m, by: userId }",
+        "limits the number of events in a period and drops the rest")
 
     var events = 0
     var every = Duration.seconds(1)
@@ -30,7 +36,7 @@ struct ThrottleTransform: EditingTransform {
     }
 
     private struct Count: BitwiseCopyable {
-        /// The number of the time since 1970.
+        /// Index of the period since 1970.
         var time: Int64
         var events: Int
     }
@@ -49,7 +55,7 @@ struct ThrottleTransform: EditingTransform {
             counts = RecentKeys(limit: throttle.keys)
         }
 
-        /// Events without the field are counted together.
+        /// Events without the field share one count.
         func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
             let position = view.moment.position
             if let wasDropped = history.wasDropped(position) { return wasDropped ? .drop : .keep }
@@ -68,7 +74,7 @@ struct ThrottleTransform: EditingTransform {
 }
 
 extension Duration {
-    /// Held at the largest number that fits.
+    /// Clamped to the range of `Int64`.
     var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -1,27 +1,28 @@
 import Events
 
-/// `timed: native`: what becomes of events that have a beginning and an end: two tracks, whose
-/// `context.timing` is `{ id, phase: "start" or "stop", duration }`. Other events are untouched.
+/// `timed: native`: converts events with a duration, which applications send as two tracks with `context.timing` = `{
+/// id, phase: "start" or "stop", duration }`. Other events are unchanged.
 ///
-/// - `native`, for what knows durations: the start is dropped, the stop carries the duration as the
-///   field `duration`, by default `properties.duration`;
-/// - `suffix`, for what knows names alone: `ONBOARDING` becomes `ONBOARDING_START` and
-///   `ONBOARDING_STOP`;
-/// - `both`: suffixes, and the duration;
-/// - `ignore`: neither is sent.
+/// - `native`, for destinations that support durations: drops the start and writes the duration to the stop, in the
+///   field `duration`, by default `properties.duration`.
+/// - `suffix`, for destinations that only have names: `ONBOARDING` becomes `ONBOARDING_START` and `ONBOARDING_STOP`.
+/// - `both`: adds the suffixes and the duration.
+/// - `ignore`: drops both events.
 struct TimedTransform: EditingTransform {
     enum Mode: String, Sendable, CaseIterable { case native, suffix, both, ignore }
 
     static let declaration = TransformDeclaration.keys(
         "timed", TimedTransform(), shorthand: "as",
         [
-            Setting("as", \.mode, .choice, required: true, "native: a duration; suffix: names; both; ignore: neither is sent"),
-            Setting("duration", \.duration, .path, "where the duration goes"),
-            Setting("start", \.start, .text("a suffix"), "what is added to the name of a start"),
-            Setting("stop", \.stop, .text("a suffix"), "what is added to the name of a stop"),
+            Setting(
+                "as", \.mode, .choice, required: true,
+                "native: a duration; suffix: names; both; ignore: drop both events"),
+            Setting("duration", \.duration, .path, "field for the duration"),
+            Setting("start", \.start, .text("a suffix"), "suffix for the name of a start"),
+            Setting("stop", \.stop, .text("a suffix"), "suffix for the name of a stop"),
         ],
         example: "timed: { as: native, duration: properties.duration }",
-        "says what becomes of timed events (context.timing)")
+        "converts timed events (context.timing)")
 
     var mode = Mode.native
     var duration = FieldPath(["properties", "duration"])
@@ -35,7 +36,11 @@ struct TimedTransform: EditingTransform {
     func check() -> [TransformError] {
         PathRules.problem(writing: duration).map { [TransformError(["duration"], $0)] }
             ?? (duration.overlaps(Self.timing)
-                ? [TransformError(["duration"], "context.timing is where it comes from", hint: "name another field")] : [])
+                ? [
+                    TransformError(
+                        ["duration"], "the duration cannot be written into context.timing, its source",
+                        hint: "name another field")
+                ] : [])
     }
 
     private var writesDuration: Bool { mode == .native || mode == .both }

@@ -1,11 +1,11 @@
 import Events
 
-/// One entry of a `transforms:` list, found valid. Immutable; any thread.
+/// A valid entry of a `transforms:` list. Immutable; usable from any thread.
 package struct Transform: Sendable {
-    /// What its drops and errors are counted and reported under.
+    /// Name for counting and reporting its drops and errors.
     package let name: String
     let definition: any TransformDefinition
-    /// Its own `where:`; events that it does not take pass unchanged.
+    /// Its `where:`. Events that do not match pass unchanged.
     package var condition: Filter
 
     init(name: String, definition: any TransformDefinition, condition: Filter = .always) {
@@ -15,13 +15,13 @@ package struct Transform: Sendable {
     }
 }
 
-/// A kind of transform: a struct with what was configured. It also conforms to one of the two
-/// protocols below, and stands in `TransformCatalogue`.
+/// A kind of transform, with its settings. Each kind also conforms to one of the two protocols below and is listed in
+/// `TransformCatalogue`.
 protocol TransformDefinition: Sendable {
     static var declaration: TransformDeclaration { get }
-    /// What is wrong that the types of its settings cannot say.
+    /// Checks what the settings' types cannot express, and returns the errors.
     func check() -> [TransformError]
-    /// What is probably not meant, where nothing is wrong.
+    /// Returns warnings about valid settings that are probably mistakes.
     func advice() -> [TransformError]
 }
 
@@ -30,17 +30,18 @@ extension TransformDefinition {
     func advice() -> [TransformError] { [] }
 }
 
-/// One that changes fields it can name beforehand, or only decides whether the event goes on. Those
-/// that do not touch each other's fields share one reading and one writing of the event.
+/// A transform that changes fields known in advance, or that only keeps or drops the event. Transforms that do not
+/// touch each other's fields share one read and one write of the event.
 protocol EditingTransform: TransformDefinition {
-    /// Every path whose value it looks at.
+    /// All paths whose values it reads.
     var reads: [FieldPath] { get }
-    /// Every path that it may set, remove, rename or rewrite.
+    /// All paths that it may set, remove, rename or rewrite.
     var writes: [FieldPath] { get }
-    /// Those of `writes` that it does nothing with but `Overlay.rewrite`, which gives it their value as
-    /// the transforms before have left it: they need not be among `reads`.
+    /// The paths of `writes` that it changes only with `Overlay.rewrite`. They need not be in `reads`, because
+    /// `rewrite` passes the value as the preceding transforms have left it.
     var rewrites: [FieldPath] { get }
-    /// How long before an event others may have come on which its answer depends; nil: it looks at nothing else.
+    /// How far before an event, by the time of receipt, other events can affect its result; nil: the result depends on
+    /// the event alone.
     var lookback: Duration? { get }
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor
 }
@@ -50,9 +51,9 @@ extension EditingTransform {
     var lookback: Duration? { nil }
 }
 
-/// One that may change anything, or make several events of one.
+/// A transform that may change the whole event, or return several events.
 protocol RewritingTransform: TransformDefinition {
-    /// One event may take milliseconds, not microseconds.
+    /// Whether one event may take milliseconds instead of microseconds.
     var mayTakeLong: Bool { get }
     func makeRewriter(_ table: inout PathTable, _ surroundings: StageSurroundings) -> any EventRewriter
 }
@@ -61,11 +62,11 @@ extension RewritingTransform {
     var mayTakeLong: Bool { false }
 }
 
-/// An editing transform at work, in one stage of one destination. One thread. What it keeps from
-/// event to event is bounded, and answers alike when a position of the journal is read again.
+/// A running editing transform, in one stage of one destination. One thread. State that it keeps between events is
+/// bounded and must give the same result when a journal position is read again.
 protocol EventEditor: AnyObject {
     func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome
-    /// If all it ever does is to set these members of the event itself.
+    /// Set if the transform only ever sets these members of the event itself.
     var constantMembers: [ConstantMember]? { get }
 }
 
@@ -73,45 +74,45 @@ extension EventEditor {
     var constantMembers: [ConstantMember]? { nil }
 }
 
-/// A member of the event itself whose value is known beforehand.
+/// A top-level member of the event with a constant value.
 struct ConstantMember {
-    /// Of its value, in the path table.
+    /// Index of its value in the path table.
     var path: Int
-    /// As a JSON string, and the colon.
+    /// The name as a JSON string, and the colon.
     var key: [UInt8]
     var json: [UInt8]
 }
 
-/// A rewriting transform at work. One thread; state as an editor's.
+/// A running rewriting transform. One thread; the same rules for state as in `EventEditor`.
 protocol EventRewriter: AnyObject {
-    /// Appends the events that it makes of this one, none, one or several, to `output`. One that is
-    /// left as it is costs no copy: `.unchanged`.
+    /// Appends the resulting events to `output`: none, one or several. Returns `.unchanged` to keep the event without a
+    /// copy.
     func rewrite(_ view: borrowing EventView, into output: inout EventTexts) -> RewriteOutcome
 }
 
 enum TransformOutcome: Equatable {
     case keep
-    /// Counted under the transform's name.
+    /// Drops the event; counted under the transform's name.
     case drop
-    /// To the dead letters, with this reason; the transform's name is put before it.
+    /// Sends the event to the dead letters with this reason, which is prefixed with the transform's name.
     case reject(String)
 }
 
 enum RewriteOutcome: Equatable {
     case unchanged
-    /// What was appended goes on; if it is nothing, the event is dropped.
+    /// The appended events continue. If none was appended, the event is dropped.
     case rewritten
     /// As `TransformOutcome.reject`.
     case reject(String)
 }
 
-/// What is wrong with a transform, and at which of its keys.
+/// An error in a transform, and the key at fault.
 package struct TransformError: Error, Sendable, Equatable {
-    /// From the transform's value down to the fault: names of members, numbers of list items.
+    /// Path from the transform's value to the fault: names of members, indexes of list items.
     package var keys: [String]
-    /// Whether the last key itself is at fault, not the value behind it.
+    /// Whether the last key itself is at fault and not its value.
     package var isKey: Bool
-    /// Place within that key's or value's text, if it is one.
+    /// The message, and the byte range within the text of the key or value.
     package var fault: FilterError
 
     package init(keys: [String], isKey: Bool, fault: FilterError) {
@@ -120,14 +121,14 @@ package struct TransformError: Error, Sendable, Equatable {
         self.fault = fault
     }
 
-    /// Of a whole key or value.
+    /// Creates an error about a whole key or value.
     init(_ keys: [String], isKey: Bool = false, _ message: String, hint: String? = nil) {
         let length = isKey ? keys.last?.utf8.count ?? 0 : 0
         self.init(keys: keys, isKey: isKey, fault: FilterError(0..<length, message, hint: hint))
     }
 }
 
-/// All that is wrong with a transform.
+/// All errors in a transform.
 package struct TransformErrors: Error, Sendable, Equatable {
     /// Never empty.
     package var errors: [TransformError]

@@ -1,13 +1,13 @@
 import Events
 
-/// What a transform writes. In the configuration:
+/// The value that a transform writes. In the configuration:
 ///
-/// - `"pro"`, `3`, `true`, `null`: itself;
-/// - `$.context.ip`: the value of that field, whatever it is; nothing is written if it is missing;
-/// - `"{{ event }} on {{ context.os.name }}"`: a text with fields filled in. A missing field or
-///   null leaves nothing, numbers and booleans are spelled out, lists and objects are their JSON;
-/// - lists and objects of all these; members that come to nothing vanish;
-/// - `{ $literal: … }`: the value as it stands, also where it looks like one of the above.
+/// - `"pro"`, `3`, `true`, `null`: a constant.
+/// - `$.context.ip`: the value of that field, of any type. Nothing is written if the field is missing.
+/// - `"{{ event }} on {{ context.os.name }}"`: a text with fields filled in. A missing or null field adds nothing, a
+///   number or boolean its spelling, a list or object its JSON.
+/// - Lists and objects of these. Missing members and items are left out.
+/// - `{ $literal: … }`: a constant that is not interpreted, even if it looks like one of the above.
 package indirect enum ValueTemplate: Sendable, Equatable {
     /// JSON text.
     case constant([UInt8])
@@ -22,14 +22,14 @@ package indirect enum ValueTemplate: Sendable, Equatable {
         var value: ValueTemplate
     }
 
-    /// Lists and objects within one another.
+    /// Levels of nested lists and objects.
     static let maximumDepth = 32
 
-    /// - Parameter keys: where the value stands, for errors.
+    /// - Parameter keys: the place of the value, for errors.
     package init(_ value: JSONValue, keys: [String]) throws(TransformError) {
         func fail(_ fault: FilterError) -> TransformError { TransformError(keys: keys, isKey: false, fault: fault) }
         guard keys.count <= Self.maximumDepth else {
-            throw fail(FilterError(0..<0, "this value is nested deeper than \(Self.maximumDepth) levels"))
+            throw fail(FilterError(0..<0, "this value is nested more than \(Self.maximumDepth) levels deep"))
         }
         switch value {
         case .string(let text):
@@ -48,8 +48,8 @@ package indirect enum ValueTemplate: Sendable, Equatable {
             for member in members {
                 if member.name.hasPrefix("$") {
                     let fault = FilterError(
-                        0..<member.name.utf8.count, "\(member.name) is not known here",
-                        hint: "to set a member of that name, write { $literal: … } around the object")
+                        0..<member.name.utf8.count, "\(member.name) is not supported here",
+                        hint: "to set a member of that name, wrap the object in { $literal: … }")
                     throw TransformError(keys: keys + [member.name], isKey: true, fault: fault)
                 }
                 var key: [UInt8] = []
@@ -62,7 +62,7 @@ package indirect enum ValueTemplate: Sendable, Equatable {
             try Self.checkLiteral(value, keys: keys)
             self = Self.json(value)
         }
-        // What holds no field is rendered once and for all.
+        // Render a list or object without fields once, when the configuration is read.
         if paths.isEmpty {
             switch self {
             case .list, .object: self = Self.json(value.withoutDirectives)
@@ -77,10 +77,10 @@ package indirect enum ValueTemplate: Sendable, Equatable {
         return .constant(json)
     }
 
-    /// Too deep a nesting.
+    /// Checks the nesting depth.
     private static func checkLiteral(_ value: JSONValue, keys: [String]) throws(TransformError) {
         guard keys.count <= maximumDepth + 1 else {
-            let fault = FilterError(0..<0, "this value is nested deeper than \(maximumDepth) levels")
+            let fault = FilterError(0..<0, "this value is nested more than \(maximumDepth) levels deep")
             throw TransformError(keys: keys, isKey: false, fault: fault)
         }
         switch value {
@@ -101,7 +101,7 @@ package indirect enum ValueTemplate: Sendable, Equatable {
         return .text(pieces)
     }
 
-    /// Every field that it takes something from.
+    /// All fields that the template reads.
     var paths: [FieldPath] {
         switch self {
         case .constant: []
@@ -114,7 +114,7 @@ package indirect enum ValueTemplate: Sendable, Equatable {
 }
 
 extension JSONValue {
-    /// With what `$literal` stands around put in its place.
+    /// The value with each `{ $literal: … }` replaced by its content.
     fileprivate var withoutDirectives: JSONValue {
         switch self {
         case .null, .bool, .number, .string: self

@@ -1,6 +1,6 @@
 import Events
 
-/// A value template bound to a path table: writes the value for one event.
+/// A value template bound to a path table. Writes the value for one event.
 indirect enum ValueWriter: Sendable {
     case constant([UInt8])
     case field(Int)
@@ -36,8 +36,8 @@ indirect enum ValueWriter: Sendable {
         }
     }
 
-    /// Appends JSON to `text`, copied from the event's bytes wherever it can be.
-    /// - Returns: false if it came to nothing; `text` is unchanged then.
+    /// Appends JSON to `text`, copying the event's bytes where possible.
+    /// - Returns: false if the value is missing; `text` is then unchanged.
     func write(_ view: borrowing EventView, to text: inout [UInt8]) -> Bool {
         switch self {
         case .constant(let json): text.append(contentsOf: json)
@@ -81,7 +81,7 @@ indirect enum ValueWriter: Sendable {
         }
     }
 
-    /// A field inside a text. What stands in a JSON string of the event is copied with its escapes.
+    /// Appends a field inside a text. Contents of the event's strings are copied with their escapes.
     private static func fill(_ value: FieldValue, _ view: borrowing EventView, into text: inout [UInt8]) {
         switch value.type {
         case .missing, .null: break

@@ -6,10 +6,10 @@ import Platform
 import Synchronization
 
 extension JournalBenchmark {
-    /// How often a steady stream of events takes memory from the heap, on each thread that has to do with
-    /// it. Exits with 1 where an event costs any. A debug build's unspecialised code takes some for each
-    /// batch, and for each event that is read: there only what appending and committing an event more costs
-    /// is held against it.
+    /// Counts the heap allocations of a steady stream of events on each thread that handles it. Exits with 1
+    /// if an event needs any. The unspecialized code of a debug build allocates for each batch, and for each
+    /// event that is read, so a debug build checks only the additional allocations per event of append and
+    /// commit.
     static func countAllocations(_ place: Place) throws {
         var last: Counts = (0, 0, 0)
         var perEvent = 0.0
@@ -26,7 +26,7 @@ extension JournalBenchmark {
             #endif
             last = counts
         }
-        // Now and then a segment is full, or an array.
+        // A full segment or array causes an allocation now and then.
         if perEvent > 0.01 { exit(1) }
     }
 
@@ -47,13 +47,15 @@ extension JournalBenchmark {
         var events = EventBatch()
         var (append, commit, read): (UInt64, UInt64, UInt64) = (0, 0, 0)
         var writersBefore: UInt64 = 0
-        // The first rounds make what the later ones use again.
+        // The first rounds allocate memory that later rounds reuse.
         for round in -100..<rounds {
             if round == 0 { (append, read, writersBefore) = (0, 0, writers.load(ordering: .relaxed)) }
             let before = callocations_of_this_thread()
             let outcome = journal.append(sample.bytes.span, events: sample.events.span, from: EventSample.origin)
             append += callocations_of_this_thread() - before
-            guard case .queued(let end) = outcome else { fail("journal-benchmark: not queued\n") }
+            guard case .queued(let end) = outcome else {
+                fail("journal-benchmark: the journal did not queue the events\n")
+            }
             while journal.acknowledgedEnd < end { durable.wait(until: SystemClock().now() + .milliseconds(100)) }
             let middle = callocations_of_this_thread()
             while reader.position < end, try reader.read(into: &events, maximumBytes: 1 << 20) {}

@@ -4,7 +4,7 @@ import Journal
 import Platform
 import Synchronization
 
-/// What the writer's callbacks and the producers tell one another.
+/// State shared by the writer's callbacks and the producers.
 final class Progress: Sendable {
     let commits = Atomic(0)
     let bells: [Doorbell]
@@ -17,10 +17,13 @@ final class Progress: Sendable {
 }
 
 extension JournalBenchmark {
-    /// Producers append batches as fast as the journal takes them ("flood"), or each has two under way at
-    /// most ("step"): while one of each is written the next ones queue, so a group commit is one of each.
+    /// Producers append batches as fast as the journal takes them ("flood"), or each has at most two batches
+    /// in flight ("step"). In "step", the next batches queue while the current ones are written, so a group
+    /// commit has one batch of each producer.
     static func append(_ place: Place, producers: Int, batch: Int, mebibytes: Int, steps: Bool) throws {
-        guard producers > 0, batch >= EventSample.eventSize, mebibytes > 0 else { fail("journal-benchmark: give more of each\n") }
+        guard producers > 0, batch >= EventSample.eventSize, mebibytes > 0 else {
+            fail("journal-benchmark: give more of each\n")
+        }
         let journal = try place.open()
         let sample = EventSample(count: batch / EventSample.eventSize)
         let rounds = max(1, (mebibytes << 20) / EventSample.eventSize / producers / sample.events.count)
@@ -50,7 +53,8 @@ extension JournalBenchmark {
                 + #""cpu_s_per_million":\#(used / Double(total) * 1e6)}"#)
     }
 
-    private static func produce(_ sample: EventSample, _ rounds: Int, to journal: Journal, steps: Bool, bell: Doorbell) {
+    private static func produce(_ sample: EventSample, _ rounds: Int, to journal: Journal, steps: Bool, bell: Doorbell)
+    {
         var round = 0
         var last: UInt64 = 0
         while round < rounds {
@@ -59,14 +63,14 @@ extension JournalBenchmark {
                 round += 1
                 while steps, journal.acknowledgedEnd < last { bell.wait() }
                 last = end
-            // Bounded, as space may have come before the answer did.
+            // The wait is bounded because space may have become free before the answer.
             case .busy: bell.wait(until: SystemClock().now() + .milliseconds(10))
             case .refused(let refusal): fail("journal-benchmark: \(refusal.detail)\n")
             }
         }
     }
 
-    /// Fills a journal, and ends as kill -9 ends it: in the middle of a flood.
+    /// Fills a journal and kills the process with SIGKILL in the middle of a flood.
     static func fill(_ place: Place, mebibytes: Int) throws {
         let journal = try place.open()
         let sample = EventSample(count: (64 << 10) / EventSample.eventSize)

@@ -1,7 +1,7 @@
-// journal-benchmark: one measurement of the journal alone, printed as one line of JSON. The script
-// beside this folder, `journal`, runs it in turns with the machine's own limit (limit.c).
+// journal-benchmark: measures the journal alone and prints one line of JSON. The script `journal`, next to
+// this folder, runs it alternately with the machine's own limit (limit.c).
 //
-// Each command works in a directory that the caller makes and removes. Events are 570 bytes long.
+// Each command works in a directory that the caller makes and removes. Events have 570 bytes.
 
 import Glibc
 import Journal
@@ -28,7 +28,8 @@ struct JournalBenchmark {
         let numbers = words.compactMap { Int($0) }
         switch (command, numbers.count) {
         case ("append", 3):
-            try append(place, producers: numbers[0], batch: numbers[1], mebibytes: numbers[2], steps: words.last == "step")
+            try append(
+                place, producers: numbers[0], batch: numbers[1], mebibytes: numbers[2], steps: words.last == "step")
         case ("latency", 2): try measureLatency(place, rate: numbers[0], seconds: numbers[1])
         case ("fill", 2): try fill(place.with(segmentSize: numbers[0]), mebibytes: numbers[1])
         case ("recover", 1): try recover(place.with(segmentSize: numbers[0]))
@@ -71,11 +72,12 @@ struct Place {
     }
 }
 
-/// The process's own CPU seconds so far.
+/// The CPU seconds that this process has used.
 func cpuSeconds() -> Double {
     var usage = rusage()
     _ = unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-    return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
+    return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(
+        usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
 }
 
 extension Duration {

@@ -3,7 +3,7 @@ import Journal
 import Platform
 import Synchronization
 
-/// Which events were acknowledged when. Written by the journal's thread, read after its end.
+/// The acknowledgements and their times. The journal's thread writes them; they are read after its end.
 final class Acknowledgements: Sendable {
     struct Record {
         var end: UInt64
@@ -18,8 +18,8 @@ final class Acknowledgements: Sendable {
 }
 
 extension JournalBenchmark {
-    /// Events come one at a time, each at its own moment, whether or not those before are durable. Latency
-    /// counts from that moment to the acknowledgement.
+    /// Appends events one at a time at fixed moments, also while earlier ones are not durable. An event's
+    /// latency is the time from its moment to its acknowledgement.
     static func measureLatency(_ place: Place, rate: Int, seconds: Int) throws {
         guard rate > 0, seconds > 0 else { fail("journal-benchmark: give more of each\n") }
         let journal = try place.open()
@@ -27,7 +27,7 @@ extension JournalBenchmark {
         acknowledgements.records.withLock { $0.reserveCapacity(rate * seconds) }
         journal.start(onDurable: { acknowledgements.note($0) })
         let sample = EventSample(count: 1)
-        // The first segment is made first.
+        // Waits until the first segment is ready.
         usleep(500_000)
         let count = rate * seconds
         let interval = 1e9 / Double(rate)

@@ -5,7 +5,7 @@ import Platform
 import Synchronization
 
 extension JournalBenchmark {
-    /// The time from opening to the first event that is durable after it.
+    /// Measures the time from opening the journal until the first new event is durable.
     static func recover(_ place: Place) throws {
         let begin = SystemClock().now()
         let journal = try place.open()
@@ -27,7 +27,7 @@ extension JournalBenchmark {
                 + #""segments":\#(statistics.segments),"gaps":\#(statistics.gapCount),"events":\#(end)}"#)
     }
 
-    /// Readers, each with a thread, read everything there is; the speed is that of all together.
+    /// Several readers read all events, each on its own thread. The speed is that of all readers together.
     static func read(_ place: Place, readers: Int) throws {
         guard readers > 0 else { fail("journal-benchmark: give one reader or more\n") }
         let journal = try place.open()

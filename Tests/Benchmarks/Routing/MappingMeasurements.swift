@@ -4,26 +4,34 @@ import Routing
 
 /// Mappings and scripts.
 enum MappingMeasurements {
-    static var all: [Measurement] { [
-        measure("a mapping for Mixpanel's track", limit: 2000, destination: """
-            mapping:
-              event: $.event
-              properties:
-                $merge:
-                  - $.properties
-                  - token: !secret mixpanel
-                    distinct_id: { $if: { exists: $.userId, then: $.userId, else: $.anonymousId } }
-                    time: { $date: { value: $.timestamp, format: epoch_seconds } }
-                    $insert_id: $.messageId
-            """),
-        measure("a mapping of five fields", limit: nil, destination: """
-            mapping: { name: $.event, at: $.timestamp, who: $.userId, os: $.context.os.name, text: "{{ event }} by {{ userId }}" }
-            """),
-        measure("a script that returns the event", limit: nil, destination: "transforms: [ lua: return event ]"),
-        measure("a script that sets a field", limit: nil, destination: """
-            transforms: [ lua: "event.properties.plan = 'pro' return event" ]
-            """),
-    ] }
+    static var all: [Measurement] {
+        [
+            measure(
+                "a mapping for Mixpanel's track", limit: 2000,
+                destination: """
+                    mapping:
+                      event: $.event
+                      properties:
+                        $merge:
+                          - $.properties
+                          - token: !secret mixpanel
+                            distinct_id: { $if: { exists: $.userId, then: $.userId, else: $.anonymousId } }
+                            time: { $date: { value: $.timestamp, format: epoch_seconds } }
+                            $insert_id: $.messageId
+                    """),
+            measure(
+                "a mapping of five fields", limit: nil,
+                destination: """
+                    mapping: { name: $.event, at: $.timestamp, who: $.userId, os: $.context.os.name, text: "{{ event }} by {{ userId }}" }
+                    """),
+            measure("a script that returns the event", limit: nil, destination: "transforms: [ lua: return event ]"),
+            measure(
+                "a script that sets a field", limit: nil,
+                destination: """
+                    transforms: [ lua: "event.properties.plan = 'pro' return event" ]
+                    """),
+        ]
+    }
 
     private static func measure(_ name: String, limit: Int?, destination: String) -> Measurement {
         let lines = destination.split(separator: "\n").map { "    " + $0 }.joined(separator: "\n")

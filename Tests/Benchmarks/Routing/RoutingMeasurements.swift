@@ -3,36 +3,43 @@ import Events
 import Routing
 
 enum RoutingMeasurements {
-    static var all: [Measurement] { [
-        measure("no filter, no transform", limit: nil, routes: "[ { to: [out] } ]"),
-        measure(
-            "type and event, half of them taken", limit: 50,
-            routes: #"[ { to: [out], where: 'type = "track" and event in ["Page Loaded", "Product Added", "Order Completed"]' } ]"#),
-        measure(
-            "type and event, none taken", limit: 50,
-            routes: #"[ { to: [out], where: 'type = "track" and event = "Signed Out"' } ]"#),
-        measure(
-            "three deep paths", limit: 400,
-            routes: #"""
-                [ { to: [out], where: 'context.os.name = "Linux" and properties.quantity >= 3 and context.library.version = "1.0"' } ]
-                """#),
-        measure(
-            "rename, drop, hash and name_case", limit: 1500,
-            routes: """
-                [ { to: [out], transforms: [ rename: { properties.price: amount }, drop: [context.userAgent],
-                    hash: { paths: [userId], key: !secret pii }, name_case: title ] } ]
-                """),
-        measure("one of 100 routes, by event", limit: 5000, routes: hundred { #"event = "Event \#($0)""# }),
-        measure("one of 100 routes, by a deep path", limit: 5000, routes: hundred { #"properties.category = "Category \#($0)""# }),
-        measure("set, constant", limit: nil, routes: "[ { to: [out], transforms: [ set: { routed: w1 } ] } ]"),
-        measure("redact", limit: nil, routes: "[ { to: [out], transforms: [ redact: {} ] } ]"),
-        measure("flatten", limit: nil, routes: "[ { to: [out], transforms: [ flatten: {} ] } ]"),
-        measure("dedupe by messageId", limit: nil, routes: "[ { to: [out], transforms: [ dedupe: {} ] } ]"),
-    ] }
+    static var all: [Measurement] {
+        [
+            measure("no filter, no transform", limit: nil, routes: "[ { to: [out] } ]"),
+            measure(
+                "type and event, half of them taken", limit: 50,
+                routes:
+                    #"[ { to: [out], where: 'type = "track" and event in ["Page Loaded", "Product Added", "Order Completed"]' } ]"#
+            ),
+            measure(
+                "type and event, none taken", limit: 50,
+                routes: #"[ { to: [out], where: 'type = "track" and event = "Signed Out"' } ]"#),
+            measure(
+                "three deep paths", limit: 400,
+                routes: #"""
+                    [ { to: [out], where: 'context.os.name = "Linux" and properties.quantity >= 3 and context.library.version = "1.0"' } ]
+                    """#),
+            measure(
+                "rename, drop, hash and name_case", limit: 1500,
+                routes: """
+                    [ { to: [out], transforms: [ rename: { properties.price: amount }, drop: [context.userAgent],
+                        hash: { paths: [userId], key: !secret pii }, name_case: title ] } ]
+                    """),
+            measure("one of 100 routes, by event", limit: 5000, routes: hundred { #"event = "Event \#($0)""# }),
+            measure(
+                "one of 100 routes, by a deep path", limit: 5000,
+                routes: hundred { #"properties.category = "Category \#($0)""# }),
+            measure("set, constant", limit: nil, routes: "[ { to: [out], transforms: [ set: { routed: w1 } ] } ]"),
+            measure("redact", limit: nil, routes: "[ { to: [out], transforms: [ redact: {} ] } ]"),
+            measure("flatten", limit: nil, routes: "[ { to: [out], transforms: [ flatten: {} ] } ]"),
+            measure("dedupe by messageId", limit: nil, routes: "[ { to: [out], transforms: [ dedupe: {} ] } ]"),
+        ]
+    }
 
-    /// 99 routes that take nothing and one, the last, that takes all.
+    /// 99 routes that match no event, followed by one that matches all.
     private static func hundred(_ filter: (Int) -> String) -> String {
-        let routes = (1..<100).map { "{ to: [out], where: '\(filter($0))' }" } + ["{ to: [out], where: 'type = \"track\"' }"]
+        let routes =
+            (1..<100).map { "{ to: [out], where: '\(filter($0))' }" } + ["{ to: [out], where: 'type = \"track\"' }"]
         return "[ \(routes.joined(separator: ", ")) ]"
     }
 

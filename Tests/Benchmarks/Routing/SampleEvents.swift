@@ -1,9 +1,11 @@
 import Events
 
-/// The events of `make bench`, as the journal gives them back.
+/// The events of `make bench`, as a journal reader returns them.
 enum SampleEvents {
     static let count = 1000
-    private static let names = ["Page Loaded", "Product Viewed", "Product Added", "Cart Viewed", "Order Completed", "Signed In"]
+    private static let names = [
+        "Page Loaded", "Product Viewed", "Product Added", "Cart Viewed", "Order Completed", "Signed In",
+    ]
 
     static let batch: EventBatch = {
         var lines: [UInt8] = []
@@ -18,7 +20,8 @@ enum SampleEvents {
         for (number, event) in scanned.enumerated() {
             batch.events.append(
                 EventRecord(
-                    position: UInt64(number), receivedAt: 1_763_700_000_000_000_000 + Int64(number), offset: event.offset,
+                    position: UInt64(number), receivedAt: 1_763_700_000_000_000_000 + Int64(number),
+                    offset: event.offset,
                     length: event.length, origin: 0, index: event.index))
         }
         return batch

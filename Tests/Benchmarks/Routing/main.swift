@@ -1,10 +1,10 @@
-// `make bench-routing`: what routing and mapping an event cost beyond reading it from the journal.
+// `make bench-routing`: the cost of routing and mapping an event, without reading it from the journal.
 //
-// One line a measurement: nanoseconds of processor time an event (the best of many rounds) and
-// allocations an event, once everything has grown to its size. ALL is what a destination's router takes,
-// its output included. COPY is the part of that which no routing can avoid: as many bytes as were
-// written, appended to the output and nothing else. ROUTING is the rest, and what the limit is for.
-// The events are those of `make bench`: tracks of about 585 bytes.
+// Prints one line per measurement: nanoseconds of processor time per event (the best of many rounds), and
+// allocations per event after all buffers have reached their size. ALL is the time of a destination's
+// router, including its output. COPY is the part that no routing can avoid: appending the same number of
+// bytes to the output. ROUTING is the rest, and the limit applies to it. The events are those of
+// `make bench`: track events of about 585 bytes.
 
 import CAllocations
 import Events
@@ -13,11 +13,11 @@ import Routing
 
 struct Measurement {
     let name: String
-    /// Nanoseconds; nil: nothing was promised.
+    /// The limit in nanoseconds. nil: no limit.
     let limit: Int?
     private let work: (inout [UInt8]) -> Void
 
-    /// - Parameter router: is given all events.
+    /// - Parameter router: routes all sample events.
     init(name: String, limit: Int?, router: DestinationRouter) {
         self.name = name
         self.limit = limit
@@ -27,7 +27,7 @@ struct Measurement {
         }
     }
 
-    /// - Parameter check: looks at all events, and writes nothing.
+    /// - Parameter check: checks all sample events and writes nothing.
     init(name: String, check: @escaping () -> Void) {
         self.name = name
         limit = nil
@@ -63,21 +63,22 @@ for measurement in measurements where chosen.isEmpty || chosen.contains(where: m
 }
 
 enum Copying {
-    /// Appends for each event as many bytes as an event became, on average.
+    /// Appends the average number of output bytes for each event.
     static func run(_ size: Int, _ output: inout [UInt8]) {
         output.removeAll(keepingCapacity: true)
         guard size > 0 else { return }
         let batch = SampleEvents.batch
         for event in batch.events {
             let start = min(Int(event.offset), max(0, batch.bytes.count - size))
-            output.append(contentsOf: batch.bytes.span.extracting(start...).extracting(first: min(size, batch.bytes.count)))
+            output.append(
+                contentsOf: batch.bytes.span.extracting(start...).extracting(first: min(size, batch.bytes.count)))
         }
     }
 }
 
-/// Nanoseconds an event in the best round.
+/// The nanoseconds per event in the best round.
 func best(_ round: () -> Void) -> Double {
-    // What is kept from event to event grows to its size.
+    // Buffers that are reused between events reach their size.
     for _ in 0..<3 { round() }
     var best = Double.infinity
     var rounds = 0
@@ -91,7 +92,7 @@ func best(_ round: () -> Void) -> Double {
     return best / Double(SampleEvents.count)
 }
 
-/// Of this thread, in nanoseconds.
+/// The processor time of this thread in nanoseconds.
 func processorTime() -> Double {
     var time = timespec()
     unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

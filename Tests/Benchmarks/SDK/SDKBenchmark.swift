@@ -1,5 +1,5 @@
-// sdk-benchmark: what recording an event costs the thread that records it: encoding it, and handing it to
-// a provider that does nothing. One line of JSON for each measurement.
+// sdk-benchmark: the cost of recording an event for the calling thread. The thread encodes the event and
+// passes it to a provider that does nothing. Prints one line of JSON per measurement.
 
 import CAllocations
 import Foundation
@@ -10,14 +10,14 @@ import Synchronization
 struct SDKBenchmark {
     private static let usage = """
         usage: sdk-benchmark               time and allocations
-               sdk-benchmark threads       a million events of 8 threads; exits with 1 if one is lost or out of order
+               sdk-benchmark threads       a million events from 8 threads; exits with 1 if one is lost or out of order
                sdk-benchmark fork          records an event in a process and in its child, and prints both
                sdk-benchmark allocations   exits with 1 if an event costs more than 4 (a release build's)
 
         """
 
     #if DEBUG
-        // Code that is not specialised takes a box here and there.
+        // Unspecialized code allocates some boxes.
         private static let limit = 40.0
     #else
         private static let limit = 4.0
@@ -50,7 +50,7 @@ struct SDKBenchmark {
         }
     }
 
-    /// Prints the lines of two events that were recorded at the same place, in two processes.
+    /// Prints two events that were recorded at the same place in two processes.
     private static func recordInChild() {
         let analytics = Analytics(providers: [PrintingProvider()])
         let child = fork()
@@ -65,18 +65,27 @@ struct SDKBenchmark {
         return Analytics(providers: [CountingProvider()], userID: "u_4711", options: options)
     }()
 
-    /// What is measured; `enum` is what the SDK promises something about.
+    /// The recordings that are measured. The SDK promises a limit only for `enum`.
     private static let recordings: [(name: String, record: @Sendable (Int) -> Void)] = [
         ("enum", { analytics.track(ShopEvent.orderCompleted(orderID: "A-10042", items: $0, isGift: true)) }),
         ("enum, no properties", { _ in analytics.track(ShopEvent.cartViewed) }),
         ("struct", { analytics.track(OrderCompleted(orderID: "A-10042", items: $0, isGift: true)) }),
-        ("dictionary", { analytics.track("Order Completed", ["orderID": "A-10042", "items": .integer(Int64($0)), "isGift": true]) }),
-        ("enum, decimal and date", { _ in analytics.track(ShopEvent.paid(total: 12.5, at: Date(timeIntervalSince1970: 1.7e9))) }),
+        (
+            "dictionary",
+            {
+                analytics.track(
+                    "Order Completed", ["orderID": "A-10042", "items": .integer(Int64($0)), "isGift": true])
+            }
+        ),
+        (
+            "enum, decimal and date",
+            { _ in analytics.track(ShopEvent.paid(total: 12.5, at: Date(timeIntervalSince1970: 1.7e9))) }
+        ),
     ]
 
     private static func allocations(_ record: (Int) -> Void) -> Double {
         let rounds = 1000
-        // The first ones make what the later ones use again.
+        // The first rounds allocate memory that later rounds reuse.
         for round in 0..<100 { record(round) }
         let before = callocations_of_this_thread()
         for round in 0..<rounds { record(round) }
@@ -86,16 +95,17 @@ struct SDKBenchmark {
     private static func measure(_ name: String, _ record: (Int) -> Void) {
         let rounds = 200_000
         for round in 0..<10_000 { record(round) }
-        // The best of five, by the thread's own clock: what else the machine does is not what is measured.
-        let nanoseconds = (0..<5).map { _ in
-            let begin = threadTime()
-            for round in 0..<rounds { record(round) }
-            return Double(threadTime() - begin) / Double(rounds)
-        }.min() ?? 0
+        // The best of five by the thread's own clock, so that other work on the machine does not count.
+        let nanoseconds =
+            (0..<5).map { _ in
+                let begin = threadTime()
+                for round in 0..<rounds { record(round) }
+                return Double(threadTime() - begin) / Double(rounds)
+            }.min() ?? 0
         print(#"{"event":"\#(name)","ns_per_event":\#(Int(nanoseconds)),"allocations":\#(allocations(record))}"#)
     }
 
-    /// Nanoseconds for which this thread has been running.
+    /// The processor time of this thread in nanoseconds.
     private static func threadTime() -> Int {
         var time = timespec()
         unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -111,7 +121,9 @@ struct SDKBenchmark {
                 let done = DispatchSemaphore(value: 0)
                 Thread.detachNewThread {
                     let thread = String(number)
-                    for round in 0..<rounds { analytics.track(ShopEvent.orderCompleted(orderID: thread, items: round, isGift: true)) }
+                    for round in 0..<rounds {
+                        analytics.track(ShopEvent.orderCompleted(orderID: thread, items: round, isGift: true))
+                    }
                     done.signal()
                 }
                 return done
@@ -134,7 +146,7 @@ struct OrderCompleted: AnalyticsEvent {
     var isGift: Bool
 }
 
-/// A provider that costs as little as one can.
+/// A provider with the least possible cost.
 final class CountingProvider: AnalyticsProvider {
     let bytes = Atomic(0)
 
@@ -145,7 +157,7 @@ struct PrintingProvider: AnalyticsProvider {
     func record(_ event: RecordedEvent) { print(event) }
 }
 
-/// Looks whether each thread's events come in order.
+/// Checks that the events of each thread arrive in order.
 final class OrderProvider: AnalyticsProvider {
     private let next: Mutex<(numbers: [Int64], isInOrder: Bool)>
 

@@ -1,5 +1,5 @@
-// `make bench-sdk`, with the daemon: what a million events cost an application, whether all of them
-// arrive, and what becomes of a time in which the daemon is away.
+// `make bench-sdk`, with the daemon: the cost of a million events for an application, whether all of them
+// arrive, and the effect of a time in which the daemon is not running.
 //
 //     sdk-daemon-benchmark [EVENTS] [SECONDS AWAY]
 import Foundation
@@ -7,12 +7,12 @@ import Glibc
 import Penstock
 import PenstockTesting
 
-/// What an application of a shop records, about 500 bytes on the wire.
+/// An event of a shop's application, about 500 bytes on the wire.
 enum ShopEvent: AnalyticsEvent {
     case productViewed(thread: Int, number: Int, isNew: Bool, sku: String)
 }
 
-/// CPU seconds of this process so far, and its largest size in MB.
+/// The CPU seconds that this process has used, and its peak resident memory in MB.
 func usage() -> (seconds: Double, megabytes: Int) {
     var usage = rusage()
     unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
@@ -22,12 +22,12 @@ func usage() -> (seconds: Double, megabytes: Int) {
 
 func text(_ number: Double, digits: Int = 2) -> String { String(format: "%.\(digits)f", number) }
 
-/// Of each thread the numbers, as the file has them.
+/// Checks that the file has each thread's numbers completely and in order.
 struct Arrivals {
     var events = 0
     var isWhole = true
 
-    /// - Parameter repetitions: events that came twice are passed over.
+    /// Skips events that arrived twice.
     init(file: String, threads: Int, each: Int) {
         var next = [Int](repeating: 0, count: threads)
         guard let file = unsafe fopen(file, "r") else {
@@ -38,7 +38,9 @@ struct Arrivals {
         var line: UnsafeMutablePointer<CChar>?
         var capacity = 0
         while unsafe getline(&line, &capacity, file) > 0, let text = unsafe line {
-            guard let thread = unsafe Self.number(text, "\"thread\":"), let number = unsafe Self.number(text, "\"number\":"), thread < threads else {
+            guard let thread = unsafe Self.number(text, "\"thread\":"),
+                let number = unsafe Self.number(text, "\"number\":"), thread < threads
+            else {
                 isWhole = false
                 continue
             }
@@ -55,13 +57,14 @@ struct Arrivals {
     }
 }
 
-/// Records from several threads, and waits for them.
+/// Records events from several threads and waits for the threads.
 func record(with analytics: Analytics, threads: Int, from first: Int, each: Int) async {
     await withTaskGroup { group in
         for thread in 0..<threads {
             group.addTask {
                 for number in first..<first + each {
-                    analytics.track(ShopEvent.productViewed(thread: thread, number: number, isNew: number % 2 == 0, sku: "A-1047"))
+                    analytics.track(
+                        ShopEvent.productViewed(thread: thread, number: number, isNew: number % 2 == 0, sku: "A-1047"))
                 }
             }
         }
@@ -89,7 +92,7 @@ struct NoProvider: AnalyticsProvider {
     func record(_ event: RecordedEvent) {}
 }
 
-/// What a call costs the thread that makes it, in µs of its CPU; the best of the rounds.
+/// The cost of a call in µs of the calling thread's CPU time, in the best round.
 func callSite(_ provider: some AnalyticsProvider) async -> Double {
     let analytics = Analytics(providers: [provider], userID: "u_4711")
     var best = Double.infinity
@@ -111,7 +114,7 @@ func nanoseconds(_ clock: clockid_t) -> Int {
     return time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-// A call site: alone, and while the provider's thread sends.
+// The cost of a call site, alone and while the provider's thread sends.
 do {
     let daemon = try LocalDaemon()
     let none = await callSite(NoProvider())
@@ -119,7 +122,7 @@ do {
     print("a call site: \(text(sending)) µs of its thread's CPU; with a provider that does nothing \(text(none)) µs")
 }
 
-// As many as go.
+// Events as fast as possible.
 do {
     let daemon = try LocalDaemon()
     let provider = DaemonProvider(options(daemon))
@@ -136,11 +139,12 @@ do {
     print(
         "\(events) events from \(threads) threads: recorded in \(text(recorded / .seconds(1))) s, acknowledged after \(text(acknowledged / .seconds(1))) s,",
         "\(text((after.seconds - before.seconds) * 1e6 / Double(events))) µs of CPU an event, \(after.megabytes) MB,",
-        "\(provider.statistics.dropped) dropped, \(arrivals.events) in the file, \(arrivals.isWhole ? "each there and in order" : "LOST OR OUT OF ORDER")")
+        "\(provider.statistics.dropped) dropped, \(arrivals.events) in the file, \(arrivals.isWhole ? "each there and in order" : "LOST OR OUT OF ORDER")"
+    )
     guard arrivals.isWhole, provider.statistics.dropped == 0 else { exit(1) }
 }
 
-// The daemon is away.
+// The daemon is not running for a while.
 do {
     let daemon = try LocalDaemon()
     let provider = DaemonProvider(options(daemon))
@@ -171,6 +175,7 @@ do {
     print(
         "the daemon away for \(secondsAway) s, 8,000 events/s: \(spooled >> 20) MiB spooled, \(text((after.seconds - before.seconds) / Double(secondsAway) * 100, digits: 1)) % of a CPU,",
         "caught up \(text(caughtUp / .seconds(1))) s after its start, \(provider.statistics.dropped) dropped,",
-        "\(arrivals.events) in the file of \(threads * number), \(arrivals.isWhole ? "each there and in order" : "LOST OR OUT OF ORDER")")
+        "\(arrivals.events) in the file of \(threads * number), \(arrivals.isWhole ? "each there and in order" : "LOST OR OUT OF ORDER")"
+    )
     guard arrivals.isWhole, provider.statistics.dropped == 0 else { exit(1) }
 }

@@ -1,10 +1,10 @@
-// damage: every byte of a 64 KiB segment cut at and zeroed from, every bit of it flipped, wherever
-// the segment may stand in its journal; recovery afterwards, twice, and the inspection.
+// damage: tests recovery from a damaged segment. Cuts a 64 KiB segment at every byte, zeroes it from every byte on, and
+// flips every bit, at each place of the segment in its journal. Then opens the journal twice and inspects it.
 //
-//     damage [EVERY [PLACE …]]      each EVERYth case only; sealed, unsealed, current, crashed
+//     damage [EVERY [PLACE …]]      only each EVERYth case; sealed, unsealed, current, crashed
 //
-// What must come out is worked out from what was appended (Ledger). A case that is not as it must be is
-// printed, and the exit status is 1.
+// The expected result is computed from the appended events (Ledger). Prints each case with another result; the exit
+// status is then 1.
 
 import Glibc
 import Platform
@@ -26,7 +26,7 @@ struct Damage {
             for finding in run.findings { print(finding) }
             failures += run.failures
             let seconds = (SystemClock().now() - started).inNanoseconds / 1_000_000_000
-            print("\(place.rawValue): \(run.cases) cases, \(run.failures) not as they must be, \(seconds) s")
+            print("\(place.rawValue): \(run.cases) cases, \(run.failures) wrong, \(seconds) s")
         }
         exit(failures == 0 ? 0 : 1)
     }

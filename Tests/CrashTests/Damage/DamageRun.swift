@@ -3,9 +3,9 @@ import Journal
 import Platform
 import Synchronization
 
-/// All cases of damage to a segment in one place, on a thread for each processor.
+/// All cases of damage to a segment in one place, with a thread for each processor.
 package final class DamageRun: Sendable {
-    /// Findings that are kept; the rest are counted.
+    /// The number of findings to keep. Further ones are only counted.
     private static let limit = 100
 
     private let segment: DamagedSegment
@@ -14,8 +14,8 @@ package final class DamageRun: Sendable {
 
     package init(_ place: DamagedSegment.Place) throws(JournalError) { segment = try DamagedSegment(place) }
 
-    /// Once.
-    /// - Parameter step: only each so many-th case.
+    /// Runs the cases. Call it once.
+    /// - Parameter step: runs only every `step`th case.
     package func run(every step: Int = 1) -> (cases: Int, failures: Int, findings: [String]) {
         let total = (10 * Ledger.segmentSize + step - 1) / step
         let threads = (0..<max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))).map { number in
@@ -38,7 +38,7 @@ package final class DamageRun: Sendable {
         }
     }
 
-    /// The cases in order: of each byte its bits, the cut, the zeros.
+    /// The cases in order: for each byte its bits, the cut, the zeros.
     private static func damage(_ number: Int) -> DamagedSegment.Damage {
         switch number % 10 {
         case 8: .cut(at: number / 10)

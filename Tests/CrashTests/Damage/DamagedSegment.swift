@@ -1,23 +1,23 @@
 import Events
 import Journal
 
-/// One segment of a journal, damaged in one place, and what must become of it.
+/// One segment of a journal that is damaged in one place, and the expected result.
 package struct DamagedSegment: Sendable {
     package enum Place: String, CaseIterable, Sendable {
-        /// One with a seal, between others.
+        /// A segment with a seal, between others.
         case sealed
-        /// The same without its seal.
+        /// As `sealed`, without its seal.
         case unsealed
-        /// The last one, after an orderly stop.
+        /// The last segment, after an orderly stop.
         case current
-        /// The last one, after a crash that came before the durable end was first kept.
+        /// The last segment, after a crash before the durable end was first recorded.
         case crashed
     }
 
     package enum Damage: Sendable, CustomStringConvertible {
         case flip(bit: Int)
         case cut(at: Int)
-        /// Zeros from there on.
+        /// Zeros from this byte on.
         case zeros(from: Int)
 
         package var description: String {
@@ -32,7 +32,7 @@ package struct DamagedSegment: Sendable {
     private let place: Place
     private let ledger: Ledger
     private let image: DiskImage
-    /// The segment that is damaged.
+    /// The damaged segment.
     private let target: UInt64
 
     package init(_ place: Place) throws(JournalError) {
@@ -56,9 +56,9 @@ package struct DamagedSegment: Sendable {
         }
     }
 
-    // MARK: - What must be
+    // MARK: - Expected result
 
-    /// Batches of which the damage takes a byte that counts.
+    /// The batches that lose a significant byte.
     private func lost(_ damage: Damage) -> [Ledger.Batch] {
         let bytes = image[Ledger.path(target)] ?? []
         return ledger.batches.filter { batch in
@@ -73,7 +73,7 @@ package struct DamagedSegment: Sendable {
         }
     }
 
-    /// Whether the damage hits the batch's payload alone.
+    /// Whether the damage hits only the batch's payload.
     private func headerIsWhole(_ batch: Ledger.Batch, _ damage: Damage) -> Bool {
         let header = batch.bytes.lowerBound..<batch.bytes.lowerBound + 64
         return switch damage {
@@ -82,22 +82,25 @@ package struct DamagedSegment: Sendable {
         }
     }
 
-    /// What a crash leaves to be told as an interrupted write: the last batches, if nothing whole is
-    /// behind them and no header in front says that they were durable.
+    /// The lost batches that count as an interrupted write after a crash: the last ones, if no whole batch follows them
+    /// and no earlier header says that they were durable.
     private func torn(_ lost: [Ledger.Batch], _ damage: Damage) -> [Ledger.Batch] {
-        guard place == .crashed, let last = ledger.batches.last, lost.last?.positions == last.positions else { return [] }
-        // Each commit but the first was of one batch, which tells where it begins.
+        guard place == .crashed, let last = ledger.batches.last, lost.last?.positions == last.positions else {
+            return []
+        }
+        // Each commit except the first held one batch, whose header names the durable end before it.
         let told = ledger.batches.last { batch in
             !lost.contains { $0.positions == batch.positions } || headerIsWhole(batch, damage)
         }
-        let durable = told.map { ledger.firstCommit.contains($0.positions.lowerBound) ? 0 : $0.positions.lowerBound } ?? 0
+        let durable =
+            told.map { ledger.firstCommit.contains($0.positions.lowerBound) ? 0 : $0.positions.lowerBound } ?? 0
         return lost.filter { $0.positions.lowerBound >= durable }
     }
 
-    // MARK: - What is
+    // MARK: - Actual result
 
     /// Damages a copy, opens it twice and inspects it three times.
-    /// - Returns: what is wrong about that; nil: nothing.
+    /// - Returns: the first wrong result; nil: all is as expected.
     package func check(_ damage: Damage) -> String? {
         let disk = image.copy()
         disk.change(Ledger.path(target)) { bytes in
@@ -110,7 +113,8 @@ package struct DamagedSegment: Sendable {
         let damaged = disk[Ledger.path(target)] ?? []
         let lost = lost(damage)
         let torn = torn(lost, damage)
-        let gaps = Positions(lost.filter { batch in !torn.contains { $0.positions == batch.positions } }.map(\.positions))
+        let gaps = Positions(
+            lost.filter { batch in !torn.contains { $0.positions == batch.positions } }.map(\.positions))
         let missing = Positions(lost.map(\.positions))
         let end = torn.first?.positions.lowerBound ?? ledger.end
         do {
@@ -118,10 +122,11 @@ package struct DamagedSegment: Sendable {
                 try inspect(disk, gaps)
                 try open(disk, missing, gaps, end, damaged)
                 let now = disk[Ledger.path(target)] ?? []
-                // But for the seal nothing is written to a segment that was damaged.
-                let isKept = now.count == damaged.count && (now == damaged || now.dropLast(128) == damaged.dropLast(128))
+                // Except for the seal, nothing is written to a damaged segment.
+                let isKept =
+                    now.count == damaged.count && (now == damaged || now.dropLast(128) == damaged.dropLast(128))
                 if !isKept, !(torn.count == lost.count && torn.first?.bytes.lowerBound == 0) {
-                    throw Finding("opening it the \(life). time changed the segment")
+                    throw Finding("opening number \(life) changed the segment")
                 }
             }
             try inspect(disk, gaps)
@@ -134,7 +139,7 @@ package struct DamagedSegment: Sendable {
     private func inspect(_ disk: DiskImage, _ gaps: Positions) throws {
         let found = try JournalInspector(directory: Ledger.directory, disk: disk).inspect()
         let told = Positions(found.gaps.filter { $0.reason != "interrupted" }.map { $0.first..<$0.end })
-        if told != gaps { throw Finding("verify tells \(told), and \(gaps) are missing") }
+        if told != gaps { throw Finding("verify reports \(told), but \(gaps) are missing") }
         if (found.verdict == .damaged) != !gaps.isEmpty, !found.problems.allSatisfy({ $0.contains("was cut off") }) {
             throw Finding("verify says \(found.verdict): \(found.problems)")
         }
@@ -145,13 +150,13 @@ package struct DamagedSegment: Sendable {
     ) throws {
         let journal = try Ledger.open(disk)
         defer { journal.stop() }
-        if journal.durableEnd != end { throw Finding("the journal ends at \(journal.durableEnd), not at \(end)") }
+        if journal.durableEnd != end { throw Finding("the journal ends at \(journal.durableEnd) instead of \(end)") }
         try read(journal, missing)
         let statistics = journal.statistics()
         let told = Positions(statistics.gaps.map(\.positions))
-        if told != gaps { throw Finding("the journal tells \(told), and \(gaps) are missing") }
+        if told != gaps { throw Finding("the journal reports \(told), but \(gaps) are missing") }
         for gap in statistics.gaps {
-            if gap.reason != .damaged, gap.reason != .endMissing { throw Finding("it calls that \(gap.reason)") }
+            if gap.reason != .damaged, gap.reason != .endMissing { throw Finding("reported as \(gap.reason)") }
             guard !gap.bytes.isEmpty else { continue }
             guard let copy = gap.copy, let bytes = disk[copy] else { throw Finding("no copy of bytes \(gap.bytes)") }
             let range = gap.bytes.clamped(to: 0..<damaged.count)
@@ -159,7 +164,7 @@ package struct DamagedSegment: Sendable {
         }
     }
 
-    /// Every event must be there that is not missing, with its bytes, once and in order.
+    /// Checks that every event that is not missing is read once, in order, with its bytes.
     private func read(_ journal: Journal, _ missing: Positions) throws {
         let reader = journal.makeReader(from: 0)
         var batch = EventBatch()
@@ -168,7 +173,7 @@ package struct DamagedSegment: Sendable {
             for event in batch.events {
                 while missing.contains(position) { position += 1 }
                 guard event.position == position, position < ledger.end else {
-                    throw Finding("position \(event.position) was read where \(position) was to come")
+                    throw Finding("position \(event.position) was read instead of \(position)")
                 }
                 if batch.bytes[event.range] != ledger.events[Int(position)][...] {
                     throw Finding("the event at position \(position) has changed")
@@ -177,11 +182,11 @@ package struct DamagedSegment: Sendable {
             }
         }
         while missing.contains(position) { position += 1 }
-        if position != ledger.end { throw Finding("position \(position) and what follows were not read") }
+        if position != ledger.end { throw Finding("position \(position) and later ones were not read") }
     }
 }
 
-/// What a case of damage showed.
+/// A wrong result of a case.
 struct Finding: Error, CustomStringConvertible {
     var description: String
     init(_ description: String) { self.description = description }

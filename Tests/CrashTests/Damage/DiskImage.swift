@@ -2,8 +2,8 @@ import Glibc
 import Platform
 import Synchronization
 
-/// Files in memory: cheap to copy, so that each case of damage begins with an image of its own. It
-/// loses nothing and never fails; that is the simulation's business.
+/// Files in memory. They are cheap to copy, so each case of damage starts with its own image. The image loses nothing
+/// and never fails; the simulation covers such faults.
 package final class DiskImage: Disk {
     private struct Entry {
         var bytes: [UInt8] = []
@@ -18,10 +18,10 @@ package final class DiskImage: Disk {
 
     package func copy() -> DiskImage { DiskImage(entries.withLock { $0 }) }
 
-    /// The files' paths.
+    /// The paths of all files.
     package var paths: [String] { entries.withLock { $0.filter { !$0.value.isDirectory }.keys.sorted() } }
 
-    /// nil: no such file. Setting nil removes it.
+    /// The file's bytes; nil: no such file. Setting nil removes the file.
     package subscript(path: String) -> [UInt8]? {
         get { entries.withLock { $0[path]?.bytes } }
         set { entries.withLock { $0[path] = newValue.map { Entry(bytes: $0) } } }
@@ -51,7 +51,9 @@ package final class DiskImage: Disk {
     }
 
     package func status(_ path: String) throws(SystemError) -> DiskStatus? {
-        entries.withLock { $0[path] }.map { DiskStatus(size: $0.bytes.count, isDirectory: $0.isDirectory, modifiedAt: 0) }
+        entries.withLock { $0[path] }.map {
+            DiskStatus(size: $0.bytes.count, isDirectory: $0.isDirectory, modifiedAt: 0)
+        }
     }
 
     package func makeDirectory(_ path: String, permissions: UInt32) throws(SystemError) {
@@ -80,7 +82,7 @@ package final class DiskImage: Disk {
     package func freeSpace(_ path: String) throws(SystemError) -> Int { 1 << 40 }
 }
 
-/// By its path: nobody renames a file here that is open and used afterwards.
+/// A file that is identified by its path: no open file is renamed and used afterwards here.
 private final class OpenFile: DiskFile {
     let path: String
     private let disk: DiskImage

@@ -4,12 +4,12 @@ import Journal
 import Platform
 import Telemetry
 
-/// What was given to a journal, and where the description of the format says that it must lie. It
-/// knows nothing of the code that reads journals: it is what that code is held against.
+/// The events that were given to a journal, and their places according to the description of the format. It does not
+/// use the code that reads journals, which is tested against it.
 package struct Ledger: Sendable {
     package struct Batch: Sendable {
         package var segment: UInt64
-        /// In the segment: of the header, and behind the payload; padding follows.
+        /// The range in the segment from the header to the end of the payload, without the padding.
         package var bytes: Range<Int>
         package var positions: Range<UInt64>
     }
@@ -18,9 +18,9 @@ package struct Ledger: Sendable {
     package static let directory = "/journal"
 
     package private(set) var batches: [Batch] = []
-    /// By position.
+    /// The events, by position.
     package private(set) var events: [[UInt8]] = []
-    /// What went into the first write.
+    /// The positions of the first write.
     package private(set) var firstCommit: Range<UInt64> = 0..<0
     private var segment: UInt64 = 0
     private var offset = 0
@@ -44,7 +44,7 @@ package struct Ledger: Sendable {
         return directory + "/" + String(repeating: "0", count: 20 - digits.count) + digits + ".seg"
     }
 
-    /// Queues one batch: neighbours have different sources, so that the journal cannot merge them.
+    /// Queues one batch. Consecutive batches have different sources, so that the journal cannot merge them.
     package mutating func offer(_ count: Int, size: Int, to journal: Journal) {
         let source = batches.count % 2 == 0 ? "app" : "application"
         var bytes: [UInt8] = []
@@ -54,10 +54,12 @@ package struct Ledger: Sendable {
         for number in 0..<count {
             let start = bytes.count
             let text = "{\"type\":\"track\",\"n\":\"\(end) "
-            bytes += Array(text.utf8) + repeatElement(UInt8(ascii: "-"), count: max(0, size + number - text.utf8.count - 2))
+            bytes +=
+                Array(text.utf8) + repeatElement(UInt8(ascii: "-"), count: max(0, size + number - text.utf8.count - 2))
             bytes += Array("\"}".utf8)
             let json = Array(bytes[start...])
-            scanned.append(ScannedEvent(offset: UInt32(start), length: UInt32(json.count), index: EventIndex(kind: .track)))
+            scanned.append(
+                ScannedEvent(offset: UInt32(start), length: UInt32(json.count), index: EventIndex(kind: .track)))
             events.append(json)
             length += 40 + (json.count + 7) / 8 * 8
         }
@@ -70,7 +72,7 @@ package struct Ledger: Sendable {
         offset += length
         let origin = Origin(source: source, uid: 1000, gid: 1000, pid: 7)
         let outcome = journal.append(bytes.span, events: scanned.span, from: origin)
-        precondition(outcome == .queued(end: end), "the journal did not take it: \(outcome)")
+        precondition(outcome == .queued(end: end), "the journal did not accept the batch: \(outcome)")
     }
 
     package func awaitDurable(_ journal: Journal) {
@@ -82,11 +84,12 @@ package struct Ledger: Sendable {
         precondition(journal.durableEnd >= end, "the journal does not write")
     }
 
-    /// Fills this many segments, the last one almost.
-    package static func fill(_ count: Int, _ disk: DiskImage) throws(JournalError) -> (ledger: Ledger, journal: Journal) {
+    /// Fills this many segments; the last one only almost.
+    package static func fill(_ count: Int, _ disk: DiskImage) throws(JournalError) -> (ledger: Ledger, journal: Journal)
+    {
         var ledger = Ledger()
         let journal = try open(disk)
-        // One write of several batches, then one write for each.
+        // One write with several batches, then one write for each batch.
         for number in 0..<5 { ledger.offer(1 + number % 3, size: 150 + 90 * number, to: journal) }
         ledger.firstCommit = 0..<ledger.end
         journal.start()

@@ -15,6 +15,8 @@ package struct Positions: Equatable, Sendable, CustomStringConvertible {
     package var isEmpty: Bool { ranges.isEmpty }
     package func contains(_ position: UInt64) -> Bool { ranges.contains { $0.contains(position) } }
     package var description: String {
-        isEmpty ? "no positions" : "positions " + ranges.map { "\($0.lowerBound)..<\($0.upperBound)" }.joined(separator: ", ")
+        isEmpty
+            ? "no positions"
+            : "positions " + ranges.map { "\($0.lowerBound)..<\($0.upperBound)" }.joined(separator: ", ")
     }
 }

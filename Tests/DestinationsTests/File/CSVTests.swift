@@ -6,7 +6,7 @@ import Testing
 
 @testable import Destinations
 
-@Suite("A file destination of CSV")
+@Suite("A file destination with CSV")
 struct CSVTests {
     let directory: TemporaryDirectory
     init() throws { directory = try TemporaryDirectory() }
@@ -14,13 +14,13 @@ struct CSVTests {
     private func options(
         _ name: String, _ columns: [String], _ compression: FileDestinationOptions.Compression = .none, size: Int? = nil
     ) -> FileDestinationOptions {
-        var options = FileDestinationOptions(path: directory.path + "/" + name, compression: compression, rotateSize: size)
+        var options = FileDestinationOptions(
+            path: directory.path + "/" + name, compression: compression, rotateSize: size)
         options.format = .csv(columns: columns)
         return options
     }
 
-    @Test("quotes what has to be quoted, and tells null from an empty text")
-    func quoting() throws {
+    @Test func `a CSV row quotes fields only if needed and distinguishes null from empty text`() throws {
         let bench = try FileBench(options("a.csv", ["plain", "co,mma", "quo\"te", "n"]))
         bench.deliver(
             makeBatch(
@@ -41,9 +41,10 @@ struct CSVTests {
                 """)
     }
 
-    @Test("begins each new file with the header, and no other", arguments: ["a.csv", "a.csv.gz", "a.csv.zst"])
-    func headers(name: String) throws {
-        let compression: FileDestinationOptions.Compression = name.hasSuffix(".gz") ? .gzip : name.hasSuffix(".zst") ? .zstd : .none
+    @Test(arguments: ["a.csv", "a.csv.gz", "a.csv.zst"])
+    func `each new CSV file starts with the header, and no other line repeats it`(name: String) throws {
+        let compression: FileDestinationOptions.Compression =
+            name.hasSuffix(".gz") ? .gzip : name.hasSuffix(".zst") ? .zstd : .none
         let bench = try FileBench(options(name, ["n"], compression, size: compression == .none ? 150 : 300))
         for round in 0..<40 as Range<UInt64> {
             bench.deliver(round * 3..<round * 3 + 3)
@@ -61,13 +62,14 @@ struct CSVTests {
         #expect(numbers.sorted() == Array(0..<120))
     }
 
-    @Test("a file that has other columns is renamed, not written to", arguments: ["a.csv", "a.csv.gz"])
-    func otherColumns(name: String) throws {
+    @Test(arguments: ["a.csv", "a.csv.gz"])
+    func `a CSV file with other columns is renamed, not appended to`(name: String) throws {
         let compression: FileDestinationOptions.Compression = name.hasSuffix(".gz") ? .gzip : .none
         let first = try FileBench(options(name, ["n"], compression))
         first.deliver(0..<2)
         try first.checkpoint(2)
-        let second = try FileBench(options(name, ["n", "event"], compression), ledger: first.ledger, from: first.durable)
+        let second = try FileBench(
+            options(name, ["n", "event"], compression), ledger: first.ledger, from: first.durable)
         second.deliver(2..<4)
         #expect(try directory.lines(name) == ["n,event", "2,Viewed", "3,Viewed"])
         let other = try #require(directory.files.first { $0 != name })

@@ -1,25 +1,23 @@
 import Platform
 import Synchronization
 
-/// What a process that ended in the middle would have met: from one operation on, everything
-/// fails.
+/// The error of every operation after the simulated end of the process.
 struct ProcessEnded: Error {}
 
-/// The real disk, with two ways to fail: at the n-th operation everything ends (kill -9 or a
-/// power cut); or writes find the disk full. Syncs are kept account of, not done: no power is cut
-/// but the one pretended here.
+/// The real disk with two kinds of faults: from the n-th operation on, everything fails (kill -9 or a power cut), or
+/// writes find the disk full. It records syncs but performs none: the only power cut is the one that it simulates.
 final class FaultyDisk: Disk {
     struct State {
         var operations = 0
         var endsAt = Int.max
-        /// Bytes that may still be written.
+        /// The bytes that writes may still take.
         var space = Int.max
-        /// Where that is so: the ledger may lie on another filesystem.
+        /// The directory that `space` limits. The ledger may be on another filesystem.
         var fullBelow = "/"
         var failsSync = false
-        /// Names changed since their directory was synced, oldest first.
+        /// Names that changed since the last sync of their directory, oldest first.
         var unsynced: [NameChange] = []
-        /// Lengths as of the last sync. A sync on another thread goes on while the file gets another name.
+        /// File lengths at the last sync. A sync may run on another thread while the file is renamed.
         var synced: [FileIdentity: Int] = [:]
         /// Every name that a file has had.
         var paths: Set<String> = []
@@ -32,7 +30,7 @@ final class FaultyDisk: Disk {
     let state = Mutex(State())
     private let disk = SystemDisk()
 
-    /// One more operation.
+    /// Counts one operation and throws if the process has ended.
     func step() throws(SystemError) {
         let ended = state.withLock {
             $0.operations += 1
@@ -43,7 +41,7 @@ final class FaultyDisk: Disk {
 
     var operations: Int { state.withLock { $0.operations } }
 
-    /// Takes away what a power cut may take away: names and bytes that were not synced.
+    /// Removes what a power cut may lose: names and bytes that were not synced.
     func cutPower() throws {
         let (changes, synced, paths) = state.withLock { ($0.unsynced, $0.synced, $0.paths) }
         for change in changes.reversed() {
@@ -69,7 +67,7 @@ final class FaultyDisk: Disk {
         state.withLock {
             $0.paths.insert(path)
             if isNew { $0.unsynced.append(.made(path)) }
-            // A number that a removed file had may be a new one's.
+            // A new file may get the identity of a removed one.
             if let identity, isNew || $0.synced[identity] == nil { $0.synced[identity] = size }
         }
         return FaultyFile(disk: self, file)
@@ -124,7 +122,7 @@ private final class FaultyFile: DiskFile {
         do {
             try disk.step()
         } catch {
-            // The end came in the middle of the write.
+            // The process ended in the middle of the write.
             if disk.operations == disk.state.withLock({ $0.endsAt }) + 1 {
                 try file.write(bytes.extracting(first: bytes.count / 2), at: offset)
             }
@@ -144,7 +142,7 @@ private final class FaultyFile: DiskFile {
         if disk.state.withLock({ $0.failsSync }) { throw SystemError("fdatasync", path, code: 5) }
         guard let identity = try file.identity() else { return }
         let size = try file.size()
-        // Another thread may have synced more of it meanwhile.
+        // Another thread may have synced a longer file meanwhile.
         disk.state.withLock { $0.synced[identity] = max($0.synced[identity] ?? 0, size) }
     }
     func truncate(to size: Int) throws(SystemError) {

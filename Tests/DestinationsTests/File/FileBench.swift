@@ -9,7 +9,7 @@ import Telemetry
 
 @testable import Destinations
 
-/// A directory of its own for one test, removed at its end.
+/// A directory for one test. It is removed with this object.
 final class TemporaryDirectory {
     let path: String
     init() throws {
@@ -19,29 +19,36 @@ final class TemporaryDirectory {
     }
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Of files below it, relative, sorted.
+    /// The paths of all files in the directory, relative to it, sorted.
     var files: [String] {
         let all = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
         return all.filter { (try? SystemDisk().status(path + "/" + $0))??.isDirectory == false }.sorted()
     }
 
     func text(_ name: String) -> String { String(decoding: bytes(name), as: UTF8.self) }
-    func bytes(_ name: String) -> [UInt8] { FileManager.default.contents(atPath: path + "/" + name).map { Array($0) } ?? [] }
-    func write(_ text: String, to name: String) throws { try Data(text.utf8).write(to: URL(filePath: path + "/" + name)) }
+    func bytes(_ name: String) -> [UInt8] {
+        FileManager.default.contents(atPath: path + "/" + name).map { Array($0) } ?? []
+    }
+    func write(_ text: String, to name: String) throws {
+        try Data(text.utf8).write(to: URL(filePath: path + "/" + name))
+    }
 
-    /// The lines of a file, decompressed as its extension says.
+    /// The file's lines, decompressed according to its extension.
     func lines(_ name: String) throws -> [String] {
         var bytes = bytes(name)
         if name.hasSuffix(".gz") { bytes = try gunzip(bytes) }
         if name.hasSuffix(".zst") { bytes = try unzstd(bytes) }
-        guard bytes.isEmpty || bytes.last == UInt8(ascii: "\n") else { throw Unreadable(what: "\(name): last line is not whole") }
-        return String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+        guard bytes.isEmpty || bytes.last == UInt8(ascii: "\n") else {
+            throw Unreadable(what: "\(name): last line is not whole")
+        }
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+            .dropLast().map(String.init)
     }
 }
 
 struct Unreadable: Error { var what: String }
 
-/// All members of a gzip file.
+/// Decompresses all members of a gzip file.
 func gunzip(_ bytes: [UInt8]) throws -> [UInt8] {
     var output: [UInt8] = []
     var input = bytes
@@ -70,7 +77,7 @@ func gunzip(_ bytes: [UInt8]) throws -> [UInt8] {
     return output
 }
 
-/// All frames of a zstd file.
+/// Decompresses all frames of a zstd file.
 func unzstd(_ bytes: [UInt8]) throws -> [UInt8] {
     var output = [UInt8](repeating: 0, count: 4 << 20)
     let capacity = output.count
@@ -86,7 +93,7 @@ func unzstd(_ bytes: [UInt8]) throws -> [UInt8] {
 final class FakeClock: Clock {
     private let time = Atomic<Int64>(5_000_000_000)
     func now() -> Instant { Instant(nanoseconds: time.load(ordering: .relaxed)) }
-    // 2026-01-31T12:00:00Z and what has passed since.
+    // 2026-01-31T12:00:00Z plus the time that has passed since.
     func wallClock() -> Int64 { 1_769_860_800_000_000_000 + time.load(ordering: .relaxed) - 5_000_000_000 }
     func advance(_ duration: Duration) { time.wrappingAdd(duration.inNanoseconds, ordering: .relaxed) }
 }
@@ -95,13 +102,13 @@ struct SilentLog: LogSink {
     func write(_ level: Level, _ line: String) {}
 }
 
-/// A file destination with a cursor store of its own.
+/// A file destination with its own cursor store.
 final class FileBench {
     let clock = FakeClock()
     let telemetry: Telemetry
     let options: FileDestinationOptions
     let disk: any Disk
-    /// As it is after a crash.
+    /// The cursor that a crash would leave.
     private(set) var durable: Cursor
     private(set) var commits = 0
     var commitError: (any Error)?
@@ -111,7 +118,8 @@ final class FileBench {
     let ledger: TemporaryDirectory
 
     init(
-        _ options: FileDestinationOptions, disk: any Disk = SystemDisk(), ledger: TemporaryDirectory? = nil, syncsInBackground: Bool = false,
+        _ options: FileDestinationOptions, disk: any Disk = SystemDisk(), ledger: TemporaryDirectory? = nil,
+        syncsInBackground: Bool = false,
         from cursor: Cursor = Cursor(position: 0)
     ) throws {
         durable = cursor
@@ -123,10 +131,11 @@ final class FileBench {
         try start()
     }
 
-    /// Begins anew with what a crash leaves: the durable cursor.
+    /// Reopens the destination with the durable cursor, as after a crash.
     func start() throws {
         destination = try FileDestination(
-            name: "archive", options: options, ledger: ledger.path + "/archive", disk: disk, clock: clock, telemetry: telemetry,
+            name: "archive", options: options, ledger: ledger.path + "/archive", disk: disk, clock: clock,
+            telemetry: telemetry,
             syncer: syncsInBackground ? FileSyncer(name: "archive") : nil,
             commit: { [unowned self] in
                 if let commitError { throw commitError }
@@ -136,7 +145,7 @@ final class FileBench {
         _ = try destination.open(from: durable)
     }
 
-    /// Offers events of these numbers, all received now unless told otherwise.
+    /// Offers events with these numbers, received now unless `time` names another time.
     @discardableResult
     func deliver(_ numbers: Range<UInt64>, at time: ((UInt64) -> Int64)? = nil) -> DeliveryClaim.Settlement? {
         deliver(makeBatch(numbers, at: time ?? { [clock] _ in clock.wallClock() }))
@@ -153,14 +162,14 @@ final class FileBench {
         return box.withLock { $0 }
     }
 
-    /// What the worker does at its interval.
+    /// Checkpoints as the worker does at its interval.
     func checkpoint(_ position: UInt64) throws {
         durable = try destination.checkpoint(settled: position) ?? durable
     }
 }
 
 func line(_ number: UInt64) -> String { #"{"type":"track","event":"Viewed","n":\#(number)}"# }
-/// The same, with one of three values to make a path of.
+/// As `line`, with one of three values for a path template.
 func lineOfValue(_ number: UInt64) -> String { #"{"t":"t\#(number * 7 % 3)","n":\#(number)}"# }
 
 func makeBatch(

@@ -8,13 +8,13 @@ import Testing
 
 @testable import Destinations
 
-/// How a run ends, and which cursor is found afterwards.
+/// How a run ends, and which cursor remains.
 enum Ending: String, CaseIterable, Sendable {
-    /// kill -9: every byte written is there; the cursor is the last that the store was given.
+    /// kill -9: every written byte remains, and the cursor is the last one that the store received.
     case killed
-    /// kill -9, with the cursor of the store's last commit.
+    /// kill -9: every written byte remains, and the cursor is that of the store's last commit.
     case killedBeforeCommit
-    /// Everything that was not synced is gone.
+    /// Everything that was not synced is lost.
     case powerCut
 }
 
@@ -55,11 +55,11 @@ enum Scenario: String, CaseIterable, Sendable {
     }
 }
 
-@Suite("A file destination that ends anywhere")
+@Suite("A file destination across crashes")
 struct FileCrashTests {
     static let total: UInt64 = 30
 
-    /// A worker in small: offers batches, checkpoints now and then, keeps cursors.
+    /// A small worker: it offers batches, takes checkpoints and keeps cursors.
     private final class Run {
         let disk: FaultyDisk
         let options: FileDestinationOptions
@@ -70,17 +70,21 @@ struct FileCrashTests {
         var taken: Cursor
         var durable: Cursor
 
-        init(_ options: FileDestinationOptions, disk: FaultyDisk, ledger: TemporaryDirectory, syncsInBackground: Bool = false, from cursor: Cursor) {
+        init(
+            _ options: FileDestinationOptions, disk: FaultyDisk, ledger: TemporaryDirectory,
+            syncsInBackground: Bool = false, from cursor: Cursor
+        ) {
             self.options = options
             self.ledger = ledger
             self.syncsInBackground = syncsInBackground
-            hasValues = options.format != .lines || options.path.contains { if case .value = $0 { true } else { false } }
+            hasValues =
+                options.format != .lines || options.path.contains { if case .value = $0 { true } else { false } }
             self.disk = disk
             taken = cursor
             durable = cursor
         }
 
-        /// Until everything is delivered or the disk says that the process has ended.
+        /// Runs until everything is delivered or the disk reports the end of the process.
         func go() throws {
             let destination = try FileDestination(
                 name: "archive", options: options, ledger: ledger.path + "/archive", disk: disk, clock: clock,
@@ -116,13 +120,13 @@ struct FileCrashTests {
         }
     }
 
-    @Test("has each event exactly once after it starts again", arguments: Scenario.allCases, Ending.allCases)
-    func everyOperation(scenario: Scenario, ending: Ending) throws {
+    @Test(arguments: Scenario.allCases, Ending.allCases)
+    func `each event is stored exactly once after a crash`(scenario: Scenario, ending: Ending) throws {
         try everyOperation(scenario, ending, syncsInBackground: false)
     }
 
-    @Test("has each event exactly once where it syncs in the background", arguments: Scenario.allCases, Ending.allCases)
-    func everyOperationInTheBackground(scenario: Scenario, ending: Ending) throws {
+    @Test(arguments: Scenario.allCases, Ending.allCases)
+    func `background syncs also store each event exactly once`(scenario: Scenario, ending: Ending) throws {
         try everyOperation(scenario, ending, syncsInBackground: true)
     }
 
@@ -136,17 +140,19 @@ struct FileCrashTests {
             if scenario == .foreignFile { try directory.write("foreign\n", to: "events.ndjson") }
             let disk = FaultyDisk()
             disk.state.withLock { $0.endsAt = end }
-            let first = Run(options, disk: disk, ledger: ledger, syncsInBackground: syncsInBackground, from: Cursor(position: 0))
+            let first = Run(
+                options, disk: disk, ledger: ledger, syncsInBackground: syncsInBackground, from: Cursor(position: 0))
             var hasEnded = false
             do { try first.go() } catch { hasEnded = true }
             var cursor = ending == .killed ? first.taken : first.durable
             if ending == .powerCut, hasEnded { try disk.cutPower() }
 
-            // A second end right after the start, then the rest.
+            // A second crash soon after the restart, then the remaining events.
             if hasEnded {
                 let again = FaultyDisk()
                 again.state.withLock { $0.endsAt = end % 5 }
-                let second = Run(options, disk: again, ledger: ledger, syncsInBackground: syncsInBackground, from: cursor)
+                let second = Run(
+                    options, disk: again, ledger: ledger, syncsInBackground: syncsInBackground, from: cursor)
                 try? second.go()
                 cursor = ending == .killed ? second.taken : second.durable
                 if ending == .powerCut { try again.cutPower() }
@@ -176,14 +182,16 @@ struct FileCrashTests {
     }
 
     private static func number(of line: String) -> UInt64? {
-        // A row of CSV.
-        if let comma = line.firstIndex(of: ","), line.hasPrefix("t") { return UInt64(line[line.index(after: comma)...]) }
+        // A CSV row.
+        if let comma = line.firstIndex(of: ","), line.hasPrefix("t") {
+            return UInt64(line[line.index(after: comma)...])
+        }
         guard let start = line.range(of: #""n":"#), line.hasSuffix("}") else { return nil }
         return UInt64(line[start.upperBound...].dropLast())
     }
 
-    @Test("takes a write back that met a full disk, and goes on when there is room", arguments: [true, false])
-    func fullDisk(foreign: Bool) throws {
+    @Test(arguments: [true, false])
+    func `a write to a full disk is undone and retried when there is room`(foreign: Bool) throws {
         let directory = try TemporaryDirectory()
         if foreign { try directory.write("half", to: "events.ndjson") }
         let disk = FaultyDisk()
@@ -194,7 +202,10 @@ struct FileCrashTests {
             $0.fullBelow = directory.path
             $0.space = 70
         }
-        guard case .all(.retry(let reason, _, _)) = bench.deliver(0..<3) else { Issue.record("not a retry"); return }
+        guard case .all(.retry(let reason, _, _)) = bench.deliver(0..<3) else {
+            Issue.record("not a retry")
+            return
+        }
         #expect(reason.contains("No space left"))
         #expect(directory.text("events.ndjson") == (foreign ? "half" : ""))
         disk.state.withLock { $0.space = .max }
@@ -202,8 +213,7 @@ struct FileCrashTests {
         #expect(directory.text("events.ndjson") == before + (0..<3).map { line($0) + "\n" }.joined())
     }
 
-    @Test("settles the part of a batch that is in the file before, when the file after cannot be written")
-    func partOfBatch() throws {
+    @Test func `a batch is settled in part when the second of its files cannot be written`() throws {
         let directory = try TemporaryDirectory()
         let disk = FaultyDisk()
         let bench = try FileBench(FileDestinationOptions(path: directory.path + "/%M.ndjson"), disk: disk)
@@ -213,29 +223,36 @@ struct FileCrashTests {
         }
         let base = bench.clock.wallClock()
         let settlement = bench.deliver(0..<4, at: { base + Int64($0 / 3) * 60_000_000_000 })
-        guard case .each(let outcomes) = settlement else { Issue.record("not in parts"); return }
+        guard case .each(let outcomes) = settlement else {
+            Issue.record("not settled in part")
+            return
+        }
         #expect(outcomes.count == 4)
         #expect(outcomes.prefix(3) == [.delivered, .delivered, .delivered])
-        guard case .retry = outcomes[3] else { Issue.record("not a retry"); return }
+        guard case .retry = outcomes[3] else {
+            Issue.record("not a retry")
+            return
+        }
         disk.state.withLock { $0.space = .max }
         bench.deliver(3..<4, at: { _ in base + 60_000_000_000 })
         #expect(try directory.lines("00.ndjson") == (0..<3).map(line))
         #expect(try directory.lines("01.ndjson") == [line(3)])
     }
 
-    @Test("never trusts a file again whose fdatasync failed: it is opened anew from the cursor", arguments: [false, true])
-    func failedSync(inBackground: Bool) throws {
+    @Test(arguments: [false, true])
+    func `a file whose fdatasync failed is reopened at the cursor`(inBackground: Bool) throws {
         let directory = try TemporaryDirectory()
         let disk = FaultyDisk()
         let bench = try FileBench(
-            FileDestinationOptions(path: directory.path + "/events.ndjson"), disk: disk, syncsInBackground: inBackground)
+            FileDestinationOptions(path: directory.path + "/events.ndjson"), disk: disk, syncsInBackground: inBackground
+        )
         bench.deliver(0..<2)
         try bench.checkpoint(2)
         try bench.checkpoint(2)
         bench.deliver(2..<4)
         disk.state.withLock { $0.failsSync = true }
         if inBackground {
-            // It has begun; what comes of it is told next time.
+            // The sync has started. The next checkpoint reports its result.
             try bench.checkpoint(4)
             bench.deliver(4..<5)
         }
@@ -243,15 +260,17 @@ struct FileCrashTests {
         #expect(bench.durable.position == 2)
         disk.state.withLock { $0.failsSync = false }
         #expect(throws: SystemError.self) { try bench.checkpoint(4) }
-        guard case .all(.retry) = bench.deliver(4..<5) else { Issue.record("not a retry"); return }
+        guard case .all(.retry) = bench.deliver(4..<5) else {
+            Issue.record("not a retry")
+            return
+        }
         bench.destination.close()
         _ = try bench.destination.open(from: bench.durable)
         bench.deliver(2..<5)
         #expect(try directory.lines("events.ndjson") == (0..<5).map(line))
     }
 
-    @Test("records nothing before the sync in the background has returned")
-    func backgroundSync() throws {
+    @Test func `a background sync advances the cursor only after it has returned`() throws {
         let directory = try TemporaryDirectory()
         let bench = try FileBench(
             FileDestinationOptions(path: directory.path + "/events.ndjson", rotateSize: 200), syncsInBackground: true)
@@ -260,8 +279,8 @@ struct FileCrashTests {
         #expect(bench.durable.position == 0)
         bench.deliver(2..<3)
         try bench.checkpoint(3)
-        #expect(bench.durable.position == 2, "what came since is not on disk")
-        // A rotation, whose own cursor is newer than the one that waits.
+        #expect(bench.durable.position == 2, "later events are not on disk yet")
+        // A rotation advances the cursor further than the waiting sync.
         bench.deliver(3..<8)
         let rotated = bench.durable
         #expect(rotated.position > 2)

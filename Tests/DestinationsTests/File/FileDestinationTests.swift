@@ -21,8 +21,7 @@ struct FileDestinationTests {
             timezone: timezone)
     }
 
-    @Test("has the configured file from the start, and whole lines in it after each batch")
-    func writesLines() throws {
+    @Test func `a file destination creates its file at the start and holds whole lines after each batch`() throws {
         let bench = try FileBench(options("a/b/events.ndjson"))
         #expect(directory.files == ["a/b/events.ndjson"])
         #expect(bench.deliver(0..<3)?.isDelivered == true)
@@ -34,8 +33,8 @@ struct FileDestinationTests {
         #expect(status.st_mode & 0o137 == 0)
     }
 
-    @Test("cuts off what lies behind the recorded length, and continues there", arguments: [0, 1, 2, 3])
-    func cutsTail(checkpointAfter: UInt64) throws {
+    @Test(arguments: [0, 1, 2, 3])
+    func `a restart cuts the file to its recorded length and continues there`(checkpointAfter: UInt64) throws {
         let bench = try FileBench(options("events.ndjson"))
         for number in 0..<4 as Range<UInt64> {
             if number == checkpointAfter { try bench.checkpoint(number) }
@@ -47,8 +46,7 @@ struct FileDestinationTests {
         #expect(try directory.lines("events.ndjson") == (0..<5).map(line))
     }
 
-    @Test("continues a file that somebody else began, and never cuts into it")
-    func continuesForeignFile() throws {
+    @Test func `a file that another program began is continued and never cut`() throws {
         try directory.write("not ours\nhalf a line", to: "events.ndjson")
         let bench = try FileBench(options("events.ndjson"))
         bench.deliver(0..<2)
@@ -59,8 +57,8 @@ struct FileDestinationTests {
         #expect(directory.text("events.ndjson") == "not ours\nhalf a line\n\(line(0))\n")
     }
 
-    @Test("makes each batch a unit of its own when it compresses", arguments: ["gz", "zst"])
-    func compresses(suffix: String) throws {
+    @Test(arguments: ["gz", "zst"])
+    func `each batch is a gzip member or zstd frame of its own`(suffix: String) throws {
         let name = "events.ndjson.\(suffix)"
         let bench = try FileBench(options(name, suffix == "gz" ? .gzip : .zstd))
         for round in 0..<20 as Range<UInt64> {
@@ -76,11 +74,11 @@ struct FileDestinationTests {
         #expect(try directory.lines(name) == (0..<1003).map(line))
     }
 
-    @Test("puts each event into the file of its receive time", arguments: [nil, "Asia/Kolkata", "America/New_York"])
-    func strftimePaths(timezone: String?) throws {
+    @Test(arguments: [nil, "Asia/Kolkata", "America/New_York"])
+    func `each event is written to the file of its receive time`(timezone: String?) throws {
         let bench = try FileBench(options("%Y-%m-%d/%H.ndjson", timezone: timezone))
         #expect(directory.files.isEmpty)
-        // 30 minutes between events, from 2026-03-08T00:00:00Z: New York changes its clocks then.
+        // One event every 30 minutes from 2026-03-08T00:00:00Z, the day when New York changes its clocks.
         let start: Int64 = 1_772_928_000_000_000_000
         bench.deliver(0..<48, at: { start + Int64($0) * 1_800_000_000_000 })
         let formatter = DateFormatter()
@@ -96,21 +94,21 @@ struct FileDestinationTests {
         for (name, lines) in expected { #expect(try directory.lines(name) == lines) }
     }
 
-    @Test("renames a file that would grow beyond its size, and splits a batch where it has to")
-    func rotatesBySize() throws {
+    @Test func `a file that would exceed its size is renamed, and a batch is split if needed`() throws {
         let bench = try FileBench(options("events.ndjson", size: 500))
         bench.deliver(0..<35)
         let files = directory.files
         #expect(files.contains("events.ndjson"))
-        #expect(files.filter { $0 != "events.ndjson" } == (1..<files.count).map { "events.2026-01-31T12-00-00Z.\($0).ndjson" })
+        #expect(
+            files.filter { $0 != "events.ndjson" }
+                == (1..<files.count).map { "events.2026-01-31T12-00-00Z.\($0).ndjson" })
         #expect(files.count == 3)
         #expect(files.allSatisfy { directory.bytes($0).count <= 500 })
         let inOrder = files.filter { $0 != "events.ndjson" } + ["events.ndjson"]
         #expect(try inOrder.flatMap { try directory.lines($0) } == (0..<35).map(line))
     }
 
-    @Test("never puts the events of one position into two files: the cursor could not lie between them")
-    func rotatesBetweenPositions() throws {
+    @Test func `the events of one position are never split over two files`() throws {
         let bench = try FileBench(options("events.ndjson", size: 500))
         var batch = makeBatch(0..<35) { _ in bench.clock.wallClock() }
         for k in batch.events.indices {
@@ -125,8 +123,8 @@ struct FileDestinationTests {
         #expect(try inOrder.flatMap { try directory.lines($0) } == (0..<35).map(line))
     }
 
-    @Test("keeps a compression's extension when it renames", arguments: ["gz", "zst"])
-    func rotatesCompressed(suffix: String) throws {
+    @Test(arguments: ["gz", "zst"])
+    func `a rotated file keeps its compression extension`(suffix: String) throws {
         let bench = try FileBench(options("a.ndjson.\(suffix)", suffix == "gz" ? .gzip : .zstd, size: 600))
         for round in 0..<20 as Range<UInt64> { bench.deliver(round * 10..<round * 10 + 10) }
         let files = directory.files
@@ -138,20 +136,19 @@ struct FileDestinationTests {
         #expect(Set(lines) == Set((0..<200).map(line)))
     }
 
-    @Test("renames a file when an event of a later time window comes, also in the middle of a batch")
-    func rotatesByTime() throws {
+    @Test func `a file is renamed when an event of a later time window arrives, even within a batch`() throws {
         let bench = try FileBench(options("events.ndjson", every: .seconds(3600)))
         let noon = bench.clock.wallClock()
         bench.deliver(0..<6, at: { noon + Int64($0) * 1_200_000_000_000 })
         #expect(directory.files == ["events.2026-01-31T12-00-00Z.1.ndjson", "events.ndjson"])
         #expect(try directory.lines("events.2026-01-31T12-00-00Z.1.ndjson") == (0..<3).map(line))
-        // A clock that was set back does not rotate.
+        // A clock that was set back does not rotate the file.
         bench.deliver(6..<7, at: { _ in noon })
         #expect(try directory.lines("events.ndjson") == (3..<7).map(line))
     }
 
-    @Test("makes the file anew when somebody else renamed or removed it", arguments: [true, false])
-    func goneFile(renamed: Bool) throws {
+    @Test(arguments: [true, false])
+    func `a file that another program renamed or removed is created again`(renamed: Bool) throws {
         let bench = try FileBench(options("events.ndjson"))
         bench.deliver(0..<2)
         let path = directory.path + "/events.ndjson"
@@ -167,8 +164,7 @@ struct FileDestinationTests {
         #expect(try directory.lines("events.ndjson") == [line(2)])
     }
 
-    @Test("goes on at the end of a file that somebody else truncated, without a hole")
-    func truncatedFile() throws {
+    @Test func `a file that another program truncated is continued at its end, without a hole`() throws {
         let bench = try FileBench(options("events.ndjson"))
         bench.deliver(0..<20)
         try SystemDisk().open(directory.path + "/events.ndjson", .readWrite).truncate(to: 0)
@@ -180,8 +176,8 @@ struct FileDestinationTests {
         #expect(directory.text("events.ndjson").isEmpty)
     }
 
-    @Test("is at peace with a recorded file that is gone or shorter at the start", arguments: [true, false])
-    func recordedFileChanged(gone: Bool) throws {
+    @Test(arguments: [true, false])
+    func `a restart accepts a recorded file that was removed or truncated`(gone: Bool) throws {
         let bench = try FileBench(options("events.ndjson"))
         bench.deliver(0..<10)
         try bench.checkpoint(10)
@@ -195,8 +191,7 @@ struct FileDestinationTests {
         #expect(directory.text("events.ndjson") == (gone ? "" : String(line(0).prefix(5)) + "\n") + line(10) + "\n")
     }
 
-    @Test("goes over to a new path after a change of the configuration, and leaves the old file whole")
-    func newPath() throws {
+    @Test func `a changed path starts a new file and leaves the old one whole`() throws {
         let first = try FileBench(options("old.ndjson"))
         first.deliver(0..<3)
         try first.checkpoint(3)
@@ -207,12 +202,14 @@ struct FileDestinationTests {
         #expect(try directory.lines("new.ndjson") == (3..<6).map(line))
     }
 
-    @Test("asks for a retry, and writes nothing, when the store cannot make a change durable")
-    func commitFails() throws {
+    @Test func `a batch is retried and nothing is written when the store cannot commit`() throws {
         let bench = try FileBench(options("events.ndjson", size: 100))
         bench.deliver(0..<2)
         bench.commitError = Unreadable(what: "store")
-        guard case .all(.retry) = bench.deliver(2..<4) else { Issue.record("not a retry"); return }
+        guard case .all(.retry) = bench.deliver(2..<4) else {
+            Issue.record("not a retry")
+            return
+        }
         #expect(directory.files == ["events.ndjson"])
         #expect(try directory.lines("events.ndjson") == (0..<2).map(line))
         bench.commitError = nil
@@ -220,8 +217,7 @@ struct FileDestinationTests {
         #expect(try directory.lines("events.ndjson") == (2..<4).map(line))
     }
 
-    @Test("says what is wrong with options and states that it cannot use")
-    func refuses() throws {
+    @Test func `unusable options and states are rejected`() throws {
         #expect(throws: FileDestinationError.self) { try FileBench(options("a", timezone: "Mars/Olympus")) }
         #expect(throws: FileDestinationError.self) { try FileBench(FileDestinationOptions(path: "relative")) }
         let bench = try FileBench(options("events.ndjson"))
@@ -235,10 +231,11 @@ struct FileDestinationTests {
 
 @Suite("The file destination's parts")
 struct FilePartsTests {
-    @Test("a record is read as it was written", arguments: [nil, "a.2026-01-31T12-00-00Z.1.ndjson"])
-    func recordRoundTrip(rotated: String?) throws {
+    @Test(arguments: [nil, "a.2026-01-31T12-00-00Z.1.ndjson"])
+    func `a record is read as it was written`(rotated: String?) throws {
         let record = FileRecord(
-            path: "/var/lib/ä/a.ndjson", length: 1 << 40, window: -3, identity: FileIdentity(device: 1, inode: 2, born: -3),
+            path: "/var/lib/ä/a.ndjson", length: 1 << 40, window: -3,
+            identity: FileIdentity(device: 1, inode: 2, born: -3),
             rotatedName: rotated)
         var bytes: [UInt8] = []
         record.encode(into: &bytes)
@@ -252,19 +249,18 @@ struct FilePartsTests {
     }
 
     @Test(
-        "a rotated name keeps the extensions",
         arguments: [
             ("events.ndjson", "events.T.2.ndjson"), ("events.ndjson.gz", "events.T.2.ndjson.gz"),
             ("a.b.json.zst", "a.b.T.2.json.zst"), ("events", "events.T.2"), ("events.gz", "events.T.2.gz"),
             (".hidden", ".hidden.T.2"),
         ])
-    func rotatedNames(name: String, expected: String) {
+    func `a rotated name keeps its extensions`(name: String, expected: String) {
         let made = RotatedName.make(from: name, seconds: 1_769_860_805, number: 2)
         #expect(made == expected.replacing(".T.", with: ".2026-01-31T12-00-05Z."))
     }
 
-    @Test("a path is filled in for as long as it holds", arguments: [("%H%M", 60), ("%-S", 1), ("%T", 1), ("%d", 60)])
-    func pathHolds(pattern: String, seconds: Int64) throws {
+    @Test(arguments: [("%H%M", 60), ("%-S", 1), ("%T", 1), ("%d", 60)])
+    func `a filled-in path holds for a minute, or a second if it has seconds`(pattern: String, seconds: Int64) throws {
         var template = try PathTemplate([.text("/x/" + pattern)])
         let filled = try template.filled(at: 1_769_860_805_500_000_000)
         #expect(filled.until - filled.from == seconds * 1_000_000_000)
@@ -273,8 +269,7 @@ struct FilePartsTests {
         #expect(throws: FileDestinationError.self) { try template.filled(at: .min) }
     }
 
-    @Test("a percent sign that is meant as such stays one")
-    func percent() throws {
+    @Test func `a doubled percent sign stands for one`() throws {
         var template = try PathTemplate([.text("/x/100%%/%Y")])
         #expect(try template.filled(at: 0).path == "/x/100%/1970")
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Destinations
 
-@Suite("Old files")
+@Suite("Retention of old files")
 struct FileRetentionTests {
     let directory: TemporaryDirectory
     init() throws { directory = try TemporaryDirectory() }
@@ -19,7 +19,7 @@ struct FileRetentionTests {
         return options
     }
 
-    /// A file that was last written to so long before the bench's now.
+    /// Makes a file that was last written `age` before the bench's current time.
     private func make(_ name: String, _ text: String = "x\n", age: Duration) throws {
         let path = directory.path + "/" + name
         try FileManager.default.createDirectory(
@@ -29,8 +29,7 @@ struct FileRetentionTests {
         try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path)
     }
 
-    @Test("the newest rotated files stay, as many as are to be kept, and the live one")
-    func keepsFiles() throws {
+    @Test func `retention keeps the configured number of rotated files and the live one`() throws {
         let bench = try FileBench(options("events.ndjson", size: 100, keep: .init(files: 3)))
         for round in 0..<20 as Range<UInt64> {
             bench.deliver(round * 2..<round * 2 + 2)
@@ -43,8 +42,7 @@ struct FileRetentionTests {
         #expect(bench.telemetry.counts()["old_files_removed"] ?? 0 > 5)
     }
 
-    @Test("only what the template can have come to is removed, and nothing of this time")
-    func removesOnlyItsOwn() throws {
+    @Test func `retention removes only files that the template can have made, and none of the current time`() throws {
         for name in [
             "2025-12-01.ndjson", "2025-12-02.ndjson", "2026-01-30.ndjson", "2025-12-01.2025-12-01T10-00-00Z.1.ndjson",
             "2026-01-31.2026-01-31T10-00-00Z.12.ndjson",
@@ -59,16 +57,17 @@ struct FileRetentionTests {
         #expect(directory.files == others.sorted())
     }
 
-    @Test("the newest stay as long as they are not larger together than is allowed")
-    func keepsSize() throws {
-        for day in 1...9 { try make("2026-01-0\(day).ndjson", String(repeating: "x", count: 99) + "\n", age: .seconds(86_400 * (30 - day))) }
+    @Test func `retention keeps the newest files up to the configured size`() throws {
+        for day in 1...9 {
+            try make(
+                "2026-01-0\(day).ndjson", String(repeating: "x", count: 99) + "\n", age: .seconds(86_400 * (30 - day)))
+        }
         let bench = try FileBench(options("%Y-%m-%d.ndjson", keep: .init(size: 350)))
         try bench.checkpoint(0)
         #expect(directory.files == ["2026-01-07.ndjson", "2026-01-08.ndjson", "2026-01-09.ndjson"])
     }
 
-    @Test("directories of the template's own go when nothing is left in them")
-    func removesDirectories() throws {
+    @Test func `retention removes the template's directories when they are empty`() throws {
         try make("a/2025/old.ndjson", age: .seconds(86_400 * 40))
         try make("b/2025/old.ndjson", age: .seconds(86_400 * 40))
         try make("b/2025/foreign", age: .seconds(86_400 * 40))
@@ -82,17 +81,19 @@ struct FileRetentionTests {
         #expect(!FileManager.default.fileExists(atPath: directory.path + "/a"))
     }
 
-    /// A directory in shared memory, which keeps times of every year and sizes up to 2^63; ext4 does not.
+    /// A directory in shared memory. It keeps file times of every year and sizes up to 2^63, which ext4 does not.
     private func withSharedMemory(_ body: (String) throws -> Void) throws {
-        let shared = FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : FileManager.default.temporaryDirectory.path
+        let shared =
+            FileManager.default.isWritableFile(atPath: "/dev/shm")
+            ? "/dev/shm" : FileManager.default.temporaryDirectory.path
         let base = "\(shared)/penstock-retention-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: base, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: base) }
         try body(base)
     }
 
-    @Test("a file's time may be of any year, and only old files go", arguments: ["1600-01-01", "1700-01-01", "0001-01-01", "1969-12-31", "2300-01-01", "9999-12-31"])
-    func timesOfEveryYear(date: String) throws {
+    @Test(arguments: ["1600-01-01", "1700-01-01", "0001-01-01", "1969-12-31", "2300-01-01", "9999-12-31"])
+    func `retention handles file times of any year and removes only old files`(date: String) throws {
         try withSharedMemory { base in
             let path = base + "/2025-12-01.ndjson"
             try "x\n".write(toFile: path, atomically: false, encoding: .utf8)
@@ -110,14 +111,13 @@ struct FileRetentionTests {
         }
     }
 
-    @Test("sparse files whose sizes exceed 64 bits together count as too much")
-    func hugeSizes() throws {
+    @Test func `retention removes sparse files whose total size exceeds 64 bits`() throws {
         try withSharedMemory { base in
             let names = (1...3).map { "2025-12-0\($0).ndjson" }
             for name in names {
                 try "x\n".write(toFile: base + "/" + name, atomically: false, encoding: .utf8)
                 let isLarge = unsafe truncate(base + "/" + name, 1 << 62) == 0
-                // Not every filesystem has files of this size.
+                // Not every filesystem supports files of this size.
                 if !isLarge { return }
             }
             var options = FileDestinationOptions(path: base + "/%Y-%m-%d.ndjson", rotateSize: nil)
@@ -129,8 +129,7 @@ struct FileRetentionTests {
         }
     }
 
-    @Test("a file beside the ledger that is named for the largest number of all is none of the ledger's")
-    func hugeLedgerNumber() throws {
+    @Test func `the ledger ignores a file that is named for the largest number`() throws {
         let ledger = try TemporaryDirectory()
         try ledger.write("", to: "archive.18446744073709551615")
         let bench = try FileBench(options("events.ndjson", keep: .init(files: 3)), ledger: ledger)

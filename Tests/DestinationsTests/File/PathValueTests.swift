@@ -7,7 +7,7 @@ import Testing
 
 @testable import Destinations
 
-/// A batch of these JSON texts, at positions from `position` on.
+/// A batch of these JSON texts, at consecutive positions from `position` on.
 func makeBatch(_ texts: [String], from position: UInt64 = 0, at time: Int64) -> OutboundBatch {
     var batch = OutboundBatch()
     for (number, text) in texts.enumerated() {
@@ -15,14 +15,15 @@ func makeBatch(_ texts: [String], from position: UInt64 = 0, at time: Int64) -> 
         batch.payload += Array(text.utf8)
         batch.events.append(
             OutboundEvent(
-                position: position + UInt64(number), receivedAt: time, kind: .track, payload: start..<batch.payload.count,
+                position: position + UInt64(number), receivedAt: time, kind: .track,
+                payload: start..<batch.payload.count,
                 messageID: 0..<0))
         batch.payload.append(UInt8(ascii: "\n"))
     }
     return batch
 }
 
-@Suite("Values of events in paths")
+@Suite("Event values in paths")
 struct PathValueTests {
     let directory: TemporaryDirectory
     init() throws { directory = try TemporaryDirectory() }
@@ -38,21 +39,21 @@ struct PathValueTests {
 
     private static let tenant = FileDestinationOptions.PathPiece.value(FieldPath(["properties", "tenant"]))
 
-    @Test(
-        "a value becomes a part of one name, whatever it is",
-        arguments: [
-            (#""acme""#, "acme"), (#""A-b_c.d""#, "A-b_c.d"), (#""""#, "_empty"), ("null", "_missing"), ("[1]", "_missing"),
-            ("{}", "_missing"), ("12.50", "12.50"), ("true", "true"), (#"".""#, "%2E"), (#""..""#, "%2E."),
-            (#""../../etc/passwd""#, "%2E.%2F..%2Fetc%2Fpasswd"), (#""/""#, "%2F"), (#""a\u0000b\n""#, "a%00b%0A"),
-            (#""\u00e4""#, "%C3%A4"), (#""ä""#, "%C3%A4"), (#""_missing""#, "%5Fmissing"), (#""-rf""#, "%2Drf"), (#""a%2Fb""#, "a%252Fb"),
-            (#""a b~c""#, "a%20b%7Ec"), (#""\ud83d\ude00""#, "%F0%9F%98%80"), (#""\\..\\""#, "%5C..%5C"),
-        ])
-    func encoding(value: String, expected: String) throws {
-        #expect(try name(#"{"properties":{"tenant":\#(value)}}"#, [Self.tenant, .text("/events.ndjson")]) == expected + "/events.ndjson")
+    @Test(arguments: [
+        (#""acme""#, "acme"), (#""A-b_c.d""#, "A-b_c.d"), (#""""#, "_empty"), ("null", "_missing"), ("[1]", "_missing"),
+        ("{}", "_missing"), ("12.50", "12.50"), ("true", "true"), (#"".""#, "%2E"), (#""..""#, "%2E."),
+        (#""../../etc/passwd""#, "%2E.%2F..%2Fetc%2Fpasswd"), (#""/""#, "%2F"), (#""a\u0000b\n""#, "a%00b%0A"),
+        (#""\u00e4""#, "%C3%A4"), (#""ä""#, "%C3%A4"), (#""_missing""#, "%5Fmissing"), (#""-rf""#, "%2Drf"),
+        (#""a%2Fb""#, "a%252Fb"),
+        (#""a b~c""#, "a%20b%7Ec"), (#""\ud83d\ude00""#, "%F0%9F%98%80"), (#""\\..\\""#, "%5C..%5C"),
+    ])
+    func `a value becomes a part of one name, whatever it is`(value: String, expected: String) throws {
+        #expect(
+            try name(#"{"properties":{"tenant":\#(value)}}"#, [Self.tenant, .text("/events.ndjson")]) == expected
+                + "/events.ndjson")
     }
 
-    @Test("signs of the template's own, and the dot before an extension, never stand in a value beside them")
-    func separators() throws {
+    @Test func `a value beside template text never contains the template's separators or the extension's dot`() throws {
         let other = FileDestinationOptions.PathPiece.value(FieldPath(["b"]))
         let tail: [FileDestinationOptions.PathPiece] = [Self.tenant, .text("-"), other, .text(".ndjson")]
         let left = try name(#"{"properties":{"tenant":"x-y"},"b":"z.1"}"#, tail)
@@ -60,20 +61,20 @@ struct PathValueTests {
         #expect(try name(#"{"properties":{"tenant":"x"},"b":"y-z.1"}"#, tail) == "x-y%2Dz%2E1.ndjson")
     }
 
-    @Test("long values are cut, and stay different")
-    func longValues() throws {
+    @Test func `long values are cut and stay distinct`() throws {
         let names = try (0..<2).map { number in
-            try name(#"{"properties":{"tenant":"\#(String(repeating: "ä", count: 5000))\#(number)"}}"#, [Self.tenant, .text(".ndjson")])
+            try name(
+                #"{"properties":{"tenant":"\#(String(repeating: "ä", count: 5000))\#(number)"}}"#,
+                [Self.tenant, .text(".ndjson")])
         }
         #expect(names[0] != names[1])
         #expect(names.allSatisfy { $0.utf8.count <= 96 + 7 && $0.hasPrefix("%C3%A4%C3%A4") && $0.contains("~") })
-        // 96 bytes are not too long, and a value cannot look like one that was cut.
+        // 96 bytes are within the limit, and no value can look like one that was cut.
         let whole = String(repeating: "a", count: 96)
         #expect(try name(#"{"properties":{"tenant":"\#(whole)"}}"#, [Self.tenant, .text("/x")]) == whole + "/x")
     }
 
-    @Test("a template in which values would run together, or names become too long, is refused")
-    func refused() {
+    @Test func `a template is rejected if its values could run together or its names become too long`() {
         let a = FileDestinationOptions.PathPiece.value(FieldPath(["a"]))
         for tail in [
             [a, a], [a, .text("x"), a], [a, .text("%Y")], [.text("%Y"), a], [a, .text("%%"), a],
@@ -82,20 +83,22 @@ struct PathValueTests {
             #expect(throws: FileDestinationError.self, "\(tail)") { try FileDestination.validate(options(tail)) }
         }
         for tail in [
-            [a, .text("/"), a, .text(".ndjson")], [.text("tenant="), a, .text("/%Y%m%d.ndjson.gz")], [a, .text("-%Y%m%d")],
+            [a, .text("/"), a, .text(".ndjson")], [.text("tenant="), a, .text("/%Y%m%d.ndjson.gz")],
+            [a, .text("-%Y%m%d")],
         ] as [[FileDestinationOptions.PathPiece]] {
             #expect(throws: Never.self, "\(tail)") { try FileDestination.validate(options(tail)) }
         }
     }
 
-    @Test("each value has a file of its own, with no more open at once than may be", arguments: [1, 2, 5, 100])
-    func filesByValue(openFiles: Int) throws {
+    @Test(arguments: [1, 2, 5, 100])
+    func `each value has its own file, and the number of open files is bounded`(openFiles: Int) throws {
         var options = options([Self.tenant, .text("/%Y.ndjson")])
         options.openFiles = openFiles
         let bench = try FileBench(options)
         func event(_ number: Int) -> String { #"{"properties":{"tenant":"t\#(number % 7)"},"n":\#(number)}"# }
         for round in 0..<5 {
-            let batch = makeBatch((0..<20).map { event(round * 20 + $0) }, from: UInt64(round * 20), at: bench.clock.wallClock())
+            let batch = makeBatch(
+                (0..<20).map { event(round * 20 + $0) }, from: UInt64(round * 20), at: bench.clock.wallClock())
             #expect(bench.deliver(batch)?.isDelivered == true)
             #expect(bench.destination.files.count <= openFiles)
             try bench.checkpoint(UInt64(round * 20 + 20))
@@ -106,26 +109,26 @@ struct PathValueTests {
         }
     }
 
-    @Test("beyond the files that events may make in an hour, those that call for another share one")
-    func newFilesAreBounded() throws {
+    @Test func `events that exceed the hourly number of new files share an overflow file`() throws {
         var options = options([Self.tenant, .text(".ndjson")])
         options.newFiles = 3
         let bench = try FileBench(options)
         func deliver(_ tenants: Range<Int>) {
-            bench.deliver(makeBatch(tenants.map { #"{"properties":{"tenant":"t\#($0)"}}"# }, at: bench.clock.wallClock()))
+            bench.deliver(
+                makeBatch(tenants.map { #"{"properties":{"tenant":"t\#($0)"}}"# }, at: bench.clock.wallClock()))
         }
         deliver(0..<5)
         #expect(directory.files == ["_overflow.ndjson", "t0.ndjson", "t1.ndjson", "t2.ndjson"])
         #expect(bench.telemetry.counts()["new_files_limited"] == 2)
         deliver(1..<2)
-        #expect(try directory.lines("t1.ndjson").count == 2, "a file that is there takes more")
+        #expect(try directory.lines("t1.ndjson").count == 2, "an existing file still receives events")
         bench.clock.advance(.seconds(3600))
         deliver(4..<5)
         #expect(directory.files.contains("t4.ndjson"))
     }
 }
 
-@Suite("Templates that can meet")
+@Suite("Path templates that overlap")
 struct PathPatternTests {
     typealias Piece = FileDestinationOptions.PathPiece
     private static let value = Piece.value(FieldPath(["a"]))
@@ -138,8 +141,7 @@ struct PathPatternTests {
         WrittenPath(.init(path: a), SystemDisk()).meeting(WrittenPath(.init(path: b), SystemDisk()))
     }
 
-    @Test("two templates meet if one path is possible for both")
-    func meetings() {
+    @Test func `two templates overlap if one path is possible for both`() {
         #expect(meet([.text("/x/"), Self.value, .text(".ndjson")], [.text("/x/archive.ndjson")]))
         #expect(meet([.text("/x/%Y-%m-%d.ndjson")], [.text("/x/"), Self.value, .text(".ndjson")]))
         #expect(meet([.text("/x/%F.ndjson")], [.text("/x/%Y-%m-%d.ndjson")]))
@@ -149,18 +151,16 @@ struct PathPatternTests {
         #expect(!meet([.text("/x/"), Self.value, .text(".ndjson")], [.text("/x/"), Self.value, .text(".csv")]))
         #expect(!meet([.text("/x/"), Self.value], [.text("/x/"), Self.value, .text("/y")]))
         #expect(!meet([.text("/x/a-"), Self.value], [.text("/x/b-"), Self.value]))
-        #expect(!meet([.text("/x/"), Self.value], [.text("/x/a b")]), "a blank is encoded")
+        #expect(!meet([.text("/x/"), Self.value], [.text("/x/a b")]), "a space is encoded")
     }
 
-    @Test("a file cannot be where another needs a directory")
-    func directories() {
+    @Test func `two templates conflict if one needs a file where the other needs a directory`() {
         #expect(meeting([.text("/x/"), Self.value], [.text("/x/"), Self.value, .text("/y")]) == .above)
         #expect(meeting([.text("/x/a/b/c")], [.text("/x/a")]) == .below)
         #expect(meeting([.text("/x/a/b")], [.text("/x/ab")]) == nil)
     }
 
-    @Test("a path is compared as the system follows it")
-    func resolved() throws {
+    @Test func `paths are compared after symbolic links are resolved`() throws {
         let directory = FileManager.default.temporaryDirectory.path + "/penstock-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory + "/real/inner", withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }

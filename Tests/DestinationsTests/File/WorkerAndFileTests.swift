@@ -41,9 +41,11 @@ struct WorkerAndFileTests {
         }
     }
 
-    /// Filters every fifth event, refuses every seventh, passes on the rest.
+    /// Filters every fifth event, rejects every seventh, and routes the rest.
     private final class Router: EventRouter {
-        func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> RouteVerdict {
+        func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch)
+            -> RouteVerdict
+        {
             if event.position % 5 == 0 { return .filtered(reason: "no route") }
             if event.position % 7 == 0 { return .rejected(reason: "no number") }
             let start = output.payload.count
@@ -75,8 +77,8 @@ struct WorkerAndFileTests {
         func commit() throws { state.withLock { $0.durable = $0.taken } }
     }
 
-    @Test("has each event once, wherever the disk stops it again and again", arguments: 1...25 as ClosedRange<Int>, [false, true])
-    func survives(seed: Int, syncsInBackground: Bool) throws {
+    @Test(arguments: 1...25 as ClosedRange<Int>, [false, true])
+    func `a file destination holds each event once despite disk faults`(seed: Int, syncsInBackground: Bool) throws {
         let total: UInt64 = 300
         let directory = try TemporaryDirectory()
         let ledger = try TemporaryDirectory()
@@ -88,7 +90,7 @@ struct WorkerAndFileTests {
         while cursor.position < total, starts < 400 {
             starts += 1
             let disk = FaultyDisk()
-            // From a first fault on nothing works: the process is as good as dead.
+            // After the first fault nothing works: the process is as good as dead.
             disk.state.withLock { $0.endsAt = seed + starts % (11 + seed) + (starts > 100 ? 1000 : 0) }
             let cursors = Cursors(cursor)
             let destination = try FileDestination(
@@ -116,7 +118,7 @@ struct WorkerAndFileTests {
             }
             let state = cursors.state.withLock { $0 }
             #expect(!state.wentBack)
-            // kill -9 loses no cursor that the store had written; a power cut, those not committed.
+            // kill -9 keeps every cursor that the store received. A power cut loses those that were not committed.
             cursor = starts % 2 == 0 ? state.taken : state.durable
         }
         #expect(cursor.position == total)

@@ -3,19 +3,19 @@ import Testing
 
 @testable import Destinations
 
-/// Against a model of a service that takes so many requests at once, and lets the others wait.
+/// Tests against a model of a service that works on a fixed number of requests at once and queues the others.
 @Suite struct ConcurrencyLimitTests {
-    /// Time goes on from one run to the next.
+    /// The clock of all runs: time continues from one run to the next.
     private final class Timer {
         var now = Instant(nanoseconds: 0)
     }
 
     private let timer = Timer()
 
-    /// Sends for a while with all the places there are.
+    /// Sends `rounds` round trips that use the whole limit.
     /// - Parameters:
-    ///   - capacity: requests that the service works on at once.
-    ///   - fails: whether it refuses when there are so many.
+    ///   - capacity: the number of requests that the service works on at once.
+    ///   - fails: whether the service fails at this number of requests.
     /// - Returns: the limit after each round trip.
     private func run(
         _ limit: inout ConcurrencyLimit, capacity: Int, answer: Duration = .milliseconds(50), rounds: Int,
@@ -29,13 +29,13 @@ import Testing
             for left in (1...underWay).reversed() {
                 limit.ended(timer.now, after: latency, underWay: left, failed: fails(underWay))
             }
-            // The last of a round trip may only complete it a moment later.
+            // The last answer of a round trip may complete it a moment later.
             timer.now = timer.now + .milliseconds(1)
             return limit.current
         }
     }
 
-    @Test func itGrowsToWhatTheServiceBearsAndStaysThere() {
+    @Test func `a limit grows to what the service can take and stays there`() {
         var limit = ConcurrencyLimit(1...64)
         #expect(limit.current == 1)
         let limits = run(&limit, capacity: 10, rounds: 400)
@@ -43,7 +43,7 @@ import Testing
         #expect(limits.suffix(50).allSatisfy { $0 >= 8 })
     }
 
-    @Test func itHalvesWhenTheServiceFails() {
+    @Test func `a limit halves when the service fails`() {
         var limit = ConcurrencyLimit(2...64)
         _ = run(&limit, capacity: 100, rounds: 400)
         #expect(limit.current == 64)
@@ -51,7 +51,7 @@ import Testing
         #expect(run(&limit, capacity: 100, rounds: 20, fails: { _ in true }).last == 2)
     }
 
-    @Test func itNeverLeavesItsBounds() {
+    @Test func `a limit stays within its bounds`() {
         var limit = ConcurrencyLimit(3...5)
         let limits = run(&limit, capacity: 100, rounds: 200, fails: { $0 == 5 }) + run(&limit, capacity: 1, rounds: 200)
         #expect(limits.allSatisfy { (3...5).contains($0) })
@@ -59,12 +59,12 @@ import Testing
         #expect(run(&fixed, capacity: 1, rounds: 50, fails: { _ in true }).allSatisfy { $0 == 4 })
     }
 
-    @Test func itDoesNotGrowWhileItsPlacesAreNotUsed() {
+    @Test func `a limit does not grow while it is not used up`() {
         var limit = ConcurrencyLimit(2...64)
         #expect(run(&limit, capacity: 100, rounds: 100, places: 1).allSatisfy { $0 == 2 })
     }
 
-    @Test func aServiceThatHasBecomeSlowerForGoodIsTheNewUsual() {
+    @Test func `a limit adapts to a service that stays slower`() {
         var limit = ConcurrencyLimit(1...32)
         _ = run(&limit, capacity: 100, rounds: 200)
         #expect(limit.current == 32)

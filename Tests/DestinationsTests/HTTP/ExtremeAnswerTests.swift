@@ -1,10 +1,10 @@
 import Delivery
 import Destinations
-import Testing
 import TestSupport
+import Testing
 
-/// Every number, time and size in a service's answer, with every extreme: in the status line, in each header that is read,
-/// and at each place of a body to which a rule leads.
+/// Every number, time and size in a service's answer with every extreme value: in the status line, in each header that
+/// is read, and at each place of a body that a rule reads.
 @Suite struct ExtremeAnswerTests {
     private static let end = "Content-Length: 0\r\n\r\n"
 
@@ -46,7 +46,7 @@ import TestSupport
         return options
     }
 
-    @Test(arguments: places.map(\.name)) func isReadOrFoundToBeNone(place: String) throws {
+    @Test(arguments: places.map(\.name)) func `an extreme value is read or ignored`(place: String) throws {
         let answer = try #require(Self.places.first { $0.name == place }).answer
         let values = Extremes.all
         let server = try ScriptedServer(values.map { .raw(answer($0)) } + [.raw("HTTP/1.1 200 OK\r\n" + Self.end)])
@@ -56,17 +56,18 @@ import TestSupport
         let batch = outbound([#"{"a":1}"#, #"{"b":2}"#])
         for value in values {
             let settlement = try harness.deliver(batch)
-            let outcomes = switch settlement {
-            case .all(let outcome): [outcome]
-            case .each(let outcomes): outcomes
-            }
+            let outcomes =
+                switch settlement {
+                case .all(let outcome): [outcome]
+                case .each(let outcomes): outcomes
+                }
             for case .retry(_, let wait?, _) in outcomes {
                 #expect((.zero...RetryAfter.longest).contains(wait), "\(value)")
             }
         }
     }
 
-    @Test(arguments: Extremes.all) func aRetryAfterIsAboveZeroAndBelowTheLongest(text: String) {
+    @Test(arguments: Extremes.all) func `a Retry-After is at least zero and at most the longest wait`(text: String) {
         for wallClock in [Int64.min, -1, 0, 1_767_323_045_000_000_000, .max] {
             guard let wait = RetryAfter.parse(text, wallClock: wallClock) else { continue }
             #expect((.zero...RetryAfter.longest).contains(wait))

@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("each status code means one thing", arguments: [
+    @Test(arguments: [
         (200, "delivered"), (201, "delivered"), (202, "delivered"), (204, "delivered"), (299, "delivered"),
         (301, "rejected"), (304, "rejected"), (307, "rejected"),
         (400, "rejected"), (401, "hold"), (403, "hold"), (404, "rejected"), (405, "rejected"), (408, "retry"),
@@ -25,42 +25,42 @@ import Testing
         (500, "retry"), (501, "rejected"), (502, "retry"), (503, "retry"), (504, "retry"), (507, "retry"),
         (599, "retry"), (600, "rejected"), (999, "rejected"), (0, "retry"), (100, "retry"),
     ])
-    func statusCodes(status: Int, expected: String) {
+    func `each status code has one outcome`(status: Int, expected: String) {
         let outcome = HTTPAnswer(status: status).outcome(wallClock: Self.wallClock)
         #expect(Self.kind(outcome) == expected)
     }
 
-    @Test("Retry-After is understood as seconds and as a date", arguments: [
+    @Test(arguments: [
         ("0", 0), ("7", 7), ("120", 120), (" 30 ", 30), ("1.5", 1), ("604800", 604_800),
         ("99999999999999999999999999", 604_800),
         ("Fri, 02 Jan 2026 03:05:05 GMT", 60), ("Friday, 02-Jan-26 03:04:35 GMT", 30),
         ("Fri Jan  2 03:04:15 2026", 10),
-        // Past, and absurdly far away.
+        // A date in the past, and one in the far future.
         ("Thu, 01 Jan 2026 00:00:00 GMT", 0), ("Fri, 02 Jan 2099 03:05:05 GMT", 604_800),
     ])
-    func retryAfter(text: String, seconds: Int) {
+    func `Retry-After is read as seconds and as a date`(text: String, seconds: Int) {
         #expect(RetryAfter.parse(text, wallClock: Self.wallClock) == .seconds(seconds))
     }
 
-    @Test("a Retry-After that says nothing is left alone", arguments: ["", "  ", "-5", "soon", "12 parsecs?", "3x", "."])
-    func retryAfterNonsense(text: String) {
-        // "12 parsecs?" starts with a number and a space: a number is what is taken.
+    @Test(arguments: ["", "  ", "-5", "soon", "12 parsecs?", "3x", "."])
+    func `a malformed Retry-After is ignored`(text: String) {
+        // "12 parsecs?" starts with a number and a space, so the number is used.
         let expected: Duration? = text.hasPrefix("12 ") ? .seconds(12) : nil
         #expect(RetryAfter.parse(text, wallClock: Self.wallClock) == expected)
     }
 
-    @Test func aRetryCarriesWhatTheServiceAskedFor() {
+    @Test func `a retry carries the wait that the service asked for`() {
         let answer = HTTPAnswer(status: 429, retryAfter: "7")
         #expect(answer.outcome(wallClock: 0) == .retry(reason: "HTTP 429, asked to wait 7 s", after: .seconds(7)))
         #expect(HTTPAnswer(status: 503).outcome(wallClock: 0) == .retry(reason: "HTTP 503", after: nil))
     }
 
-    @Test func aRejectionQuotesTheAnswerOnOnePrintableLine() {
+    @Test func `a rejection quotes the answer on one printable line`() {
         let answer = HTTPAnswer(status: 400, body: Array("bad\r\n\u{1b}[31m \u{202e} \"event\"\u{0}\t\twörld \n".utf8))
         #expect(answer.outcome(wallClock: 0) == .rejected(reason: "HTTP 400", answer: "bad [31m \"event\" wörld"))
     }
 
-    @Test func anExcerptIsBoundedInCharacters() {
+    @Test func `an excerpt is bounded in characters`() {
         let long = HTTPAnswer(status: 400, body: Array(String(repeating: "ö", count: 5000).utf8))
         #expect(long.excerpt(hiding: []) == String(repeating: "ö", count: 200))
         let binary = HTTPAnswer(status: 400, body: (0..<5000).map { UInt8(truncatingIfNeeded: $0) })
@@ -69,16 +69,17 @@ import Testing
         #expect(spaced.excerpt(hiding: []).unicodeScalars.count <= 200)
     }
 
-    @Test func anExcerptHidesSecretsThatTheServiceEchoes() {
+    @Test func `an excerpt hides secrets that the service echoes`() {
         let secret = Array("sesame-open-0123456789".utf8)
         let padding = String(repeating: "x", count: 190)
         let answer = HTTPAnswer(status: 400, body: Array("\(padding)sesame-open-0123456789 was wrong".utf8))
         #expect(answer.excerpt(hiding: [secret]) == "\(padding)[hidden] w")
     }
 
-    @Test func aRedirectNamesTheHostItLeadsToAndNothingMore() {
+    @Test func `a redirect shows only the host of its target`() {
         let answer = HTTPAnswer(status: 302, location: "https://u:p@other.example/path?token=1")
-        let reason = "HTTP 302: a redirect to https://other.example, not followed; set the destination's URL to where it leads"
+        let reason =
+            "HTTP 302: a redirect to https://other.example, not followed; set the destination's URL to the redirect's target"
         #expect(answer.outcome(wallClock: 0) == .rejected(reason: reason))
     }
 }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct HTTPEngineTests {
-    @Test func theHeartbeatGoesOnWhileThereIsNothingToDo() throws {
+    @Test func `the heartbeat continues while there is nothing to do`() throws {
         let engine = try HTTPEngine()
         engine.start()
         defer { engine.stop() }
@@ -14,7 +14,7 @@ import Testing
         #expect(eventually { engine.heartbeat >= before + 2 })
     }
 
-    @Test func stoppingSettlesWhatIsUnderWay() throws {
+    @Test func `a stopping engine settles the requests in flight`() throws {
         let server = try ScriptedServer([.hang])
         defer { server.stop() }
         let harness = try HTTPHarness(HTTPOptions(url: server.url, version: "1"))
@@ -24,26 +24,26 @@ import Testing
         harness.stopEngine()
         defer { harness.stop() }
         guard case .all(.retry) = try settled.wait() else {
-            Issue.record("not given back")
+            Issue.record("not settled as retry")
             return
         }
     }
 
-    @Test func whatIsOfferedToAnEngineThatHasStoppedIsGivenBack() throws {
+    @Test func `a batch offered to a stopped engine is settled as retry`() throws {
         let server = try ScriptedServer([.status(200)])
         defer { server.stop() }
         let harness = try HTTPHarness(HTTPOptions(url: server.url, version: "1"))
         defer { harness.stop() }
         harness.stopEngine()
         guard case .retry(let reason, _, _) = try harness.outcome(of: outbound(["{}"])) else {
-            Issue.record("not given back")
+            Issue.record("not settled as retry")
             return
         }
         #expect(reason.contains("the HTTP engine was stopped"))
         #expect(server.requests.isEmpty)
     }
 
-    @Test func anAnswerThatComesAfterTheDestinationWasClosedAndOpenedAgainIsIgnored() throws {
+    @Test func `an answer that arrives after a close and a reopening is ignored`() throws {
         let server = try ScriptedServer([.status(200)])
         defer { server.stop() }
         let harness = try HTTPHarness(HTTPOptions(url: server.url, version: "1"))
@@ -55,7 +55,7 @@ import Testing
             }
             return harness.offer(outbound(["{}"]))
         }
-        // All but the last may have been closed before their answers came. Each is settled once.
+        // The next close may come before the answer to an offer, except to the last one. Each batch is settled once.
         for one in settled { _ = try one.wait() }
         guard case .all(.delivered) = try harness.deliver(outbound(["{}"])) else {
             Issue.record("not delivered")
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func aTurnThatTakesLongDelaysNoTransferOfAnotherDestination() throws {
+    @Test func `a long turn delays no transfer of another destination`() throws {
         let server = try ScriptedServer([.status(200)])
         defer { server.stop() }
         let harness = try HTTPHarness(HTTPOptions(url: server.url, version: "1"))
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func closingTheDestinationGivesEverythingBack() throws {
+    @Test func `a closing destination settles its batches as retry`() throws {
         let server = try ScriptedServer([.hang])
         defer { server.stop() }
         var options = HTTPOptions(url: server.url, version: "1")
@@ -95,13 +95,13 @@ import Testing
         harness.inTurn { $0.close() }
         for one in settled {
             guard case .all(.retry) = try one.wait() else {
-                Issue.record("not given back")
+                Issue.record("not settled as retry")
                 return
             }
         }
     }
 
-    @Test func aServerThatHangsDoesNotDelayAnother() throws {
+    @Test func `a hanging server does not delay another server`() throws {
         let hanging = try ScriptedServer([.hang])
         defer { hanging.stop() }
         let well = try ScriptedServer([.status(200)])
@@ -120,7 +120,7 @@ import Testing
         engine.stop()
     }
 
-    /// Has a turn deliver four batches, once.
+    /// Registers a turn that delivers four batches, once.
     private func offerFour(
         _ server: ScriptedServer, _ engine: HTTPEngine, _ pool: RoutingPool, _ settled: @escaping @Sendable () -> Void
     ) throws {

@@ -6,7 +6,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// What a server or a network can do wrong, and what becomes of the events.
+/// Faults of servers and networks, and the outcomes of the events.
 @Suite struct HTTPFaultTests {
     private let batch = outbound([#"{"a":1}"#, #"{"b":2}"#])
 
@@ -17,7 +17,7 @@ import Testing
         return options
     }
 
-    /// One outcome for each delivery of the same batch.
+    /// The outcome of each delivery of the same batch.
     private func outcomes(
         _ script: [ScriptedServer.Reply], deliveries: Int = 1, _ change: (inout HTTPOptions) -> Void = { _ in }
     ) throws -> ([Outcome], ScriptedServer) {
@@ -34,7 +34,7 @@ import Testing
         if case .retry(let reason, nil, _) = outcome { reason } else { nil }
     }
 
-    @Test func aServerThatHangsIsGivenUpAfterTheTimeout() throws {
+    @Test func `a request to a hanging server fails after the timeout`() throws {
         let began = SystemClock().now()
         let (outcomes, _) = try outcomes([.hang]) { $0.timeout = .milliseconds(200) }
         let took = SystemClock().now() - began
@@ -42,41 +42,42 @@ import Testing
         #expect(took >= .milliseconds(200) && took < .seconds(10))
     }
 
-    @Test func anAnswerThatTricklesIsGivenUpAfterTheTimeout() throws {
+    @Test func `a request with a trickling answer fails after the timeout`() throws {
         let (outcomes, _) = try outcomes([.trickle]) { $0.timeout = .milliseconds(300) }
         #expect(retryReason(outcomes.first)?.contains("timed out") == true)
     }
 
-    @Test("a connection that is reset means to try again", arguments: [ScriptedServer.Reply.reset, .resetInMidAnswer()])
-    func resets(reply: ScriptedServer.Reply) throws {
-        // libcurl itself tries once more when a connection it has used before turns out dead.
+    @Test(arguments: [ScriptedServer.Reply.reset, .resetInMidAnswer()])
+    func `a connection reset is retried`(reply: ScriptedServer.Reply) throws {
+        // libcurl itself retries once when a connection that it has used before is dead.
         let (outcomes, server) = try outcomes([reply, reply, .status(200)], deliveries: 1)
         #expect(retryReason(outcomes.first)?.hasPrefix("http://127.0.0.1:\(server.port): ") == true)
     }
 
-    @Test func aRefusalCountsEvenIfTheConnectionBreaksBehindIt() throws {
+    @Test func `a rejection counts even if the connection breaks after it`() throws {
         let (outcomes, _) = try outcomes([.resetInMidAnswer(status: 413)])
-        #expect(outcomes == [.tooLarge(reason: "HTTP 413: the service takes no requests of this size", answer: "only this")])
+        #expect(
+            outcomes == [.tooLarge(reason: "HTTP 413: the request is too large for the service", answer: "only this")])
     }
 
-    @Test func aRequestsAnswerIsNotTakenForTheNextOnes() throws {
+    @Test func `an answer is never used for the next request`() throws {
         let (outcomes, _) = try outcomes([.status(429, headers: ["Retry-After: 9"]), .reset, .reset], deliveries: 2)
         #expect(outcomes.first == .retry(reason: "HTTP 429, asked to wait 9 s", after: .seconds(9)))
         #expect(retryReason(outcomes.last)?.hasPrefix("http://127.0.0.1") == true)
     }
 
-    @Test func retryAfterAsADateIsObeyed() throws {
+    @Test func `a Retry-After with a date is obeyed`() throws {
         let (outcomes, _) = try outcomes([.status(503, headers: ["retry-after: Fri, 01 Jan 2100 00:00:00 GMT"])])
         #expect(outcomes == [.retry(reason: "HTTP 503, asked to wait 604800 s", after: RetryAfter.longest)])
     }
 
-    @Test func aServiceThatRecoversGetsTheBatch() throws {
+    @Test func `a batch is delivered when the service recovers`() throws {
         let (outcomes, server) = try outcomes([.status(500), .status(503), .status(200)], deliveries: 3)
         #expect(outcomes == [.retry(reason: "HTTP 500"), .retry(reason: "HTTP 503"), .delivered])
         #expect(server.requests.map(\.text) == Array(repeating: "{\"a\":1}\n{\"b\":2}\n", count: 3))
     }
 
-    @Test func aRefusedCredentialHoldsTheDestination() throws {
+    @Test func `a rejected credential holds the destination`() throws {
         let (outcomes, _) = try outcomes([.status(401, body: "no such token: hunter2-hunter2")]) {
             $0.headers = [.init(name: "Authorization", value: "Bearer hunter2-hunter2")]
         }
@@ -88,19 +89,19 @@ import Testing
         #expect(answer == "no such token: [hidden]")
     }
 
-    @Test func aSecretOfTheURLIsHiddenWhereTheServiceEchoesIt() throws {
+    @Test func `a secret in the URL is hidden where the service echoes it`() throws {
         let (outcomes, _) = try outcomes([.status(400, body: "api_secret hunter2-hunter2 of some-user? no")]) {
             $0.url = $0.url.replacing("://", with: "://some-user:x@") + "?v=1&api_secret=hunter2-hunter2"
         }
         #expect(outcomes == [.rejected(reason: "HTTP 400", answer: "api_secret [hidden] of [hidden]? no")])
     }
 
-    @Test func aRefusalForGoodKeepsTheAnswer() throws {
+    @Test func `a rejection keeps the answer`() throws {
         let (outcomes, _) = try outcomes([.status(422, body: "{\"error\":\r\n\"no name\"}")])
         #expect(outcomes == [.rejected(reason: "HTTP 422", answer: "{\"error\": \"no name\"}")])
     }
 
-    @Test func aRedirectIsNotFollowedUnlessAllowed() throws {
+    @Test func `a redirect is followed only if allowed`() throws {
         let target = try ScriptedServer([.status(200)])
         defer { target.stop() }
         let redirect = ScriptedServer.Reply.status(307, headers: ["Location: \(target.url)"])
@@ -116,7 +117,7 @@ import Testing
         #expect(target.requests.map(\.text) == ["{\"a\":1}\n{\"b\":2}\n"])
     }
 
-    @Test func aRedirectWithinTheServiceKeepsTheHeaders() throws {
+    @Test func `a redirect within the service keeps the headers`() throws {
         let (outcomes, server) = try outcomes([.status(308, headers: ["Location: ../v2/in?x=1"]), .status(200)]) {
             $0.url = $0.url.replacing("://", with: "://user:word@").replacing("/in", with: "/v1/in")
             $0.headers = [.init(name: "X-Key", value: "hunter2-hunter2")]
@@ -129,13 +130,15 @@ import Testing
         #expect(server.requests.last?.text == "{\"a\":1}\n{\"b\":2}\n")
     }
 
-    @Test func anotherHostThatARedirectLeadsToIsToldNoCredential() throws {
+    @Test func `a redirect to another host sends no credentials`() throws {
         let target = try ScriptedServer([.status(200)])
         defer { target.stop() }
         let location = target.url.replacing("://", with: "://evil:one@")
         let (outcomes, _) = try outcomes([.status(307, headers: ["Location: \(location)"])]) {
             $0.url = $0.url.replacing("://", with: "://user:word@")
-            $0.headers = [.init(name: "X-Key", value: "hunter2-hunter2"), .init(name: "Authorization", value: "Bearer x")]
+            $0.headers = [
+                .init(name: "X-Key", value: "hunter2-hunter2"), .init(name: "Authorization", value: "Bearer x"),
+            ]
             $0.maximumRedirects = 2
         }
         #expect(outcomes == [.delivered])
@@ -146,7 +149,7 @@ import Testing
         #expect(request.headers["authorization"] == nil)
     }
 
-    @Test func aRedirectedDestinationAsksItsOwnURLNextTime() throws {
+    @Test func `a redirected destination uses its own URL for the next request`() throws {
         let (outcomes, server) = try outcomes(
             [.status(307, headers: ["Location: /elsewhere"]), .status(200), .status(200)], deliveries: 2
         ) { $0.maximumRedirects = 1 }
@@ -154,12 +157,14 @@ import Testing
         #expect(server.requests.map(\.line) == ["POST /in HTTP/1.1", "POST /elsewhere HTTP/1.1", "POST /in HTTP/1.1"])
     }
 
-    @Test func aRedirectToAnotherProtocolIsNeverFollowed() throws {
-        let (outcomes, _) = try outcomes([.status(302, headers: ["Location: file:///etc/passwd"])]) { $0.maximumRedirects = 3 }
+    @Test func `a redirect to another protocol is never followed`() throws {
+        let (outcomes, _) = try outcomes([.status(302, headers: ["Location: file:///etc/passwd"])]) {
+            $0.maximumRedirects = 3
+        }
         #expect(outcomes.first != .delivered)
     }
 
-    @Test func aRedirectLoopEnds() throws {
+    @Test func `a redirect loop ends`() throws {
         let (outcomes, server) = try outcomes([.status(308, headers: ["Location: /in"])]) { $0.maximumRedirects = 3 }
         guard case .rejected? = outcomes.first else {
             Issue.record("not rejected: \(outcomes)")
@@ -168,23 +173,23 @@ import Testing
         #expect(server.requests.count == 4)
     }
 
-    @Test func aHugeAnswerIsNotReadToItsEnd() throws {
+    @Test func `a huge answer is not read to its end`() throws {
         let (outcomes, _) = try outcomes([.huge(1 << 30), .status(200)], deliveries: 2)
         #expect(outcomes == [.delivered, .delivered])
     }
 
-    @Test func aHeaderWithoutEndIsCutOff() throws {
+    @Test func `an endless header is cut off`() throws {
         let (outcomes, _) = try outcomes([.endlessHeader])
         #expect(retryReason(outcomes.first) != nil)
     }
 
-    @Test func aConnectionClosedWhileIdleIsReplaced() throws {
+    @Test func `a connection closed while idle is replaced`() throws {
         let (outcomes, server) = try outcomes([.answerThenClose], deliveries: 5)
         #expect(outcomes == Array(repeating: .delivered, count: 5))
         #expect(server.requests.count == 5)
     }
 
-    @Test func aRefusedConnectionMeansToTryAgain() throws {
+    @Test func `a refused connection is retried`() throws {
         let (listener, port) = try ScriptedServer.listenAtFreePort()
         close(listener)
         let harness = try HTTPHarness(options("http://user:pass-word@127.0.0.1:\(port)/secret-path?token=abc"))
@@ -194,7 +199,7 @@ import Testing
         for secret in ["user", "pass-word", "secret-path", "abc"] { #expect(!reason.contains(secret)) }
     }
 
-    @Test func oneEventTooLargeForASingleRequestIsRejected() throws {
+    @Test func `one event that is too large for a single request is rejected`() throws {
         let server = try ScriptedServer([.status(413), .status(200)])
         defer { server.stop() }
         var options = options(server.url)
@@ -203,13 +208,13 @@ import Testing
         let harness = try HTTPHarness(options)
         defer { harness.stop() }
         guard case .each(let outcomes) = try harness.deliver(batch) else {
-            Issue.record("single settles each event")
+            Issue.record("the single format must settle each event")
             return
         }
-        #expect(outcomes == [.rejected(reason: "HTTP 413: the service takes no requests of this size"), .delivered])
+        #expect(outcomes == [.rejected(reason: "HTTP 413: the request is too large for the service"), .delivered])
     }
 
-    @Test func oneEventThatBreaksTheServiceDoesNotHoldUpTheOthers() throws {
+    @Test func `one event that breaks the service does not hold up the others`() throws {
         let server = try ScriptedServer([.status(500), .status(200)])
         defer { server.stop() }
         var options = options(server.url)
@@ -218,13 +223,13 @@ import Testing
         let harness = try HTTPHarness(options)
         defer { harness.stop() }
         guard case .each(let outcomes) = try harness.deliver(batch) else {
-            Issue.record("single settles each event")
+            Issue.record("the single format must settle each event")
             return
         }
         #expect(outcomes == [.retry(reason: "HTTP 500"), .delivered])
     }
 
-    @Test func anEmptyBatchIsDelivered() throws {
+    @Test func `an empty batch is delivered`() throws {
         let (listener, port) = try ScriptedServer.listenAtFreePort()
         defer { close(listener) }
         let harness = try HTTPHarness(options("http://127.0.0.1:\(port)/"))

@@ -5,9 +5,9 @@ import Platform
 import Synchronization
 import Testing
 
-/// An HTTP destination on an engine of its own, used from a test's thread as a worker would use it in its turns.
+/// An HTTP destination with its own engine. A test's thread uses it as a worker does in its turns.
 final class HTTPHarness: @unchecked Sendable {
-    /// What a test waits for at most. Nothing here takes a second when all is well.
+    /// The longest wait of a test. Without a fault, everything here takes less than a second.
     static let patience: Duration = .seconds(20)
 
     let engine: HTTPEngine
@@ -16,8 +16,10 @@ final class HTTPHarness: @unchecked Sendable {
     private let pool = RoutingPool(threads: 2)
     private let place: RoutingPlace
 
-    /// - Parameter engine: one that runs; nil: its own.
-    init(_ options: HTTPOptions, limits: HTTPEngine.Limits = HTTPEngine.Limits(), engine running: HTTPEngine? = nil) throws {
+    /// - Parameter engine: a running engine; nil: the harness starts its own.
+    init(_ options: HTTPOptions, limits: HTTPEngine.Limits = HTTPEngine.Limits(), engine running: HTTPEngine? = nil)
+        throws
+    {
         engine = try running ?? HTTPEngine(limits: limits)
         destination = try HTTPDestination(options, engine: engine)
         place = pool.register()
@@ -47,19 +49,19 @@ final class HTTPHarness: @unchecked Sendable {
         place.wake()
     }
 
-    /// Offers a batch; the settlement comes later.
+    /// Offers a batch. The settlement arrives later.
     func offer(_ batch: OutboundBatch) -> Settled {
         let settled = Settled()
         inTurn { destination in destination.deliver(batch, DeliveryClaim { settled.put($0) }) }
         return settled
     }
 
-    /// Offers a batch and waits for what became of it.
+    /// Offers a batch and waits for its settlement.
     func deliver(_ batch: OutboundBatch) throws -> DeliveryClaim.Settlement {
         try offer(batch).wait()
     }
 
-    /// The same, for formats that settle a batch as a whole.
+    /// As `deliver`, for formats that settle a batch as a whole.
     func outcome(of batch: OutboundBatch) throws -> Outcome {
         guard case .all(let outcome) = try deliver(batch) else { throw Unsettled() }
         return outcome
@@ -70,14 +72,14 @@ final class HTTPHarness: @unchecked Sendable {
         pool.stop(by: SystemClock().now() + Self.patience)
     }
 
-    /// The destination goes on.
+    /// Stops the engine. The destination stays open.
     func stopEngine() {
         engine.stop()
     }
 
     struct Unsettled: Error {}
 
-    /// What becomes of one batch.
+    /// The settlement of one batch.
     final class Settled: Sendable {
         private let answers = Mutex<[DeliveryClaim.Settlement]>([])
         private let bell = Doorbell()
@@ -93,7 +95,7 @@ final class HTTPHarness: @unchecked Sendable {
                 guard bell.wait(until: deadline) else { throw Unsettled() }
             }
             let all = answers.withLock { $0 }
-            #expect(all.count == 1, "a batch is settled once")
+            #expect(all.count == 1, "a batch is settled exactly once")
             return all[0]
         }
 

@@ -3,9 +3,9 @@ import Destinations
 import TestSupport
 import Testing
 
-/// Plain HTTP through a proxy, and what is kept from it.
+/// Plain HTTP through a proxy: what the proxy sees, and what it does not.
 @Suite struct HTTPProxyTests {
-    @Test func aProxyIsToldTheWholeURLAndItsOwnCredential() throws {
+    @Test func `a proxy receives the whole URL and its own credential`() throws {
         let server = try ScriptedServer([.status(200)])
         defer { server.stop() }
         let proxy = try ForwardProxy(to: server.port)
@@ -22,8 +22,8 @@ import Testing
             ])
     }
 
-    @Test("hosts that are excepted are reached directly", arguments: ["127.0.0.1", "127.0.0.0/8"])
-    func exceptions(exception: String) throws {
+    @Test(arguments: ["127.0.0.1", "127.0.0.0/8"])
+    func `hosts in no_proxy are reached directly`(exception: String) throws {
         let server = try ScriptedServer([.status(200)])
         defer { server.stop() }
         let proxy = try ForwardProxy(to: server.port)
@@ -38,7 +38,7 @@ import Testing
         #expect(server.requests.count == 1)
     }
 
-    @Test func aProxyThatRefusesMeansToTryAgainWithoutShowingItsPassword() throws {
+    @Test func `a refusal by the proxy is retried, and its reason shows no password`() throws {
         let refusing = try ScriptedServer([.status(407, headers: ["Proxy-Authenticate: Basic realm=\"x\""])])
         defer { refusing.stop() }
         var options = HTTPOptions(url: "https://collector.example/in", version: "1")
@@ -46,7 +46,7 @@ import Testing
         let harness = try HTTPHarness(options)
         defer { harness.stop() }
         guard case .retry(let reason, _, _) = try harness.outcome(of: outbound(["{}"])) else {
-            Issue.record("not tried again")
+            Issue.record("not retried")
             return
         }
         #expect(reason.contains("407"))

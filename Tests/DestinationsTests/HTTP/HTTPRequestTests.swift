@@ -7,7 +7,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// The exact requests, as a server sees them.
+/// The exact requests that a server receives.
 @Suite struct HTTPRequestTests {
     private let events = [#"{"a":1}"#, #"{"b":"ü"}"#, #"{"c":[1, 2]}"#]
 
@@ -24,7 +24,7 @@ import Testing
         return (try harness.deliver(outbound(events)), server.requests)
     }
 
-    @Test func ndjsonIsThePayloadAsItIs() throws {
+    @Test func `the ndjson format sends the payload unchanged`() throws {
         let (settlement, requests) = try send(events) { $0.format = .ndjson }
         #expect(settlement.isDelivered)
         #expect(requests.map(\.text) == ["{\"a\":1}\n{\"b\":\"ü\"}\n{\"c\":[1, 2]}\n"])
@@ -35,25 +35,25 @@ import Testing
         #expect(requests[0].headers["content-encoding"] == nil)
     }
 
-    @Test func arrayIsOneJSONArray() throws {
+    @Test func `the array format sends one JSON array`() throws {
         let (settlement, requests) = try send(events) { $0.format = .array }
         #expect(settlement.isDelivered)
         #expect(requests.map(\.text) == [#"[{"a":1},{"b":"ü"},{"c":[1, 2]}]"#])
         #expect(requests[0].headers["content-type"] == "application/json")
     }
 
-    @Test func anArrayOfOneEventIsAnArray() throws {
+    @Test func `the array format sends one event as an array`() throws {
         let (_, requests) = try send([events[0]]) { $0.format = .array }
         #expect(requests.map(\.text) == [#"[{"a":1}]"#])
     }
 
-    @Test func singleIsARequestAnEvent() throws {
+    @Test func `the single format sends one request per event`() throws {
         let (settlement, requests) = try send(events) {
             $0.format = .single
             $0.requests = 1...1
         }
         guard case .each(let outcomes) = settlement else {
-            Issue.record("single settles each event")
+            Issue.record("the single format must settle each event")
             return
         }
         #expect(outcomes == [.delivered, .delivered, .delivered])
@@ -61,8 +61,8 @@ import Testing
         #expect(requests.allSatisfy { $0.headers["content-type"] == "application/json" })
     }
 
-    @Test("a large body arrives whole", arguments: [16 << 10, (16 << 10) + 1, 70_000, 3 << 20])
-    func largeBodies(size: Int) throws {
+    @Test(arguments: [16 << 10, (16 << 10) + 1, 70_000, 3 << 20])
+    func `a large body arrives whole`(size: Int) throws {
         let event = "{\"x\":\"" + String(repeating: "y", count: size - 9) + "\"}"
         let (settlement, requests) = try send([event]) { $0.format = .ndjson }
         #expect(settlement.isDelivered)
@@ -70,15 +70,15 @@ import Testing
         #expect(requests.first?.text == event + "\n")
     }
 
-    @Test("methods are as configured", arguments: HTTPOptions.Method.allCases)
-    func methods(method: HTTPOptions.Method) throws {
+    @Test(arguments: HTTPOptions.Method.allCases)
+    func `a request uses the configured method`(method: HTTPOptions.Method) throws {
         let (settlement, requests) = try send(events) { $0.method = method }
         #expect(settlement.isDelivered)
         #expect(requests.map(\.line) == ["\(method.rawValue) /in HTTP/1.1"])
         #expect(requests[0].body.count == 33)
     }
 
-    @Test func headersAreSentAsGiven() throws {
+    @Test func `headers are sent as configured`() throws {
         let (_, requests) = try send(events) {
             $0.headers = [
                 .init(name: "Authorization", value: "Bearer abc"), .init(name: "X-Empty", value: ""),
@@ -90,8 +90,8 @@ import Testing
         #expect(requests[0].headers["content-type"] == "application/vnd.example+json")
     }
 
-    @Test("a compressed body unpacks to what was sent", arguments: HTTPOptions.Format.allCases)
-    func gzip(format: HTTPOptions.Format) throws {
+    @Test(arguments: HTTPOptions.Format.allCases)
+    func `a gzip body decompresses to the original`(format: HTTPOptions.Format) throws {
         let event = "{\"x\":\"" + String(repeating: "abc ", count: 20_000) + "\"}"
         let (settlement, requests) = try send([event, event]) {
             $0.format = format
@@ -109,7 +109,7 @@ import Testing
         #expect(requests.allSatisfy { $0.headers["content-encoding"] == "gzip" && $0.body.count < 2000 })
     }
 
-    @Test func aZstdBodyUnpacksToWhatWasSent() throws {
+    @Test func `a zstd body decompresses to the original`() throws {
         let event = "{\"x\":\"" + String(repeating: "abc ", count: 20_000) + "\"}"
         let (settlement, requests) = try send([event, event]) {
             $0.format = .ndjson
@@ -124,7 +124,7 @@ import Testing
         #expect(String(decoding: output.prefix(Int(count)), as: UTF8.self) == "\(event)\n\(event)\n")
     }
 
-    @Test func aConnectionServesManyRequests() throws {
+    @Test func `a connection serves many requests`() throws {
         let server = try ScriptedServer([.status(200)])
         defer { server.stop() }
         var options = HTTPOptions(url: server.url, version: "1")
@@ -136,7 +136,7 @@ import Testing
         #expect(server.connections == 1)
     }
 
-    @Test func noMoreRequestsAreUnderWayThanAllowed() throws {
+    @Test func `the number of requests in flight stays within its limit`() throws {
         let server = try ScriptedServer([.hang])
         defer { server.stop() }
         var options = HTTPOptions(url: server.url, version: "1")
@@ -146,15 +146,15 @@ import Testing
         let harness = try HTTPHarness(options)
         defer { harness.stop() }
         let settlement = try harness.deliver(outbound((0..<40).map { "{\"n\":\($0)}" }))
-        // Three were asked for; that they got no answer speaks for the others.
+        // The first three requests got no answer, so the others are not sent.
         #expect(server.requests.count == 3)
         guard case .all(.retry) = settlement else {
-            Issue.record("not tried again as a whole: \(settlement)")
+            Issue.record("not retried as a whole: \(settlement)")
             return
         }
     }
 
-    @Test func aUnixSocketIsATargetToo() throws {
+    @Test func `a request can be sent to a Unix socket`() throws {
         try withHTTPTestDirectory { directory in
             let server = try ScriptedServer([.status(200)], unixSocket: directory + "/http.sock")
             defer { server.stop() }
@@ -166,10 +166,12 @@ import Testing
     }
 }
 
-/// zlib's own way back; nil if it is not gzip.
+/// Decompresses gzip with zlib. Nil: the bytes are not gzip.
 private func gunzip(_ bytes: [UInt8]) -> String? {
     var stream = unsafe z_stream()
-    guard unsafe inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else { return nil }
+    guard unsafe inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+        return nil
+    }
     defer { unsafe inflateEnd(&stream) }
     var input = bytes
     var output = [UInt8](repeating: 0, count: 1 << 20)

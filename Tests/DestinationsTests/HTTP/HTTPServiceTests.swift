@@ -3,7 +3,7 @@ import Destinations
 import TestSupport
 import Testing
 
-/// Against Debian's nginx: what real services speak.
+/// Tests against Debian's nginx, which speaks what real services speak.
 @Suite struct HTTPServiceTests {
     private func options(_ server: NginxServer, _ directory: String) -> HTTPOptions {
         var options = HTTPOptions(url: "https://127.0.0.1:\(server.port)/in", version: "1")
@@ -12,7 +12,7 @@ import Testing
         return options
     }
 
-    @Test func whereHTTP2IsOfferedRequestsShareOneConnection() throws {
+    @Test func `HTTP 2 requests share one connection where the server offers it`() throws {
         try withHTTPTestDirectory { directory in
             try OpenSSLServer.makeCertificate(in: directory)
             let server = try NginxServer(in: directory)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func aClientShowsItsCertificateToAServiceThatAsks() throws {
+    @Test func `a client shows its certificate to a service that requires one`() throws {
         try withHTTPTestDirectory { directory in
             try OpenSSLServer.makeCertificate(in: directory)
             let server = try NginxServer(
@@ -43,7 +43,7 @@ import Testing
             let stranger = try HTTPHarness(options)
             defer { stranger.stop() }
             guard case .all(.rejected(let reason, _)) = try stranger.deliver(outbound(["{}"])) else {
-                Issue.record("taken without a certificate")
+                Issue.record("accepted without a certificate")
                 return
             }
             #expect(reason == "HTTP 400")
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func aServerNameOtherThanTheHostIsAskedForAndVerified() throws {
+    @Test func `a configured server name is requested and verified instead of the host`() throws {
         try withHTTPTestDirectory { directory in
             try OpenSSLServer.makeCertificate(in: directory, for: "DNS:api.example")
             let server = try NginxServer(in: directory)
@@ -65,7 +65,7 @@ import Testing
             let wrong = try HTTPHarness(options)
             defer { wrong.stop() }
             guard case .retry(let reason, _, _) = try wrong.outcome(of: outbound(["{}"])) else {
-                Issue.record("taken for the service")
+                Issue.record("accepted for the wrong name")
                 return
             }
             #expect(reason.contains("127.0.0.1"))
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func aMinimumOfTLS13RefusesTLS12() throws {
+    @Test func `a minimum version of TLS 1.3 rejects a TLS 1.2 server`() throws {
         try withHTTPTestDirectory { directory in
             try OpenSSLServer.makeCertificate(in: directory)
             let server = try NginxServer(in: directory, "ssl_protocols TLSv1.2;")
@@ -91,16 +91,17 @@ import Testing
             let strict = try HTTPHarness(options)
             defer { strict.stop() }
             guard case .retry = try strict.outcome(of: outbound(["{}"])) else {
-                Issue.record("spoke TLS 1.2")
+                Issue.record("TLS 1.2 was used")
                 return
             }
         }
     }
 
-    @Test("a service behind a proxy is reached through it, encrypted from end to end", arguments: [
-        ("http", "CONNECT 127.0.0.1:PORT HTTP/1.1"), ("socks5", "socks5 127.0.0.1:PORT"), ("socks5h", "socks5 127.0.0.1:PORT"),
+    @Test(arguments: [
+        ("http", "CONNECT 127.0.0.1:PORT HTTP/1.1"), ("socks5", "socks5 127.0.0.1:PORT"),
+        ("socks5h", "socks5 127.0.0.1:PORT"),
     ])
-    func proxies(scheme: String, asked: String) throws {
+    func `a service behind a proxy is reached with end-to-end encryption`(scheme: String, asked: String) throws {
         try withHTTPTestDirectory { directory in
             try OpenSSLServer.makeCertificate(in: directory)
             let server = try NginxServer(in: directory)

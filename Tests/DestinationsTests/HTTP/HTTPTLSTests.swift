@@ -3,7 +3,7 @@ import Destinations
 import TestSupport
 import Testing
 
-/// Against `openssl s_server`, of Debian's package `openssl`.
+/// Tests against `openssl s_server` from Debian's package `openssl`.
 @Suite struct HTTPTLSTests {
     private func outcome(
         _ server: OpenSSLServer, host: String = "127.0.0.1", trusting caFile: String?
@@ -19,7 +19,7 @@ import Testing
         if case .retry(let reason, _, _) = outcome { reason } else { "not a retry" }
     }
 
-    @Test func aCertificateThatNobodyVouchesForIsRefused() throws {
+    @Test func `a certificate without a trusted authority is rejected`() throws {
         try withHTTPTestDirectory { directory in
             try OpenSSLServer.makeCertificate(in: directory)
             let server = try OpenSSLServer(certificateIn: directory)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func aCertificateForAnotherNameIsRefused() throws {
+    @Test func `a certificate for another name is rejected`() throws {
         try withHTTPTestDirectory { directory in
             try OpenSSLServer.makeCertificate(in: directory)
             let server = try OpenSSLServer(certificateIn: directory)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func aCertificateOfTheConfiguredAuthorityIsTrusted() throws {
+    @Test func `a certificate of the configured authority is trusted`() throws {
         try withHTTPTestDirectory { directory in
             try OpenSSLServer.makeCertificate(in: directory)
             let server = try OpenSSLServer(
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func tlsBefore12IsRefused() throws {
+    @Test func `a version of TLS before 1.2 is rejected`() throws {
         try withHTTPTestDirectory { directory in
             try OpenSSLServer.makeCertificate(in: directory)
             let server = try OpenSSLServer(
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func anAuthorityFileThatIsMissingIsNamed() throws {
+    @Test func `a missing authority file is named in the error`() throws {
         try withHTTPTestDirectory { directory in
             try OpenSSLServer.makeCertificate(in: directory)
             let server = try OpenSSLServer(certificateIn: directory)

@@ -1,7 +1,7 @@
 import Glibc
 import Platform
 
-/// Gives `body` a new directory and removes it afterwards, with the files in it.
+/// Gives `body` a new directory. Removes it afterwards with its files.
 func withHTTPTestDirectory<Result>(_ body: (String) throws -> Result) throws -> Result {
     var template = Array((P_tmpdir + "/penstock-http-XXXXXX").utf8CString)
     guard unsafe mkdtemp(&template) != nil else { throw SystemError("mkdtemp") }

@@ -7,14 +7,14 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// A real worker that feeds a real HTTP destination on a pool's threads, through whatever a server does.
+/// A real worker that feeds a real HTTP destination on a pool's threads, with scripted faults of the server.
 @Suite struct HTTPWorkerTests {
-    /// What came of `count` events, sent in batches of four.
+    /// The results of `count` events, sent in batches of four.
     private struct Result {
         var requests: [ScriptedServer.Request]
         var status: DeliveryStatus
         var letters: [DeadLetter]
-        /// Where the cursor stood at the end.
+        /// The cursor's position at the end.
         var cursor: UInt64
     }
 
@@ -60,25 +60,26 @@ import Testing
         requests.flatMap { $0.text.split(separator: "\n").compactMap { UInt64($0) } }
     }
 
-    @Test func everyEventGetsThroughAllFaultsInOrder() throws {
+    @Test func `every event is delivered in order despite all faults`() throws {
         let result = try run(
             12,
             [
-                .status(503), .reset, .hang, .status(200), .resetInMidAnswer(), .status(429, headers: ["Retry-After: 0"]),
+                .status(503), .reset, .hang, .status(200), .resetInMidAnswer(),
+                .status(429, headers: ["Retry-After: 0"]),
                 .status(500), .status(200),
             ]
         ) { $0.delivered == 12 }
         #expect(result.cursor == 12)
         #expect(result.letters.isEmpty)
-        // A batch is offered again until it got through, and then the next.
+        // A batch is offered again until it is delivered; then the next one is offered.
         var seen: [UInt64] = []
         for position in events(of: result.requests) where !seen.contains(position) { seen.append(position) }
         #expect(seen == Array(0..<12))
-        // Six faults; a reset of a connection that served before may be overcome by libcurl alone.
+        // There are six faults. libcurl alone may recover from a reset of a connection that it has used before.
         #expect(result.status.retries >= 5)
     }
 
-    @Test func aBatchThatIsTooLargeIsHalvedDownToTheEventAtFault() throws {
+    @Test func `a batch that is too large is halved down to the large event`() throws {
         let result = try run(4, [.status(413), .status(413), .status(413), .status(200)]) {
             $0.delivered + $0.deadLettered == 4
         }
@@ -88,7 +89,7 @@ import Testing
         #expect(result.cursor == 4)
     }
 
-    @Test func aRefusedBatchGoesToTheDeadLettersWithTheAnswer() throws {
+    @Test func `a rejected batch is dead-lettered with the answer`() throws {
         let result = try run(8, [.status(400, body: "no such table"), .status(200)]) {
             $0.delivered == 4 && $0.deadLettered == 4
         }
@@ -97,14 +98,14 @@ import Testing
         #expect(result.cursor == 8)
     }
 
-    @Test func aRefusedCredentialKeepsTheEventsUntilItIsTakenAgain() throws {
+    @Test func `a rejected credential delays the events until it is accepted again`() throws {
         let result = try run(8, [.status(401), .status(403), .status(200)]) { $0.delivered == 8 }
         #expect(result.letters.isEmpty)
         #expect(result.status.lastError?.message.contains("credential") == true)
         #expect(result.cursor == 8)
     }
 
-    @Test func severalBatchesAreUnderWayAtOnce() throws {
+    @Test func `several batches are in flight at once`() throws {
         let result = try run(4000, [.status(200)], inFlight: 4) { $0.delivered == 4000 }
         #expect(events(of: result.requests).sorted() == Array(0..<4000))
         #expect(Set(result.requests.map(\.connection)).count <= 4)

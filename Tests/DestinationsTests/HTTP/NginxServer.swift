@@ -2,18 +2,18 @@ import Foundation
 import Platform
 import TestSupport
 
-/// Debian's nginx as the TLS end of a service: HTTP/2 where it is asked for, a client certificate if
-/// told so. It reads and takes everything, and writes down how it came.
+/// Debian's nginx as the TLS end of a service, with HTTP/2 on request, and a client certificate if the settings require
+/// it. It accepts everything and logs how each request arrived.
 final class NginxServer {
     let port: UInt16
     private let directory: String
     private let process = Process()
-    /// Keeps the port from whoever asks for a free one: bound, but never listening.
+    /// Reserves the port, so that no other program gets it as a free one: bound, but never listening.
     private let reservation: Int32
 
     struct Failed: Error {}
 
-    /// - Parameter settings: more lines for the server, such as what it wants of clients.
+    /// - Parameter settings: more lines for the server block, such as requirements for clients.
     init(in directory: String, _ settings: String = "") throws {
         self.directory = directory
         (reservation, port) = try Self.reservePort()
@@ -44,7 +44,7 @@ final class NginxServer {
         process.arguments = ["-e", directory + "/error.log", "-c", directory + "/nginx.conf"]
         process.standardError = FileHandle.nullDevice
         try process.run()
-        // It writes the file once it listens.
+        // nginx writes the pid file once it listens.
         guard eventually({ FileManager.default.fileExists(atPath: directory + "/nginx.pid") || !process.isRunning }),
             process.isRunning
         else { throw Failed() }
@@ -57,7 +57,8 @@ final class NginxServer {
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let failed = unsafe setsockopt(reservation, SOL_SOCKET, SO_REUSEPORT, &yes, socklen_t(MemoryLayout<Int32>.size)) != 0
+        let failed =
+            unsafe setsockopt(reservation, SOL_SOCKET, SO_REUSEPORT, &yes, socklen_t(MemoryLayout<Int32>.size)) != 0
             || withUnsafeMutablePointer(to: &address) {
                 unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                     unsafe bind(reservation, $0, size) != 0 || getsockname(reservation, $0, &size) != 0
@@ -71,7 +72,7 @@ final class NginxServer {
         var method, path, version, connection, host, client, serverName: String
     }
 
-    /// What came, in the order in which it was answered.
+    /// The logged requests, in the order of their answers.
     var requests: [Request] {
         let text = (try? String(contentsOfFile: directory + "/requests.log", encoding: .utf8)) ?? ""
         return text.split(separator: "\n").compactMap { line in

@@ -11,7 +11,7 @@ import Testing
         try directory.addBuilt("libconsole.so")
     }
 
-    @Test func eachEventIsPrintedAndDelivered() throws {
+    @Test func `each event is printed and delivered`() throws {
         let stage = try PluginStage("console", in: directory, settings: #"{"stream":"stderr"}"#)
         _ = try stage.destination.open(from: Cursor(position: 0))
         #expect(stage.destination.limits == DestinationLimits(maximumBatchEvents: 512, maximumInFlight: 1))
@@ -19,7 +19,7 @@ import Testing
         #expect(stage.destination.metrics.counters["console_lines"] == 2)
     }
 
-    @Test func aBatchLargerThanItAskedForIsNotTaken() throws {
+    @Test func `a batch larger than the plugin's limit is not delivered`() throws {
         let stage = try PluginStage("console", in: directory)
         _ = try stage.destination.open(from: Cursor(position: 0))
         let batch = stage.offer(Array(0..<513))
@@ -28,15 +28,15 @@ import Testing
         #expect(stage.destination.metrics.counters["console_lines"] == nil)
     }
 
-    @Test func aStreamThatItDoesNotKnowIsRefusedBeforeItRuns() throws {
+    @Test func `a stream that the plugin does not know is rejected before it runs`() throws {
         let error = #expect(throws: PluginError.self) {
             _ = try PluginStage("console", in: directory, settings: #"{"stream":"paper"}"#)
         }
         #expect(error?.description == #"settings.stream: must be one of "stdout", "stderr""#)
     }
 
-    /// As its opening comment tells authors to build their own.
-    @Test func itCompilesOutsideOfThePackage() throws {
+    /// Compiles the plugin as its opening comment recommends to authors.
+    @Test func `the plugin compiles outside the package`() throws {
         let source = TestCompiler.sources.deletingLastPathComponent().appendingPathComponent(
             "Plugins/Console/Console.c"
         ).path

@@ -22,7 +22,7 @@ import Testing
         return stage
     }
 
-    @Test func aPluginThatSettlesInsideDeliverDeliversTheBatch() throws {
+    @Test func `a plugin that settles inside deliver delivers the batch`() throws {
         let stage = try open("plain")
         let batch = stage.offer([1, 2, 5])
         #expect(stage.outcomes(batch, count: 3) == [.delivered, .delivered, .delivered])
@@ -32,21 +32,21 @@ import Testing
         #expect(stage.answers(batch).count == 1)
     }
 
-    @Test func itsLimitsAreKnownAfterOpen() throws {
+    @Test func `a plugin's limits are known after open`() throws {
         let stage = try open("plain")
         #expect(
             stage.destination.limits
                 == DestinationLimits(maximumBatchEvents: 64, maximumBatchBytes: 1 << 20, maximumInFlight: 3))
     }
 
-    @Test func aBatchMayBeSettledFromAnotherThread() throws {
+    @Test func `a batch may be settled from another thread`() throws {
         let stage = try open("thread")
         let batch = stage.offer([7])
         #expect(pluginEventually { stage.answers(batch).count == 1 })
         #expect(stage.outcomes(batch, count: 1) == [.delivered])
     }
 
-    @Test func aBatchMayBeSettledLongAfterDeliver() throws {
+    @Test func `a batch may be settled long after deliver`() throws {
         let stage = try open("keep")
         let first = stage.offer([1])
         let second = stage.offer([2])
@@ -57,10 +57,10 @@ import Testing
         #expect(stage.destination.metrics.counters["whole_payloads"] == 2)
     }
 
-    @Test func eachEventHasItsOwnOutcomeAndWhatIsUnknownIsRetried() throws {
+    @Test func `each event has its own outcome, and an unknown outcome is a retry`() throws {
         let stage = try open("mixed")
         let outcomes = try #require(stage.outcomes(stage.offer([1, 2, 3, 4, 5]), count: 5))
-        let unsettled = Outcome.retry(reason: "the plugin did not say what became of the event")
+        let unsettled = Outcome.retry(reason: "the plugin reported no outcome for the event")
         #expect(
             outcomes == [
                 unsettled, .delivered, .retry(reason: "later", after: .milliseconds(1500)),
@@ -68,41 +68,41 @@ import Testing
             ])
     }
 
-    @Test func outcomesLargerThanOursAreWalkedWithTheirStride() throws {
+    @Test func `outcomes with a larger stride than the host's are read by that stride`() throws {
         let stage = try open("strided")
         #expect(stage.outcomes(stage.offer([1, 2, 3]), count: 3) == [.delivered, .delivered, .delivered])
     }
 
-    @Test func eventsBeyondTheOutcomesGivenAreRetried() throws {
+    @Test func `events beyond the reported outcomes are retried`() throws {
         let stage = try open("half")
         #expect(
             stage.outcomes(stage.offer([1, 2]), count: 2) == [
-                .delivered, .retry(reason: "the plugin did not say what became of the event"),
+                .delivered, .retry(reason: "the plugin reported no outcome for the event"),
             ])
     }
 
-    @Test func outcomesThatCannotBeReadAreRetriedAndCounted() throws {
+    @Test func `unreadable outcomes are retried and counted`() throws {
         let stage = try open("no_outcomes")
         #expect(
             stage.outcomes(stage.offer([1]), count: 1) == [
-                .retry(reason: "the plugin did not say what became of the event")
+                .retry(reason: "the plugin reported no outcome for the event")
             ])
         #expect(stage.count("plugin_outcomes_unreadable") == 1)
     }
 
-    @Test func aSecondSettlementIsIgnoredAndCounted() throws {
+    @Test func `a second settlement is ignored and counted`() throws {
         let stage = try open("twice")
         #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
         #expect(stage.count("plugin_settlement_repeated") == 1)
     }
 
-    @Test func unknownTokensAreIgnoredAndCounted() throws {
+    @Test func `unknown tokens are ignored and counted`() throws {
         let stage = try open("unknown")
         #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
         #expect(stage.count("plugin_settlement_unknown") == 2)
     }
 
-    @Test func aBatchThatIsNotSettledInTimeIsRetriedAndALateSettlementIgnored() throws {
+    @Test func `a batch that misses its deadline is retried, and its late settlement is ignored`() throws {
         let stage = try open("keep", deadline: .milliseconds(30))
         let batch = stage.offer([1, 2])
         #expect(pluginEventually { !stage.answers(batch).isEmpty })
@@ -110,7 +110,7 @@ import Testing
         #expect(stage.outcomes(batch, count: 2) == [.retry(reason: reason), .retry(reason: reason)])
         #expect(stage.count("plugin_deadline_passed") == 1)
 
-        // The plugin still reads the batch here: its memory has to be there.
+        // The plugin still reads the batch here, so the batch's memory must be valid.
         _ = try stage.destination.checkpoint()
         #expect(stage.answers(batch).count == 1)
         #expect(stage.count("plugin_settlement_late") == 1)
@@ -118,7 +118,7 @@ import Testing
         #expect(stage.destination.metrics.counters["broken_payloads"] == nil)
     }
 
-    @Test func aPluginThatHoldsTooManyOverdueBatchesIsHeldUntilItLetsGo() throws {
+    @Test func `a plugin with too many overdue batches is held until it settles them`() throws {
         let stage = try open("keep", deadline: .milliseconds(5))
         for position in 0..<8 { stage.offer([UInt64(position)]) }
         #expect(pluginEventually { stage.count("plugin_deadline_passed") == 8 })
@@ -132,7 +132,7 @@ import Testing
         #expect(stage.answers(taken).isEmpty || stage.count("plugin_deadline_passed") == 9)
     }
 
-    @Test func whatAPluginNeverSettledIsRetriedAtClose() throws {
+    @Test func `a batch that a plugin never settled is retried at close`() throws {
         let stage = try open("keep")
         let batch = stage.offer([1])
         #expect(stage.answers(batch).isEmpty)
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func aDestinationThatWasClosedCanBeOpenedAgain() throws {
+    @Test func `a closed destination can be opened again`() throws {
         let stage = try open("keep")
         let before = stage.offer([1])
         stage.destination.close()
@@ -155,7 +155,7 @@ import Testing
         #expect(stage.answers(before).count == 1)
     }
 
-    @Test func aBusyPluginIsOfferedTheBatchAgainOnceItIsReady() throws {
+    @Test func `a busy plugin gets the batch again once it is ready`() throws {
         // Without `ready` this would take an hour.
         let stage = try open("busy_then_ready") {
             $0.busyPause = .seconds(3600)
@@ -165,7 +165,7 @@ import Testing
         #expect(stage.destination.metrics.counters["offers"] == 2)
     }
 
-    @Test func aPluginThatStaysBusyGivesTheBatchBack() throws {
+    @Test func `a batch is retried when the plugin stays busy`() throws {
         let stage = try open("busy") {
             $0.busyPause = .milliseconds(1)
             $0.busyPatience = .milliseconds(20)
@@ -174,7 +174,7 @@ import Testing
         #expect(try #require(stage.destination.metrics.counters["offers"]) >= 2)
     }
 
-    @Test func aPluginThatFailedIsConnectedAnewBeforeTheNextBatch() throws {
+    @Test func `a failed plugin reconnects before the next batch`() throws {
         let stage = try open("fails_once")
         #expect(stage.outcomes(stage.offer([1]), count: 1) == [.retry(reason: "the connection is gone")])
         #expect(stage.destination.metrics.counters["connects"] == 1)
@@ -183,17 +183,17 @@ import Testing
         #expect(stage.count("plugin_failed") == 1)
     }
 
-    @Test func anAnswerThatIsNoneCountsAsFailed() throws {
+    @Test func `an unknown result code counts as failed`() throws {
         let stage = try open("nonsense")
-        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.retry(reason: "it does not say why")])
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.retry(reason: "the plugin gave no reason")])
     }
 
-    @Test func aBatchThatWasSettledStaysSettledWhenDeliverFails() throws {
+    @Test func `a settled batch stays settled when deliver fails`() throws {
         let stage = try open("settles_and_fails")
         #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
     }
 
-    @Test func openFailsWithThePluginsOwnWordsAndWorksWhenTriedAgain() throws {
+    @Test func `a failed open reports the plugin's own words and can be retried`() throws {
         let stage = try PluginStage(in: directory, settings: #"{"mode":"connect_fails_once"}"#)
         let error = #expect(throws: PluginError.self) { try stage.destination.open(from: Cursor(position: 0)) }
         #expect(error?.description == "the plugin misbehaving cannot connect: nobody answers at db.example")
@@ -202,20 +202,20 @@ import Testing
     }
 
     @Test(arguments: [("create_fails", "the moon is in the wrong phase"), ("no_deliver", "leaves out deliver")])
-    func anInstanceThatCannotBeMadeIsAnError(mode: String, words: String) throws {
+    func `a failed create is an error`(mode: String, words: String) throws {
         let stage = try PluginStage(in: directory, settings: #"{"mode":"\#(mode)"}"#)
         let error = #expect(throws: PluginError.self) { try stage.destination.open(from: Cursor(position: 0)) }
         #expect(error?.description.contains(words) == true)
         stage.destination.close()
     }
 
-    @Test func aFlushThatFailsFailsTheCheckpoint() throws {
+    @Test func `a failed flush fails the checkpoint`() throws {
         let stage = try open("flush_fails")
         let error = #expect(throws: PluginError.self) { try stage.destination.checkpoint() }
         #expect(error?.description == "the plugin misbehaving cannot flush: no space left")
     }
 
-    @Test func whatAPluginSaysIsOneCleanLineAndItsMetricsAreBounded() throws {
+    @Test func `a plugin's log message is one clean line, and its metrics are bounded`() throws {
         let stage = try open("talks")
         #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
         let lines = stage.log.lines.withLock { $0 }
@@ -228,7 +228,7 @@ import Testing
         #expect(stage.count("plugin_metric_refused") > 0)
     }
 
-    @Test func theSamePluginCanServeSeveralDestinations() throws {
+    @Test func `one plugin can serve several destinations`() throws {
         let one = try open("keep")
         let other = try open("plain")
         let kept = one.offer([1])

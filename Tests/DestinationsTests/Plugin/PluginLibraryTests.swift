@@ -2,7 +2,7 @@ import Destinations
 import Foundation
 import Testing
 
-/// Which files are loaded at all, and what is said about the others.
+/// Which files are loaded, and the errors for the others.
 @Suite struct PluginLibraryTests {
     let directory: PluginTestDirectory
 
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: ["NAME.so", "libNAME.so"])
-    func aPluginIsFoundByItsName(pattern: String) throws {
+    func `a plugin is found by its name`(pattern: String) throws {
         try directory.addMisbehaving(as: pattern.replacingOccurrences(of: "NAME", with: "misbehaving"))
         let library = try PluginLibrary.load(PluginFile(named: "misbehaving", in: ["/nonexistent", directory.path]))
         #expect(library.name == "misbehaving")
@@ -26,7 +26,7 @@ import Testing
         #expect(library.abi == (0, 0))
     }
 
-    @Test func aPluginThatIsNowhereIsAnErrorThatSaysWhereWeLooked() throws {
+    @Test func `a missing plugin is an error that lists the searched directories`() throws {
         let error = try failure("postgres")
         #expect(error.code == .notFound)
         #expect(error.description.contains("libpostgres.so"))
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: ["../evil", "/etc/evil", "", ".", "a b"])
-    func aNameIsNotAPath(name: String) throws {
+    func `a name is not a path`(name: String) throws {
         #expect(try failure(name).code == .notFound)
     }
 
@@ -45,9 +45,10 @@ import Testing
         ("NAMELESS", .incompatible, "name"),
         ("DECLINES", .incompatible, "0.0"),
     ])
-    func aLibraryThatBreaksTheHandshakeIsRefused(variant: String, code: PluginError.Code, words: String) throws {
+    func `a library with a broken handshake is rejected`(variant: String, code: PluginError.Code, words: String) throws
+    {
         try directory.addMisbehaving(variant)
-        // Twice: the answer about a library that stays loaded is the same.
+        // Twice: the error is the same for a library that stays loaded.
         for _ in 0..<2 {
             let error = try failure("misbehaving")
             #expect(error.code == code)
@@ -56,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatIsNoLibraryIsRefusedWithItsPath() throws {
+    @Test func `a file that is not a library is rejected with its path`() throws {
         let path = try directory.add("libtext.so", Data("not a library".utf8))
         let error = try failure("text")
         #expect(error.code == .notLoadable)
@@ -65,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: [0o775, 0o757])
-    func aFileThatOthersCanWriteIsRefused(permissions: Int) throws {
+    func `a file that others can write is rejected`(permissions: Int) throws {
         let path = try directory.addMisbehaving()
         try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
         let error = try failure("misbehaving")
@@ -73,7 +74,7 @@ import Testing
         #expect(error.description.hasSuffix("chmod go-w \(path)"))
     }
 
-    @Test func aDirectoryThatOthersCanWriteIsRefusedUnlessItIsSticky() throws {
+    @Test func `a directory that others can write is rejected unless it is sticky`() throws {
         try directory.addMisbehaving()
         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory.path)
         let error = try failure("misbehaving")
@@ -85,7 +86,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
-    func aFileOfAnotherUserIsRefused() throws {
+    func `a file of another user is rejected`() throws {
         let path = try directory.addMisbehaving()
         let status = unsafe chown(path, 65534, 65534)
         #expect(status == 0)
@@ -94,7 +95,7 @@ import Testing
         #expect(error.description.hasSuffix("chown root \(path)"))
     }
 
-    @Test func aLinkThatLeadsOutOfTheDirectoryIsRefused() throws {
+    @Test func `a link that leads out of the directory is rejected`() throws {
         let elsewhere = try PluginTestDirectory()
         let target = try elsewhere.addMisbehaving()
         try FileManager.default.createSymbolicLink(
@@ -104,7 +105,7 @@ import Testing
         #expect(error.description.contains(target))
     }
 
-    @Test func filesThatAreReplacedAreLoadedAnewAndOthersOnce() throws {
+    @Test func `a replaced file is loaded again, and an unchanged one is loaded once`() throws {
         try directory.addMisbehaving()
         let first = try PluginLibrary.load(PluginFile(named: "misbehaving", in: [directory.path]))
         let again = try PluginLibrary.load(PluginFile(named: "misbehaving", in: [directory.path]))
@@ -116,7 +117,7 @@ import Testing
         #expect(first.path == replaced.path)
     }
 
-    @Test func inspectionShowsAPluginWithoutMakingAnInstance() throws {
+    @Test func `an inspection shows a plugin without creating an instance`() throws {
         let path = try directory.addBuilt("libsqlite.so")
         let inspection = try PluginInspection(of: path)
         #expect(inspection.name == "sqlite")
@@ -124,7 +125,7 @@ import Testing
         #expect(try #require(inspection.schema).contains("synchronous"))
     }
 
-    @Test func theListShowsWhatCannotBeUsedToo() throws {
+    @Test func `the list includes plugins that cannot be used`() throws {
         try directory.addBuilt("libconsole.so")
         try directory.add("libbroken.so", Data("x".utf8))
         try directory.add("readme.txt", Data("x".utf8))
@@ -136,11 +137,11 @@ import Testing
         #expect(throws: PluginError.self) { try list[2].result.get() }
     }
 
-    /// The header stands alone, for C and for C++, with every warning.
+    /// The header compiles alone, as C and as C++, with all warnings.
     @Test(arguments: [
         ["clang", "-xc", "-std=c11"], ["clang++", "-xc++", "-std=c++17"],
     ])
-    func theHeaderCompilesAlone(compiler: [String]) throws {
+    func `the plugin header compiles alone`(compiler: [String]) throws {
         let source = try directory.add(
             "alone",
             Data("#include \"penstock_plugin.h\"\nint main(void) { return penstock_batch_event(0, 0) != 0; }\n".utf8))

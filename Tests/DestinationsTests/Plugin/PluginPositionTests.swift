@@ -2,7 +2,7 @@ import Delivery
 import Destinations
 import Testing
 
-/// `penstock.position/1`: where delivery goes on for a plugin that keeps the position itself.
+/// `penstock.position/1`: where delivery resumes for a plugin that keeps its position itself.
 @Suite struct PluginPositionTests {
     let directory: PluginTestDirectory
 
@@ -15,14 +15,14 @@ import Testing
         try PluginStage(in: directory, settings: #"{"mode":"plain","position":\#(position)}"#)
     }
 
-    /// What a checkpoint kept beside the cursor when the plugin stood at `position`.
+    /// The state that a checkpoint keeps with the cursor when the plugin is at `position`.
     private func state(at position: Int) throws -> [UInt8] {
         let before = try stage(position: position)
         _ = try before.destination.open(from: Cursor(position: 0))
         return try #require(try before.destination.checkpoint())
     }
 
-    @Test func eventsThatThePluginHoldsAreNotOfferedAgain() throws {
+    @Test func `events that the plugin already holds are not offered again`() throws {
         let stage = try stage(position: 12)
         #expect(try stage.destination.open(from: Cursor(position: 10)) == nil)
         #expect(stage.outcomes(stage.offer([10, 11]), count: 2) == [.delivered, .delivered])
@@ -33,7 +33,7 @@ import Testing
         #expect(stage.destination.metrics.counters["whole_payloads"] == 2)
     }
 
-    @Test func aPluginThatReceivedNothingSinceTheCheckpointResumesAtTheCursor() throws {
+    @Test func `a plugin that received nothing since the checkpoint resumes at the cursor`() throws {
         let state = try state(at: 12)
         let stage = try stage(position: 12)
         #expect(try stage.destination.open(from: Cursor(position: 5000, state: state)) == nil)
@@ -42,7 +42,7 @@ import Testing
         #expect(stage.count("plugin_store_went_back") == 0)
     }
 
-    @Test func aPositionThatWentBackIsWhereDeliveryResumes() throws {
+    @Test func `delivery resumes at the plugin's position if it went back`() throws {
         let state = try state(at: 300)
         let stage = try stage(position: 250)
         #expect(try stage.destination.open(from: Cursor(position: 310, state: state)) == 251)
@@ -51,14 +51,14 @@ import Testing
         #expect(stage.destination.metrics.gauges["first_position"] == 251)
     }
 
-    @Test func aStoreThatIsNewGoesOnAtTheCursorAndSaysSo() throws {
+    @Test func `delivery to a new store continues at the cursor and is counted`() throws {
         let state = try state(at: 300)
         let stage = try stage(position: -1)
         #expect(try stage.destination.open(from: Cursor(position: 310, state: state)) == nil)
         #expect(stage.count("plugin_store_went_back") == 1)
     }
 
-    @Test func aPluginThatHoldsNothingKeepsNothingWithTheCursor() throws {
+    @Test func `a plugin without data keeps no state with the cursor`() throws {
         let stage = try stage(position: -1)
         #expect(try stage.destination.open(from: Cursor(position: 3)) == nil)
         #expect(try stage.destination.checkpoint() == nil)

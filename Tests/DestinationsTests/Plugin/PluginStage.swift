@@ -6,8 +6,8 @@ import Platform
 import Synchronization
 import Telemetry
 
-/// A plugin destination with what stands around it in a daemon: a log, and somebody who offers
-/// batches and takes note of what becomes of them.
+/// A plugin destination with the parts of a daemon around it: a log, and code that offers batches and records their
+/// settlements.
 final class PluginStage {
     let destination: PluginDestination
     let log = Log()
@@ -19,7 +19,7 @@ final class PluginStage {
         func write(_ level: Level, _ line: String) { lines.withLock { $0.append("\(level): \(line)") } }
     }
 
-    /// What became of each batch, by the number it was offered under.
+    /// The settlements of each batch, by the number of its offer.
     final class Settled: Sendable {
         let answers = Mutex<[Int: [DeliveryClaim.Settlement]]>([:])
     }
@@ -40,7 +40,7 @@ final class PluginStage {
 
     private var offered = 0
 
-    /// Offers events with these positions; returns the number to ask about.
+    /// Offers events with these positions. Returns the number of the offer.
     @discardableResult
     func offer(_ positions: [UInt64]) -> Int {
         offer(Self.batch(positions.map { ($0, .track, Self.event($0)) }))
@@ -56,7 +56,7 @@ final class PluginStage {
         return number
     }
 
-    /// Every answer that was given about the batch: one, if all is well.
+    /// Every settlement of the batch: exactly one, if all is well.
     func answers(_ number: Int) -> [DeliveryClaim.Settlement] { settled.answers.withLock { $0[number] ?? [] } }
 
     /// One outcome for each of the batch's events, if it was settled exactly once.

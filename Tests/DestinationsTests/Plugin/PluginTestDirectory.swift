@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A directory of its own for one test, which only we can write to; gone with the object.
+/// A directory for one test that only this user can write to. It is removed with this object.
 final class PluginTestDirectory {
     let path: String
 
@@ -14,7 +14,7 @@ final class PluginTestDirectory {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Puts a file of these bytes here.
+    /// Adds a file with these bytes.
     @discardableResult
     func add(_ name: String, _ bytes: Data) throws -> String {
         let file = "\(path)/\(name)"
@@ -25,13 +25,13 @@ final class PluginTestDirectory {
         return file
     }
 
-    /// Puts the misbehaving plugin here, as libmisbehaving.so.
+    /// Adds the misbehaving plugin, as libmisbehaving.so.
     @discardableResult
     func addMisbehaving(_ variant: String = "PLAIN", as name: String = "libmisbehaving.so") throws -> String {
         try add(name, try TestCompiler.misbehaving(variant))
     }
 
-    /// Puts a plugin of this package here, as it was built beside the tests.
+    /// Adds a plugin of this package, which was built beside the tests.
     @discardableResult
     func addBuilt(_ name: String) throws -> String {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
@@ -44,7 +44,7 @@ struct TestProblem: Error, CustomStringConvertible {
     var description: String
 }
 
-/// The C compiler, which the Swift toolchain brings along.
+/// The C compiler of the Swift toolchain.
 enum TestCompiler {
     static let sources = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -53,7 +53,7 @@ enum TestCompiler {
 
     private static let built = Mutex<[String: Data]>([:])
 
-    /// The bytes of the misbehaving plugin in one of its variants.
+    /// The library of the misbehaving plugin, compiled as one of its variants.
     static func misbehaving(_ variant: String) throws -> Data {
         try built.withLock { built in
             if let bytes = built[variant] { return bytes }
@@ -72,7 +72,7 @@ enum TestCompiler {
         }
     }
 
-    /// - Returns: exit status, and everything that it printed.
+    /// - Returns: the exit status and everything that the command printed.
     static func run(_ command: [String]) throws -> (status: Int32, output: String) {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

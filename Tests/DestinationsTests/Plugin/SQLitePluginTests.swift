@@ -5,7 +5,7 @@ import Events
 import Foundation
 import Testing
 
-/// The sqlite plugin as it ships, through the host.
+/// The sqlite plugin as it ships, loaded by the host.
 @Suite struct SQLitePluginTests {
     let directory: PluginTestDirectory
     var path: String { "\(directory.path)/data/events.db" }
@@ -24,7 +24,7 @@ import Testing
         return stage
     }
 
-    /// What a query gives, rows of columns; NULL is "-".
+    /// The rows that a query returns. NULL is "-".
     private func rows(_ sql: String) throws -> [[String]] {
         var handle: OpaquePointer?
         guard unsafe sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK else {
@@ -48,7 +48,7 @@ import Testing
         return rows
     }
 
-    @Test func anEventIsARowWithItsCommonFieldsAsColumnsAndTheRestAsJSON() throws {
+    @Test func `an event becomes a row with columns for its common fields and JSON for the rest`() throws {
         let stage = try open()
         let json =
             #"{"type":"track","event":"Müll \"A\"","userId":"u1","anonymousId":"a1","messageId":"m-\u0031","timestamp":"2023-11-14T00:00:00Z","properties":{"total":12.50,"big":12345678901234567890},"traits":null,"context":{"ip":"10.0.0.1"},"integrations":{"All":false}}"#
@@ -64,7 +64,7 @@ import Testing
             ])
     }
 
-    @Test func whatAnEventLacksIsNullAndItsTimeThatOfReceipt() throws {
+    @Test func `a missing field is NULL, and a missing timestamp is the receive time`() throws {
         let stage = try open()
         #expect(
             stage.outcomes(stage.offer(PluginStage.batch([(1, .alias, #"{"who":"x"}"#)])), count: 1) == [.delivered])
@@ -74,7 +74,7 @@ import Testing
             ])
     }
 
-    @Test func positionAndRowsAreInTheDatabaseTogether() throws {
+    @Test func `the position and the rows are in the database together`() throws {
         let stage = try open()
         _ = stage.offer([3, 4, 9])
         #expect(
@@ -85,11 +85,11 @@ import Testing
         #expect(try stage.destination.checkpoint() != nil)
     }
 
-    @Test func afterARestartNothingIsThereTwice() throws {
+    @Test func `no event is stored twice after a restart`() throws {
         let first = try open()
         _ = first.offer([0, 1, 2])
         first.destination.close()
-        // The cursor was never saved: everything comes again, and more.
+        // The cursor was never saved, so all events are offered again, and one more.
         let second = try open()
         #expect(
             second.outcomes(second.offer([0, 1, 2, 3]), count: 4) == [.delivered, .delivered, .delivered, .delivered])
@@ -97,14 +97,14 @@ import Testing
         #expect(try rows("SELECT position FROM events") == [["0"], ["1"], ["2"], ["3"]])
     }
 
-    @Test func anEventThatComesAgainAnywayIsStillOneRow() throws {
+    @Test func `an event that is offered again within a run is still one row`() throws {
         let stage = try open()
         _ = stage.offer([5, 6])
         #expect(stage.outcomes(stage.offer([5, 6, 7]), count: 3) == [.delivered, .delivered, .delivered])
         #expect(try rows("SELECT position FROM events") == [["5"], ["6"], ["7"]])
     }
 
-    @Test func severalEventsOfOnePositionAreRowsOfTheirOwn() throws {
+    @Test func `several events of one position become separate rows`() throws {
         let stage = try open()
         var batch = PluginStage.batch([5, 5, 6].map { ($0, .track, PluginStage.event($0)) })
         batch.events[1].part = 1
@@ -113,7 +113,7 @@ import Testing
         #expect(try rows("SELECT position, part FROM events ORDER BY 1, 2") == [["5", "0"], ["5", "1"], ["6", "0"]])
     }
 
-    @Test func anEventThatSQLiteRefusesIsRejectedAloneAndHoldsThePositionBack() throws {
+    @Test func `an event that SQLite rejects is rejected alone and holds the position back`() throws {
         let stage = try open()
         _ = stage.offer([9])
         let events: [(UInt64, EventKind, String)] = [
@@ -124,12 +124,12 @@ import Testing
         #expect(try rows("SELECT position FROM events") == [["9"], ["10"], ["12"]])
         #expect(try rows("SELECT position FROM penstock_position") == [["10"]])
 
-        // When the next batch is offered, the host has it among its dead letters.
+        // When the next batch is offered, the host has dead-lettered the rejected event.
         _ = stage.offer([13])
         #expect(try rows("SELECT position FROM penstock_position") == [["13"]])
     }
 
-    @Test func whatLiesBehindARejectedEventComesAgainAfterACrashAndIsOneRow() throws {
+    @Test func `events after a rejected one are offered again after a crash and stay one row`() throws {
         let first = try open()
         let events: [(UInt64, EventKind, String)] = [(0, .track, "{broken}"), (1, .track, PluginStage.event(1))]
         _ = first.offer(PluginStage.batch(events))
@@ -141,7 +141,7 @@ import Testing
         #expect(try rows("SELECT position FROM events") == [["1"]])
     }
 
-    @Test func aConstraintOfTheOperatorsOwnRejectsTheEventsItRefuses() throws {
+    @Test func `an operator's own constraint rejects only the events that violate it`() throws {
         try open().destination.close()
         _ = try rows(
             "CREATE TRIGGER no_seven BEFORE INSERT ON events WHEN new.user_id = 'u7' BEGIN SELECT raise(ABORT, 'no sevens'); END"
@@ -153,7 +153,7 @@ import Testing
             ])
     }
 
-    @Test func aLockedDatabaseMakesTheBatchComeAgain() throws {
+    @Test func `a batch is retried while the database is locked`() throws {
         let stage = try open()
         var other: OpaquePointer?
         #expect(unsafe sqlite3_open(path, &other) == SQLITE_OK)
@@ -165,7 +165,7 @@ import Testing
         #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
     }
 
-    @Test func aTableThatIsGoneIsNotTheEventsFaultAndIsMadeAgain() throws {
+    @Test func `a missing table is created again, and the batch is retried`() throws {
         let stage = try open()
         _ = stage.offer([1])
         _ = try rows("DROP TABLE events")
@@ -174,16 +174,18 @@ import Testing
         #expect(try rows("SELECT position FROM events") == [["2"]])
     }
 
-    @Test func aTableOfAnotherJournalOrDestinationIsRefusedInsteadOfMixed() throws {
+    @Test func `a table of another journal or destination is refused`() throws {
         try open().destination.close()
         let journal = #expect(throws: PluginError.self) { try open(journal: "journal-2") }
-        #expect(journal?.description.hasSuffix("holds the events of another journal: set another table or path") == true)
+        #expect(
+            journal?.description.hasSuffix("holds the events of another journal: set another table or path") == true)
         let name = try PluginStage("sqlite", in: directory, settings: #"{"path":"\#(path)","table":"EVENTS"}"#) {
             $0.destination = "archive"
         }
         let error = #expect(throws: PluginError.self) { try name.destination.open(from: Cursor(position: 0)) }
         #expect(
-            error?.description.hasSuffix("holds the events of destination warehouse: set another table or path") == true)
+            error?.description.hasSuffix("holds the events of destination warehouse: set another table or path") == true
+        )
         let other = try open(#","table":"events2""#, journal: "journal-2")
         #expect(other.outcomes(other.offer([1]), count: 1) == [.delivered])
     }
@@ -192,20 +194,20 @@ import Testing
         (#"{"path":"/tmp/x.db","table":"a; drop"}"#, "settings.table: must be letters"),
         (#"{"path":"/tmp/x.db","table":"sqlite_master"}"#, "settings.table: must be letters"),
     ])
-    func settingsThatASchemaCannotCheckAreRefusedAtOpen(settings: String, words: String) throws {
+    func `settings that a schema cannot check are rejected at open`(settings: String, words: String) throws {
         let stage = try PluginStage("sqlite", in: directory, settings: settings)
         let error = #expect(throws: PluginError.self) { try stage.destination.open(from: Cursor(position: 0)) }
         #expect(error?.description.contains(words) == true, "\(String(describing: error))")
     }
 
-    @Test func aDatabaseThatCannotBeOpenedIsNamed() throws {
+    @Test func `a database that cannot be opened is named in the error`() throws {
         try directory.add("data", Data())
         let stage = try PluginStage("sqlite", in: directory, settings: #"{"path":"\#(path)"}"#)
         let error = #expect(throws: PluginError.self) { try stage.destination.open(from: Cursor(position: 0)) }
         #expect(error?.description == "the plugin sqlite cannot connect: \(path): unable to open database file")
     }
 
-    @Test func aLargeBatchOfRealisticEventsIsOneTransaction() throws {
+    @Test func `a large batch of realistic events is one transaction`() throws {
         let stage = try open(#","synchronous":"normal""#)
         let outcomes = try #require(stage.outcomes(stage.offer(Array(0..<5000)), count: 5000))
         #expect(outcomes.allSatisfy { $0 == .delivered })

@@ -42,7 +42,7 @@ import Testing
         (#"[]"#, ["settings: must be of type object, but is of type array"]),
         (#"{"path""#, ["settings: is not valid JSON"]),
     ])
-    func everyViolationIsNamedWithItsPath(settings: String, expected: [String]) throws {
+    func `every violation is named with its path`(settings: String, expected: [String]) throws {
         #expect(try SettingsSchema(Self.schema, of: "test").violations(in: settings).map(\.description) == expected)
     }
 
@@ -51,12 +51,12 @@ import Testing
         #"[]"#,
         "nonsense",
     ])
-    func aSchemaThatWeCannotCheckIsAnErrorOfThePlugin(schema: String) {
+    func `a schema with unsupported keywords is an error of the plugin`(schema: String) {
         let error = #expect(throws: PluginError.self) { try SettingsSchema(schema, of: "test") }
         #expect(error?.code == .incompatible)
     }
 
-    @Test func aDestinationIsNotMadeWithSettingsThatDoNotFit() throws {
+    @Test func `a destination is not created with invalid settings`() throws {
         let directory = try PluginTestDirectory()
         try directory.addMisbehaving()
         let error = #expect(throws: PluginError.self) {
@@ -69,7 +69,7 @@ import Testing
         )
     }
 
-    @Test func aPluginWhoseSchemaCannotBeReadIsNotUsed() throws {
+    @Test func `a plugin with an unreadable schema is not used`() throws {
         let directory = try PluginTestDirectory()
         try directory.addMisbehaving("BROKEN_SCHEMA")
         let error = #expect(throws: PluginError.self) { _ = try PluginStage(in: directory) }
@@ -84,8 +84,10 @@ import Testing
         (#"{"file":"q\"ä\\.db"}"#, #"{"file":"/etc/x/q\"ä\\.db"}"#),
         ("nonsense", "nonsense"),
     ])
-    func aRelativePathIsMadeAbsoluteWhereTheSchemaSaysThatItIsOne(settings: String, expected: String) throws {
-        let schema = #"{"type":"object","properties":{"file":{"type":"string","format":"path"},"name":{"type":"string"}}}"#
+    func `a relative path becomes absolute where the schema declares a path`(settings: String, expected: String) throws
+    {
+        let schema =
+            #"{"type":"object","properties":{"file":{"type":"string","format":"path"},"name":{"type":"string"}}}"#
         #expect(try SettingsSchema(schema, of: "test").resolvingPaths(in: settings, from: "/etc/x") == expected)
     }
 }

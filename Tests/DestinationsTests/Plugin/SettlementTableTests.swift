@@ -6,7 +6,7 @@ import Testing
 @Suite struct SettlementTableTests {
     private func at(_ nanoseconds: Int64) -> Instant { Instant(nanoseconds: nanoseconds) }
 
-    @Test func aTokenIsSettledOnce() {
+    @Test func `a token is settled once`() {
         var table = SettlementTable<String>()
         let token = table.add("a", deadline: at(10))
         guard case .settled("a") = table.complete(token) else { return #expect(Bool(false), "not settled") }
@@ -16,7 +16,7 @@ import Testing
         #expect(table.count == 0)
     }
 
-    @Test func deadlinesExpireInOrderAndOnce() {
+    @Test func `deadlines expire in order and once`() {
         var table = SettlementTable<String>()
         _ = table.add("a", deadline: at(10))
         _ = table.add("b", deadline: at(20))
@@ -31,7 +31,7 @@ import Testing
         #expect(table.count == 3)
     }
 
-    @Test func anOverdueBatchIsKeptUntilItIsCompletedOrWithdrawn() {
+    @Test func `an overdue batch is kept until it is completed or withdrawn`() {
         var table = SettlementTable<String>()
         let a = table.add("a", deadline: at(10))
         let b = table.add("b", deadline: at(10))
@@ -44,7 +44,7 @@ import Testing
         #expect(table.count == 0)
     }
 
-    @Test func aWithdrawnTokenIsNoLongerThePlugins() {
+    @Test func `a withdrawn token no longer belongs to the plugin`() {
         var table = SettlementTable<String>()
         let token = table.add("a", deadline: at(10))
         let first = table.withdraw(token)

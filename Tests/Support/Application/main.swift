@@ -1,10 +1,10 @@
-// An application as others write them, to be killed and forked by tests:
+// An application as other developers write it, which tests kill and fork:
 //
-//     sdk-application SOCKET SPOOL record COUNT    records, says "recorded", and waits to be killed
-//     sdk-application SOCKET SPOOL flush COUNT     records, flushes, says what came of it, waits likewise
-//     sdk-application SOCKET SPOOL fork COUNT      records, forks; the child records in four threads, the parent goes on
+//     sdk-application SOCKET SPOOL record COUNT    records, prints "recorded" and waits to be killed
+//     sdk-application SOCKET SPOOL flush COUNT     records, flushes, prints the outcome and waits to be killed
+//     sdk-application SOCKET SPOOL fork COUNT      records and forks; both record, the child in four threads
 //
-// Events are called "Parent" or "Child" and have the property `number`, from 0 on.
+// The events are named "Parent" or "Child" and have the property `number`, from 0 on.
 import Foundation
 import Penstock
 
@@ -32,7 +32,7 @@ func say(_ text: String) {
     for number in numbers { analytics.track(name, ["number": .integer(Int64(number))]) }
 }
 
-/// Without Swift's concurrency, which no child process has.
+/// Works without Swift concurrency, which a forked child does not have.
 func waitUntilNothingIsInMemory() {
     while provider.statistics.inMemory > 0 { usleep(1000) }
 }
@@ -48,7 +48,7 @@ case "flush":
     while true { pause() }
 case "fork":
     record("Parent", 0..<count)
-    // Swift keeps fork(2) from those who do not know what it does.
+    // Swift hides fork(2), because few programs may use it safely.
     let address = unsafe dlsym(nil, "fork")
     let fork = unsafe unsafeBitCast(address, to: (@convention(c) () -> Int32).self)
     let child = fork()

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* What glibc calls its own, for programs that put themselves in front of them. */
+/* glibc's own names of these functions, for programs that replace them. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);

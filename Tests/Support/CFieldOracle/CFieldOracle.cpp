@@ -69,7 +69,7 @@ private:
         } else {
             text = value.raw_json_token();
         }
-        // A token comes with the white space behind it.
+        // A token includes the white space after it.
         const size_t last = text.find_last_not_of(" \t\n\r");
         text = text.substr(0, last + 1);
         const auto offset = uint32_t(reinterpret_cast<const uint8_t *>(text.data()) - base);

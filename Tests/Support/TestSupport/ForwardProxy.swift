@@ -2,8 +2,8 @@ import Glibc
 import Platform
 import Synchronization
 
-/// A proxy for tests that leads every connection to one port of 127.0.0.1, whatever host it was asked
-/// for: by CONNECT, as a plain HTTP proxy, or by SOCKS 5. It writes down what it was asked.
+/// A proxy for tests that leads every connection to one port of 127.0.0.1, whatever host was requested: by CONNECT, as
+/// a plain HTTP proxy, or by SOCKS 5. It records the requests.
 package final class ForwardProxy: @unchecked Sendable {
     private struct State {
         var asked: [String] = []
@@ -24,11 +24,11 @@ package final class ForwardProxy: @unchecked Sendable {
         state.withLock { $0.threads.append(accepting) }
     }
 
-    /// The first line of each request for a connection (`CONNECT host:port HTTP/1.1`, `socks5
-    /// host:port`), and the Proxy-Authorization behind it if there was one.
+    /// The first line of each request for a connection (`CONNECT host:port HTTP/1.1`, `socks5 host:port`), followed by
+    /// its Proxy-Authorization, if any.
     package var asked: [String] { state.withLock { $0.asked } }
 
-    /// Ends everything and waits for it.
+    /// Closes all connections and waits for the threads.
     package func stop() {
         state.withLock { state in
             state.stopped = true
@@ -103,7 +103,10 @@ package final class ForwardProxy: @unchecked Sendable {
     }
 
     private func relay(_ client: Int32, _ upstream: Int32) {
-        var entries = [pollfd(fd: client, events: Int16(POLLIN), revents: 0), pollfd(fd: upstream, events: Int16(POLLIN), revents: 0)]
+        var entries = [
+            pollfd(fd: client, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: upstream, events: Int16(POLLIN), revents: 0),
+        ]
         while unsafe poll(&entries, 2, -1) > 0 {
             for (from, to) in [(0, upstream), (1, client)] where entries[from].revents != 0 {
                 var bytes: [UInt8] = []

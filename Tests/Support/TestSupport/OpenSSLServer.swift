@@ -1,7 +1,6 @@
 import Foundation
 
-/// A TLS server made of Debian's `openssl` command: it says what it is told to whoever
-/// connects.
+/// A TLS server that runs Debian's `openssl` command and sends a fixed answer to every client.
 package final class OpenSSLServer {
     private let process = Process()
     private let input = Pipe()
@@ -12,8 +11,8 @@ package final class OpenSSLServer {
         package var description: String
     }
 
-    /// Writes a certificate that signs itself, `cert.pem`, and its key, `key.pem`.
-    /// - Parameter names: what it is for.
+    /// Writes a self-signed certificate, `cert.pem`, and its key, `key.pem`.
+    /// - Parameter names: the certificate's subject alternative names.
     package static func makeCertificate(in directory: String, for names: String = "IP:127.0.0.1") throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
@@ -37,12 +36,14 @@ package final class OpenSSLServer {
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
-        // It says at which port: "ACCEPT 127.0.0.1:43511".
+        // openssl prints its port: "ACCEPT 127.0.0.1:43511".
         var said = ""
         while true {
             let more = output.fileHandleForReading.availableData
             said += String(decoding: more, as: UTF8.self)
-            if let line = said.split(separator: "\n", omittingEmptySubsequences: true).first(where: { $0.hasPrefix("ACCEPT ") }),
+            if let line = said.split(separator: "\n", omittingEmptySubsequences: true).first(where: {
+                $0.hasPrefix("ACCEPT ")
+            }),
                 said.hasSuffix("\n"), let port = line.split(separator: ":").last.flatMap({ UInt16($0) })
             {
                 self.port = port
@@ -54,8 +55,8 @@ package final class OpenSSLServer {
     }
 
     package func stop() {
-        // Not SIGTERM: the child has inherited the signal mask of the thread that runs this test,
-        // and the threads of libdispatch block that.
+        // Not SIGTERM: the child has inherited the signal mask of the thread that runs this test, and libdispatch's
+        // threads block SIGTERM.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }

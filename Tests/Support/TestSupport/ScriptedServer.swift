@@ -2,29 +2,29 @@ import Glibc
 import Platform
 import Synchronization
 
-/// An HTTP/1.1 server that does to each request what the script says, right or wrong: the first
-/// request gets the first reply, and so on; the last reply is for all that follow. A thread for each
-/// connection. Its end closes every connection.
+/// An HTTP/1.1 server that follows a script of correct and faulty replies: the first request gets the first reply, and
+/// so on. The last reply is for all further requests. Each connection has its own thread. `stop` closes every
+/// connection.
 package final class ScriptedServer: @unchecked Sendable {
     package enum Reply: Sendable {
         case status(Int, headers: [String] = [], body: String = "")
-        /// These bytes, then the connection is closed.
+        /// Sends these bytes and closes the connection.
         case raw(String)
-        /// A 200 with so many bytes of body, or as many of them as the client takes.
+        /// A 200 with a body of this many bytes, or as many of them as the client reads.
         case huge(Int)
-        /// Header lines without end.
+        /// Endless header lines.
         case endlessHeader
-        /// Nothing, ever.
+        /// Never answers.
         case hang
-        /// The first bytes of an answer of 100, then a TCP reset.
+        /// The first bytes of an answer with a body of 100 bytes, then a TCP reset.
         case resetInMidAnswer(status: Int = 200)
         /// A TCP reset before any answer.
         case reset
-        /// A correct answer of 60 bytes, of which one comes each 50 ms.
+        /// A correct answer, sent one byte every 50 ms.
         case trickle
-        /// A correct 200, then the connection is closed without a word about it.
+        /// A correct 200, then the connection is closed without notice.
         case answerThenClose
-        /// What this makes of the request.
+        /// The reply that this function makes for the request.
         case answer(@Sendable (Request) -> Reply)
     }
 
@@ -34,9 +34,9 @@ package final class ScriptedServer: @unchecked Sendable {
         /// Names in lower case.
         package var headers: [String: String]
         package var body: [UInt8]
-        /// Which connection it came on, from 0.
+        /// The number of its connection, from 0.
         package var connection: Int
-        /// When it had arrived.
+        /// When the request had arrived.
         package var time = SystemClock().now()
 
         package var text: String { String(decoding: body, as: UTF8.self) }
@@ -49,7 +49,7 @@ package final class ScriptedServer: @unchecked Sendable {
         var threads: [WorkerThread] = []
         var stopped = false
         var script: [Reply]
-        /// Requests that came before the script was last changed.
+        /// The number of requests before the last change of the script.
         var answered = 0
     }
 
@@ -57,7 +57,7 @@ package final class ScriptedServer: @unchecked Sendable {
     private let listener: Int32
     private let state: Mutex<State>
 
-    /// - Parameter unixSocket: listen there instead of at a free port of 127.0.0.1.
+    /// - Parameter unixSocket: listens there instead of at a free port of 127.0.0.1.
     package init(_ script: [Reply], unixSocket: String? = nil) throws {
         state = Mutex(State(script: script))
         (listener, port) = try unixSocket.map { (try Self.listen(at: $0), 0) } ?? Self.listenAtFreePort()
@@ -69,7 +69,7 @@ package final class ScriptedServer: @unchecked Sendable {
     package var requests: [Request] { state.withLock { $0.requests } }
     package var connections: Int { state.withLock { $0.connections } }
 
-    /// Goes on with another script: the next request gets its first reply. A request that hangs hangs on.
+    /// Changes the script: the next request gets its first reply. A hanging request keeps hanging.
     package func change(to script: [Reply]) {
         state.withLock { state in
             state.script = script
@@ -77,7 +77,7 @@ package final class ScriptedServer: @unchecked Sendable {
         }
     }
 
-    /// Ends everything and waits for it. Nothing the second time.
+    /// Closes all connections and waits for the threads. A second call does nothing.
     package func stop() {
         let isFirst = state.withLock { state in
             defer { state.stopped = true }
@@ -126,7 +126,7 @@ package final class ScriptedServer: @unchecked Sendable {
         }
     }
 
-    /// - Returns: whether the connection goes on.
+    /// - Returns: whether the connection continues.
     private func perform(_ reply: Reply, to request: Request, on connection: Int32) -> Bool {
         switch reply {
         case .answer(let answer): return perform(answer(request), to: request, on: connection)
@@ -217,7 +217,7 @@ package final class ScriptedServer: @unchecked Sendable {
         return true
     }
 
-    /// - Returns: whether the other side has closed.
+    /// - Returns: whether the other side has closed the connection.
     @discardableResult
     private func waitForClose(_ connection: Int32, milliseconds: Int32) -> Bool {
         var entry = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
@@ -231,7 +231,7 @@ package final class ScriptedServer: @unchecked Sendable {
 
     // MARK: Listening
 
-    /// - Returns: a listening socket, the caller's to close, and its port.
+    /// - Returns: a listening socket, which the caller closes, and its port.
     package static func listenAtFreePort() throws -> (Int32, UInt16) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()

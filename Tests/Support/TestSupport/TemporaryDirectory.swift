@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory of a test's own, removed when the test is done with it.
+/// A directory for one test. It is removed with this object.
 package final class TemporaryDirectory: Sendable {
     package let path: String
 

@@ -1,4 +1,4 @@
-# Who may send may not read, and secrets are in no core dump. Read by service-checks, whose words it uses.
+# Clients that may send may not read, and no core dump contains secrets. Sourced by service-checks; uses its functions.
 
 checks+=(
     clients_read_nothing
@@ -39,7 +39,7 @@ files_belong_to_the_daemon() {
     [ "$(cat "$scratch/installed.access")" = root:penstock:640 ] || fail "the installed configuration was $(cat "$scratch/installed.access")"
 }
 
-# Prints what a core dump of process $1 would hold: its memory but for what is marked (dd in VmFlags) or filtered.
+# Prints what a core dump of process $1 would contain: its memory, except what is marked (dd in VmFlags) or filtered.
 cat >"$scratch/core.py" <<'PYTHON'
 import re, sys
 process, with_filter = sys.argv[1], sys.argv[2] == "filtered"
@@ -77,10 +77,10 @@ YAML
     send core 10
     eventually 30 has_all core 10 "$scratch/received" || fail "the receiver has not all events"
     pid=$(property MainPID)
-    # The search itself works: libcurl's and the request's own copies are in ordinary memory.
+    # Proves that the search works: libcurl's and the request's own copies are in ordinary memory.
     python3 "$scratch/core.py" "$pid" unfiltered | grep -aq "$secret" || fail "it is nowhere in memory: the check proves nothing"
     ! python3 "$scratch/core.py" "$pid" filtered | grep -aq "$secret" || fail "it would be in a core dump"
-    # Who asks for everything gets it.
+    # An operator who asks for a full dump gets it.
     override <<'INI'
 [Service]
 LoadCredential=collector:/etc/penstock/secrets/collector

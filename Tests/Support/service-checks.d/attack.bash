@@ -1,4 +1,4 @@
-# Clients that mean no good. Read by service-checks, whose words it uses.
+# Hostile clients. Sourced by service-checks; uses its functions.
 
 checks+=(
     an_attack_harms_nobody_else
@@ -11,7 +11,7 @@ an_attack_harms_nobody_else() {
     idle=$(resident "$pid")
     runuser -u member -- Tests/Support/attack refused-acks /run/penstock/events.sock --clients 1000 --seconds 8 >"$scratch/attack" 2>&1 &
     attacked=$!
-    # Root is another user than the attackers; each event is acknowledged before the next is sent.
+    # Root is another user than the attackers. Each event is acknowledged before the next one is sent.
     Tests/Support/attack sound /run/penstock/events.sock --seconds 8 >"$scratch/sound" 2>&1 || fail "the sound client: $(cat "$scratch/sound")"
     count=$(grep -o '"acknowledged": [0-9]*' "$scratch/sound" | grep -o '[0-9]*$')
     [ "${count:-0}" -gt 0 ] || fail "the sound client got no acknowledgement: $(cat "$scratch/sound")"

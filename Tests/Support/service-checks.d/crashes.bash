@@ -1,4 +1,4 @@
-# Ends that nobody asked for, and starts that fail. Read by service-checks, whose words it uses.
+# Crashes and failing starts. Sourced by service-checks; uses its functions.
 
 checks+=(
     watchdog_restarts_it
@@ -29,8 +29,8 @@ INI
 restarted() { # PID
     [ "$(property NRestarts)" -ge 1 ] && other "$1"
 }
-# The process before the state: between two runs there is none (0), while the state may still be that of
-# the run before.
+# Reads the process before the state: between two runs there is no process (0), but the state may still be that of the
+# earlier run.
 other() { # PID
     local pid
     pid=$(property MainPID)
@@ -38,8 +38,8 @@ other() { # PID
 }
 
 short_watchdog_lets_it_live() {
-    # Half of it is less than the daemon's own tick, and than the time between two heartbeats of its
-    # threads; reloads disturb its rhythm.
+    # Half of this interval is shorter than the daemon's own tick and than the time between two heartbeats of its
+    # threads. The reloads disturb its rhythm.
     override <<'INI'
 [Service]
 WatchdogSec=1500ms
@@ -81,7 +81,7 @@ killed_again_and_again_in_mid_stream() {
     done
     send last 1
     exactly_once last 1
-    # What is there is there once, and without a gap: a client's events are taken in their order.
+    # The events in the file are there once and without a gap, because a client's events are accepted in order.
     for life in 1 2 3; do
         [ -z "$(ids "life$life" | uniq -d)" ] || fail "life $life: $(ids "life$life" | uniq -d | wc -l) events are there twice"
         [ "$(ids "life$life" | wc -l)" = "$(ids "life$life" | tail -n 1)" ] || fail "life $life: there is a gap"
@@ -105,11 +105,11 @@ invalid_configuration_is_not_tried_again() {
 invalid_configuration_and_a_client_is_bounded() {
     configure <<<'routes: [ { to: [nowhere] } ]'
     systemctl stop penstock.service 2>/dev/null
-    # The client's connection starts the service, which cannot serve it, and so on.
+    # The client's connection starts the service, which cannot serve it, again and again.
     timeout 90 penstock track Checked --user u1 2>/dev/null && fail "an event was acknowledged by nobody"
     eventually 90 socket_gave_up || fail "the socket is still $(property ActiveState penstock.socket), the service $(property ActiveState)"
     cp "$scratch/shipped.yaml" "$configuration"
-    # The socket gave up before the service's own limit was reached, which would refuse this.
+    # The socket gave up before the service reached its own limit, which would prevent this start.
     systemctl start penstock.service || fail "it does not start with a good configuration"
     send recovered 1
     exactly_once recovered 1
@@ -118,7 +118,7 @@ socket_gave_up() { [ "$(property ActiveState penstock.socket)" = failed ]; }
 
 failing_start_heals_with_its_clients_waiting() {
     systemctl stop penstock.service 2>/dev/null
-    # What is no directory cannot hold the journal: exit status 1, at every start.
+    # A file cannot hold the journal, so every start fails with exit status 1.
     rm -rf "$state/journal"
     touch "$state/journal"
     runuser -u member -- penstock track Checked --user u1 --timeout 2m -p waited=true &

@@ -1,10 +1,10 @@
-# What `make` installs for the tests starts nothing. Read by service-checks, whose words it uses.
+# Packages that `make` installs for the tests start no services. Sourced by service-checks; uses its functions.
 
 checks+=(
     packages_start_no_service
 )
 
-# A package with a service, whose scripts are those that debhelper writes.
+# A package with a service, and with the maintainer scripts that debhelper generates.
 service_package() { # NAME VERSION
     local root=$scratch/$1-$2
     mkdir -p "$root/DEBIAN" "$root/lib/systemd/system" "$root/etc/init.d"
@@ -42,7 +42,7 @@ packages_start_no_service() {
     .ci/install-packages "$scratch/checked-service-2.deb" >"$scratch/answer" 2>&1 || fail "it is not upgraded: $(cat "$scratch/answer")"
     looks_untouched "after the upgrade"
     [ "$(sha256sum /usr/sbin/policy-rc.d 2>&1)" = "$before" ] || fail "policy-rc.d has changed"
-    # A service that runs already, goes on with the new files.
+    # A service that already runs is restarted with the new files.
     dpkg -i "$scratch/running-service-1.deb" >/dev/null 2>&1
     systemctl enable --now running-service.service 2>/dev/null || fail "the test's own service does not start"
     local pid

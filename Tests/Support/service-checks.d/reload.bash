@@ -1,4 +1,4 @@
-# Another configuration, good or bad, while it runs. Read by service-checks, whose words it uses.
+# A valid or invalid configuration while the service runs. Sourced by service-checks; uses its functions.
 
 checks+=(
     reload_returns_when_it_serves
@@ -46,8 +46,8 @@ YAML
 }
 
 reload_turns_no_client_away() {
-    # One client that stays through five reloads, each of which changes the source and a
-    # destination, and three that come and go.
+    # One client stays connected through five reloads, each of which changes the source and a destination. Three other
+    # clients connect and disconnect.
     rm -f "$scratch/part" "$scratch"/go.*
     clients_begin
     (

@@ -1,4 +1,4 @@
-# Log, secrets, and a plugin under the sandbox. Read by service-checks, whose words it uses.
+# Log, secrets, and a plugin under the sandbox. Sourced by service-checks; uses its functions.
 
 checks+=(
     log_lines_have_priorities
@@ -18,13 +18,13 @@ log_lines_have_priorities() {
 }
 
 log_is_quiet() {
-    # A life without incident: nothing but what the daemon and systemd have to tell.
+    # An uneventful run logs only the usual lines of the daemon and systemd.
     send quiet 100
     exactly_once quiet 100
     systemctl reload penstock.service || fail "reload failed"
     systemctl restart penstock.service || fail "restart failed"
     local more
-    more=$(log SYSLOG_IDENTIFIER=penstockd + SYSLOG_IDENTIFIER=penstock | grep -Ev '^journal: .* holds positions|^penstock .* serves |^the new configuration serves$|^stopped; ')
+    more=$(log SYSLOG_IDENTIFIER=penstockd + SYSLOG_IDENTIFIER=penstock | grep -Ev '^journal: .* (holds positions|is empty$)|^penstock .* serves |^the new configuration is in effect$|^stopped; ')
     [ -z "$more" ] || fail "$more"
     [ -z "$(log -p warning)" ] || fail "$(log -p warning)"
 }
@@ -48,7 +48,7 @@ destinations:
 YAML
     systemctl restart penstock.service || fail "it does not start: $(log)"
     send secret 10
-    # The first request was answered with 500: an error has been logged and shown, too.
+    # The first request was answered with 500, so an error was logged and shown, too.
     eventually 30 has_all secret 10 "$scratch/received" || fail "the receiver has $(ids secret "$scratch/received" | uniq | wc -l) of 10 events"
     [ "$(sort -u "$scratch/authorization")" = "$secret" ] || fail "Authorization was: $(sort -u "$scratch/authorization")"
     pid=$(property MainPID)

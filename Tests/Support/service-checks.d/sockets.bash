@@ -1,4 +1,4 @@
-# The socket that systemd holds: nobody finds it closed. Read by service-checks, whose words it uses.
+# The socket that systemd holds is never closed. Sourced by service-checks; uses its functions.
 
 checks+=(
     connection_starts_it
@@ -23,12 +23,12 @@ restarts_lose_no_connection() {
         systemctl restart penstock.service || fail "restart $restart failed"
     done
     clients_end
-    # Not one was turned away.
+    # No client was turned away.
     [ ! -s "$scratch/lost" ] || fail "clients failed: $(sort "$scratch/lost" | uniq -c | head -n 20)"
 }
 
 lines_wait_in_the_socket() {
-    # Clients that send and go without a word, while there is no daemon at all.
+    # Clients send and disconnect without waiting for an answer while no daemon runs.
     override <<'INI'
 [Service]
 ExecStartPre=/usr/bin/timeout 30 /bin/sh -c 'until [ -e /etc/penstock/go ]; do sleep 0.05; done'

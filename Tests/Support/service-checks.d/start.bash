@@ -1,4 +1,4 @@
-# How it stands after a start, and who may send. Read by service-checks, whose words it uses.
+# The service after a start, and who may send. Sourced by service-checks; uses its functions.
 
 checks+=(
     starts_and_is_ready
@@ -11,7 +11,7 @@ checks+=(
 )
 
 starts_and_is_ready() {
-    # Type=notify: active means that READY=1 came.
+    # Type=notify: active means that READY=1 was received.
     [ "$(property Type)" = notify ] || fail "Type=$(property Type)"
     [ "$(property ActiveState)/$(property SubState)" = active/running ] || fail "it is $(property ActiveState)/$(property SubState)"
     systemctl is-enabled --quiet penstock.service penstock.socket || fail "enabling the service did not enable its socket"
@@ -53,7 +53,7 @@ members_may_send() {
 others_may_not() {
     runuser -u stranger -- penstock track "Intrusion" --user u1 2>"$scratch/answer" && fail "penstock track succeeded"
     grep -q "permission denied" "$scratch/answer" || fail "it said: $(cat "$scratch/answer")"
-    # Something to wait for, that comes after it.
+    # This event comes after the rejected one.
     send others 1
     exactly_once others 1
     ! has_text Intrusion "$archive" || fail "the event is in the archive"

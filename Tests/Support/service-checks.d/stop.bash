@@ -1,4 +1,4 @@
-# systemctl stop. Read by service-checks, whose words it uses.
+# systemctl stop. Sourced by service-checks; uses its functions.
 
 checks+=(
     stop_is_clean_and_loses_nothing
@@ -22,7 +22,7 @@ YAML
     [ "$(property ExecMainStatus)" = 0 ] || fail "exit status $(property ExecMainStatus)"
     [ $took -le 25 ] || fail "it took $took s"
     [ "$(ids stop | uniq | wc -l)" = 2000 ] || fail "the file has $(ids stop | uniq | wc -l) of 2000 when it has stopped"
-    # What the dead service did not take waits in the journal.
+    # The events that the dead service did not get wait in the journal.
     receive
     systemctl start penstock.service || fail "it does not start again"
     eventually 30 has_all stop 2000 "$scratch/received" || fail "the service came back and got $(ids stop "$scratch/received" | uniq | wc -l) of 2000"
@@ -30,7 +30,7 @@ YAML
 }
 
 stop_waits_for_a_hanging_service_within_its_bound() {
-    # The watchdog is short, to see that it does not end the drain.
+    # The short watchdog shows that it does not interrupt the drain.
     override <<'INI'
 [Service]
 WatchdogSec=3s
@@ -61,7 +61,7 @@ YAML
 
 idle_stop_is_quick() {
     send idle 10
-    # A client that stays connected and silent must not hold it up.
+    # A connected and silent client must not delay the stop.
     mkfifo "$scratch/silence"
     penstock send --acks "$scratch/silence" 2>/dev/null &
     local client=$! begin milliseconds silence

@@ -1,4 +1,5 @@
-# What the programs know of systemd: its socket, its sandbox, its status line. Read by service-checks, whose words it uses.
+# What the programs know about systemd: its socket, its sandbox, its status line. Sourced by service-checks; uses its
+# functions.
 
 checks+=(
     socket_settings_are_compared
@@ -38,7 +39,7 @@ socket_settings_are_compared() {
 }
 
 systemds_socket_is_named() {
-    # Another source at the path that systemd holds.
+    # Another source has the path that systemd holds.
     sed -i 's/^  apps:/  shop:/' "$configuration"
     penstock check >"$scratch/answer" 2>&1 && fail "check finds nothing wrong"
     grep -q 'systemd listens at /run/penstock/events.sock for a source named "apps", and this one is named "shop"' "$scratch/answer" ||
@@ -48,7 +49,7 @@ systemds_socket_is_named() {
     cp "$scratch/shipped.yaml" "$configuration"
     systemctl reset-failed penstock.service penstock.socket
     systemctl restart penstock.socket && systemctl start penstock.service || fail "it does not start with the shipped configuration"
-    # A daemon that is started by hand, while systemd holds the socket for the service.
+    # A daemon is started by hand while systemd holds the socket for the service.
     sed "s#/var/lib/penstock#$scratch/hand#; s#socket: /run/penstock/events.sock#&\n    max_event_size: 1KiB#" "$configuration" >"$scratch/hand.yaml"
     echo "control: { socket: $scratch/hand.sock }" >>"$scratch/hand.yaml"
     timeout 30 penstockd --config "$scratch/hand.yaml" 2>"$scratch/answer" && fail "it starts by hand"
@@ -82,12 +83,12 @@ check_asks_the_sandbox() {
     elsewhere
     local line
     line=$(grep -n /srv/archive "$configuration" | cut -d: -f1)
-    # Root may write there, and the service may not.
+    # Root may write there, but the service may not.
     penstock check >"$scratch/answer" 2>&1 && fail "check finds nothing wrong"
     grep -q "$configuration:$line:[0-9]*: error: penstock.service may not write in /srv/archive: its sandbox has ProtectSystem=strict" "$scratch/answer" ||
         fail "check says: $(cat "$scratch/answer")"
     grep -q "ReadWritePaths=/srv/archive" "$scratch/answer" || fail "check does not say what to do: $(cat "$scratch/answer")"
-    # What it says helps.
+    # The suggested setting helps.
     install -d -o penstock -g penstock -m 750 /srv/archive
     override <<'INI'
 [Service]
@@ -99,10 +100,10 @@ INI
     exactly_once srv 1 "$(echo /srv/archive/*/events.ndjson)"
     # A directory that only the service sees.
     sed -i 's#/srv/archive/%Y#/tmp/archive#' "$configuration"
-    penstock check 2>&1 | grep -q "warning: penstock.service has a /tmp/archive of its own" || fail "of /tmp check says: $(penstock check 2>&1)"
+    penstock check 2>&1 | grep -q "warning: penstock.service gets its own private /tmp/archive" || fail "of /tmp check says: $(penstock check 2>&1)"
     sed -i 's#/tmp/archive#/home/archive#' "$configuration"
     penstock check 2>&1 | grep -q "error: penstock.service does not see /home/archive: its sandbox has ProtectHome=yes" || fail "of /home check says: $(penstock check 2>&1)"
-    # Another configuration is not the service's.
+    # Another configuration is not checked against the service.
     sed 's#file: .*archive/events#file: /srv/other/events#' "$scratch/shipped.yaml" >"$scratch/another.yaml"
     penstock check --config "$scratch/another.yaml" >"$scratch/answer" 2>&1 || fail "of another configuration check says: $(cat "$scratch/answer")"
 }
@@ -112,12 +113,12 @@ read_only_names_the_sandbox() {
     elsewhere
     systemctl reload penstock.service 2>/dev/null && fail "reload succeeds"
     logged '/srv.*ReadWritePaths=' || fail "the reload's log says: $(log)"
-    # At the start one destination that cannot write keeps no other from it.
+    # At the start, one destination that cannot write does not stop the others.
     systemctl restart penstock.service || fail "it does not start: $(log)"
     send readonly 1
     exactly_once readonly 1
     eventually 15 bash -c "penstock status | grep -q 'elsewhere .*ReadWritePaths='" || fail "status says: $(penstock status)"
-    # The journal is what it cannot be without.
+    # The daemon cannot run without its journal.
     sed 's#/var/lib/penstock/journal#/srv/journal#' "$scratch/shipped.yaml" >"$configuration"
     systemctl restart penstock.service 2>/dev/null && fail "it starts with a journal where it cannot write"
     logged '/srv.*Read-only file system.*ReadWritePaths=' || fail "the log says: $(log)"
@@ -136,7 +137,7 @@ YAML
 
 status_shows_the_first_error() {
     local directory=/etc/penstock/conf.d file
-    # As long as names of files may be.
+    # A file name of almost the maximum length.
     file=$directory/$(printf 'x%.0s' {1..150}).yaml
     mkdir -p "$directory"
     echo 'destinations: { archive: { no_such_key: 1 } }' >"$file"
@@ -156,7 +157,7 @@ YAML
     errors=$(log | grep -F ": error: ")
     [ "$(sort <<<"$errors" | uniq -d)" = "" ] && [ "$(wc -l <<<"$errors")" -ge 2 ] || fail "the reload's log has: $errors"
     systemctl restart penstock.service 2>/dev/null && fail "restart succeeds"
-    # Once more, by the start.
+    # The start logs each error once more.
     [ "$(log | grep -cF ": error: ")" = $((2 * $(wc -l <<<"$errors"))) ] || fail "the start's log has: $(log | grep -F ": error: ")"
 }
 

@@ -1,9 +1,9 @@
-/// A line of the daemon's, to a client that asked for acknowledgements.
+/// A line that the daemon sends to a client that requested acknowledgements.
 enum DaemonAnswer: Equatable {
-    /// So many lines of this connection are on disk, or refused.
+    /// The total number of lines of this connection that are on disk or rejected.
     case acknowledged(Int)
     case refused(messageID: String?, reason: String, detail: String)
-    /// Something else.
+    /// A line that is not part of the protocol.
     case unknown
 
     private static let acknowledgement: [UInt8] = Array("{\"ack\":".utf8)
@@ -18,22 +18,25 @@ enum DaemonAnswer: Equatable {
             self = .acknowledged(lines)
             return
         }
-        guard let refusal = JSONReader.value(of: Array(line))?.object?["refused"]?.object, let reason = refusal["reason"]?.string else {
+        guard let refusal = JSONReader.value(of: Array(line))?.object?["refused"]?.object,
+            let reason = refusal["reason"]?.string
+        else {
             self = .unknown
             return
         }
-        self = .refused(messageID: refusal["messageId"]?.string, reason: reason, detail: refusal["detail"]?.string ?? "")
+        self = .refused(
+            messageID: refusal["messageId"]?.string, reason: reason, detail: refusal["detail"]?.string ?? "")
     }
 }
 
-/// The daemon's answers as they come out of the socket.
+/// Splits the bytes from the socket into the daemon's answers.
 struct DaemonAnswers {
-    /// The longest line that is waited for; the daemon's own are far shorter.
+    /// The maximum length of an incomplete line in bytes. The daemon's own lines are far shorter.
     static let longestLine = 256 << 10
 
     private var unread: [UInt8] = []
 
-    /// Whether a line is longer than any answer.
+    /// Whether the incomplete line is longer than any answer can be.
     var isTooLong: Bool { unread.count > Self.longestLine }
 
     mutating func take(_ bytes: ArraySlice<UInt8>) -> [DaemonAnswer] {

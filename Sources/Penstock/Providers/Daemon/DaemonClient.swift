@@ -6,15 +6,15 @@
     import Darwin
 #endif
 
-/// The seam between the threads that record and the one that sends: the queue, its bounds, who waits for
-/// a flush, and what there is to know. Everything under one lock that is never held while anything waits.
+/// Connects the threads that record with the worker thread that sends: the queue, its limits, the callers that wait for
+/// a flush, and the statistics. One lock protects all of it. The lock is never held while a thread waits.
 final class DaemonClient: ForkObserver, @unchecked Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// Somebody who waits until all that was accepted before has left memory. Resumed once; in a child
-    /// process, where nobody waits, never.
+    /// A caller that waits until all events accepted before its call have left memory. It is resumed once. In a child
+    /// process, where nobody waits, it is never resumed.
     @safe struct Flush {
-        /// The number of events accepted before.
+        /// The number of events accepted before the call.
         var target: Int
         var deadline: Instant
         var continuation: UnsafeContinuation<FlushOutcome, Never>
@@ -23,18 +23,19 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
     private struct State {
         var queue = LineQueue()
         var statistics = DaemonProvider.Statistics()
-        /// In memory; the events are `statistics.inMemory`.
+        /// The size of the events in memory in bytes. Their number is `statistics.inMemory`.
         var bytes = 0
         var dropsReported = 0
         var flushes: [Flush] = []
         var diagnostics = DiagnosticsHandler.silent
-        /// What was reported before there was anybody to report to; the first ones.
+        /// The first diagnostics, kept until a handler is attached; nil afterwards.
         var unreported: [Diagnostic]? = []
         var hasWorker = false
         /// Whether the worker sleeps until it is woken.
         var isAsleep = false
         var isClosing = false
-        /// The worker's own, for a child process to close: the connection, and the two ends of the pipe that wakes it.
+        /// Descriptors of the worker that a child process must close: the connection, and both ends of the pipe that
+        /// wakes the worker.
         var connection: Int32 = -1
         var pipe: (reading: Int32, writing: Int32) = (-1, -1)
     }
@@ -51,7 +52,7 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
         _ = lock.withLock { startWorker() }
     }
 
-    // MARK: Those who record
+    // MARK: Threads that record
 
     func record(_ line: [UInt8]) {
         lock.lock()
@@ -76,7 +77,7 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
         lock.unlock()
         guard sleeper >= 0 else { return }
         var byte: UInt8 = 0
-        // If the pipe is full, the worker has been woken.
+        // If the pipe is full, the worker has already been woken.
         _ = unsafe write(sleeper, &byte, 1)
     }
 
@@ -87,7 +88,8 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
                 lock.unlock()
                 return unsafe continuation.resume(returning: .complete)
             }
-            unsafe state.flushes.append(Flush(target: state.statistics.accepted, deadline: deadline, continuation: continuation))
+            unsafe state.flushes.append(
+                Flush(target: state.statistics.accepted, deadline: deadline, continuation: continuation))
             wakeAndUnlock()
         }
     }
@@ -111,7 +113,7 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
         if !hasWorker { Forks.remove(self) }
     }
 
-    /// With the lock held.
+    /// Call with the lock held.
     @discardableResult
     private func startWorker() -> Bool {
         var ends: [Int32] = [-1, -1]
@@ -132,23 +134,25 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
         state.pipe = (-1, -1)
     }
 
-    // MARK: The worker
+    // MARK: The worker thread
 
-    /// What a turn of the worker begins with.
+    /// The input of one turn of the worker.
     struct Turn {
         var blocks: [LineBlock]
         var isClosing: Bool
-        /// The next time at which somebody's patience ends.
+        /// The earliest deadline of a waiting flush.
         var deadline: Instant?
     }
 
     func beginTurn() -> Turn {
         lock.withLock {
-            Turn(blocks: state.queue.takeAll(), isClosing: state.isClosing, deadline: state.flushes.map(\.deadline).min())
+            Turn(
+                blocks: state.queue.takeAll(), isClosing: state.isClosing, deadline: state.flushes.map(\.deadline).min()
+            )
         }
     }
 
-    /// Events are no longer in memory alone.
+    /// Subtracts events that are no longer in memory only.
     func release(_ amount: DaemonSession.Amount, reusing blocks: [[UInt8]] = []) {
         lock.withLock {
             state.bytes -= amount.bytes
@@ -158,7 +162,8 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
         answerFlushes(now: nil)
     }
 
-    /// - Parameter now: answers those whose deadline has passed, too.
+    /// Completes the flushes whose events have left memory.
+    /// - Parameter now: If given, also completes the flushes whose deadline has passed.
     func answerFlushes(now: Instant?) {
         let (done, left) = lock.withLock { () -> ([Flush], Int) in
             let left = state.statistics.accepted - state.statistics.inMemory
@@ -175,7 +180,7 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
 
     func note(_ change: (inout DaemonProvider.Statistics) -> Void) { lock.withLock { change(&state.statistics) } }
 
-    /// - Returns: how many events were dropped since it was last asked.
+    /// - Returns: The number of events dropped since the last call.
     func newDrops() -> Int {
         lock.withLock {
             defer { state.dropsReported = state.statistics.dropped }
@@ -185,13 +190,15 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
 
     func report(_ diagnostic: Diagnostic) {
         let handler = lock.withLock { () -> DiagnosticsHandler in
-            if let unreported = state.unreported, unreported.count < Self.unreportedLimit { state.unreported = unreported + [diagnostic] }
+            if let unreported = state.unreported, unreported.count < Self.unreportedLimit {
+                state.unreported = unreported + [diagnostic]
+            }
             return state.diagnostics
         }
         handler.report(diagnostic)
     }
 
-    /// - Returns: whether the worker may sleep until it is woken: false if there is something to do.
+    /// - Returns: Whether the worker may sleep until it is woken; false if there is work to do.
     func fallAsleep() -> Bool {
         lock.withLock {
             state.isAsleep = state.queue.isEmpty && !state.isClosing
@@ -201,7 +208,7 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
 
     func wakeUp() { lock.withLock { state.isAsleep = false } }
 
-    /// Makes a descriptor that a child process will not keep.
+    /// Makes a connection that a child process closes after a fork.
     func makeConnection(_ make: () -> Int32) -> Int32 {
         lock.withLock {
             state.connection = make()
@@ -216,7 +223,8 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
         }
     }
 
-    /// - Returns: false if there is more to do after all.
+    /// Ends the worker.
+    /// - Returns: False if the queue is not empty, so the worker must continue.
     func workerEnds() -> Bool {
         let ends = lock.withLock { () -> Bool in
             guard state.queue.isEmpty else { return false }
@@ -236,7 +244,7 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
     func forkedInChild() {
         if state.connection >= 0 { _ = systemClose(state.connection) }
         closePipe()
-        // The parent's events are the parent's, and so are those who wait for them.
+        // The parent's events and waiting callers belong to the parent.
         var fresh = State()
         fresh.diagnostics = state.diagnostics
         fresh.unreported = state.unreported.map { _ in [] }

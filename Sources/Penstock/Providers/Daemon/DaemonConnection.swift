@@ -6,17 +6,16 @@
     import Darwin
 #endif
 
-/// The system calls of a Unix domain socket that never waits, and never raises SIGPIPE. Whose the
-/// descriptor is, its user knows.
+/// System calls for a Unix domain socket that never blocks and never raises SIGPIPE. The caller owns the descriptor.
 enum DaemonConnection {
-    /// What came of a read or a write.
+    /// The result of a read or a write.
     enum Transfer {
         case bytes(Int)
         case wouldBlock
         case ended(String)
     }
 
-    /// A socket that is not connected; negative: errno says why.
+    /// Opens a socket without connecting it. Returns a negative number on failure, with the reason in errno.
     static func open() -> Int32 {
         #if canImport(Darwin)
             let number = socket(AF_UNIX, SOCK_STREAM, 0)
@@ -36,14 +35,14 @@ enum DaemonConnection {
         return number
     }
 
-    /// - Returns: why it cannot be connected, and what to do; nil: it is.
+    /// - Returns: The reason why the socket cannot be connected, and what to do; nil on success.
     static func connect(_ number: Int32, to path: String) -> String? {
-        guard number >= 0 else { return "no socket can be opened: \(systemErrorText(errno))" }
+        guard number >= 0 else { return "cannot open a socket: \(systemErrorText(errno))" }
         var address = sockaddr_un()
         let bytes = Array(path.utf8)
         let longest = MemoryLayout.size(ofValue: address.sun_path) - 1
         guard !bytes.isEmpty, !bytes.contains(0), bytes.count <= longest else {
-            return "\(path) is no path of a socket: it has to have 1 to \(longest) bytes"
+            return "\(path) is not a valid socket path: it must have 1 to \(longest) bytes, none of them 0"
         }
         address.sun_family = sa_family_t(AF_UNIX)
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
@@ -56,8 +55,9 @@ enum DaemonConnection {
         let code = errno
         switch code {
         case ENOENT, ECONNREFUSED:
-            return "nobody listens at \(path): start the daemon (systemctl start penstock), or set PENSTOCK_SOCKET"
-        case EACCES, EPERM: return "\(path): \(systemErrorText(code)): join the socket's group (ls -l \(path))"
+            return "no daemon listens on \(path): start it (systemctl start penstock), or set PENSTOCK_SOCKET"
+        case EACCES, EPERM:
+            return "\(path): \(systemErrorText(code)): join the group that owns the socket (ls -l \(path))"
         default: return "\(path): \(systemErrorText(code))"
         }
     }
@@ -74,11 +74,11 @@ enum DaemonConnection {
         return transfer(count)
     }
 
-    /// Reads into the buffer's front.
+    /// Reads into the beginning of the buffer.
     static func receive(into buffer: inout [UInt8], from number: Int32) -> Transfer {
         let size = buffer.count
         let count = unsafe recv(number, &buffer, size, Int32(MSG_DONTWAIT))
-        return count == 0 ? .ended("the daemon has closed the connection") : transfer(count)
+        return count == 0 ? .ended("the daemon closed the connection") : transfer(count)
     }
 
     private static func transfer(_ count: Int) -> Transfer {
@@ -87,13 +87,15 @@ enum DaemonConnection {
         return code == EAGAIN || code == EWOULDBLOCK || code == EINTR ? .wouldBlock : .ended(systemErrorText(code))
     }
 
-    /// Waits for any of it.
+    /// Waits until the connection is ready or the worker is woken.
     /// - Parameters:
-    ///   - number: negative: there is no connection.
-    ///   - wake: the pipe's end that is read; negative: not waited for.
-    ///   - milliseconds: negative: without end.
-    /// - Returns: what the connection is ready for.
-    static func wait(_ number: Int32, toWrite: Bool, wake: Int32, milliseconds: Int32) -> (canRead: Bool, canWrite: Bool) {
+    ///   - number: The connection; negative if there is none.
+    ///   - wake: The reading end of the wake pipe; negative to ignore it.
+    ///   - milliseconds: The timeout; negative to wait without one.
+    /// - Returns: What the connection is ready for.
+    static func wait(_ number: Int32, toWrite: Bool, wake: Int32, milliseconds: Int32) -> (
+        canRead: Bool, canWrite: Bool
+    ) {
         var entries = [
             pollfd(fd: number, events: Int16(POLLIN) | (toWrite ? Int16(POLLOUT) : 0), revents: 0),
             pollfd(fd: wake, events: Int16(POLLIN), revents: 0),

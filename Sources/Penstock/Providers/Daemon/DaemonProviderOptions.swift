@@ -5,62 +5,70 @@
 #endif
 
 extension DaemonProvider {
-    /// Where the daemon is, and how much is kept while it is not there.
+    /// The daemon's socket, and the limits of memory and spool.
     public struct Options: Sendable {
-        /// The socket that the daemon listens on. If not given, the environment's `PENSTOCK_SOCKET`, or
-        /// else `/run/penstock/events.sock`.
+        /// The path of the socket on which the daemon listens. The default is the environment variable
+        /// `PENSTOCK_SOCKET`, or else `/run/penstock/events.sock`.
         public var socket: String
 
-        /// The directory for events that the daemon does not take; nil to keep them in memory alone.
-        /// It is made, for this user alone, when there is something to put into it. Processes may share it, each
-        /// sends its own, and what a process of the same socket has left behind when it ended. See
-        /// ``defaultSpool(environment:)`` for what it is if not given.
+        /// The directory for events that the daemon does not take; nil to keep events in memory only.
+        ///
+        /// It is created when it is first needed, and is accessible to this user only. Several processes may share it.
+        /// Each sends its own events, and those left by processes that used the same socket and have ended. For the
+        /// default, see ``defaultSpool(environment:)``.
         public var spool: String?
 
-        /// How many bytes the spool may hold: what processes before this one have left counts, what
-        /// others still write does not. 256 MiB, if not given.
+        /// The maximum size of the spool in bytes. Events left by earlier processes count; events of other running
+        /// processes do not. The default is 256 MiB.
         public var spoolBytes: Int = 256 << 20
 
-        /// How large a file of the spool may become; it is removed when all of it is acknowledged.
+        /// The maximum size of a file in the spool in bytes. A file is deleted when all of it is acknowledged.
         public var spoolSegmentBytes: Int = 8 << 20
 
-        /// How many events may be in memory: those not sent, and those sent and not acknowledged. What
-        /// is recorded beyond that is dropped, counted and reported. From a quarter of it on they go to the
-        /// spool although the daemon is there: it is slower than the application.
+        /// The maximum number of events in memory: those not sent yet, and those sent and not acknowledged.
+        ///
+        /// Events beyond this limit are dropped, counted and reported. If more than a quarter of this number is in
+        /// memory, the daemon is slower than the application, and events are spooled even though the daemon is
+        /// reachable.
         public var queueEvents: Int = 200_000
 
-        /// How many bytes may be in memory; as ``queueEvents``.
+        /// The maximum size of the events in memory in bytes. It is applied like ``queueEvents``.
         public var queueBytes: Int = 64 << 20
 
-        /// How long to wait before the next attempt to connect: any time between the lower bound and twice
-        /// as much for each failure in a row, up to the upper one.
+        /// The range of delays before the next attempt to connect. The delay is random between the lower bound and a
+        /// limit that doubles with each consecutive failure, up to the upper bound.
         public var reconnectDelay: ClosedRange<Duration> = .milliseconds(50) ... .seconds(2)
 
-        /// How long events are waited for after some were sent, so that many go at once and recording need not
-        /// wake a thread for each.
+        /// How long the provider's thread waits for more events after it has sent some. Meanwhile recording need not
+        /// wake the thread, and several events are sent together.
         public var lingerTime: Duration = .milliseconds(1)
 
-        /// How often the spool is looked through for what processes have left that have ended since.
+        /// How often the provider looks in the spool for events of processes that have ended.
         public var adoptionInterval: Duration = .seconds(15)
 
-        /// How long a provider that was let go of goes on sending what it has. The rest is spooled.
+        /// How long a released provider keeps sending its remaining events. After that they are spooled.
         public var closingTimeout: Duration = .seconds(2)
 
-        /// - Parameter environment: the process' own, if not given.
+        /// Creates options from the environment.
+        ///
+        /// - Parameter environment: The environment variables. The default is the environment of this process.
         public init(environment: [String: String] = ProcessInfo.processInfo.environment) {
             socket = environment["PENSTOCK_SOCKET"].flatMap { $0.isEmpty ? nil : $0 } ?? "/run/penstock/events.sock"
             spool = Self.defaultSpool(environment: environment)
         }
 
-        /// `PENSTOCK_SPOOL`; in a systemd unit with `StateDirectory=` its `penstock-spool`; else
-        /// `penstock/spool` below `XDG_STATE_HOME` or `~/.local/state` (on Apple's platforms
-        /// `~/Library/Application Support`), and in it a directory by the program's name. Nil if there is
-        /// none of these.
+        /// Returns the default directory of the spool.
+        ///
+        /// It is `PENSTOCK_SPOOL` if set; in a systemd unit with `StateDirectory=`, its subdirectory `penstock-spool`;
+        /// otherwise a directory named after the program in `penstock/spool` below `XDG_STATE_HOME` or `~/.local/state`
+        /// (`~/Library/Application Support` on Apple's platforms). It is nil if none of these is known.
         public static func defaultSpool(environment: [String: String]) -> String? {
             func directory(_ name: String) -> String? { environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
             if let named = directory("PENSTOCK_SPOOL") { return named }
-            // A unit may have several, separated by colons.
-            if let state = directory("STATE_DIRECTORY")?.split(separator: ":").first { return state + "/penstock-spool" }
+            // A unit may have several state directories, separated by colons.
+            if let state = directory("STATE_DIRECTORY")?.split(separator: ":").first {
+                return state + "/penstock-spool"
+            }
             let program = CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? "application"
             if let state = directory("XDG_STATE_HOME") { return "\(state)/penstock/spool/\(program)" }
             #if canImport(Darwin)
@@ -70,7 +78,7 @@ extension DaemonProvider {
             #endif
         }
 
-        /// Events for one socket must not be sent to another one.
+        /// The spool of this socket. Events for one socket must not be sent to another one.
         var spoolOfSocket: String? { spool.map { "\($0)/\(socket.split(separator: "/").joined(separator: "-"))" } }
     }
 }

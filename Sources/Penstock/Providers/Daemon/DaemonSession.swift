@@ -1,13 +1,13 @@
-/// What a client of the daemon does next: a pure state machine. It decides; `DaemonWorker` performs.
+/// Decides what a client of the daemon does next: a pure state machine. `DaemonWorker` performs the decisions.
 ///
-/// Events leave in the order in which they were recorded. They lie, oldest first: in the window (sent,
-/// not acknowledged), on disk, and in memory (`pending`). Two rules keep that so:
+/// Events are sent in the order in which they were recorded. They are, oldest first: in the window (sent and not
+/// acknowledged), on disk, and in memory (`pending`). Two rules keep this order:
 ///
-/// - In the window, what lies on disk comes before what lies in memory alone.
-/// - Nothing is sent from memory while anything on disk is unsent; then memory goes to the disk's end.
+/// - In the window, events on disk come before events that are in memory only.
+/// - Nothing is sent from memory while events on disk are unsent. Events in memory are then appended to the disk.
 ///
-/// So a lost connection costs nothing but time: the window's memory goes before `pending`, the disk is
-/// read from its last acknowledged byte, and all is as if it had never been sent.
+/// A lost connection therefore costs only time: the window's events in memory return to the front of `pending`, the
+/// disk is read again from its last acknowledged byte, and the state is as if nothing unacknowledged had been sent.
 struct DaemonSession {
     typealias Instant = ContinuousClock.Instant
 
@@ -18,42 +18,42 @@ struct DaemonSession {
 
     enum Action: Equatable {
         case connect
-        /// Write what is in memory to the disk's end.
+        /// Append the oldest events in memory to the disk.
         case spool
-        /// Go on with what is being sent.
+        /// Continue sending the current batch.
         case resume
-        /// Read the next lines from the disk, and send them.
+        /// Read the next lines from the disk and send them.
         case sendSpooled
         /// Send this block.
         case send(LineBlock)
-        /// Nothing, until something happens or the time has come.
+        /// Wait until something happens, at most until this time.
         case wait(until: Instant?)
     }
 
-    /// What the disk is like.
+    /// The state of the disk.
     struct Disk {
         var unsent: Int
         var hasRoom: Bool
     }
 
-    /// What was sent at once.
+    /// Lines that were sent together.
     private struct Batch {
         var lines: Int
-        /// How many of them are acknowledged.
+        /// How many of the lines are acknowledged.
         var acknowledged = 0
         var bytes: Int
-        /// Where it lies; nil: on disk.
+        /// The lines in memory; nil if they are on disk.
         var block: LineBlock?
     }
 
-    /// What an acknowledgement frees.
+    /// The result of an acknowledgement.
     struct Settled: Equatable {
-        /// Of the lines those that lay in memory alone.
+        /// The acknowledged lines that were in memory only.
         var memory = Amount()
-        /// Bytes at the disk's front.
+        /// The acknowledged bytes at the front of the disk.
         var spooled = 0
         var lines = 0
-        /// Memory to be used again.
+        /// Buffers that can be reused.
         var blocks: [[UInt8]] = []
     }
 
@@ -65,21 +65,21 @@ struct DaemonSession {
         static func -= (a: inout Amount, b: Amount) { a = Amount(lines: a.lines - b.lines, bytes: a.bytes - b.bytes) }
     }
 
-    /// The daemon does not keep to the protocol.
+    /// The daemon violated the protocol.
     struct ProtocolViolation: Error {}
 
-    /// Batches that may be sent and not acknowledged; what is in them is bounded by the queue and the disk.
+    /// The maximum number of unacknowledged batches. Their size is bounded by the limits of the queue and the disk.
     static let windowBatches = 256
 
     private(set) var link: Link
     private var delay: RetryDelay
     private var window: [Batch] = []
     private var pending: [LineBlock] = []
-    /// Lines acknowledged on this connection.
+    /// The number of lines acknowledged on this connection.
     private var acknowledged = 0
     private var isSending = false
-    /// What may be in memory before it goes to disk although the daemon is there: it is slower than the
-    /// application.
+    /// The amount of memory above which events are spooled even though the daemon is reachable, because it is slower
+    /// than the application.
     let spill: Amount
 
     init(reconnect: ClosedRange<Duration>, spill: Amount, now: Instant) {
@@ -88,14 +88,14 @@ struct DaemonSession {
         self.spill = spill
     }
 
-    /// What lies in memory alone.
+    /// The events that are in memory only.
     private(set) var memory = Amount()
 
-    /// Whether something was sent that is not acknowledged.
+    /// Whether any sent batch is not acknowledged.
     var isWaiting: Bool { !window.isEmpty }
     var isIdle: Bool { pending.isEmpty && window.isEmpty }
 
-    /// - Parameter mustSpool: memory is to be emptied to the disk, whatever the daemon does.
+    /// - Parameter mustSpool: Whether to move all events from memory to the disk, whatever the state of the daemon.
     func next(now: Instant, disk: Disk, mustSpool: Bool = false) -> Action {
         let hasMemory = memory.lines > 0
         if case .down(let until) = link {
@@ -111,7 +111,7 @@ struct DaemonSession {
         return .wait(until: nil)
     }
 
-    // MARK: What happened
+    // MARK: Events of the connection and the disk
 
     mutating func take(_ blocks: [LineBlock]) {
         for block in blocks { memory += Amount(lines: block.lines, bytes: block.bytes.count) }
@@ -123,10 +123,12 @@ struct DaemonSession {
         acknowledged = 0
     }
 
-    /// The connection failed, or ended.
-    /// - Returns: what was acknowledged of a batch that was not as a whole: lines at the disk's front, or in
-    ///   memory.
-    mutating func disconnected(now: Instant, using random: inout some RandomNumberGenerator) -> (spooledLines: Int, memory: Amount) {
+    /// The connection failed or was closed.
+    /// - Returns: The acknowledged part of batches that were acknowledged in part: lines at the front of the disk, and
+    ///   lines in memory.
+    mutating func disconnected(now: Instant, using random: inout some RandomNumberGenerator) -> (
+        spooledLines: Int, memory: Amount
+    ) {
         link = .down(until: now + delay.fail(using: &random))
         isSending = false
         var spooledLines = 0
@@ -148,7 +150,7 @@ struct DaemonSession {
         return (spooledLines, freed)
     }
 
-    /// The first block in memory, or lines from the disk, are being sent.
+    /// Adds a batch to the window: the first block in memory, or lines from the disk.
     mutating func begin(lines: Int, bytes: Int, block: LineBlock?) {
         if block != nil { pending.removeFirst() }
         window.append(Batch(lines: lines, bytes: bytes, block: block))
@@ -157,13 +159,13 @@ struct DaemonSession {
 
     mutating func finishedSending() { isSending = false }
 
-    /// The oldest block in memory alone, and whether it was sent already.
+    /// The oldest block that is in memory only, and whether it was sent already.
     var oldestInMemory: (block: LineBlock, wasSent: Bool)? {
         if let batch = window.first(where: { $0.block != nil }), let block = batch.block { return (block, true) }
         return pending.first.map { ($0, false) }
     }
 
-    /// That block is on disk now.
+    /// The block returned by `oldestInMemory` is on disk now.
     mutating func spooledOldest() {
         guard let (block, wasSent) = oldestInMemory else { return }
         memory -= Amount(lines: block.lines, bytes: block.bytes.count)
@@ -174,10 +176,10 @@ struct DaemonSession {
         }
     }
 
-    /// The daemon has settled so many lines of this connection.
+    /// The daemon has acknowledged this many lines in total on this connection.
     mutating func acknowledged(upTo lines: Int) throws(ProtocolViolation) -> Settled {
         var left = lines - acknowledged
-        // Looked at before anything is let go of.
+        // Check the number before anything is released.
         let unacknowledged = window.reduce(0) { $0 + $1.lines - $1.acknowledged }
         guard (0...unacknowledged).contains(left) else { throw ProtocolViolation() }
         acknowledged = lines
@@ -199,7 +201,7 @@ struct DaemonSession {
             }
         }
         memory -= settled.memory
-        // It takes what it is sent: this connection was worth while.
+        // The daemon acknowledges lines, so the connection works: reset the backoff.
         delay.reset()
         return settled
     }

@@ -1,12 +1,12 @@
-/// Performs what `DaemonSession` decides, in a thread of its own: the socket, the spool, the clock.
+/// Performs the decisions of `DaemonSession` in its own thread: socket, spool and clock.
 final class DaemonWorker {
     typealias Instant = ContinuousClock.Instant
 
-    /// How often at most it is said that events were dropped.
+    /// The shortest interval between two reports of dropped events.
     private static let dropReports: Duration = .seconds(1)
-    /// How long a spool that has failed is left alone.
+    /// How long to wait before a failed spool is tried again.
     private static let spoolRetry: Duration = .seconds(5)
-    /// The longest that anything is waited for without looking.
+    /// The longest wait in one turn.
     private static let longestWait: Duration = .seconds(3600)
 
     private let client: DaemonClient
@@ -22,13 +22,13 @@ final class DaemonWorker {
     private var connection: Int32 = -1
     private var answers = DaemonAnswers()
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
-    /// What is being sent, and how far it is.
+    /// The lines that are being sent; `outgoingSent` bytes of them are written.
     private var outgoing: [UInt8] = []
     private var outgoingSent = 0
     private var isBlocked = false
 
     private var hasLingered = false
-    /// Whether it has been said that the daemon cannot be reached.
+    /// Whether the current outage has been reported.
     private var hasReportedOutage = false
     private var dropsReportedAt: Instant?
     private var closesAt: Instant?
@@ -48,7 +48,7 @@ final class DaemonWorker {
         spool?.close()
     }
 
-    /// - Returns: whether it was the last one.
+    /// - Returns: Whether this was the last turn.
     private func turn(now: Instant) -> Bool {
         let turn = client.beginTurn()
         session.take(turn.blocks)
@@ -61,11 +61,13 @@ final class DaemonWorker {
         let action = session.next(now: now, disk: disk(now), mustSpool: isDue)
         let worked = perform(action, now: now)
         if isDue, action != .spool { client.answerFlushes(now: now) }
-        if turn.isClosing, isDone || (isDue && action != .spool && closesAt.map { $0 <= now } ?? false), end() { return true }
+        if turn.isClosing, isDone || (isDue && action != .spool && closesAt.map { $0 <= now } ?? false), end() {
+            return true
+        }
 
         var until = [turn.deadline, closesAt, lastDrops].compactMap { $0 }.min() ?? now + Self.longestWait
         if case .wait(let time?) = action { until = min(until, time) }
-        // While the daemon is away, nobody is in a hurry to adopt.
+        // While the daemon is unreachable, adoption can wait.
         if session.link == .up { until = min(until, adoptsAt) }
         rest(now: now, until: until, worked: worked, isClosing: turn.isClosing)
         return false
@@ -81,7 +83,8 @@ final class DaemonWorker {
             client.report(
                 Diagnostic(
                     .eventsDropped,
-                    "\(lost) events were neither taken by the daemon nor spooled when their provider was closed: flush it before",
+                    "\(lost) \(lost == 1 ? "event was" : "events were") lost when the provider was released: "
+                        + "neither acknowledged nor spooled; flush the provider before you release it",
                     events: lost))
         }
         return true
@@ -91,31 +94,33 @@ final class DaemonWorker {
         var milliseconds: Int32 = 0
         var sleeps = false
         if !worked && !isClosing && !hasLingered {
-            // Events that come now need not wake anybody.
+            // Linger without sleeping: events recorded now need not wake this thread.
             milliseconds = Self.milliseconds(min(options.lingerTime, now.duration(to: until)))
         } else if !worked {
             sleeps = isClosing || client.fallAsleep()
             milliseconds = sleeps ? Self.milliseconds(now.duration(to: until)) : 0
         }
-        let ready = DaemonConnection.wait(connection, toWrite: isBlocked, wake: sleeps ? wake : -1, milliseconds: milliseconds)
+        let ready = DaemonConnection.wait(
+            connection, toWrite: isBlocked, wake: sleeps ? wake : -1, milliseconds: milliseconds)
         if sleeps { client.wakeUp() }
         hasLingered = !worked && !ready.canRead && !sleeps
         if ready.canWrite { isBlocked = false }
         if ready.canRead { receive() }
     }
 
-    /// Rounded up: what is due is due then.
+    /// Rounded up, so that the deadline has passed when the wait ends.
     private static func milliseconds(_ time: Duration) -> Int32 {
         guard time > .zero else { return 0 }
-        // No wait is longer, so that nothing overflows.
+        // No wait is longer. Clamp it first, so that the product cannot overflow.
         let time = min(time, longestWait)
-        return Int32(clamping: time.components.seconds * 1000
-            + (time.components.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+        return Int32(
+            clamping: time.components.seconds * 1000
+                + (time.components.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 
     // MARK: Actions
 
-    /// - Returns: whether there may be more to do at once.
+    /// - Returns: Whether there may be more to do at once.
     private func perform(_ action: DaemonSession.Action, now: Instant) -> Bool {
         switch action {
         case .connect: connect(now: now)
@@ -140,7 +145,7 @@ final class DaemonWorker {
         isBlocked = false
         session.connected()
         client.note { $0.isConnected = true }
-        // A socket that was just made takes this much.
+        // The buffer of a new socket always has room for this line.
         _ = DaemonConnection.send(Array("{\"penstock\":{\"acks\":true}}\n".utf8), from: 0, to: connection)
     }
 
@@ -158,7 +163,9 @@ final class DaemonWorker {
             hasReportedOutage = true
             let place = options.spool == nil ? " in memory" : ""
             client.report(
-                Diagnostic(.unreachable, "\(problem); events are kept\(place) until it is back", events: session.memory.lines))
+                Diagnostic(
+                    .unreachable, "\(problem); events are kept\(place) until the daemon is back",
+                    events: session.memory.lines))
         }
     }
 
@@ -178,7 +185,7 @@ final class DaemonWorker {
             }
         case .wouldBlock: isBlocked = true
         case .ended(let problem):
-            // What it still said counts.
+            // Process the answers that arrived before the connection was closed.
             receive()
             if connection >= 0 { disconnect("\(options.socket): \(problem)", now: .now) }
         }
@@ -191,7 +198,7 @@ final class DaemonWorker {
             case .wouldBlock: return
             case .ended(let problem): disconnect("\(options.socket): \(problem)", now: .now)
             }
-            if answers.isTooLong { disconnect("\(options.socket): this is not Penstock's protocol", now: .now) }
+            if answers.isTooLong { disconnect("\(options.socket): the answer is not Penstock's protocol", now: .now) }
         }
     }
 
@@ -200,7 +207,10 @@ final class DaemonWorker {
             switch answer {
             case .acknowledged(let lines):
                 guard let settled = try? session.acknowledged(upTo: lines) else {
-                    return disconnect("\(options.socket): \(lines) lines were acknowledged that were not sent", now: .now)
+                    return disconnect(
+                        "\(options.socket): the daemon acknowledged \(lines) lines, "
+                            + "which does not match the lines sent",
+                        now: .now)
                 }
                 hasReportedOutage = false
                 if settled.spooled > 0 {
@@ -211,9 +221,12 @@ final class DaemonWorker {
                 client.release(settled.memory, reusing: settled.blocks)
             case .refused(let messageID, let reason, let detail):
                 client.note { $0.refused += 1 }
-                client.report(Diagnostic(.eventRefused, "the daemon refused event \(messageID ?? "(without messageId)"): \(reason): \(detail)"))
+                client.report(
+                    Diagnostic(
+                        .eventRefused,
+                        "the daemon refused event \(messageID ?? "(without messageId)"): \(reason): \(detail)"))
             case .unknown:
-                return disconnect("\(options.socket): this is not Penstock's protocol", now: .now)
+                return disconnect("\(options.socket): the answer is not Penstock's protocol", now: .now)
             }
         }
     }
@@ -249,14 +262,16 @@ final class DaemonWorker {
             spoolFailedAt = nil
             session.spooledOldest()
             noteSpool()
-            client.release(DaemonSession.Amount(lines: block.lines, bytes: block.bytes.count), reusing: wasSent ? [] : [block.bytes])
+            client.release(
+                DaemonSession.Amount(lines: block.lines, bytes: block.bytes.count),
+                reusing: wasSent ? [] : [block.bytes])
         case .full: isSpoolFull = true
         case .failed(let code):
             if spoolFailedAt == nil {
-                let problem = "the spool \(directory) takes nothing: \(systemErrorText(code))"
+                let problem = "cannot write to the spool \(directory): \(systemErrorText(code))"
                 client.report(
                     Diagnostic(
-                        .spoolFailed, "\(problem); events are kept in memory, make room or choose another directory",
+                        .spoolFailed, "\(problem); events stay in memory; free disk space or choose another directory",
                         events: session.memory.lines))
             }
             spoolFailedAt = now
@@ -266,10 +281,14 @@ final class DaemonWorker {
     private func sendSpooled() {
         guard let lines = spool?.next() else {
             let bytes = spool?.skipUnreadable() ?? 0
-            // It counts as sent, and is settled with what comes after it.
+            // The skipped bytes count as sent. They are acknowledged together with the lines that follow.
             session.begin(lines: 0, bytes: bytes, block: nil)
             session.finishedSending()
-            client.report(Diagnostic(.eventsDropped, "\(bytes) bytes of events in \(options.spoolOfSocket ?? "the spool") cannot be read"))
+            client.report(
+                Diagnostic(
+                    .eventsDropped,
+                    "cannot read \(bytes) bytes of events in \(options.spoolOfSocket ?? "the spool"); "
+                        + "they were dropped"))
             return
         }
         session.begin(lines: lines.lines, bytes: lines.bytes.count, block: nil)
@@ -282,9 +301,9 @@ final class DaemonWorker {
         client.note { $0.spooledBytes = bytes }
     }
 
-    // MARK: What was dropped
+    // MARK: Dropped events
 
-    /// When the next report is due, if there is one.
+    /// The time of the next report; nil if none is due.
     private var lastDrops: Instant? { dropsReportedAt.map { $0 + Self.dropReports } }
 
     private func reportDrops(now: Instant) {
@@ -293,11 +312,12 @@ final class DaemonWorker {
         dropsReportedAt = drops > 0 ? now : nil
         guard drops > 0 else { return }
         let memory = "memory (queueEvents \(options.queueEvents), queueBytes \(options.queueBytes))"
-        let spool = "spool (\(options.spool == nil ? "there is none" : "spoolBytes \(options.spoolBytes)"))"
+        let spool = "spool (\(options.spool == nil ? "not configured" : "spoolBytes \(options.spoolBytes)"))"
         client.report(
             Diagnostic(
                 .eventsDropped,
-                "\(drops) events were dropped: \(memory) and \(spool) are full; see that the daemon runs, or raise the bounds",
+                "\(drops) \(drops == 1 ? "event was" : "events were") dropped: no room in \(memory) and \(spool); "
+                    + "check that the daemon runs, or raise these limits",
                 events: drops))
     }
 }

@@ -1,4 +1,4 @@
-/// Whole lines, one after the other, each with its line feed.
+/// Consecutive whole lines, each with its line feed.
 struct LineBlock: Sendable, Equatable {
     var bytes: [UInt8]
     var lines: Int
@@ -12,7 +12,7 @@ struct LineBlock: Sendable, Equatable {
 }
 
 extension [UInt8] {
-    /// How many bytes the first so many lines have, line feeds included.
+    /// Returns the length of the first `count` lines in bytes, including line feeds.
     func length(ofLines count: Int) -> Int {
         let bytes = span
         var left = count
@@ -25,12 +25,12 @@ extension [UInt8] {
     }
 }
 
-/// Lines that wait for the provider's thread. Appending copies bytes and, once the queue has found its
-/// size, allocates nothing.
+/// Lines that wait for the provider's thread. Appending copies bytes, and allocates nothing once the queue has reached
+/// its usual size.
 struct LineQueue {
-    /// Lines are gathered to blocks of about this size: what is written to a socket or a file at once.
+    /// The approximate size of a block in bytes. A block is written to a socket or a file in one call.
     static let blockSize = 64 << 10
-    /// Empty blocks that are kept to be filled again.
+    /// The maximum number of empty blocks kept for reuse.
     private static let spareBlocks = 16
 
     private var blocks: [LineBlock] = []
@@ -56,7 +56,7 @@ struct LineQueue {
         return blocks
     }
 
-    /// Takes back a block's memory.
+    /// Takes back the buffer of a block for reuse.
     mutating func reuse(_ bytes: consuming [UInt8]) {
         guard spare.count < Self.spareBlocks, bytes.capacity <= 2 * Self.blockSize else { return }
         bytes.removeAll(keepingCapacity: true)

@@ -4,10 +4,10 @@
     import Foundation
 #endif
 
-/// The body of a request to `/v1/batch`: events as they were recorded, and the time at which they are sent, by which the other side
-/// corrects a wrong clock.
+/// The body of a request to `/v1/batch`: the recorded events, and the time at which they are sent, which the service
+/// uses to correct a wrong clock.
 enum HTTPBatch {
-    /// What a body has around its events, at most.
+    /// The maximum size of the body in bytes without its events.
     static let overhead = 64
 
     static func body(_ lines: ArraySlice<[UInt8]>, sentAt: Date) -> [UInt8] {

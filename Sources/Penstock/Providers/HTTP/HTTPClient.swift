@@ -1,10 +1,11 @@
 import Foundation
+
 #if canImport(FoundationNetworking)
     import FoundationNetworking
 #endif
 
-/// Performs what `HTTPOutbox` decides: a thread that waits, sends and waits for the answer; everything that it shares with those who
-/// record is under one lock.
+/// Performs the decisions of `HTTPOutbox` in a thread that waits, sends a request and waits for the answer. One lock
+/// protects the state that it shares with the threads that record.
 final class HTTPClient: @unchecked Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -13,7 +14,7 @@ final class HTTPClient: @unchecked Sendable {
         var continuation: CheckedContinuation<FlushOutcome, Never>
     }
 
-    /// How often at most it is said that events were dropped.
+    /// The shortest interval between two reports of dropped events.
     private static let dropReports: Duration = .seconds(1)
 
     private let options: HTTPProvider.Options
@@ -28,7 +29,7 @@ final class HTTPClient: @unchecked Sendable {
     private var dropsReportedAt: Instant?
     private var hasThread = false
     private var isClosing = false
-    /// Whether it has been said that the service cannot be reached.
+    /// Whether the current outage has been reported.
     private var hasReportedOutage = false
 
     init(_ options: HTTPProvider.Options) {
@@ -40,7 +41,7 @@ final class HTTPClient: @unchecked Sendable {
         session = URLSession(configuration: configuration)
     }
 
-    // MARK: Those who record
+    // MARK: Threads that record
 
     func record(_ line: [UInt8]) {
         guard line.count <= options.eventBytes else {
@@ -50,7 +51,9 @@ final class HTTPClient: @unchecked Sendable {
                 return diagnostics
             }
             return handler.report(
-                Diagnostic(.eventsDropped, "an event of \(line.count) bytes was dropped: the service takes \(options.eventBytes) (eventBytes)"))
+                Diagnostic(
+                    .eventsDropped,
+                    "an event of \(line.count) bytes was dropped: eventBytes allows \(options.eventBytes) bytes"))
         }
         condition.withLock {
             let wasEmpty = outbox.count == 0
@@ -60,11 +63,13 @@ final class HTTPClient: @unchecked Sendable {
             }
             numbers.accepted += 1
             numbers.inMemory += 1
-            if wasEmpty || outbox.count % options.batchEvents == 0 || outbox.bytes >= options.batchBytes { condition.signal() }
+            if wasEmpty || outbox.count % options.batchEvents == 0 || outbox.bytes >= options.batchBytes {
+                condition.signal()
+            }
         }
     }
 
-    /// With the lock held. Once there is something to send.
+    /// Starts the thread when there is something to send. Call with the lock held.
     private func startThread() -> Bool {
         if !hasThread { hasThread = ProviderThread.start { [self] in run() } }
         return hasThread
@@ -95,7 +100,7 @@ final class HTTPClient: @unchecked Sendable {
         }
     }
 
-    /// Its time is over.
+    /// Completes a flush whose deadline has passed.
     private func answerFlush(_ number: Int) {
         guard let flush = condition.withLock({ flushes.removeValue(forKey: number) }) else { return }
         flush.continuation.resume(returning: pending(numbersTarget: flush.target))
@@ -113,7 +118,7 @@ final class HTTPClient: @unchecked Sendable {
         }
     }
 
-    // MARK: The thread
+    // MARK: The client's thread
 
     private func run() {
         var random = SystemRandomNumberGenerator()
@@ -124,7 +129,8 @@ final class HTTPClient: @unchecked Sendable {
         session.finishTasksAndInvalidate()
     }
 
-    /// - Returns: what is to be sent; nil at the end.
+    /// Waits until a batch is due.
+    /// - Returns: The lines to send; nil when the client has ended.
     private func waitForBatch() -> ArraySlice<[UInt8]>? {
         condition.lock()
         defer { condition.unlock() }
@@ -136,14 +142,15 @@ final class HTTPClient: @unchecked Sendable {
                 handler.report(
                     Diagnostic(
                         .eventsDropped,
-                        "\(drops) events were dropped: memory is full (\(bounds)); see that \(options.service) answers, or raise them",
+                        "\(drops) \(drops == 1 ? "event was" : "events were") dropped: memory is full (\(bounds)); "
+                            + "check that \(options.service) answers, or raise these limits",
                         events: drops))
                 condition.lock()
             }
             switch outbox.next(now: now, isFlushing: isClosing || !flushes.isEmpty) {
             case .post(let count): return outbox.begin(lines: count)
             case .wait(let until):
-                // What cannot be sent at once is not waited for.
+                // On closing, lines that cannot be sent at once are given up.
                 if isClosing { return nil }
                 let until = [until, dropsReportedAt.map { $0 + Self.dropReports }].compactMap { $0 }.min()
                 if let until {
@@ -155,7 +162,8 @@ final class HTTPClient: @unchecked Sendable {
         }
     }
 
-    /// With the lock held.
+    /// Returns the number of events dropped since the last report, if a report is due, and the handler. Call with the
+    /// lock held.
     private func newDrops(_ now: Instant) -> (Int, DiagnosticsHandler)? {
         if let last = dropsReportedAt, now < last + Self.dropReports { return nil }
         let drops = numbers.dropped - dropsReported
@@ -169,15 +177,18 @@ final class HTTPClient: @unchecked Sendable {
         request.httpMethod = "POST"
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         request.setValue("\(Library.name)/\(Library.version)", forHTTPHeaderField: "User-Agent")
-        request.setValue("Basic " + Data((options.writeKey + ":").utf8).base64EncodedString(), forHTTPHeaderField: "Authorization")
+        request.setValue(
+            "Basic " + Data((options.writeKey + ":").utf8).base64EncodedString(), forHTTPHeaderField: "Authorization")
         request.httpBody = Data(body)
         let answers = HTTPAnswerBox()
         session.dataTask(with: request) { _, response, error in
             if let response = response as? HTTPURLResponse {
                 let seconds = response.value(forHTTPHeaderField: "Retry-After").flatMap { Int64($0) } ?? -1
-                answers.put(.status(response.statusCode, retryAfter: (0...1_000_000).contains(seconds) ? .seconds(seconds) : nil))
+                answers.put(
+                    .status(
+                        response.statusCode, retryAfter: (0...1_000_000).contains(seconds) ? .seconds(seconds) : nil))
             } else {
-                answers.put(.failed(error?.localizedDescription ?? "no answer"))
+                answers.put(.failed(error?.localizedDescription ?? "no response"))
             }
         }.resume()
         return answers.take()
@@ -198,13 +209,15 @@ final class HTTPClient: @unchecked Sendable {
                 reports.append(
                     Diagnostic(
                         .eventRefused,
-                        "\(options.service) refused a batch of \(count) events: \(Self.text(answer)); see that they are valid",
+                        "\(options.service) rejected a batch of \(count) \(count == 1 ? "event" : "events"): "
+                            + "\(Self.text(answer)); check that the events are valid",
                         events: count))
             case .retry:
                 if !hasReportedOutage {
                     reports.append(
                         Diagnostic(
-                            .unreachable, "\(options.service): \(Self.text(answer)); events are kept in memory and sent again",
+                            .unreachable,
+                            "\(options.service): \(Self.text(answer)); events stay in memory and are retried",
                             events: numbers.inMemory))
                 }
                 hasReportedOutage = true
@@ -229,7 +242,7 @@ final class HTTPClient: @unchecked Sendable {
     }
 }
 
-/// Hands one answer from URLSession's thread to the one that waits for it.
+/// Passes one answer from URLSession's thread to the thread that waits for it.
 private final class HTTPAnswerBox: @unchecked Sendable {
     private let condition = NSCondition()
     private var answer: HTTPOutbox.Answer?

@@ -1,25 +1,25 @@
-/// What an HTTP client sends next, and when: a pure state machine. One request at a time, so that events keep their
-/// order; a batch stays at the front until it is answered for good.
+/// Decides what an HTTP client sends next, and when: a pure state machine. Only one request is in flight, so events
+/// keep their order. A batch stays at the front until it is delivered or rejected.
 struct HTTPOutbox {
     typealias Instant = ContinuousClock.Instant
 
     enum Action: Equatable {
-        /// Send the first so many lines.
+        /// Send this many lines from the front.
         case post(lines: Int)
         case wait(until: Instant?)
     }
 
-    /// What came of a request.
+    /// The result of a request.
     enum Answer: Equatable {
-        /// - Parameter retryAfter: what the server asked for.
+        /// - Parameter retryAfter: The delay that the server requested.
         case status(Int, retryAfter: Duration?)
         case failed(String)
     }
 
-    /// What follows from an answer.
+    /// The consequence of an answer.
     enum Verdict: Equatable {
         case delivered(lines: Int)
-        /// The request itself is wrong: sent again, it would be again.
+        /// The request itself is invalid, so a retry would fail, too.
         case refused(lines: Int)
         case retry
     }
@@ -30,7 +30,7 @@ struct HTTPOutbox {
     private var delay: RetryDelay
     private var isPosting = false
     private var retryAt: Instant?
-    /// When the oldest event has waited long enough for others.
+    /// The time at which the oldest event must be sent even if the batch is not full.
     private var dueAt: Instant?
 
     init(_ options: HTTPProvider.Options) {
@@ -41,7 +41,7 @@ struct HTTPOutbox {
 
     var count: Int { lines.count }
 
-    /// - Returns: false: there is no room.
+    /// - Returns: False if the queue is full.
     mutating func append(_ line: [UInt8], now: Instant) -> Bool {
         guard lines.count < options.queueEvents, line.count <= options.queueBytes - bytes else { return false }
         if lines.isEmpty { dueAt = now + options.flushInterval }
@@ -50,16 +50,18 @@ struct HTTPOutbox {
         return true
     }
 
-    /// - Parameter isFlushing: nothing is waited for but an earlier failure's delay.
+    /// - Parameter isFlushing: Whether to send at once. Only the delay after a failure is still observed.
     func next(now: Instant, isFlushing: Bool) -> Action {
         guard !isPosting, !lines.isEmpty else { return .wait(until: nil) }
         if let retryAt, now < retryAt { return .wait(until: retryAt) }
         let batch = batch
-        if !isFlushing, batch == lines.count, batch < options.batchEvents, let dueAt, now < dueAt { return .wait(until: dueAt) }
+        if !isFlushing, batch == lines.count, batch < options.batchEvents, let dueAt, now < dueAt {
+            return .wait(until: dueAt)
+        }
         return .post(lines: batch)
     }
 
-    /// How many lines fit into one request.
+    /// The number of lines in the next request.
     private var batch: Int {
         var size = HTTPBatch.overhead
         var count = 0
@@ -76,7 +78,9 @@ struct HTTPOutbox {
         return lines.prefix(count)
     }
 
-    mutating func answered(_ answer: Answer, lines count: Int, now: Instant, using random: inout some RandomNumberGenerator) -> Verdict {
+    mutating func answered(
+        _ answer: Answer, lines count: Int, now: Instant, using random: inout some RandomNumberGenerator
+    ) -> Verdict {
         isPosting = false
         retryAt = nil
         switch answer {

@@ -1,65 +1,66 @@
 import Foundation
 
-/// Sends events to a service that speaks Segment's HTTP API (`POST /v1/batch`), from where there is no daemon: to Segment
-/// itself, or to a penstockd's `http:` listener.
+/// Sends events to a service that supports Segment's HTTP API (`POST /v1/batch`): to Segment itself, or to the `http:`
+/// listener of a penstockd. Use it on machines without a daemon.
 ///
-/// Events wait in memory, at most ``Options/flushInterval``, until a request is due. A request that fails is sent again, with
-/// growing delays, until it is answered; the order is kept. What finds no room in memory, and what the service
-/// says is wrong (400, 413, 422), is dropped, counted in ``statistics`` and reported. What is in memory is lost when
-/// the process ends: `await analytics.flush()` before that.
+/// Events wait in memory until a request is due, at most ``Options/flushInterval``. A request that fails is retried
+/// with growing delays until it is answered; events keep their order. Events that do not fit into memory, and events
+/// that the service rejects (400, 413, 422), are dropped, counted in ``statistics`` and reported. Events in memory are
+/// lost when the process ends: call `await analytics.flush()` first.
 ///
-/// Where several processes run on one Linux host, ``DaemonProvider`` is the better one: it keeps events on disk. This
-/// one is not for a child process after fork(2).
+/// If several processes run on one Linux host, use ``DaemonProvider``, which keeps events on disk. Do not use this
+/// provider in a child process after fork(2).
 public final class HTTPProvider: AnalyticsProvider {
-    /// Where to, and how much at once.
+    /// The service, and the limits of requests and memory.
     public struct Options: Sendable {
-        /// The service, without `/v1/batch`.
+        /// The URL of the service, without `/v1/batch`.
         public var service: URL
-        /// What the service knows the application by; sent as the user of Basic authentication.
+        /// The key by which the service identifies the application. It is sent as the user name of Basic
+        /// authentication.
         public var writeKey: String
-        /// Events of a request, at most; Segment's limit.
+        /// The maximum number of events in a request. The default is Segment's limit.
         public var batchEvents: Int = 2500
-        /// Bytes of a request, at most; Segment's limit.
+        /// The maximum size of a request in bytes. The default is Segment's limit.
         public var batchBytes: Int = 500_000
-        /// Bytes of an event, at most; Segment's limit. A larger one is dropped.
+        /// The maximum size of an event in bytes. Larger events are dropped. The default is Segment's limit.
         public var eventBytes: Int = 32 << 10
-        /// Events in memory, at most.
+        /// The maximum number of events in memory.
         public var queueEvents: Int = 10_000
-        /// Bytes in memory, at most.
+        /// The maximum size of the events in memory in bytes.
         public var queueBytes: Int = 8 << 20
-        /// How long an event waits for others to go with it.
+        /// The longest time that an event waits for others to fill a batch.
         public var flushInterval: Duration = .seconds(5)
-        /// How long to wait before a request is sent again: between the lower bound and twice as much for
-        /// each failure in a row, up to the upper one. What the service asks for (`Retry-After`, in seconds) is obeyed up to that,
-        /// too.
+        /// The range of delays before a retry. The delay is random between the lower bound and a limit that doubles
+        /// with each consecutive failure, up to the upper bound. A `Retry-After` in seconds from the service is obeyed
+        /// up to the upper bound.
         public var retryDelay: ClosedRange<Duration> = .milliseconds(500) ... .seconds(300)
-        /// How long an answer is waited for.
+        /// The longest time to wait for an answer.
         public var timeout: Duration = .seconds(30)
 
-        /// With the limits of Segment.
+        /// Creates options with Segment's limits.
         public init(service: URL, writeKey: String) {
             self.service = service
             self.writeKey = writeKey
         }
     }
 
-    /// What became of the events so far.
+    /// The number of events so far, by outcome.
     public struct Statistics: Sendable, Hashable {
-        /// Recorded, and not dropped for want of room.
+        /// Recorded, and not dropped because memory was full.
         public var accepted = 0
-        /// Taken by the service.
+        /// Accepted by the service.
         public var delivered = 0
-        /// In requests that the service called wrong.
+        /// Rejected by the service, together with the other events of their request.
         public var refused = 0
-        /// Dropped: too large, or no room in memory.
+        /// Dropped, because the event was too large or memory was full.
         public var dropped = 0
-        /// In memory.
+        /// Currently in memory.
         public var inMemory = 0
     }
 
     private let client: HTTPClient
 
-    /// Sends to the service as soon as there is something to send.
+    /// Creates a provider. It starts to send when the first event is recorded.
     public init(_ options: Options) { client = HTTPClient(options) }
 
     deinit { client.close() }
@@ -68,11 +69,12 @@ public final class HTTPProvider: AnalyticsProvider {
 
     public func attach(to diagnostics: DiagnosticsHandler) { client.attach(to: diagnostics) }
 
-    /// Sends what is in memory at once, and returns when the service has answered for all of it, or at the deadline.
+    /// Sends the events in memory at once, and waits until the service has answered for all of them, or until the
+    /// deadline.
     public func flush(until deadline: ContinuousClock.Instant) async -> FlushOutcome {
         await client.flush(until: deadline)
     }
 
-    /// What became of the events so far.
+    /// The number of events so far, by outcome.
     public var statistics: Statistics { client.statistics }
 }

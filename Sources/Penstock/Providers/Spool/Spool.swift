@@ -11,22 +11,22 @@
     import Darwin
 #endif
 
-/// Events on disk for as long as the daemon takes none: first what processes before this one have left,
-/// then this one's own. Several processes may share the directory; each appends to a store of its own,
-/// and adopts those whose process is gone. One thread.
+/// Events on disk, for as long as the daemon does not take them: first those left by earlier processes, then this
+/// process's own. Several processes may share the directory. Each appends to a store of its own, and adopts the stores
+/// of processes that have ended. Use it from one thread.
 final class Spool {
-    /// How many bytes are read and sent at once.
+    /// The number of bytes that are read and sent at once.
     static let readSize = 64 << 10
 
     private let directory: String
     private let maximumBytes: Int
     private let segmentBytes: Int
-    /// Oldest first. The last is this process' own, once there is one.
+    /// The stores, oldest first. The last one is this process's own, if `hasOwn`.
     private var stores: [SpoolStore] = []
     private var hasOwn = false
 
-    /// Makes the directory.
-    /// - Returns: nil if it cannot be made; errno says why.
+    /// Creates the directory.
+    /// - Returns: nil if it cannot be created, with the reason in errno.
     init?(directory: String, maximumBytes: Int, segmentBytes: Int) {
         self.directory = directory
         self.maximumBytes = maximumBytes
@@ -39,21 +39,25 @@ final class Spool {
         }
     }
 
-    /// Whether there is such a directory.
+    /// Returns whether the directory exists.
     static func exists(_ directory: String) -> Bool { FileManager.default.fileExists(atPath: directory) }
 
     var unsent: Int { stores.reduce(0) { $0 + $1.unsent } }
-    /// Bytes on disk that are not acknowledged.
+    /// The number of bytes on disk that are not acknowledged.
     var bytes: Int { stores.reduce(0) { $0 + $1.unacknowledged } }
 
-    /// Takes over what processes have left that have ended. It goes before this one's own events: so nothing may be on its way
-    /// to the daemon, since what is acknowledged is what is at the front.
+    /// Takes over the stores of processes that have ended, and puts them before this process's own. No batch may be in
+    /// flight: an acknowledgement settles the bytes at the front.
     func adopt() {
         SpoolLock.whileAlone(in: directory) {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
             for name in names.sorted() where name.hasSuffix(".store") {
                 guard let store = SpoolStore(directory + "/" + name, segmentBytes: segmentBytes) else { continue }
-                if store.unacknowledged == 0 { store.removeIfEmpty() } else { stores.insert(store, at: hasOwn ? stores.count - 1 : stores.count) }
+                if store.unacknowledged == 0 {
+                    store.removeIfEmpty()
+                } else {
+                    stores.insert(store, at: hasOwn ? stores.count - 1 : stores.count)
+                }
             }
         }
     }
@@ -61,7 +65,7 @@ final class Spool {
     private func own() -> SpoolStore? {
         if hasOwn { return stores.last }
         let own = SpoolLock.whileAlone(in: directory) { () -> SpoolStore? in
-            // By time, so that they are adopted in that order.
+            // Names begin with the time, so that stores are adopted in the order of their creation.
             let time = String(UInt64(max(0, Date().timeIntervalSince1970 * 1_000_000)), radix: 16)
             let name = String(repeating: "0", count: max(0, 16 - time.count)) + time
             let path = "\(directory)/\(name)-\(getpid())-\(String(UInt32.random(in: 0 ... .max), radix: 16)).store"
@@ -73,16 +77,16 @@ final class Spool {
         return own
     }
 
-    /// What became of an attempt to append.
+    /// The result of an attempt to append.
     enum Appending: Equatable {
         case done
-        /// The bound is reached.
+        /// The limit `spoolBytes` is reached.
         case full
-        /// The disk does not take it: what it said.
+        /// The write failed with this errno.
         case failed(code: Int32)
     }
 
-    /// - Parameter wasSent: they are on their way to the daemon already.
+    /// - Parameter wasSent: Whether the lines are already in flight to the daemon.
     func append(_ lines: [UInt8], wasSent: Bool) -> Appending {
         guard bytes + lines.count <= maximumBytes else { return .full }
         guard let store = own(), store.append(lines) else { return .failed(code: errno) }
@@ -90,16 +94,17 @@ final class Spool {
         return .done
     }
 
-    /// The next unsent lines.
+    /// Returns the next unsent lines.
     /// - Returns: nil if they cannot be read.
     func next() -> LineBlock? { stores.first { $0.unsent > 0 }?.next(Self.readSize) }
 
-    /// - Returns: how many bytes were given up.
+    /// Skips unsent lines that cannot be read.
+    /// - Returns: How many bytes were skipped.
     func skipUnreadable() -> Int { stores.first { $0.unsent > 0 }?.skipUnreadable() ?? 0 }
 
     func rewind() { for store in stores { store.rewind() } }
 
-    /// Settles bytes at the front, as they were sent: of one store, or of several.
+    /// Acknowledges bytes at the front, in the order in which they were sent. They may belong to several stores.
     func acknowledge(bytes: Int) {
         var left = bytes
         while left > 0, let store = stores.first(where: { $0.unacknowledged > 0 }) {
@@ -122,7 +127,7 @@ final class Spool {
         }
     }
 
-    /// Lets go of everything; what is not acknowledged is for the next process.
+    /// Releases all stores. Events that are not acknowledged stay on disk for the next process.
     func close() {
         for store in stores { store.removeIfEmpty() }
         stores = []

@@ -11,16 +11,16 @@
     import Darwin
 #endif
 
-/// A process' claim to one spool store: a record lock (fcntl(2)) on the file `lock` in it. The kernel
-/// takes it back when the process ends, however it ends, and gives it to no child.
+/// A process's exclusive claim to one spool store: a record lock (fcntl(2)) on the store's file `lock`. The kernel
+/// releases it when the process ends for any reason, and does not pass it to children.
 ///
-/// Such a lock does not keep out its own process, and is lost when that process closes *any* descriptor
-/// of the file. So what this process holds is noted here, too, and never opened again.
+/// A record lock does not exclude its own process, and is lost when that process closes *any* descriptor of the file.
+/// Therefore the claims of this process are also recorded in memory, and a claimed lock file is never opened again.
 final class SpoolLock {
     private let path: String
     private let file: Descriptor
 
-    /// - Returns: nil if somebody else holds the store, or it cannot be opened.
+    /// - Returns: nil if the store is claimed already, or its lock cannot be opened.
     init?(store path: String) {
         guard SpoolClaims.shared.claim(path) else { return nil }
         guard let file = Descriptor(opening: path + "/lock", O_RDWR | O_CREAT), Self.take(file) else {
@@ -40,12 +40,12 @@ final class SpoolLock {
         return unsafe fcntl(file.number, F_SETLK, &lock) == 0
     }
 
-    /// How often, and how long apart, a directory is asked for that another process looks through.
+    /// How often to try to lock a directory that another process holds, and the pause between attempts in microseconds.
     private static let attempts = 200
     private static let pause: UInt32 = 5000
 
     /// Runs the body while no other process creates or adopts a store in the directory.
-    /// - Returns: nil if that did not come about within a second; errno says why.
+    /// - Returns: nil if the directory could not be locked within a second, with the reason in errno.
     static func whileAlone<Value>(in directory: String, _ body: () -> Value) -> Value? {
         SpoolClaims.shared.whileAlone {
             guard let file = Descriptor(opening: directory + "/lock", O_RDWR | O_CREAT) else { return nil }
@@ -58,7 +58,7 @@ final class SpoolLock {
     }
 }
 
-/// The stores that this process holds.
+/// The stores that this process has claimed.
 private final class SpoolClaims: ForkObserver, @unchecked Sendable {
     static let shared: SpoolClaims = {
         let claims = SpoolClaims()
@@ -67,7 +67,7 @@ private final class SpoolClaims: ForkObserver, @unchecked Sendable {
     }()
 
     private let lock = ForkableLock()
-    /// Held for as long as a directory is looked through; never by a thread that forks.
+    /// Held while a directory is scanned, but never by a thread that forks.
     private var alone = ForkableLock()
     private var claimed: Set<String> = []
 
@@ -80,7 +80,7 @@ private final class SpoolClaims: ForkObserver, @unchecked Sendable {
     func forkedInParent() { lock.unlock() }
 
     func forkedInChild() {
-        // Record locks are not inherited. Who held `alone` is not in this process.
+        // A child inherits no record locks. The thread that may have held `alone` does not exist in the child.
         claimed = []
         alone = ForkableLock()
         lock.unlock()

@@ -11,11 +11,12 @@
     import Darwin
 #endif
 
-/// One process' events on disk: a directory with segments `1.ndjson`, `2.ndjson` … that are only appended
-/// to, the file `acknowledged`, and a lock that says whose it is.
+/// The events of one process on disk: a directory with append-only segments `1.ndjson`, `2.ndjson`, …, the file
+/// `acknowledged` and a lock that identifies the owner.
 ///
-/// A segment is plain NDJSON: `penstock send` takes it, too. Positions are bytes from the first
-/// segment's beginning, over all of them. A segment goes when all of it is acknowledged. One thread.
+/// A segment is plain NDJSON, which `penstock send` also accepts. Positions are byte offsets from the beginning of the
+/// first segment, across all segments. A segment is deleted when all of it is acknowledged. Use a store from one
+/// thread.
 final class SpoolStore {
     private struct Segment {
         var number: Int
@@ -23,7 +24,7 @@ final class SpoolStore {
         var end: Int
     }
 
-    /// A file of a larger number is none of ours: nobody has begun so many.
+    /// A file with a larger number was not written by the SDK.
     private static let largestNumber = 1 << 60
 
     private let path: String
@@ -33,7 +34,7 @@ final class SpoolStore {
     private(set) var acknowledged = 0
     private(set) var sent = 0
     private(set) var end = 0
-    /// Where `acknowledged` is written down.
+    /// The file `acknowledged`, which stores the acknowledged position.
     private var position: Descriptor?
 
     private struct OpenSegment {
@@ -43,8 +44,8 @@ final class SpoolStore {
     private var writing: OpenSegment?
     private var reading: OpenSegment?
 
-    /// Makes a store in a directory that is there, or takes over one that its process has left.
-    /// - Returns: nil if somebody else holds it, or it cannot be opened; errno says why.
+    /// Creates a store in an existing directory, or takes over a store whose process has ended.
+    /// - Returns: nil if another process holds the store, or it cannot be opened; errno has the reason.
     init?(_ path: String, segmentBytes: Int) {
         if unsafe mkdir(path, 0o700) != 0, errno != EEXIST { return nil }
         guard let lock = SpoolLock(store: path) else { return nil }
@@ -62,9 +63,11 @@ final class SpoolStore {
     // MARK: Writing
 
     /// Appends whole lines.
-    /// - Returns: false, and nothing is appended, if the disk does not take them; errno says why.
+    /// - Returns: False if the lines cannot be written, with the reason in errno. Nothing is appended then.
     func append(_ lines: [UInt8]) -> Bool {
-        let fits = segments.last.map { $0.number == writing?.number && $0.end - $0.start + lines.count <= segmentBytes } ?? false
+        let fits =
+            segments.last.map { $0.number == writing?.number && $0.end - $0.start + lines.count <= segmentBytes }
+            ?? false
         if !fits {
             let number = (segments.last?.number ?? 0) + 1
             guard let file = Descriptor(opening: file(number), O_WRONLY | O_CREAT | O_APPEND) else { return false }
@@ -83,16 +86,18 @@ final class SpoolStore {
         return true
     }
 
-    /// What is appended next was sent already.
+    /// Marks the next unsent bytes as sent, because they are already in flight.
     func skipSending(_ bytes: Int) { sent += bytes }
 
     // MARK: Reading
 
-    /// The next unsent lines, about as many bytes as asked for; nil if the disk does not give them.
+    /// Returns the next unsent lines, about the given number of bytes; nil if they cannot be read.
     func next(_ bytes: Int) -> LineBlock? {
         guard let segment = segments.first(where: { $0.end > sent }) else { return nil }
         if reading?.number != segment.number {
-            reading = Descriptor(opening: file(segment.number), O_RDONLY).map { OpenSegment(file: $0, number: segment.number) }
+            reading = Descriptor(opening: file(segment.number), O_RDONLY).map {
+                OpenSegment(file: $0, number: segment.number)
+            }
         }
         var wanted = min(bytes, segment.end - sent)
         while let block = reading?.file.read(wanted, at: sent - segment.start), !block.isEmpty {
@@ -101,18 +106,18 @@ final class SpoolStore {
                 sent += lines.count
                 return LineBlock(bytes: lines, lines: lines.count { $0 == UInt8(ascii: "\n") })
             }
-            // One line that is longer.
+            // The next line is longer than the block.
             guard block.count == wanted, wanted < segment.end - sent else { return nil }
             wanted = min(wanted * 2, segment.end - sent)
         }
         return nil
     }
 
-    /// Everything that is not acknowledged is to be sent again.
+    /// Marks everything that is not acknowledged as unsent.
     func rewind() { sent = acknowledged }
 
-    /// Gives up what cannot be read: the rest of the segment that is sent from.
-    /// - Returns: how many bytes.
+    /// Skips data that cannot be read: the rest of the segment that is being sent.
+    /// - Returns: How many bytes were skipped.
     func skipUnreadable() -> Int {
         guard let segment = segments.first(where: { $0.end > sent }) else { return 0 }
         defer { sent = segment.end }
@@ -125,7 +130,7 @@ final class SpoolStore {
         acknowledged = min(acknowledged + bytes, end)
         sent = max(sent, acknowledged)
         while let first = segments.first, first.end <= acknowledged {
-            // Appending goes on in a new one.
+            // The next append starts a new segment.
             if writing?.number == first.number { writing = nil }
             if reading?.number == first.number { reading = nil }
             unsafe unlink(file(first.number))
@@ -134,7 +139,7 @@ final class SpoolStore {
         note()
     }
 
-    /// Acknowledges the first lines of what is not; they were read before.
+    /// Acknowledges the first unacknowledged lines. They have been read before.
     func acknowledge(lines: Int) {
         guard lines > 0, let segment = segments.first(where: { $0.end > acknowledged }),
             let file = Descriptor(opening: file(segment.number), O_RDONLY),
@@ -143,14 +148,14 @@ final class SpoolStore {
         acknowledge(bytes: rest.length(ofLines: lines))
     }
 
-    /// Writes down where to go on: if it is lost, events are sent twice, and have the same messageId.
+    /// Stores the acknowledged position. If it is lost, events are sent twice, with the same messageId.
     private func note() {
         let first = segments.first
         let text = "\(first?.number ?? 0) \(acknowledged - (first?.start ?? acknowledged))"
         if position == nil {
             position = Descriptor(opening: path + "/acknowledged", O_WRONLY | O_CREAT)
         }
-        // Always as long, so that nothing of an older one is left behind it.
+        // Pad to a fixed length, so that no part of an older, longer position remains.
         let line = Array((text + String(repeating: " ", count: max(0, 43 - text.utf8.count)) + "\n").utf8)
         if let number = position?.number { _ = unsafe pwrite(number, line, line.count, 0) }
     }
@@ -159,23 +164,29 @@ final class SpoolStore {
 
     private func recover() {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-        let numbers = names.filter { $0.hasSuffix(".ndjson") }.compactMap { Int($0.dropLast(7)) }.filter { (1...Self.largestNumber).contains($0) }.sorted()
-        let noted = (FileManager.default.contents(atPath: path + "/acknowledged")).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let numbers = names.filter { $0.hasSuffix(".ndjson") }.compactMap { Int($0.dropLast(7)) }.filter {
+            (1...Self.largestNumber).contains($0)
+        }.sorted()
+        let noted =
+            (FileManager.default.contents(atPath: path + "/acknowledged")).map { String(decoding: $0, as: UTF8.self) }
+            ?? ""
         let words = noted.split { $0 == " " || $0 == "\n" }.compactMap { Int($0) }
         for number in numbers {
-            guard let file = Descriptor(opening: file(number), O_RDWR), let length = Self.cutTornLine(file) else { continue }
+            guard let file = Descriptor(opening: file(number), O_RDWR), let length = Self.cutTornLine(file) else {
+                continue
+            }
             segments.append(Segment(number: number, start: end, end: end + length))
             end += length
             guard words.count == 2, number == words[0], (1...max(1, length)).contains(words[1]) else { continue }
-            // A position that is not between two lines is none.
+            // Ignore a position that is not at the end of a line.
             if file.read(1, at: words[1] - 1) == [UInt8(ascii: "\n")] { acknowledged = end - length + words[1] }
         }
         sent = acknowledged
         acknowledge(bytes: 0)
     }
 
-    /// Cuts off the line that was being written when the process was killed.
-    /// - Returns: how long the file is now.
+    /// Removes an incomplete line, which remains when the process is killed during a write.
+    /// - Returns: The new length of the file; nil on failure.
     private static func cutTornLine(_ file: Descriptor) -> Int? {
         guard let size = file.size() else { return nil }
         var end = size
@@ -191,7 +202,7 @@ final class SpoolStore {
         return end == size || ftruncate(file.number, off_t(end)) == 0 ? end : nil
     }
 
-    /// Removes the store, if nothing is in it.
+    /// Deletes the store if it holds no events.
     func removeIfEmpty() {
         guard unacknowledged == 0 else { return }
         for name in ["acknowledged", "lock"] { unsafe unlink(path + "/" + name) }

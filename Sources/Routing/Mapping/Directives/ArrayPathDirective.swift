@@ -4,9 +4,9 @@ extension Directive {
     static let arrayPath = Directive(
         "$arrayPath",
         .list([
-            Argument("path", .value, required: true, "the list; a value that is no list counts as a list of it alone"),
-            Argument("shape", .inner, "what becomes of each item, with paths that begin at the item"),
-        ]), "a list, each item in another shape"
+            Argument("path", .value, required: true, "the list; any other value counts as a list of one item"),
+            Argument("shape", .inner, "the mapping for each item; paths start at the item"),
+        ]), "a list with each item mapped"
     ) { arguments throws(DirectiveFault) in
         let shape = arguments.inner("shape")
         return ArrayPathNode(list: try arguments.required("path"), shape: shape?.node, scope: shape?.scope ?? 0)

@@ -5,10 +5,11 @@ extension Directive {
         "$case",
         .arguments([
             Argument("operator", .choice(["lower", "upper"]), required: true, "lower or upper"),
-            Argument("value", .value, required: true, "the text; anything else stays as it is"),
-        ]), "text in lower or upper case, by Unicode's rules"
+            Argument("value", .value, required: true, "the text; any other value is unchanged"),
+        ]), "text in lower or upper case, by the rules of Unicode"
     ) { arguments throws(DirectiveFault) in
-        CaseNode(value: try arguments.required("value"), letters: arguments.text("operator") == "upper" ? .upper : .lower)
+        CaseNode(
+            value: try arguments.required("value"), letters: arguments.text("operator") == "upper" ? .upper : .lower)
     }
 }
 

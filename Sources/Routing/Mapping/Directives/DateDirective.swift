@@ -5,11 +5,11 @@ extension Directive {
         "$date",
         .arguments(
             [
-                Argument("value", .value, required: true, "a time as RFC 3339 writes it"),
+                Argument("value", .value, required: true, "a time in RFC 3339 format"),
                 Argument(
                     "format", .choice(DateNode.Format.allCases.map(\.rawValue)), default: "rfc3339",
-                    "how it is to be written; epoch_… is a whole number"),
-            ], shorthand: "value"), "a time in another form; nothing if it is none, or too far away for that form"
+                    "the output format; epoch_… gives a whole number"),
+            ], shorthand: "value"), "a time in another format; missing if it is not a time or does not fit"
     ) { arguments throws(DirectiveFault) in
         DateNode(
             value: try arguments.required("value"),
@@ -45,7 +45,7 @@ private struct DateNode: MappingNode {
         return true
     }
 
-    /// Nothing for a time that the format cannot hold: a year of five digits, too many nanoseconds.
+    /// Appends nothing for a time that RFC 3339 cannot represent, such as a year of five digits.
     private func append(_ time: EventTime, length: Int, to output: inout [UInt8]) -> Bool {
         let start = output.count
         output.append(UInt8(ascii: "\""))
@@ -58,7 +58,8 @@ private struct DateNode: MappingNode {
         return true
     }
 
-    /// Rounded down, so that times before 1970 are in order as well.
+    /// Appends a whole number of units, rounded down so that times before 1970 are in order too. Appends nothing if the
+    /// number does not fit 64 bits.
     private func append(_ time: EventTime, perSecond: Int64, to output: inout [UInt8]) -> Bool {
         guard let count = time.count(perSecond: perSecond) else { return false }
         output.appendDecimal(count)

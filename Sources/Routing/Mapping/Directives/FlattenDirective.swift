@@ -5,10 +5,12 @@ extension Directive {
         "$flatten",
         .arguments(
             [
-                Argument("value", .value, required: true, "the object; anything else stays as it is"),
-                Argument("separator", .text, default: "\".\"", "what stands between the names"),
-                Argument("omitArrays", .flag, default: "false", "lists stay as they are; else items get their numbers as names"),
-            ], shorthand: "value"), "an object without objects in it: names joined"
+                Argument("value", .value, required: true, "the object; any other value is unchanged"),
+                Argument("separator", .text, default: "\".\"", "written between the joined names"),
+                Argument(
+                    "omitArrays", .flag, default: "false", "keep lists as they are; otherwise item indexes become names"
+                ),
+            ], shorthand: "value"), "an object with nested members lifted to the top and their names joined"
     ) { arguments throws(DirectiveFault) in
         var separator: [UInt8] = []
         JSONText.appendContents((arguments.text("separator") ?? ".").utf8.span, to: &separator)
@@ -19,7 +21,7 @@ extension Directive {
 }
 
 private struct FlattenNode: MappingNode {
-    /// What lies deeper stays as it is.
+    /// Deeper levels are copied unchanged.
     static let maximumDepth = 128
 
     let value: any MappingNode
@@ -71,7 +73,7 @@ private struct FlattenNode: MappingNode {
                 add(item) { $0.append(contentsOf: "\(number)".utf8) }
             }
         }
-        // Empty ones are kept, so that nothing gets lost.
+        // Keep empty objects and lists, so that no member is lost.
         if count == 0, depth > 0 { members.add(name.span, json.extracting(range)) }
     }
 }

@@ -7,9 +7,9 @@ extension Directive {
             [
                 Argument(
                     "value", .value, required: true,
-                    "what is hashed: text; numbers and booleans as they are spelled, lists and objects as their JSON"),
-                Argument("key", .secret, "makes it HMAC, which nobody without the key can guess back"),
-            ], shorthand: "value"), "the SHA-256 of a value, in hexadecimal digits; null stays"
+                    "the value to hash: text, the JSON spelling of a number or boolean, the JSON of a list or object"),
+                Argument("key", .secret, "a secret for HMAC; without it, anyone can test guesses of the value"),
+            ], shorthand: "value"), "the SHA-256 of a value, in hexadecimal digits; null stays null"
     ) { arguments throws(DirectiveFault) in
         HashNode(value: try arguments.required("value"), key: arguments.secret("key"))
     }

@@ -4,17 +4,18 @@ extension Directive {
     static let `if` = Directive(
         "$if",
         .arguments([
-            Argument("exists", .value, "the condition: this value is there, and is not null"),
+            Argument("exists", .value, "the condition: this value is present and not null"),
             Argument("is_blank", .value, "the condition: this value is missing, null or empty text"),
-            Argument("then", .value, "the value if the condition holds; without it: nothing"),
-            Argument("else", .value, "the value if it does not; without it: nothing"),
-        ]), "one of two values",
-        // Segment's mapping-kit has a condition of this name that holds for a value that is not blank. One that
-        // holds for the opposite must not have the same name.
+            Argument("then", .value, "the value if the condition holds; missing by default"),
+            Argument("else", .value, "the value if the condition does not hold; missing by default"),
+        ]), "one of two values, chosen by a condition",
+        // In Segment's mapping-kit, `blank` holds for a value that is not blank. A condition with the opposite meaning
+        // must not have the same name.
         explained: [
             "blank": (
                 "$if has no argument blank: in Segment's mapping-kit, blank takes then for a value that is not blank",
-                "is_blank takes then for a value that is missing, null or empty text; for a mapping from mapping-kit, write is_blank and swap then and else"
+                "is_blank takes then for a value that is missing, null or empty text; "
+                    + "for a mapping from mapping-kit, write is_blank and swap then and else"
             )
         ]
     ) { arguments throws(DirectiveFault) in
@@ -34,7 +35,7 @@ extension Directive {
 
 private struct IfNode: MappingNode {
     let condition: any MappingNode
-    /// The condition is `is_blank`, not `exists`.
+    /// Whether the condition is `is_blank` instead of `exists`.
     let isBlank: Bool
     let then: (any MappingNode)?
     let otherwise: (any MappingNode)?

@@ -4,9 +4,10 @@ extension Directive {
     static let json = Directive(
         "$json",
         .arguments([
-            Argument("mode", .choice(["encode", "decode"]), required: true, "encode: a value to text; decode: text to a value"),
-            Argument("value", .value, required: true, "the value; to decode, anything but text stays as it is"),
-        ]), "a value as JSON text, or the value that such a text has; nothing for text that is not JSON"
+            Argument(
+                "mode", .choice(["encode", "decode"]), required: true, "encode: value to text; decode: text to value"),
+            Argument("value", .value, required: true, "the value; decode leaves values other than text unchanged"),
+        ]), "a value as JSON text, or the value of a JSON text; missing if the text is not valid JSON"
     ) { arguments throws(DirectiveFault) in
         let value = try arguments.required("value")
         return arguments.text("mode") == "decode" ? JSONDecodeNode(value: value) : JSONEncodeNode(value: value)
@@ -22,7 +23,7 @@ private struct JSONEncodeNode: MappingNode {
         guard scope.readJSON(value, into: &json) != .missing else { return false }
         let start = output.count
         JSONText.appendString(json.span, to: &output)
-        // The encoding of an encoding may be twice as long, and so on.
+        // Each encoding can double the length, so nested encodings need a bound.
         return scope.run.allows(output.count - start)
     }
 }

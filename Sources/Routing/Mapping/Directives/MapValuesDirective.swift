@@ -5,8 +5,8 @@ extension Directive {
         "$mapValues",
         .list([
             Argument("object", .value, required: true, "the object"),
-            Argument("shape", .inner, required: true, "what becomes of each member's value, with paths that begin at the value"),
-        ]), "an object, each of its values in another shape"
+            Argument("shape", .inner, required: true, "the mapping for each value; paths start at the value"),
+        ]), "an object with each member's value mapped"
     ) { arguments throws(DirectiveFault) in
         guard let shape = arguments.inner("shape") else { throw DirectiveFault(message: "shape is missing") }
         return MapValuesNode(object: try arguments.required("object"), shape: shape.node, scope: shape.scope)
@@ -26,7 +26,7 @@ private struct MapValuesNode: MappingNode {
             scope.run.giveBack(&members)
         }
         guard scope.readJSON(object, into: &json) == .object else { return false }
-        // Of two members of one name, the last counts, and for it alone the shape is run.
+        // Remove duplicate names first: the last member counts, and the shape runs for it only.
         members.add(0..<json.count, of: json.span, owner: 0, replaces: true)
         json.removeAll(keepingCapacity: true)
         members.write(to: &json)
@@ -41,7 +41,9 @@ private struct MapValuesNode: MappingNode {
             output.append(contentsOf: json.span.extracting(member.key.range))
             output.append(UInt8(ascii: "\""))
             output.append(UInt8(ascii: ":"))
-            if !scope.write(shape, inner: self.scope, json.span.extracting(value), to: &output) { output.removeLast(output.count - mark) }
+            if !scope.write(shape, inner: self.scope, json.span.extracting(value), to: &output) {
+                output.removeLast(output.count - mark)
+            }
         }
         output.append(UInt8(ascii: "}"))
         return true

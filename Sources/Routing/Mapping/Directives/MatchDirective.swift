@@ -4,11 +4,11 @@ extension Directive {
     static let match = Directive(
         "$match",
         .arguments([
-            Argument("value", .value, required: true, "the text; numbers and booleans as they are spelled"),
-            Argument("pattern", .text, required: true, "a regular expression (RE2) that all of the text has to match"),
-            Argument("then", .value, default: "the value", "what it is if the text matches"),
-            Argument("else", .value, "what it is if it does not; without it: nothing"),
-        ]), "one of two values, by what a text looks like"
+            Argument("value", .value, required: true, "the text; a number or boolean is matched by its JSON spelling"),
+            Argument("pattern", .text, required: true, "a regular expression (RE2) that must match the whole text"),
+            Argument("then", .value, default: "the value", "the value if the text matches"),
+            Argument("else", .value, "the value if the text does not match; missing by default"),
+        ]), "one of two values, chosen by a regular expression"
     ) { arguments throws(DirectiveFault) in
         do throws(FilterError) {
             let value = try? arguments.required("value")
@@ -24,9 +24,9 @@ extension Directive {
     static let prefix = Directive(
         "$prefix",
         .arguments([
-            Argument("value", .value, required: true, "the text; anything else stays as it is"),
-            Argument("length", .integer(1...1 << 20), required: true, "how many characters of it, at most"),
-        ]), "the beginning of a text"
+            Argument("value", .value, required: true, "the text; any other value is unchanged"),
+            Argument("length", .integer(1...1 << 20), required: true, "maximum number of characters"),
+        ]), "the first characters of a text"
     ) { arguments throws(DirectiveFault) in
         PrefixNode(value: try arguments.required("value"), length: arguments.integer("length") ?? 0)
     }
@@ -64,7 +64,7 @@ private struct PrefixNode: MappingNode {
             var end = 0
             var characters = 0
             while end < text.count {
-                // A byte that begins a character: none of the form 10xxxxxx.
+                // Count bytes that begin a character: all except those of the form 10xxxxxx.
                 if text[end] & 0xC0 != 0x80 { characters += 1 }
                 if characters > length { break }
                 end += 1

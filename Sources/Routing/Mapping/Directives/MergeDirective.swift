@@ -5,10 +5,10 @@ extension Directive {
         "$merge",
         .arguments(
             [
-                Argument("objects", .values, required: true, "the objects; anything else among them is passed over"),
+                Argument("objects", .values, required: true, "the objects; any other value is ignored"),
                 Argument(
                     "direction", .choice(["right", "left"]), default: "right",
-                    "whose value counts where several have a member: that of the last one, or of the first"),
+                    "which object wins if several have the same member: right for the last, left for the first"),
             ], shorthand: "objects"), "one object with the members of several"
     ) { arguments throws(DirectiveFault) in
         MergeNode(objects: arguments.values("objects") ?? [], replaces: arguments.text("direction") != "left")
@@ -18,7 +18,7 @@ extension Directive {
 private struct MergeNode: MappingNode {
     private enum Part {
         case path(Int)
-        /// Its members are written where they belong.
+        /// A literal object; its members are written directly to the result.
         case members([ObjectNode.Member])
         case other(any MappingNode)
     }

@@ -11,7 +11,7 @@ private struct ExcludeWhenNullNode: MappingNode {
     func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool {
         let start = output.count
         guard value.write(scope, to: &output) else { return false }
-        // Of what JSON may begin with, null alone begins so.
+        // Null is the only JSON value that starts with n.
         guard output.count > start, output[start] == UInt8(ascii: "n") else { return true }
         output.removeLast(output.count - start)
         return false

@@ -3,13 +3,13 @@ import Events
 extension Directive {
     static let number = Directive(
         "$number", .value,
-        "a number: text that is one, digit for digit; true and false as 1 and 0; nothing for anything else"
+        "a number: text that spells one keeps its digits, true is 1, false is 0, null stays; else missing"
     ) { arguments throws(DirectiveFault) in
         NumberNode(value: try arguments.required())
     }
 
     static let string = Directive(
-        "$string", .value, "text: a number digit for digit, true and false as such, a list or an object as its JSON"
+        "$string", .value, "text: other values become their JSON text; null stays"
     ) { arguments throws(DirectiveFault) in
         StringNode(value: try arguments.required())
     }

@@ -1,8 +1,8 @@
-// Directives that say what a value is to be taken for. Without them, text is taken for a path if it
-// begins with `$.`, and for a template if it holds `{{`.
+// Directives that determine how a value is read. Without one, text that starts with `$.` is a path and text that
+// contains `{{` is a template.
 
 extension Directive {
-    static let path = Directive("$path", taking: .text, "the value at a path; $ alone is all of it") {
+    static let path = Directive("$path", taking: .text, "the value at a path; $ is the whole event") {
         value, keys, compiler in
         text(value, "$path", keys, compiler).flatMap { compiler.path($0, at: keys) }
     }
@@ -12,7 +12,8 @@ extension Directive {
         text(value, "$template", keys, compiler).flatMap { compiler.template($0, at: keys) }
     }
 
-    static let literal = Directive("$literal", taking: .literal, "the value as it stands") { value, keys, compiler in
+    static let literal = Directive("$literal", taking: .literal, "the value, not interpreted") {
+        value, keys, compiler in
         compiler.literal(value, at: keys)
     }
 

@@ -1,33 +1,35 @@
 import Events
 
 extension Directive {
-    /// Bytes of a pattern: with the size of an event, what bounds the time that a search takes.
+    /// Maximum size of a pattern, in bytes. With the maximum size of an event, it bounds the time of a search.
     private static let longestPattern = 256
 
     static let replace = Directive(
         "$replace",
         .arguments([
-            Argument("pattern", .text, required: true, "what is replaced, as it stands; at most \(longestPattern) bytes"),
-            Argument("replacement", .text, default: "\"\"", "what comes in its place"),
-            Argument("pattern2", .text, "what is replaced after that"),
-            Argument("replacement2", .text, default: "\"\"", "what comes in its place"),
-            Argument("ignorecase", .flag, default: "false", "whether capitals and small letters are the same"),
-            Argument("global", .flag, default: "true", "everywhere, not only the first time"),
+            Argument(
+                "pattern", .text, required: true,
+                "the text to replace, taken literally; at most \(longestPattern) bytes"),
+            Argument("replacement", .text, default: "\"\"", "its replacement"),
+            Argument("pattern2", .text, "a second text, replaced after the first"),
+            Argument("replacement2", .text, default: "\"\"", "its replacement"),
+            Argument("ignorecase", .flag, default: "false", "whether upper and lower case are treated as equal"),
+            Argument("global", .flag, default: "true", "whether to replace all occurrences or only the first"),
             Argument(
                 "value", .value, required: true,
-                "the text; a number or a boolean becomes text, anything else stays as it is"),
-        ]), "text with other text in the place of some of it"
+                "the text; a number or boolean becomes text, any other value is unchanged"),
+        ]), "text with some parts replaced"
     ) { arguments throws(DirectiveFault) in
         var replacements: [ReplaceNode.Replacement] = []
         for (pattern, replacement) in [("pattern", "replacement"), ("pattern2", "replacement2")] {
             guard let text = arguments.text(pattern) else {
                 guard arguments.text(replacement) == nil else {
-                    throw DirectiveFault(argument: replacement, message: "\(replacement) without \(pattern)")
+                    throw DirectiveFault(argument: replacement, message: "\(replacement) needs \(pattern)")
                 }
                 continue
             }
             guard !text.isEmpty, text.utf8.count <= longestPattern else {
-                throw DirectiveFault(argument: pattern, message: "\(pattern) has 1 to \(longestPattern) bytes")
+                throw DirectiveFault(argument: pattern, message: "\(pattern) must have 1 to \(longestPattern) bytes")
             }
             replacements.append(.init(text, arguments.text(replacement) ?? ""))
         }
@@ -80,7 +82,7 @@ private struct ReplaceNode: MappingNode {
         return true
     }
 
-    /// UTF-8 is found by its bytes: no character's encoding lies within another's.
+    /// Replaces by comparing bytes. This is safe in UTF-8, where no character's encoding is part of another's.
     private func replace(
         _ replacement: Replacement, in text: Span<UInt8>, into output: inout [UInt8], _ run: MappingRun
     ) {
@@ -128,7 +130,7 @@ private struct ReplaceNode: MappingNode {
 }
 
 extension Unicode.Scalar {
-    /// Its small letter, where that is one scalar.
+    /// The scalar's lower case, if that is a single scalar.
     fileprivate var folded: Unicode.Scalar {
         let mapped = properties.lowercaseMapping.unicodeScalars
         return mapped.count == 1 ? mapped.first ?? self : self

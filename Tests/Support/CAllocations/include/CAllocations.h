@@ -1,11 +1,11 @@
-/* Counts what a program takes from the heap. A program that links this gets malloc(3) and its kin
- * from here, for the shared libraries that it loads as well; the memory is still the C library's. */
+/* Counts a program's heap allocations. A program that links this library uses its malloc(3) and related functions,
+ * also in shared libraries that it loads. The memory still comes from the C library. */
 #ifndef CALLOCATIONS_H
 #define CALLOCATIONS_H
 
 #include <stdint.h>
 
-/* How often the calling thread has asked for memory, from its start. */
+/* The number of allocations of the calling thread since its start. */
 uint64_t callocations_of_this_thread(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Where a field lies in an event, as simdjson's own walk tells it: for tests to hold the fetch of
- * paths against. Slow, and no judge of validity. */
+/* Finds a field in an event with simdjson's own walk. Tests compare the fetch of paths with it.
+ * Slow, and does not check validity. */
 #ifndef CFIELDORACLE_H
 #define CFIELDORACLE_H
 
@@ -17,8 +17,8 @@ typedef struct {
     uint8_t type;
 } oracle_value;
 
-/* The value at a path in valid JSON: its segments one after the other in `text`, `lengths` long. Of
- * duplicate keys the last one counts. Returns 0, or 1 if simdjson gave up. */
+/* Finds the value at a path in valid JSON. `text` holds the path's segments, one after the other, and `lengths` their
+ * lengths. Of duplicate keys, the last one counts. Returns 0, or 1 if simdjson reports an error. */
 int oracle_find(const uint8_t *json, size_t length, const uint8_t *text, const uint32_t *lengths, size_t segments,
                 oracle_value *value);
 

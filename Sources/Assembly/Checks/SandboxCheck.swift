@@ -1,0 +1,66 @@
+import Configuration
+import Destinations
+import Platform
+
+/// Checks the paths that a configuration writes to against the service's sandbox. The disk alone does not show such
+/// errors: outside the service, the same path may be writable.
+struct SandboxCheck {
+    let read: ReadConfiguration
+    let sandbox: UnitSandbox
+    let pluginPaths: [DestinationCheck.PluginPath]
+    let diagnostics: Diagnostics
+
+    func run() {
+        let configuration = read.configuration
+        check(configuration.journal.directory, ["journal", "directory"])
+        for destination in configuration.destinations {
+            guard case .file(let file) = destination.kind, !file.path.text.isEmpty else { continue }
+            check(
+                FileDestination.fixedDirectory(FileDestinationOptions(file)),
+                ["destinations", destination.name, "file"])
+        }
+        for path in pluginPaths {
+            check(Path.directory(of: path.path), ["destinations", path.destination, "settings", path.setting])
+        }
+    }
+
+    private func check(_ directory: String, _ keys: [String]) {
+        guard !read.isBroken(keys), !directory.isEmpty, let obstacle = sandbox.obstacle(toWriting: resolved(directory))
+        else { return }
+        let place = read.place(of: keys)
+        let service = ServiceUnit.service
+        switch obstacle {
+        case .readOnly(let setting):
+            diagnostics.error(
+                at: place, "\(service) may not write in \(directory): its sandbox has \(setting)",
+                hint: Self.remedy(directory), isOfMachine: true)
+        case .hidden(let setting):
+            diagnostics.error(
+                at: place, "\(service) does not see \(directory): its sandbox has \(setting)",
+                hint: "choose a directory below /var/lib/penstock; or change \(setting) with: systemctl edit penstock",
+                isOfMachine: true)
+        case .ownCopy(let setting):
+            diagnostics.warning(
+                at: place,
+                "\(service) gets its own private \(directory), which is deleted when it stops: its sandbox has"
+                    + " \(setting)",
+                hint: "choose a directory below /var/lib/penstock")
+        }
+    }
+
+    static func remedy(_ directory: String) -> String {
+        "install -d -o penstock -g penstock -m 750 \(directory); "
+            + "systemctl edit penstock, and in [Service] ReadWritePaths=\(directory); "
+            + "systemctl restart penstock"
+    }
+
+    /// The deepest existing directory may be a symbolic link.
+    private func resolved(_ directory: String) -> String {
+        var there = directory
+        while there != "/" {
+            if let real = SystemDisk().realPath(there) { return real + directory.dropFirst(there.count) }
+            there = Path.directory(of: there)
+        }
+        return directory
+    }
+}

@@ -1,0 +1,125 @@
+import Configuration
+import Delivery
+import Destinations
+import Routing
+
+// Translates an HTTP destination's configuration to the options of Destinations.
+
+extension HTTPOptions {
+    /// - Parameter inFlight: limits on requests in flight.
+    package init(_ http: Configuration.HTTP, inFlight: ClosedRange<Int>) {
+        self.init(url: http.url, version: Release.version)
+        method =
+            switch http.method {
+            case .POST: .POST
+            case .PUT: .PUT
+            case .PATCH: .PATCH
+            }
+        format =
+            switch http.format {
+            case .ndjson: .ndjson
+            case .lines: .lines
+            case .array: .array
+            case .single: .single
+            }
+        headers = http.headers.map { Header(name: $0.name, value: $0.value) }
+        compression =
+            switch http.compression {
+            case .none: .none
+            case .gzip: .gzip
+            case .zstd: .zstd
+            }
+        tls.caFile = http.tls.caFile
+        tls.certificateFile = http.tls.certificate
+        tls.keyFile = http.tls.key
+        tls.minimumVersion = http.tls.minimumVersion == .v1_3 ? .v1_3 : .v1_2
+        tls.serverName = http.tls.serverName
+        proxy = http.proxy
+        proxyExceptions = http.proxyExceptions
+        connectTimeout = http.connectTimeout
+        timeout = http.timeout
+        requests = inFlight
+        maximumAnswer = http.maximumAnswer
+        answers = http.answers.map(AnswerRule.init)
+        maximumRedirects = http.maximumRedirects
+        secrets = http.secrets
+        hasBody = http.hasBody
+        bodyVaries = http.bodyVaries
+        if !http.limits.limits.isEmpty { check = http.limits }
+        signer = http.signature.map { signature in
+            switch signature.scheme {
+            case .hmac: HMACSigner(signature)
+            case .cloudkit: CloudKitSigner(keyID: signature.keyID, key: signature.key)
+            }
+        }
+        alternatives = http.alternatives.map { HTTPOptions($0, inFlight: inFlight) }
+        for index in alternatives.indices { alternatives[index].secrets = http.secrets }
+    }
+}
+
+extension LimitSet: OutputCheck {}
+
+extension HMACSigner {
+    fileprivate init(_ signature: Configuration.HTTP.Signature) {
+        self.init(header: signature.header, key: signature.key)
+        prefix = signature.prefix
+        timeHeader = signature.timeHeader
+        algorithm =
+            switch signature.algorithm {
+            case .sha256: .sha256
+            case .sha512: .sha512
+            case .sha1: .sha1
+            }
+        encoding =
+            switch signature.encoding {
+            case .hex: .hex
+            case .base64: .base64
+            }
+    }
+}
+
+extension AnswerRule {
+    package init(_ answer: Configuration.Answer) {
+        self.init()
+        statuses = answer.statuses
+        words = answer.words
+        conditions = answer.conditions.map { Condition(path: AnswerPath($0.path), value: $0.value) }
+        verdict = answer.verdict.map(Verdict.init) ?? .retry
+        items = answer.items.map { items in
+            var result = Items(lists: items.lists.map(AnswerPath.init))
+            result.index = items.index.map(AnswerPath.init)
+            result.id = items.id.map(AnswerPath.init)
+            result.code = items.code.map(AnswerPath.init)
+            for (code, verdict) in items.verdicts { result.verdicts[Code(code)] = Verdict(verdict) }
+            result.listed = Verdict(items.listed)
+            result.others = Verdict(items.others)
+            return result
+        }
+        retryAfter = answer.retryAfter.map(AnswerPath.init)
+        wait = answer.wait
+    }
+}
+
+extension AnswerRule.Verdict {
+    fileprivate init(_ verdict: Configuration.Answer.Verdict) {
+        self =
+            switch verdict {
+            case .delivered: .delivered
+            case .retry: .retry
+            case .rejected: .rejected
+            case .split: .split
+            case .hold: .hold
+            }
+    }
+}
+
+extension AnswerRule.Code {
+    fileprivate init(_ code: Configuration.Answer.Code) {
+        self =
+            switch code {
+            case .text(let text): .text(text)
+            case .range(let range): .range(range)
+            case .absent: .absent
+            }
+    }
+}

@@ -1,0 +1,89 @@
+import Delivery
+import Events
+import Routing
+
+/// Adapts Routing to Delivery's protocol: frames the router's output as an outbound batch. The worker's thread only.
+package final class RoutedEvents: EventRouter {
+    private let router: DestinationRouter
+    private let marksUsers: Bool
+    private let writesEnvelopes: Bool
+    /// Discarded output of recalled events.
+    private var recalled: [UInt8] = []
+
+    /// - Parameter marksUsers: mark each event with its user.
+    package init(_ router: DestinationRouter, marksUsers: Bool = false) {
+        self.router = router
+        writesEnvelopes = router.writesEnvelopes
+        self.marksUsers = marksUsers
+    }
+
+    package func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch)
+        -> Delivery.RouteVerdict
+    {
+        let (start, first) = (output.payload.count, output.events.count)
+        let verdict = self.verdict(on: event, of: batch, into: &output, from: start)
+        if marksUsers, output.events.count > first {
+            let user = Self.user(event, in: batch)
+            for index in first..<output.events.count { output.events[index].user = user }
+        }
+        return verdict
+    }
+
+    package var mayTakeLong: Bool { router.mayTakeLong }
+    package var lookback: Lookback? { router.lookback }
+
+    package func recall(_ event: EventRecord, of batch: borrowing EventBatch) {
+        _ = router.route(event, of: batch, into: &recalled)
+        recalled.removeAll(keepingCapacity: true)
+    }
+
+    /// A hash of the event's user id, or of its anonymous id if it has none, as written.
+    private static func user(_ event: EventRecord, in batch: borrowing EventBatch) -> UInt64 {
+        let id = event.index.userID.isPresent ? event.index.userID : event.index.anonymousID
+        var hasher = Hasher()
+        hasher.combine(event.index.userID.isPresent)
+        if id.isPresent {
+            let start = event.range.lowerBound + id.range.lowerBound
+            for byte in batch.bytes[start..<start + id.range.count] { hasher.combine(byte) }
+        }
+        return UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+
+    private func verdict(
+        on event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch, from start: Int
+    ) -> Delivery.RouteVerdict {
+        switch router.route(event, of: batch, into: &output.payload) {
+        case .routed(let messageID):
+            let end = output.payload.count
+            output.payload.append(UInt8(ascii: "\n"))
+            append(
+                OutboundEvent(
+                    position: event.position, receivedAt: event.receivedAt, kind: event.index.kind,
+                    payload: start..<end, messageID: messageID), to: &output)
+            return .routed
+        case .split(let parts):
+            output.payload.append(UInt8(ascii: "\n"))
+            for (number, part) in parts.enumerated() {
+                append(
+                    OutboundEvent(
+                        position: event.position, part: UInt32(clamping: number), receivedAt: event.receivedAt,
+                        kind: event.index.kind,
+                        payload: part.json, messageID: part.messageID), to: &output)
+            }
+            return .routed
+        case .filtered(let reason): return .filtered(reason: reason)
+        case .rejected(let reason): return .rejected(reason: reason)
+        }
+    }
+
+    /// Separates the envelope from the event, if the router writes envelopes.
+    @inline(__always)
+    private func append(_ event: OutboundEvent, to output: inout OutboundBatch) {
+        var event = event
+        if writesEnvelopes, let end = output.payload[event.payload].firstIndex(of: 0) {
+            event.envelope = end + 1 - event.payload.lowerBound
+            event.payload = end + 1..<event.payload.upperBound
+        }
+        output.events.append(event)
+    }
+}

@@ -1,0 +1,72 @@
+/// The configuration as read, before the checks that need all of it.
+struct ConfigurationDraft: Sendable {
+    var sources: [Located<SourceDraft>] = []
+    var journal = Configuration.Journal()
+    var plan: Located<PlanDraft>?
+    var pipeline: [YAMLNode] = []
+    var routes: [Located<RouteDraft>] = []
+    var routing = Configuration.RoutingPool()
+    var destinations: [Located<DestinationDraft>] = []
+    var control = Configuration.Control()
+    var plugins: Configuration.Plugins
+    var secretsDirectory: String?
+    /// The places of the keys.
+    var found: [String: YAMLEntry] = [:]
+}
+
+/// The whole file.
+extension Section where Target == ConfigurationDraft {
+    static let configuration = Section([
+        Field("sources", \.sources, .sources, "sockets that receive events"),
+        Field("journal", keys: .journal, "where events are kept until every destination has them"),
+        Field(
+            "plan", \.plan, .plan, default: "none",
+            "a tracking plan that events must follow: its file, or a map with file and on_violation"),
+        Field("pipeline", \.pipeline, .transforms, "transforms for every event, before routing"),
+        Field("routes", \.routes, .routes, "which events each destination gets; the first matching route applies"),
+        Field(
+            "routing",
+            keys: Section([
+                Field(
+                    "threads", \.routing.threads, .integer(2...64), default: "one for each processor, from 2 to 8",
+                    "threads that route events for HTTP destinations and build their requests; slow scripts never use"
+                        + " the last one")
+            ]), "threads for routing"),
+        Field("destinations", \.destinations, .destinations, "sinks that events are delivered to"),
+        Field(
+            "control",
+            keys: Section([
+                Field("socket", \.control.socket, .path, "the Unix socket that the penstock command talks to"),
+                .unsupported("metrics", "an address to read metrics from"),
+            ]), "how to monitor and control the daemon"),
+        Field(
+            "plugins",
+            keys: Section([
+                Field(
+                    "directories", \.plugins.directories, .list(.path, "directories"),
+                    "directories to search for plugins")
+            ]), "sink plugins"),
+        Field(
+            "secrets",
+            keys: Section([
+                Field(
+                    "directory", \.secretsDirectory, .path, default: "$CREDENTIALS_DIRECTORY",
+                    "a directory with a file for each secret")
+            ]), "where secrets are read from"),
+    ])
+}
+
+extension Kind where Value == [Located<SourceDraft>] {
+    static var sources: Kind {
+        .named("source", SourceDraft(), keys: .source) { _ in (.source, { _ in nil }) }
+    }
+}
+
+extension Configuration {
+    /// All keys of a configuration file with their types, defaults and meanings. The JSON Schema and the reference are
+    /// made from them.
+    package static var fields: [FieldDescription] {
+        Section.configuration.describe(
+            ConfigurationDraft(plugins: Plugins(directories: ConfigurationLoader.installedPlugins)))
+    }
+}

@@ -1,0 +1,66 @@
+/// `journal`. The journal is part of the configuration's draft. Its defaults are those of `Configuration.Journal`.
+extension Section where Target == ConfigurationDraft {
+    static let journal = Section([
+        Field(
+            "directory", \.journal.directory, .path,
+            "where events are kept, and nothing else: no destination writes there; it cannot change while the daemon"
+                + " runs"),
+        Field(
+            "sync", \.journal.sync, .sync,
+            "when events are made durable: before each acknowledgement, at intervals, or never"),
+        Field(
+            "retain",
+            keys: Section([
+                Field("time", \.journal.retainTime, .duration(.seconds(60)...days(3_650)), "how long to keep events"),
+                Field("size", \.journal.retainSize, .size((16 << 20)...(1 << 50)), "the most bytes of the journal"),
+            ]), "what to keep after delivery"),
+        Field(
+            "when_full", \.journal.whenFull, .choice,
+            "what happens when the journal reaches retain.size or its filesystem is full: clients wait, the oldest"
+                + " events are dropped, or new ones are refused"),
+        Field(
+            "segment_size", \.journal.segmentSize, .size((1 << 20)...(1 << 30)),
+            "bytes of one journal file; the journal needs room for two, and a reserve of two more or 16MiB"),
+        Field("queue", \.journal.queue, .size((256 << 10)...(1 << 30)), "the most bytes that wait for the next write"),
+        Field(
+            "cursor_interval", \.journal.cursorInterval, .duration(.milliseconds(10)...days(1)),
+            "how often the destinations' cursors are made durable; after a kill, HTTP destinations get only the"
+                + " events in flight again"),
+    ])
+}
+
+func days(_ count: Int) -> Duration { .seconds(count * 86_400) }
+
+extension Kind where Value == Configuration.Journal.Sync {
+    private static var syncIntervals: ClosedRange<Duration> { .milliseconds(1)...(.seconds(3_600)) }
+
+    static var sync: Kind {
+        let words = Kind.text(
+            "always, never or a duration", .either([.choice(["always", "never"]), .duration(syncIntervals)]),
+            hint: Quantity.durationHint,
+            show: { sync in
+                switch sync {
+                case .always: "always"
+                case .never: "never"
+                case .interval(let duration): Quantity.text(duration)
+                }
+            },
+            convert: { text in
+                switch text {
+                case "always": return .always
+                case "never": return .never
+                default:
+                    return Quantity.duration(text).map { .interval($0) }
+                }
+            })
+        return Kind(words.type, show: words.show) { node, key, diagnostics in
+            guard let sync = words.read(node, key, diagnostics) else { return nil }
+            if case .interval(let interval) = sync, !syncIntervals.contains(interval) {
+                let (least, most) = (Quantity.text(syncIntervals.lowerBound), Quantity.text(syncIntervals.upperBound))
+                diagnostics.error(at: node.place, "\(quoted(key)) has to be always, never, or from \(least) to \(most)")
+                return nil
+            }
+            return sync
+        }
+    }
+}

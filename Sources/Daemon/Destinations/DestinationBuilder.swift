@@ -1,0 +1,136 @@
+import Assembly
+import Configuration
+import Delivery
+import Destinations
+import Events
+import Journal
+import JournalAdapters
+import Platform
+import Routing
+import Telemetry
+
+/// Builds a destination from its configuration in two steps: `prepare` does everything that can fail; `start` cannot
+/// fail and runs once the whole configuration is prepared.
+struct DestinationBuilder {
+    /// A destination that can be started.
+    struct Prepared {
+        var destination: any Destination
+        var deadLetters: DeadLetterFile
+        /// Whether its turns run in the routing pool, because they never block. Otherwise it gets its own thread.
+        var runsInPool: Bool
+    }
+
+    let journal: Journal
+    let engine: HTTPEngine
+    let pool: RoutingPool
+    let clock: any Clock
+    let telemetry: Telemetry
+    private let openDeadLetters = OpenDeadLetterFiles()
+
+    init(journal: Journal, engine: HTTPEngine, pool: RoutingPool, clock: any Clock, telemetry: Telemetry) {
+        self.journal = journal
+        self.engine = engine
+        self.pool = pool
+        self.clock = clock
+        self.telemetry = telemetry
+    }
+
+    /// Loads plugins, checks URLs and paths, and opens the dead letters. Does not affect running destinations.
+    func prepare(_ destination: Configuration.Destination, in configuration: Configuration) throws -> Prepared {
+        let deadLetters = try openDeadLetters.file(of: destination.name) {
+            let file = DeadLetterFile(
+                try journal.deadLetters(of: destination.name, limit: destination.deadLetters.size),
+                journal: journal.uuid.bytes)
+            // A retry that a stop or a crash interrupted continues by itself. A file that is already in use has resumed
+            // its retry before.
+            try file.resumeRetry { try DeadLetterRequest.matches(chosen: $0.chosen, condition: $0.condition) }
+            return file
+        }
+        return switch destination.kind {
+        case .file(let file):
+            Prepared(
+                destination: try make(file, destination, in: configuration), deadLetters: deadLetters, runsInPool: false
+            )
+        case .http(let http):
+            Prepared(
+                destination: try HTTPDestination(
+                    HTTPOptions(http, inFlight: destination.inFlight), engine: engine, clock: clock),
+                deadLetters: deadLetters, runsInPool: true)
+        case .plugin(let plugin):
+            Prepared(
+                destination: try make(plugin, destination.name, configuration.plugins.directories),
+                deadLetters: deadLetters, runsInPool: false)
+        }
+    }
+
+    private func make(
+        _ plugin: Configuration.Plugin, _ name: String, _ directories: [String]
+    ) throws -> PluginDestination {
+        var options = PluginDestinationOptions(
+            destination: name, plugin: plugin.plugin, directories: directories, settings: plugin.settings,
+            deadline: plugin.deadline, journal: "\(journal.uuid)")
+        options.directory = plugin.directory
+        return try PluginDestination(options, telemetry: telemetry, clock: clock)
+    }
+
+    private func make(
+        _ file: Configuration.File, _ destination: Configuration.Destination, in configuration: Configuration
+    ) throws -> FileDestination {
+        let name = destination.name
+        let cursors = JournalCursors(journal: journal, owner: destination.kind.owner)
+        return try FileDestination(
+            name: name, options: FileDestinationOptions(file),
+            ledger: "\(configuration.journal.directory)/files/\(name)",
+            disk: SystemDisk(), clock: clock, telemetry: telemetry,
+            syncer: FileSyncer(name: name),
+            commit: { cursor in
+                cursors.advance(name, to: cursor)
+                try cursors.commit()
+            })
+    }
+
+    /// Starts a prepared destination at its cursor.
+    /// - Precondition: the destination is declared in the journal (`Journal.declare`).
+    func start(
+        _ prepared: Prepared, _ destination: Configuration.Destination, in configuration: Configuration
+    ) -> RunningDestination {
+        let deadLetters = prepared.deadLetters
+        deadLetters.store.setLimits(.init(destination.deadLetters))
+        let interruption = Interruption()
+        let router = DestinationRouter(
+            destination, in: configuration, host: HostName.current, journal: journal.uuid.bytes,
+            interruption: interruption)
+        var setting = DeliveryWorker.Setting(
+            name: destination.name,
+            policy: DeliveryPolicy(destination, cursorInterval: destination.cursorInterval(in: configuration)),
+            log: JournalLog(journal: journal), cursors: JournalCursors(journal: journal, owner: destination.kind.owner),
+            clock: clock,
+            telemetry: telemetry)
+        setting.interruption = interruption
+        let journal = self.journal.uuid.bytes
+        setting.backfillRouter = { replay, interruption in
+            let marksUsers = destination.order == .user
+            func router(marksReplay: Bool) -> DestinationRouter {
+                DestinationRouter(
+                    destination, in: configuration, host: HostName.current, journal: journal, marksReplay: marksReplay,
+                    interruption: interruption)
+            }
+            guard let replay else { return RoutedEvents(router(marksReplay: false), marksUsers: marksUsers) }
+            return try ReplayedEvents(replay, RoutedEvents(router(marksReplay: true), marksUsers: marksUsers))
+        }
+        func worker(wake: @escaping @Sendable () -> Void) -> DeliveryWorker {
+            DeliveryWorker(
+                setting, router: RoutedEvents(router, marksUsers: destination.order == .user),
+                destination: prepared.destination, deadLetters: deadLetters,
+                random: SystemRandomNumberGenerator(), wake: wake)
+        }
+        if prepared.runsInPool {
+            let place = pool.register()
+            return .start(
+                worker { place.wake() }, deadLetters: deadLetters, place: place, callsScripts: router.mayTakeLong)
+        } else {
+            let bell = Doorbell()
+            return .start(worker { bell.ring() }, deadLetters: deadLetters, bell: bell, clock: clock)
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import Control
+import Delivery
+import Foundation
+
+/// Answers the requests of the control socket:
+///
+/// | request | does |
+/// | --- | --- |
+/// | `GET /status` | the status report |
+/// | `POST /reload` | reloads the configuration |
+/// | `GET /dead-letters?destination=NAME&from=NUMBER&limit=N&events=true` | one page of dead letters |
+/// | `POST /dead-letters/list`, `/retry`, `/drop` | lists, retries or removes the letters of a `DeadLetterSelection` |
+/// | `POST /replay`, `/replay/count` | starts the replay of a `ReplayOrder`; counts its events without sending them |
+/// | `POST /replay/cancel?destination=NAME` | cancels a replay |
+/// | `POST /resume?destination=NAME` | ends a destination's wait for its next attempt |
+///
+/// Requests that need the disk run on the thread of `DiskRequests`, and a reload on the main thread. All others are
+/// answered at once.
+struct ControlRequests: ControlHandler {
+    let work: MainThreadWork
+    let disk: DiskRequests
+    let replays: ReplayRequests
+    let status: StatusCollector
+    let pipeline: Pipeline
+
+    func handle(_ request: ControlRequest, reply: ControlReply) {
+        switch (request.method, request.path) {
+        case (.get, "/status"):
+            reply.respond(status.report())
+        case (.post, "/reload"):
+            work.reload(reply)
+        case (.get, "/dead-letters"):
+            list(.init(destination: request.query["destination"] ?? ""), request, reply)
+        case (.post, "/dead-letters/list"):
+            if let selection = body(DeadLetterSelection.self, request, reply) { list(selection, request, reply) }
+        case (.post, "/dead-letters/retry"):
+            if let selection = body(DeadLetterSelection.self, request, reply) { add(.retry, selection, reply) }
+        case (.post, "/dead-letters/drop"):
+            if let selection = body(DeadLetterSelection.self, request, reply) { add(.drop, selection, reply) }
+        case (.post, "/replay"), (.post, "/replay/count"):
+            guard let order = body(ReplayOrder.self, request, reply), destination(order.destination, reply) != nil
+            else { return }
+            let rates = ReplayOrder.rates
+            if let rate = order.eventsPerSecond, !rates.contains(rate) {
+                return reply.fail(
+                    400,
+                    "events_per_second (--rate) is \(rate); it must be from \(rates.lowerBound) to \(rates.upperBound)")
+            }
+            let isDryRun = request.path != "/replay"
+            disk.add(reply) { [replays] in isDryRun ? replays.count(order, reply) : replays.begin(order, $0, reply) }
+        case (.post, "/replay/cancel"):
+            let name = request.query["destination"] ?? ""
+            if destination(name, reply) != nil { disk.add(reply) { [replays] in replays.cancel(name, $0, reply) } }
+        case (.post, "/resume"):
+            if let destination = destination(request.query["destination"] ?? "", reply) { resume(destination, reply) }
+        case (_, "/status"), (_, "/reload"), (_, "/dead-letters"), (_, "/replay"), (_, "/resume"):
+            reply.fail(405, "\(request.path) does not take \(request.method.rawValue)")
+        default:
+            reply.fail(
+                404, "there is nothing at \(request.path): see /status, /reload, /dead-letters, /replay, /resume")
+        }
+    }
+
+    private func list(_ selection: DeadLetterSelection, _ request: ControlRequest, _ reply: ControlReply) {
+        guard let from = number("from", of: request, 0...UInt64.max, default: 0, reply),
+            let limit = number("limit", of: request, 1...Int.max, default: .max, reply)
+        else { return }
+        add(.list(from: from, limit: limit, withEvents: request.query["events"] == "true"), selection, reply)
+    }
+
+    /// - Returns: nil if the query's value is not a number within the bounds; the request is answered then.
+    private func number<Number: FixedWidthInteger & Sendable>(
+        _ name: String, of request: ControlRequest, _ bounds: ClosedRange<Number>, default number: Number,
+        _ reply: ControlReply
+    ) -> Number? {
+        guard let text = request.query[name] else { return number }
+        if let number = Number(text), bounds.contains(number) { return number }
+        reply.fail(
+            400, "\(name)=\(text.prefix(80)) is not a whole number from \(bounds.lowerBound) to \(bounds.upperBound)")
+        return nil
+    }
+
+    private func resume(_ destination: RunningDestination, _ reply: ControlReply) {
+        let status = destination.worker.status
+        let waits =
+            switch status.state {
+            case .retrying, .held, .failing: true
+            case .up, .stopped: false
+            }
+        let backfills = [status.replay, status.retry].compactMap { $0?.state }
+        let resumed = waits || status.usersWait || backfills.contains { $0 == .retrying || $0 == .held }
+        if resumed { destination.worker.resume() }
+        reply.respond(ResumeReport(destination: status.name, state: .init(status.state), resumed: resumed))
+    }
+
+    private func add(_ action: DeadLetterRequest.Action, _ selection: DeadLetterSelection, _ reply: ControlReply) {
+        guard let destination = destination(selection.destination, reply) else { return }
+        do {
+            let request = try DeadLetterRequest(action, of: destination, in: pipeline, selection)
+            disk.add(reply) { request.perform($0, reply) }
+        } catch {
+            reply.fail(400, "--where: \(error)")
+        }
+    }
+
+    private func body<Body: Decodable>(_ type: Body.Type, _ request: ControlRequest, _ reply: ControlReply) -> Body? {
+        do {
+            return try JSONDecoder().decode(type, from: Data(request.body))
+        } catch {
+            reply.fail(400, "the request's body does not fit \(request.path): \(error)")
+            return nil
+        }
+    }
+
+    private func destination(_ name: String, _ reply: ControlReply) -> RunningDestination? {
+        if let destination = pipeline[name] { return destination }
+        let known = pipeline.names.sorted().joined(separator: ", ")
+        reply.fail(404, "there is no destination \"\(name)\"; there are: \(known)")
+        return nil
+    }
+}

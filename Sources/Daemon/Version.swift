@@ -1,4 +1,0 @@
-extension Daemon {
-    /// Penstock's version: semantic versioning (semver.org).
-    package static let version = "0.1.0"
-}

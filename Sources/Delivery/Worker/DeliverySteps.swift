@@ -1,0 +1,363 @@
+import Events
+import Platform
+import Telemetry
+
+// The steps of a worker's turn. No step waits, and any step may follow any other.
+extension DeliveryWorker {
+    // MARK: Opening
+
+    /// - Returns: whether the destination is open.
+    func open(_ now: Instant) -> Bool {
+        if let troubleUntil, now < troubleUntil { return false }
+        do {
+            let cursor = setting.cursors.cursor(of: name)
+            let kept = destination.settlesAtOnce ? setting.cursors.settled(of: name, .delivery) : nil
+            let position = try destination.open(from: cursor) ?? max(cursor.position, kept?.position ?? 0)
+            let (policy, limits) = (setting.policy, destination.limits)
+            gate = policy.rateLimit.map { RateGate($0, eventsPerRequest: limits.eventsPerRequest, now: now) }
+            intake = Intake(
+                log: setting.log, router: router, position: position,
+                recollects ? recollection(before: position, router) : nil,
+                builder: BatchBuilder(policy, limits), settled: kept?.ranges ?? [])
+            noted = nil
+            lanes = policy.order == .user ? UserQueues(policy) : nil
+            checkpointed = position
+            unsavedSince = nil
+            beginBackfills(now)
+            // Only a successful checkpoint resets the backoff: a destination that opens well and then fails each
+            // checkpoint is tried less and less often.
+            troubleUntil = nil
+            return true
+        } catch {
+            failed("cannot open the destination", error, now)
+            return false
+        }
+    }
+
+    /// Discards everything in memory. After a backoff the destination is opened again at its cursor, and every event
+    /// that no checkpoint covers is delivered again.
+    private func restart(_ what: String, _ error: any Error, _ now: Instant) {
+        failed(what, error, now)
+        destination.close()
+        carriedRefusals.merge(window.refusals, uniquingKeysWith: max)
+        if let lanes { carriedRefusals.merge(lanes.refusals, uniquingKeysWith: max) }
+        window = InFlightWindow(after: window)
+        lanes = nil
+        rateUntil = nil
+        breaker = Breaker(initial: setting.policy.retryInitial, maximum: setting.policy.retryMaximum)
+        desk.removeAll()
+        for backfill in backfills { backfill.end() }
+        recollects = intake?.isRecollecting ?? recollects
+        intake = nil
+        unsavedSince = nil
+    }
+
+    private func failed(_ what: String, _ error: any Error, _ now: Instant) {
+        troubleUntil = now + trouble.fail(using: &random)
+        note("\(what): \(error)")
+        setting.telemetry.emit(DeliveryFailing(destination: name, what: what, cause: "\(error)"))
+    }
+
+    // MARK: Reading and offering
+
+    /// - Returns: whether anything was read or routed.
+    func read(_ now: Instant, _ bound: TurnBound) -> Bool {
+        guard desk.isEmpty, troubleUntil.map({ now >= $0 }) ?? true, intake != nil else { return false }
+        do {
+            let worked =
+                try intake?.advance(now, bound, refused: { desk.add($0) }, wallClock: setting.clock.wallClock) ?? false
+            troubleUntil = nil
+            return worked
+        } catch {
+            failed("cannot read the journal", error, now)
+            return false
+        }
+    }
+
+    /// Offers the next batch, if one is ready and limits allow it.
+    func offer(_ now: Instant) -> Bool {
+        guard desk.isEmpty, breaker.mayOffer(now), rateUntil.map({ now >= $0 }) ?? true else { return false }
+        if !window.hasWaiting {
+            guard window.count + backfillsOffered < inFlight, var batch = nextBatch(now) else { return false }
+            if !carriedRefusals.isEmpty { carryRefusals(into: &batch) }
+            window.add(batch)
+        }
+        rateUntil = nil
+        let count = window.nextCount
+        if let wait = gate?.wait(for: count, now), wait > .zero {
+            rateUntil = now + wait
+            return false
+        }
+        gate?.pass(count, now)
+        guard let next = window.offerFirst(round: breaker.offered()) else { return false }
+        if next.isRetry { ledger.update { $0.retries += 1 } }
+        noteSettled()
+        let (inbox, id) = (inbox, next.id)
+        destination.deliver(next.batch, DeliveryClaim { inbox.put(.init(id: id), $0) })
+        return true
+    }
+
+    /// Keeps the attempts that were counted before a restart.
+    private func carryRefusals(into batch: inout OutboundBatch) {
+        for index in batch.events.indices {
+            // Transforms may have made several events of one position; each gets the count.
+            guard let refusals = carriedRefusals[batch.events[index].position] else { continue }
+            batch.events[index].refusals = max(batch.events[index].refusals, refusals)
+        }
+        let settled = settledPosition
+        carriedRefusals = carriedRefusals.filter { $0.key >= settled }
+    }
+
+    /// Ends the waits for a next attempt, and no other waits.
+    func resume(_ now: Instant) {
+        breaker.resume(now)
+        desk.resume(now)
+        lanes?.resume()
+        troubleUntil = troubleUntil.map { min($0, now) }
+        for backfill in backfills { backfill.resume(now) }
+    }
+
+    private func nextBatch(_ now: Instant) -> OutboundBatch? {
+        let partial = isPartialDue(now)
+        guard lanes != nil else { return intake?.builder.take(partial: partial) }
+        if let due = lanes?.takeDue(
+            now, maximumEvents: setting.policy.batchEvents, maximumBytes: setting.policy.batchBytes)
+        {
+            return due
+        }
+        while lanes?.hasRoom(now) == true, var batch = intake?.builder.take(partial: partial) {
+            let ready = lanes?.admit(batch, now)
+            intake?.builder.recycle(&batch)
+            if let ready, !ready.events.isEmpty { return ready }
+        }
+        return nil
+    }
+
+    /// The maximum number of batches in flight, those that wait for a retry included.
+    var inFlight: Int { max(1, min(setting.policy.inFlight, destination.limits.maximumInFlight)) }
+
+    /// Whether a batch that is not full may be sent.
+    private func isPartialDue(_ now: Instant) -> Bool {
+        guard let intake, intake.builder.sealed == nil, !intake.builder.isEmpty else { return false }
+        let wait = setting.policy.batchWait
+        let age = now - intake.builder.openedAt
+        guard wait == .zero else { return age >= wait }
+        // The batch does not wait for events that can't be read now, nor for events that a slow script has yet to
+        // route.
+        return intake.isExhausted || troubleUntil != nil || age >= Self.slowBatchWait
+    }
+
+    // MARK: Settling
+
+    func apply(_ id: UInt64, _ settlement: DeliveryClaim.Settlement, _ now: Instant) {
+        guard
+            let result = window.settle(
+                id, settlement, now: now, failingSince: lanes == nil ? nil : { self.lanes?.failingSince($0) },
+                bound: .init(giveUpAfter: setting.policy.giveUpAfter, attempts: setting.policy.attempts),
+                reuse: { intake?.builder.recycle(&$0) })
+        else { return }
+        if result.delivered > 0 {
+            ledger.update {
+                $0.delivered += UInt64(result.delivered)
+                $0.positionDelivered = max($0.positionDelivered, result.deliveredPosition &+ 1)
+            }
+        }
+        for user in result.settledUsers { lanes?.settled(user, now) }
+        if !result.parked.events.isEmpty {
+            lanes?.park(result.parked, after: result.parkedAfter, now, using: &random)
+            ledger.update { $0.retries += 1 }
+            note(result.parkedReason ?? "", result.answer ?? "")
+            if unsavedSince == nil { unsavedSince = now }
+        }
+        if let first = result.refused.first {
+            let time = setting.clock.wallClock()
+            for refused in result.refused { desk.add(refused, at: time) }
+            note(first.reason, first.answer)
+        }
+        if result.holdReason != nil || result.retryReason != nil, unsavedSince == nil {
+            // A destination may refuse because it can't make its data durable. Its next checkpoint then fails, and the
+            // destination is opened again.
+            unsavedSince = now
+        }
+        if let reason = result.holdReason {
+            breaker.held(round: result.round, now: now)
+            note(reason, result.answer ?? "")
+            setting.telemetry.emit(DeliveryHeld(destination: name, reason: reason))
+        } else if let reason = result.retryReason {
+            breaker.failed(
+                round: result.round, now: now, asked: result.retryAfter, progress: result.delivered > 0,
+                using: &random)
+            note(reason, result.answer ?? "")
+            var wait: Duration?
+            if case .open(let until) = breaker.state { wait = until - now }
+            setting.telemetry.emit(DeliveryRetrying(destination: name, reason: reason, wait: wait))
+        } else {
+            breaker.succeeded(round: result.round)
+        }
+    }
+
+    func flushDeadLetters(_ now: Instant) {
+        guard !desk.isEmpty, desk.retryAt.map({ now >= $0 }) ?? true else { return }
+        do {
+            let reason = desk.first?.reason ?? ""
+            let stored = try desk.flush(now, originals: setting.log, random: &random)
+            ledger.update { $0.deadLettered += UInt64(stored) }
+            setting.telemetry.emit(EventsDeadLettered(destination: name, count: stored, reason: reason))
+        } catch {
+            let failure = error as? DeadLetterFailure
+            ledger.update { $0.deadLettered += UInt64(failure?.stored ?? 0) }
+            let reason = "cannot store its dead letters: \(failure?.cause ?? error)"
+            note(reason)
+            setting.telemetry.emit(DeliveryHeld(destination: name, reason: reason))
+        }
+    }
+
+    // MARK: The cursor
+
+    /// Everything below is settled.
+    var settledPosition: UInt64 {
+        var position = intake?.position ?? checkpointed
+        if let event = intake?.builder.first { position = min(position, event.position) }
+        if let event = window.first { position = min(position, event.position) }
+        if let event = lanes?.outlook(setting.clock.now()).first { position = min(position, event.position) }
+        if let letter = desk.first { position = min(position, letter.position) }
+        return position
+    }
+
+    /// Records settled positions before each offer and at the end of a turn, so that a kill doesn't repeat them.
+    func noteSettled() {
+        guard destination.settlesAtOnce, let intake else { return }
+        var settled = SettledPositions(position: settledPosition, ranges: intake.settledBefore)
+        // With `order: user`, waiting events may lie at any position, so only the position is recorded.
+        if lanes == nil {
+            settled = SettledPositions(
+                routedTo: intake.position,
+                unsettled: window.unsettled + desk.unsettled
+                    + (intake.builder.first.map { [$0.position..<intake.position] } ?? []),
+                known: [0..<settledPosition] + intake.settledBefore)
+        }
+        if settled != noted {
+            noted = settled
+            setting.cursors.settle(name, .delivery, settled)
+        }
+        for lane in backfills where lane.isActive {
+            guard let passage = lane.passage, let settled = lane.settled, settled != lane.noted else { continue }
+            lane.noted = settled
+            setting.cursors.settle(name, passage, settled)
+        }
+    }
+
+    func noteProgress(_ now: Instant) {
+        if unsavedSince == nil, intake != nil, settledPosition != checkpointed || isReplayUnsaved { unsavedSince = now }
+    }
+
+    /// - Parameter isLast: no later checkpoint follows, so everything must be durable when this returns.
+    func checkpoint(_ now: Instant, isLast: Bool = false) {
+        // Read before the checkpoint, which doesn't cover events that settle while it runs.
+        let position = settledPosition
+        let replay = replayProgress(isLast: isLast)
+        do {
+            let cursor =
+                isLast
+                ? Cursor(position: position, state: try destination.checkpoint() ?? [])
+                : try destination.checkpoint(settled: position)
+            if let cursor {
+                save(cursor, replay)
+                checkpointed = cursor.position
+                trouble.reset()
+            }
+            unsavedSince = checkpointed == position && !isReplayUnsaved ? nil : now
+            // Done at most once per checkpoint interval: a busy worker doesn't notice the cost, and idle workers, of
+            // which there may be hundreds, keep no memory.
+            if window.count == 0 { intake?.releaseMemory() }
+        } catch {
+            restart("cannot make delivered events durable", error, now)
+        }
+    }
+
+    // MARK: Waiting
+
+    /// When the next timed step is due. No wake announces those.
+    func nextTurn(_ now: Instant) -> Instant? {
+        var due: Instant?
+        func consider(_ time: Instant?) {
+            if let time { due = min(due ?? time, time) }
+        }
+        // While dead letters wait, nothing is read, so a read's retry is not due either.
+        if desk.isEmpty || intake == nil { consider(troubleUntil) }
+        guard let intake else { return due }
+        if let unsavedSince { consider(unsavedSince + setting.policy.checkpointInterval) }
+        considerBackfills(now, consider)
+        let mayTake =
+            window.count + backfillsOffered < inFlight && !intake.builder.isEmpty && lanes?.hasRoom(now) ?? true
+        let lane = window.count + backfillsOffered < inFlight ? lanes?.outlook(now).due : nil
+        if !desk.isEmpty {
+            consider(desk.retryAt)
+        } else if let rateUntil, breaker.mayOffer(rateUntil) {
+            consider(rateUntil)
+        } else if case .open(let until) = breaker.state {
+            if window.hasWaiting {
+                consider(until)
+            } else {
+                if mayTake { consider(max(until, batchDue(now))) }
+                if let lane { consider(max(until, lane)) }
+            }
+        } else if breaker.state == .closed {
+            if mayTake { consider(batchDue(now)) }
+            consider(lane)
+        }
+        return due
+    }
+
+    /// When the collected batch may be sent.
+    private func batchDue(_ now: Instant) -> Instant {
+        guard let builder = intake?.builder, builder.sealed == nil else { return now }
+        return max(now, builder.openedAt + setting.policy.batchWait)
+    }
+
+    // MARK: Status
+
+    /// - Parameter answer: the beginning of the service's answer.
+    private func note(_ message: String, _ answer: String = "") {
+        let time = setting.clock.wallClock()
+        ledger.update { $0.lastError = .init(message: message, answer: answer, at: time) }
+    }
+
+    private var state: DeliveryStatus.State {
+        if isStopped { return .stopped }
+        if troubleUntil != nil { return .failing }
+        if breaker.isHeld || desk.retryAt != nil { return .held }
+        return breaker.state == .closed ? .up : .retrying
+    }
+
+    /// Publishes the state at the end of a turn to other threads.
+    func publish(_ now: Instant) {
+        let state = self.state
+        let settled = settledPosition
+        let unsettled = [
+            window.first?.receivedAt, lanes?.outlook(now).first?.receivedAt, intake?.builder.first?.receivedAt,
+            desk.first?.receivedAt,
+            intake?.unrouted?.receivedAt,
+        ].compactMap { $0 }.min()
+        var attempt: Instant?
+        // Events that were given up are not retried, though the service may still be down.
+        if case .open(let until) = breaker.state, unsettled != nil { attempt = until }
+        attempt = troubleUntil ?? desk.retryAt ?? attempt
+        let time = setting.clock.wallClock()
+        publishBackfills()
+        let usersWait = lanes?.outlook(now).isFailing ?? false
+
+        let recovered = ledger.update { status -> Bool in
+            intake?.takeFiltered { status.filtered[$0, default: 0] += $1 }
+            status.positionSettled = settled
+            status.oldestUnsettled = unsettled
+            status.usersWait = usersWait
+            status.nextAttempt = attempt.map { time &+ ($0 - now).inNanoseconds }
+            guard status.state != state else { return false }
+            status.state = state
+            status.since = time
+            return state == .up
+        }
+        if recovered { setting.telemetry.emit(DeliveryRecovered(destination: name)) }
+    }
+}

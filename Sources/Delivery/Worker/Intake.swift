@@ -1,0 +1,176 @@
+import Events
+import Platform
+
+/// Reads the journal, routes each event and collects the routed events into batches. It allocates nothing per event:
+/// the inbound batch and the outbound buffers are reused.
+struct Intake {
+    /// Bytes per read: small enough to stay in the processor's cache while they are routed, large enough that the cost
+    /// of a read doesn't show.
+    private static let readSize = 256 << 10
+    /// Events that the router may reject before their dead letters must be stored.
+    private static let refusedLimit = 256
+
+    private let log: any EventLog
+    private let router: any EventRouter
+    private var recollection: StateWarmup?
+    private var reader: (any EventReader)?
+    private var inbound = EventBatch()
+    private var next = 0
+
+    var builder: BatchBuilder
+    /// Everything below is routed.
+    private(set) var position: UInt64
+    /// Ascending ranges above the cursor that were settled before a restart. Their events are not routed again.
+    let settledBefore: [Range<UInt64>]
+    /// The index of the first range that doesn't lie below `position`.
+    private var nextSettled = 0
+    /// The last read reached the end of the log.
+    private(set) var isExhausted = false
+    /// Counts of filtered events since the last `takeFiltered`, by reason. There are only a few reasons.
+    private var filtered: [(reason: String, count: UInt64)] = []
+    private var lastReason = 0
+
+    /// - Parameters:
+    ///   - recollection: the earlier events that the router sees first.
+    ///   - settled: ranges above `position` whose events are settled already.
+    init(
+        log: any EventLog, router: any EventRouter, position: UInt64, _ recollection: StateWarmup?,
+        builder: BatchBuilder,
+        settled: [Range<UInt64>] = []
+    ) {
+        settledBefore = settled
+        self.log = log
+        self.router = router
+        self.position = position
+        self.recollection = recollection
+        self.builder = builder
+    }
+
+    /// The router has yet to see all events that it must remember.
+    var isRecollecting: Bool { recollection != nil }
+
+    /// The oldest event that was read but not routed.
+    var unrouted: EventRecord? { next < inbound.events.count ? inbound.events[next] : nil }
+
+    /// Routes events until a batch is full, the events of one read are used up, or the turn is over. Reads first if no
+    /// event is left to route.
+    /// - Returns: whether there was work to do.
+    /// - Throws: when the journal can't be read; no event is skipped.
+    mutating func advance(
+        _ now: Instant, _ bound: TurnBound, refused: (DeadLetter) -> Void, wallClock: () -> Int64
+    ) throws -> Bool {
+        guard builder.sealed == nil, !bound.isInterrupted else { return false }
+        var recalling: TurnBound? = bound
+        if try recollection?.advance(maximumBytes: Self.readSize, &recalling) == true { return true }
+        recollection = nil
+        if next == inbound.events.count, try !read() { return false }
+        route(now, bound, refused: refused, wallClock: wallClock)
+        isExhausted = next == inbound.events.count && log.end <= position
+        return true
+    }
+
+    /// Frees the buffers of a busy period if the worker is idle.
+    mutating func releaseMemory() {
+        guard isExhausted, next == inbound.events.count, builder.isEmpty else { return }
+        inbound = EventBatch()
+        next = 0
+        builder.releaseMemory()
+    }
+
+    /// Passes on the counts of filtered events and resets them.
+    mutating func takeFiltered(_ take: (String, UInt64) -> Void) {
+        guard !filtered.isEmpty else { return }
+        for (reason, count) in filtered { take(reason, count) }
+        filtered.removeAll(keepingCapacity: true)
+        lastReason = 0
+    }
+
+    private mutating func read() throws -> Bool {
+        isExhausted = log.end <= position
+        guard !isExhausted else { return false }
+        let reader = try self.reader ?? log.makeReader(from: position)
+        self.reader = reader
+        inbound.removeAll()
+        inbound.next = position
+        next = 0
+        var isComplete = false
+        // A read that failed halfway is repeated from its beginning.
+        defer { if !isComplete { inbound.removeAll() } }
+        guard try reader.read(into: &inbound, maximumBytes: Self.readSize) else {
+            isExhausted = true
+            // Damage after the last event may have been passed over.
+            position = max(position, inbound.next)
+            return false
+        }
+        isComplete = true
+        if inbound.events.isEmpty { position = max(position, inbound.next) }
+        return true
+    }
+
+    private mutating func route(
+        _ now: Instant, _ bound: TurnBound, refused: (DeadLetter) -> Void, wallClock: () -> Int64
+    ) {
+        let count = inbound.events.count
+        let mayTakeLong = router.mayTakeLong
+        var bound = bound
+        var refusals = 0
+        while next < count, builder.sealed == nil, refusals < Self.refusedLimit {
+            let event = inbound.events[next]
+            if isSettled(event.position) {
+                next += 1
+                position = event.position &+ 1
+                router.recall(event, of: inbound)
+                continue
+            }
+            let verdict = router.route(event, of: inbound, into: &builder.batch)
+            if mayTakeLong, bound.isInterrupted {
+                // An interrupted script decides nothing: its event stays unsettled in the journal.
+                builder.discard()
+                return
+            }
+            next += 1
+            position = event.position &+ 1
+            switch verdict {
+            case .routed:
+                builder.count(now)
+            case .filtered(let reason):
+                builder.discard()
+                countFiltered(reason)
+            case .rejected(let reason):
+                builder.discard()
+                refusals += 1
+                refused(letter(for: event, reason: reason, at: wallClock()))
+            }
+            if bound.isOver(mayTakeLong: mayTakeLong) { break }
+        }
+        if next == count { position = max(position, inbound.next) }
+    }
+
+    @inline(__always)
+    private mutating func isSettled(_ position: UInt64) -> Bool {
+        while nextSettled < settledBefore.count, settledBefore[nextSettled].upperBound <= position { nextSettled += 1 }
+        return nextSettled < settledBefore.count && settledBefore[nextSettled].lowerBound <= position
+    }
+
+    @inline(__always)
+    private mutating func countFiltered(_ reason: String) {
+        // Reasons come in runs, so most calls end at the first comparison.
+        if lastReason < filtered.count, filtered[lastReason].reason == reason {
+            filtered[lastReason].count += 1
+        } else if let index = filtered.firstIndex(where: { $0.reason == reason }) {
+            filtered[index].count += 1
+            lastReason = index
+        } else {
+            filtered.append((reason, 1))
+            lastReason = filtered.count - 1
+        }
+    }
+
+    private func letter(for event: EventRecord, reason: String, at time: Int64) -> DeadLetter {
+        let origin = Int(event.origin)
+        return DeadLetter(
+            position: event.position, receivedAt: event.receivedAt, event: Array(inbound.bytes[event.range]),
+            index: event.index, origin: inbound.origins.indices.contains(origin) ? inbound.origins[origin] : nil,
+            reason: reason, answer: "", attempts: 0, refusedAt: time)
+    }
+}

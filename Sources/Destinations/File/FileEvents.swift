@@ -1,0 +1,70 @@
+import Telemetry
+
+struct FileChangedOutside: NamedEvent {
+    enum Change: Sendable {
+        case gone, replaced, truncated, grown
+
+        var words: String {
+            switch self {
+            case .gone: "was renamed or removed by another process; continuing in a new file"
+            case .replaced:
+                "is not the file written to until now (another process may have renamed or replaced it);"
+                    + " continuing in the new file"
+            case .truncated: "was truncated by another process; continuing at its end"
+            case .grown: "was written to by another process; continuing at its end"
+            }
+        }
+    }
+
+    static let name = "file_changed_outside"
+    var destination: String
+    var path: String
+    var change: Change
+    var level: Level { .notice }
+    var message: String { "destination \(destination): \(path) \(change.words)" }
+}
+
+struct FileRecordsLost: NamedEvent {
+    static let name = "file_records_lost"
+    var destination: String
+    var path: String
+    var level: Level { .warning }
+    var message: String {
+        "destination \(destination): \(path) is missing or damaged; it records the files' lengths at the last cursor;"
+            + " events written since then may be in the files twice"
+    }
+}
+
+struct OldFilesRemoved: NamedEvent {
+    static let name = "old_files_removed"
+    var destination: String
+    var files: Int
+    var bytes: Int
+    /// The path of the last file removed.
+    var path: String
+    var level: Level { .notice }
+    var message: String {
+        "destination \(destination): removed \(files == 1 ? path : "\(files) old files, the last one \(path)"),"
+            + " \(bytes) bytes, as keep requires"
+    }
+}
+
+struct OldFilesStay: NamedEvent {
+    static let name = "old_files_stay"
+    var destination: String
+    var cause: String
+    var level: Level { .warning }
+    var message: String { "destination \(destination): cannot find or remove old files, so they stay: \(cause)" }
+}
+
+struct NewFilesLimited: NamedEvent {
+    static let name = "new_files_limited"
+    var destination: String
+    var limit: Int
+    var path: String
+    var level: Level { .warning }
+    var message: String {
+        "destination \(destination): events created \(limit) \(limit == 1 ? "file" : "files") in this hour,"
+            + " the limit of new_files; until the next hour, events for other new files are written to \(path)"
+    }
+}

@@ -1,0 +1,50 @@
+import Platform
+
+/// Colours text for a terminal (ECMA-48), or leaves it plain.
+package struct ANSIStyle: Sendable {
+    package enum Colour: Int, Sendable {
+        case bold = 1
+        case dim = 2
+        case red = 31
+        case green = 32
+        case yellow = 33
+        case cyan = 36
+    }
+
+    private let isOn: Bool
+
+    package init(isOn: Bool) { self.isOn = isOn }
+
+    /// Colours `text`. Control characters in it are escaped, so that text from outside cannot control the terminal.
+    package func callAsFunction(_ text: String, _ colour: Colour? = nil) -> String {
+        let text = text.withControlCharactersEscaped
+        guard isOn, let colour, !text.isEmpty else { return text }
+        return "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m"
+    }
+}
+
+/// Rows of cells, padded so that the columns align.
+struct AlignedRows {
+    private var rows: [[(text: String, colour: ANSIStyle.Colour?)]] = []
+    /// Wider cells do not count for the width of their column.
+    private let widest: Int
+
+    init(widest: Int = 48) { self.widest = widest }
+
+    mutating func add(_ cells: (String, ANSIStyle.Colour?)...) {
+        rows.append(cells.map { ($0.0, $0.1) })
+    }
+
+    func lines(_ paint: ANSIStyle) -> [String] {
+        let columns = rows.map(\.count).max() ?? 0
+        let widths = (0..<columns).map { column in
+            rows.compactMap { $0.count > column + 1 ? $0[column].text.count : nil }.filter { $0 <= widest }.max() ?? 0
+        }
+        return rows.map { row in
+            row.enumerated().map { column, cell in
+                let padding = column < row.count - 1 ? max(0, widths[column] - cell.text.count) + 2 : 0
+                return paint(cell.text, cell.colour) + String(repeating: " ", count: padding)
+            }.joined()
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Events
+import Platform
+
+/// Validates events and appends them to the journal for all connections of one source on one event loop. Connections
+/// share the scanner and its result buffers, so an idle connection needs almost no memory. Belongs to its event loop's
+/// thread.
+package final class EventAdmission {
+    let limits: SourceLimits
+    var maximumEventSize: Int { limits.maximumEventSize }
+    /// Results of the last scan. Reused for every scan.
+    var accepted: [ScannedEvent] = []
+    var refused: [RefusedLine] = []
+    /// The buffer that `accepted` refers to, if it is not the buffer that was scanned.
+    var rewritten: [UInt8]?
+
+    private let inspector: (any EventInspector)?
+    private let scrubber: (any EventScrubber)?
+    private let scanner: EventScanner
+    private let appender: any EventAppender
+    private let statistics: SourceStatistics
+    private let clock: any Clock
+
+    package init(
+        limits: SourceLimits, appender: any EventAppender, statistics: SourceStatistics, clock: any Clock,
+        inspector: (any EventInspector)? = nil, scrubber: (any EventScrubber)? = nil
+    ) {
+        self.inspector = inspector
+        self.scrubber = scrubber
+        self.limits = limits
+        scanner = EventScanner(maximumEventSize: limits.maximumEventSize, maximumDepth: limits.maximumDepth)
+        self.appender = appender
+        self.statistics = statistics
+        self.clock = clock
+    }
+
+    /// Whether an event costs more than its validation.
+    var isSlow: Bool { inspector != nil || scrubber != nil }
+
+    func now() -> Instant { clock.now() }
+
+    /// Validates the complete lines of `bytes`. The results are in `accepted` and `refused`.
+    /// - Parameter maximumRefused: the scan ends early after about this many refused lines.
+    func scan(_ bytes: Span<UInt8>, maximumRefused: Int) -> ScanResult {
+        accepted.removeAll(keepingCapacity: true)
+        refused.removeAll(keepingCapacity: true)
+        rewritten = nil
+        let result = scanner.scan(bytes, accepted: &accepted, refused: &refused, maximumRefused: maximumRefused)
+        // Inspect the event as the client sent it: after scrubbing it may look different.
+        if let inspector, !accepted.isEmpty, inspector.begin() { inspect(bytes, inspector) }
+        if let scrubber, !accepted.isEmpty { scrub(bytes, scrubber) }
+        return result
+    }
+
+    /// Events that pass cost nothing extra. From the first event that does not pass, the slice is rewritten.
+    private func inspect(_ bytes: Span<UInt8>, _ inspector: any EventInspector) {
+        var inspected = 0
+        inspecting: for event in accepted {
+            let json = bytes.extracting(Int(event.offset)..<Int(event.offset) + Int(event.length))
+            switch inspector.inspect(json, event.index) {
+            case .passes: break
+            case .noted(let reason): statistics.note(reason)
+            case .rewritten, .refused: break inspecting
+            }
+            inspected += 1
+        }
+        guard inspected < accepted.count else { return }
+        var number = 0
+        take(
+            RewrittenSlice(bytes, accepted, scanner) { json, index, output in
+                defer { number += 1 }
+                switch number < inspected ? .passes : inspector.inspect(json, index) {
+                case .passes: output.append(contentsOf: json)
+                case .noted(let reason):
+                    statistics.note(reason)
+                    output.append(contentsOf: json)
+                case .rewritten(let reason):
+                    statistics.note(reason)
+                    inspector.appendRewritten(to: &output)
+                case .refused(let refusal): return refusal
+                }
+                return nil
+            })
+    }
+
+    private func scrub(_ bytes: Span<UInt8>, _ scrubber: any EventScrubber) {
+        let scrub = { (json: Span<UInt8>, index: EventIndex, output: inout [UInt8]) in
+            scrubber.scrub(json, index, into: &output).map { Refusal(reason: .notAllowed, detail: "scrub: \($0)") }
+        }
+        if let inspected = rewritten {
+            take(RewrittenSlice(inspected.span, accepted, scanner, rewrite: scrub))
+        } else {
+            take(RewrittenSlice(bytes, accepted, scanner, rewrite: scrub))
+        }
+    }
+
+    private func take(_ slice: RewrittenSlice) {
+        rewritten = slice.bytes
+        accepted = slice.accepted
+        guard !slice.refused.isEmpty else { return }
+        refused += slice.refused
+        refused.sort { $0.line < $1.line }
+    }
+
+    /// Offers `accepted` to the journal.
+    /// - Parameter bytes: the buffer that was scanned.
+    func append(_ bytes: Span<UInt8>, from origin: Origin) -> AppendOutcome {
+        let (events, rewritten) = (accepted, rewritten)
+        let outcome =
+            if let rewritten {
+                appender.append(rewritten.span, events: events.span, from: origin)
+            } else {
+                appender.append(bytes, events: events.span, from: origin)
+            }
+        if case .queued = outcome { statistics.accept(accepted.count) }
+        return outcome
+    }
+
+    /// Counts `refused`. Explains the latest refusals, which are kept for `penstock status`.
+    /// - Parameter bytes: the buffer that was scanned.
+    func settleRefused(_ bytes: Span<UInt8>) {
+        guard !refused.isEmpty else { return }
+        let latest = refused.suffix(SourceStatistics.recentLimit).map { $0.refusal(in: bytes, by: scanner) }
+        statistics.refuse(refused, latest: latest, at: clock.wallClock())
+    }
+
+    func explain(_ line: RefusedLine, in bytes: Span<UInt8>) -> Refusal { line.refusal(in: bytes, by: scanner) }
+
+    func refuse(_ refusal: Refusal) {
+        statistics.refuse([RefusedLine(line: 0, refusal: refusal)], latest: [refusal], at: clock.wallClock())
+    }
+
+    package var durableEnd: UInt64 { appender.durableEnd }
+}

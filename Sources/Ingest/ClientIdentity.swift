@@ -1,5 +1,0 @@
-/// A connection's number: unique in the process, with the number of the event loop that serves it.
-enum ClientIdentity {
-    static func make(_ number: UInt64, loop: Int) -> UInt64 { number << 8 | UInt64(loop & 0xFF) }
-    static func loop(of id: UInt64) -> Int { Int(id & 0xFF) }
-}

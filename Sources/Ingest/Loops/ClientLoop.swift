@@ -1,0 +1,341 @@
+import Events
+import Platform
+import Synchronization
+
+/// A thread that serves clients.
+///
+/// Each turn of a client has a bounded time and a bounded amount of memory. Ready connections wait in a queue that is
+/// fair between users. The loop serves them for about a millisecond, then polls the kernel for ready connections again.
+final class ClientLoop: @unchecked Sendable {
+    /// Requests from other threads. Unchecked: the sender of a connection keeps no reference to it.
+    enum Order: @unchecked Sendable {
+        case add([ClientConnection])
+        /// Another connection has reached a limit, and this one must be closed for it.
+        case makeRoom(connection: UInt64)
+        case tooMuchBuffered(connection: UInt64, bytes: Int)
+        /// Rings the doorbell once this loop has checked all of its sockets.
+        case turn(Doorbell)
+        case stop
+    }
+
+    /// How long connections are served between two polls of the kernel.
+    static let round = Duration.milliseconds(1)
+    /// After a round of mostly refused lines, only trusted connections are served for at most this long.
+    static let longestRest = Duration.milliseconds(20)
+    /// That rest lasts this many times as long as the refused lines took.
+    static let restFactor = 19
+    /// The interval between checks of the clients' time limits. It shrinks if a limit is short, down to
+    /// `shortestSweep`.
+    private static let longestSweep = Duration.seconds(1)
+    private static let shortestSweep = Duration.milliseconds(20)
+    /// How many connections are checked per round.
+    private static let sweptAtOnce = 1024
+
+    let number: Int
+    private let poll: SocketPoll
+    private let clock: any Clock
+    private let pressure: RefusalPressure
+    private let durableEnd: () -> UInt64
+    private let placement: ClientPlacement
+    private let orders = Mutex<[Order]>([])
+    private let hasRoom = Atomic<Bool>(false)
+    private let hasCommit = Atomic<Bool>(false)
+    /// Tells other threads whether any client waits for a commit. Most clients never do, and then a commit wakes no
+    /// thread.
+    private let awaitsDisk = Atomic<Bool>(false)
+
+    /// Grows while the thread works. Odd: it works; even: it sleeps. Any thread.
+    var heartbeat: UInt64 { beats.load(ordering: .relaxed) }
+    private let beats = Atomic<UInt64>(1)
+    /// The number of connections that this thread serves. Any thread.
+    var load: Int { connectionCount.load(ordering: .relaxed) }
+    private let connectionCount = Atomic<Int>(0)
+    /// Whether clients have sent input that is not processed yet. Any thread.
+    var isBusy: Bool { busy.load(ordering: .relaxed) }
+    private let busy = Atomic<Bool>(false)
+
+    // The state below belongs to the loop's own thread.
+    private var connections: [UInt64: ClientConnection] = [:]
+    private var queue = FairQueue<ClientConnection>()
+    private var unacknowledged = Fifo<(connection: ClientConnection, end: UInt64)>()
+    private var stalled: [ClientConnection] = []
+    private var parked: [ClientConnection] = []
+    private var buffer = [UInt8](repeating: 0, count: ClientConnection.largeRead)
+    private var found: [SocketPoll.Readiness] = []
+    private var bells: [Doorbell] = []
+    /// Until this time, only trusted connections are served.
+    private var restsUntil: Instant?
+    private var sweepInterval = longestSweep
+    private var nextSweep: Instant
+    private var unswept: [UInt64] = []
+    private var memory = MemoryWatch()
+    private var isStopping = false
+
+    init(
+        number: Int, clock: any Clock, pressure: RefusalPressure, placement: ClientPlacement,
+        durableEnd: @escaping () -> UInt64
+    ) throws(SystemError) {
+        poll = try SocketPoll()
+        self.number = number
+        self.clock = clock
+        self.pressure = pressure
+        self.placement = placement
+        self.durableEnd = durableEnd
+        nextSweep = clock.now() + Self.longestSweep
+    }
+
+    // MARK: Other threads
+
+    func post(_ order: Order) {
+        orders.withLock { $0.append(order) }
+        poll.wake()
+    }
+
+    /// The journal has committed.
+    func wakeIfDurable() {
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        guard awaitsDisk.load(ordering: .sequentiallyConsistent) else { return }
+        guard !hasCommit.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        poll.wake()
+    }
+
+    /// The journal has room again.
+    func wakeForRoom() {
+        guard !hasRoom.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        poll.wake()
+    }
+
+    // MARK: The thread
+
+    func run() {
+        while !isStopping {
+            beats.add(1, ordering: .relaxed)
+            poll.wait(timeout: timeout(), into: &found)
+            beats.add(1, ordering: .relaxed)
+            for readiness in found { note(readiness) }
+            performOrders()
+            if hasCommit.exchange(false, ordering: .sequentiallyConsistent) { acknowledge() }
+            if hasRoom.exchange(false, ordering: .sequentiallyConsistent) { retryStalled() }
+            serveRound()
+            sweep()
+            busy.store(!queue.isEmpty || !stalled.isEmpty || !parked.isEmpty, ordering: .relaxed)
+            if queue.isEmpty {
+                for bell in bells { bell.ring() }
+                bells = []
+            }
+        }
+        end()
+    }
+
+    /// How long the thread may sleep; nil: until it is woken.
+    private func timeout() -> Duration? {
+        let now = clock.now()
+        if let restsUntil {
+            if queue.trustedCount > 0 { return .zero }
+            return max(.zero, restsUntil - now)
+        }
+        if !queue.isEmpty || !unswept.isEmpty { return .zero }
+        guard !connections.isEmpty || memory.isWatching else { return nil }
+        return max(.zero, nextSweep - now)
+    }
+
+    private func note(_ readiness: SocketPoll.Readiness) {
+        guard let connection = connections[readiness.tag] else { return }
+        connection.ready(readiness)
+        enqueue(connection)
+    }
+
+    private func enqueue(_ connection: ClientConnection) {
+        guard !connection.isQueued, connection.isOpen else { return }
+        connection.isQueued = true
+        queue.add(connection, user: connection.user, isTrusted: connection.isTrusted)
+    }
+
+    // MARK: Turns
+
+    /// Serves queued connections, one turn each, until the round's time is over.
+    ///
+    /// If refused lines took more than half of the round, the loop serves only trusted connections for the next 19
+    /// times as long as they took (at most `longestRest`). Clients that send invalid data thus get at most a twentieth
+    /// of a processor, and well-behaved clients get all that they need.
+    private func serveRound() {
+        let began = clock.now()
+        if let until = restsUntil, began >= until { restsUntil = nil }
+        var now = began
+        var wasted = Duration.zero
+        while let connection = queue.next(trustedOnly: restsUntil != nil) {
+            connection.isQueued = false
+            serve(connection, at: now)
+            let after = clock.now()
+            if connection.isSuspect { wasted += after - now }
+            now = after
+            if now - began >= Self.round { break }
+        }
+        guard wasted * 2 > now - began else { return }
+        pressure.note(at: now)
+        restsUntil = now + min(wasted * Self.restFactor, Self.longestRest)
+    }
+
+    private func serve(_ connection: ClientConnection, at now: Instant) {
+        let outcome = connection.serve(&buffer, at: now, mayTake: stalled.isEmpty || connection.isStalledInLoop)
+        if outcome != .stalled { leaveStalled(connection) }
+        switch outcome {
+        case .more: enqueue(connection)
+        case .waits: break
+        case .stalled: if !connection.isStalledInLoop { stall(connection) }
+        case .parked: if !connection.isParked { park(connection) }
+        case .closed: remove(connection)
+        }
+        guard let end = connection.awaitedEnd, end > connection.notedEnd else { return }
+        connection.notedEnd = end
+        unacknowledged.append((connection, end))
+        awaitsDisk.store(true, ordering: .sequentiallyConsistent)
+        // The commit may have happened before the flag was set. This fence and the one in `wakeIfDurable` guarantee
+        // that at least one of the two threads sees what the other has stored.
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        if durableEnd() >= end {
+            hasCommit.store(true, ordering: .sequentiallyConsistent)
+            poll.wake()
+        }
+    }
+
+    private func stall(_ connection: ClientConnection) {
+        connection.isStalledInLoop = true
+        stalled.append(connection)
+    }
+
+    private func park(_ connection: ClientConnection) {
+        connection.isParked = true
+        parked.append(connection)
+    }
+
+    /// The connection no longer waits for room. If it was the last one, the parked connections continue.
+    private func leaveStalled(_ connection: ClientConnection) {
+        guard connection.isStalledInLoop else { return }
+        connection.isStalledInLoop = false
+        stalled.removeAll { $0 === connection }
+        if stalled.isEmpty { unpark() }
+    }
+
+    private func unpark() {
+        let others = parked
+        parked = []
+        for connection in others {
+            connection.isParked = false
+            enqueue(connection)
+        }
+    }
+
+    private func remove(_ connection: ClientConnection) {
+        leaveStalled(connection)
+        guard connections.removeValue(forKey: connection.id) != nil else { return }
+        memory.closed()
+        connectionCount.subtract(1, ordering: .relaxed)
+    }
+
+    // MARK: Commits
+
+    /// Groups are queued in the journal in the order in which they are noted here, so the committed ones are at the
+    /// front.
+    private func acknowledge() {
+        let end = durableEnd()
+        while let front = unacknowledged.front, front.end <= end {
+            _ = unacknowledged.popFirst()
+            front.connection.durable(upTo: end)
+            enqueue(front.connection)
+        }
+        if unacknowledged.isEmpty { awaitsDisk.store(false, ordering: .sequentiallyConsistent) }
+    }
+
+    /// Stalled connections retry in the order in which they stalled. Parked connections follow once no connection is
+    /// stalled.
+    private func retryStalled() {
+        let waiting = stalled
+        for connection in waiting { serve(connection, at: clock.now()) }
+    }
+
+    // MARK: Connections
+
+    private func add(_ connection: ClientConnection) {
+        do {
+            try connection.register(with: poll)
+        } catch {
+            connection.close()
+            return
+        }
+        connection.onTooMuchBuffered = { [placement] victim, bytes in
+            placement.hand(.tooMuchBuffered(connection: victim, bytes: bytes), to: ClientIdentity.loop(of: victim))
+        }
+        // A short limit shortens the interval between checks.
+        let limits = connection.listener.limits
+        let shortest = min(limits.lineTimeout, limits.idleTimeout ?? limits.lineTimeout) / 4
+        if shortest < sweepInterval {
+            sweepInterval = max(Self.shortestSweep, shortest)
+            nextSweep = min(nextSweep, clock.now() + sweepInterval)
+        }
+        connections[connection.id] = connection
+        connectionCount.add(1, ordering: .relaxed)
+        enqueue(connection)
+    }
+
+    // MARK: Orders
+
+    private func performOrders() {
+        let orders = self.orders.withLock { orders in
+            defer { orders = [] }
+            return orders
+        }
+        for order in orders { perform(order) }
+    }
+
+    private func perform(_ order: Order) {
+        switch order {
+        case .add(let connections): for connection in connections { add(connection) }
+        case .makeRoom(let id):
+            guard let connection = connections[id] else { return }
+            connection.leave()
+            enqueue(connection)
+        case .tooMuchBuffered(let id, let bytes):
+            guard let connection = connections[id] else { return }
+            connection.end(
+                .maximumBuffered, .maximumBuffered,
+                """
+                the source's buffers are full (max_buffered), and user \(connection.user) has the most in them, \
+                \(bytes) bytes; finish lines and read answers, or raise the limit
+                """, at: clock.now())
+            leaveStalled(connection)
+            if connection.isOpen { enqueue(connection) } else { remove(connection) }
+        case .turn(let bell): bells.append(bell)
+        case .stop: isStopping = true
+        }
+    }
+
+    // MARK: Time
+
+    /// Checks the time limits of some of the connections.
+    private func sweep() {
+        let now = clock.now()
+        if now >= nextSweep, unswept.isEmpty {
+            nextSweep = now + sweepInterval
+            unswept = Array(connections.keys)
+            parked.removeAll { !$0.isOpen }
+            memory.check(connections: connections.count, at: now)
+        }
+        for id in unswept.suffix(Self.sweptAtOnce) {
+            guard let connection = connections[id] else { continue }
+            if connection.check(at: now) { enqueue(connection) }
+            if !connection.isOpen { remove(connection) }
+        }
+        unswept.removeLast(min(Self.sweptAtOnce, unswept.count))
+    }
+
+    /// Sends the last acknowledgements, then closes all connections.
+    private func end() {
+        acknowledge()
+        let now = clock.now()
+        while let connection = queue.next() { _ = connection.serve(&buffer, at: now, mayTake: false) }
+        for connection in connections.values { connection.close() }
+        connections = [:]
+        for bell in bells { bell.ring() }
+    }
+}

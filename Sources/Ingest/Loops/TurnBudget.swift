@@ -1,0 +1,32 @@
+import Platform
+
+/// How much one turn of a connection may still process. Pure.
+///
+/// Input is processed in slices (see `NDJSONStream`). A turn ends after the slice in which its refusals or its time run
+/// out.
+package struct TurnBudget: Sendable {
+    /// How many refused lines one turn processes.
+    static let refusals = 1024
+    static let time = Duration.microseconds(500)
+
+    private let deadline: Instant
+    private(set) var refusalsLeft: Int
+    private(set) var accepted = 0
+    private(set) var isSpent = false
+
+    package init(startingAt now: Instant, refusals: Int = refusals, time: Duration = time) {
+        deadline = now + time
+        refusalsLeft = max(refusals, 1)
+    }
+
+    /// A turn without limits, for callers that serve a single client.
+    package static var unlimited: TurnBudget {
+        TurnBudget(startingAt: Instant(nanoseconds: 0), refusals: .max, time: .nanoseconds(Int64.max))
+    }
+
+    mutating func spend(accepted: Int, refused: Int, at now: Instant) {
+        self.accepted &+= accepted
+        refusalsLeft -= min(refused, refusalsLeft)
+        isSpent = refusalsLeft == 0 || now >= deadline
+    }
+}

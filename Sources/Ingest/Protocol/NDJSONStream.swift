@@ -1,0 +1,359 @@
+import Events
+
+/// One client's NDJSON stream: bytes in; events to the journal and answers out. Pure except for the appender. It does
+/// not know sockets, so tests and simulations can feed it directly.
+///
+/// - One event per line. A line that is not an event is refused; its neighbours are still accepted.
+/// - The first line may be a control line, `{"penstock":{"acks":true}}`. Without it, no answer is ever sent.
+/// - It never reads ahead of the journal. When the journal is busy, `take` stops; the next call continues at the same
+///   byte.
+/// - One call processes what the turn's budget allows (`TurnBudget`) and leaves the rest for the next call.
+/// - A client is disconnected when too many of its lines in a row are refused. The slice in which that happens is
+///   processed completely; later input is not read.
+/// - Memory: one unfinished line (bounded by the largest event) and the answers to one slice.
+package struct NDJSONStream {
+    private enum State {
+        /// Before the first line feed: this line may be a control line.
+        case firstLine
+        case lines
+        /// Inside a line that is too large and was refused already.
+        case skippingLine
+        /// The client is being disconnected: nothing more is read.
+        case ended
+    }
+
+    /// A scanned slice that the journal had no room for.
+    private struct Stalled {
+        var inCarry: Bool
+        var scan: ScanResult
+        var accepted: [ScannedEvent]
+        var refused: [RefusedLine]
+        var rewritten: [UInt8]?
+    }
+
+    /// Bytes that are scanned and offered at once. Bounds what the journal's queue must take in one step.
+    static let slice = 64 << 10
+    /// The slice size for a client that gets answers. Bounds the size of the answers if every line is refused.
+    static let sliceWithAnswers = 32 << 10
+    /// The slice size if a tracking plan or a scrub makes each event slow.
+    static let slowSlice = 16 << 10
+    /// White space around an event that does not count towards its size.
+    static let whiteSpaceAllowance = 1 << 10
+
+    private let origin: Origin
+    private var state = State.firstLine
+    private var carry: [UInt8] = []
+    private var stalled: Stalled?
+    private(set) var wantsAnswers = false
+    private(set) var ledger = AcknowledgementLedger()
+    /// Refusals and acknowledgements that the caller has not taken yet.
+    private var answers: [UInt8] = []
+    /// Refused lines since the last accepted one.
+    private var refusalsInARow = 0
+    /// The last answer. It is sent once all earlier lines are settled.
+    private var farewell: (refusal: Refusal, line: UInt64)?
+
+    package init(origin: Origin) {
+        self.origin = origin
+    }
+
+    /// Whether the journal had no room for the last slice.
+    package var isStalled: Bool { stalled != nil }
+    /// Whether the client must be disconnected once its answers are sent.
+    package var hasEnded: Bool { state == .ended }
+    /// Whether it is disconnected because too many of its lines in a row were refused.
+    private(set) var hasTooManyRefusals = false
+    package var isWaitingForDisk: Bool { wantsAnswers && ledger.waits }
+    /// The journal position that the client's last acknowledgement waits for.
+    var awaitedEnd: UInt64? { ledger.awaitedEnd }
+    /// Whether the input so far ends in the middle of a line.
+    var hasUnfinishedLine: Bool { !isStalled && (!carry.isEmpty || state == .skippingLine) }
+    /// Grows with every finished line.
+    var linesEnded: UInt64 { ledger.lines &+ (state == .firstLine ? 0 : 1) }
+    /// Bytes of memory that this client uses in addition to the fixed cost of every client.
+    var heldBytes: Int { carry.capacity + answers.count }
+
+    /// Processes as much of `bytes` as the journal and the turn allow.
+    /// - Returns: how many bytes were processed. Fewer than `bytes.count` in three cases: the journal is busy
+    ///   (`isStalled`; call again with the rest once it has room), `answerLimit` is reached (call again once the
+    ///   answers are taken), or the turn is over.
+    package mutating func take(_ bytes: Span<UInt8>, at door: EventAdmission, answerLimit: Int, turn: inout TurnBudget)
+        -> Int
+    {
+        var at = 0
+        if stalled != nil {
+            guard resume(bytes, at: door, &turn, advancing: &at) else { return at }
+        }
+        while at < bytes.count, answers.count < answerLimit, !turn.isSpent {
+            switch state {
+            case .ended:
+                return bytes.count
+            case .skippingLine:
+                guard let feed = bytes.firstLineFeed(from: at) else { return bytes.count }
+                at = feed + 1
+                state = .lines
+            case .firstLine, .lines:
+                if state == .lines && carry.isEmpty {
+                    guard scan(bytes, at: door, &turn, advancing: &at) else { return at }
+                } else {
+                    guard finishLine(bytes, at: door, &turn, advancing: &at) else { return at }
+                }
+            }
+        }
+        return at
+    }
+
+    /// Processes `bytes` in a turn without limits.
+    package mutating func take(_ bytes: Span<UInt8>, at door: EventAdmission, answerLimit: Int) -> Int {
+        var turn = TurnBudget.unlimited
+        return take(bytes, at: door, answerLimit: answerLimit, turn: &turn)
+    }
+
+    /// The client has finished sending. A last line without its line feed counts if it is complete.
+    package mutating func finish(at door: EventAdmission) {
+        guard stalled == nil, !carry.isEmpty, state == .lines || state == .firstLine else { return }
+        carry.append(UInt8(ascii: "\n"))
+        endFirstLine(at: door)
+        var turn = TurnBudget.unlimited
+        if !carry.isEmpty { _ = scanCarry(at: door, &turn) }
+    }
+
+    /// Disconnects the client. Lines that were already accepted or refused stay so. An unfinished line, and lines for
+    /// which the journal had no room, are refused for the same reason.
+    package mutating func end(_ refusal: Refusal, at door: EventAdmission) {
+        guard state != .ended else { return }
+        if let stalled {
+            for _ in 0..<(stalled.accepted.count + stalled.refused.count) { door.refuse(refusal) }
+            self.stalled = nil
+        } else if hasUnfinishedLine {
+            door.refuse(refusal)
+        }
+        endAfterLines(refusal)
+    }
+
+    /// The peer is gone: no more answers are prepared.
+    package mutating func stopAnswering() {
+        wantsAnswers = false
+        answers = []
+        farewell = nil
+    }
+
+    private mutating func endAfterLines(_ refusal: Refusal, line: UInt64? = nil) {
+        carry = []
+        state = .ended
+        farewell = (refusal, line ?? ledger.lines + 1)
+    }
+
+    /// Records that the journal is durable up to `position`.
+    package mutating func durable(upTo position: UInt64) {
+        ledger.durable(upTo: position)
+    }
+
+    /// The answers to send now, including a new acknowledgement if there is one.
+    package mutating func takeAnswers() -> [UInt8]? {
+        guard wantsAnswers else { return nil }
+        if let lines = ledger.takeAcknowledgement() { Answer.acknowledge(lines, to: &answers) }
+        if let last = farewell, !ledger.waits {
+            Answer.refuse(last.refusal, line: last.line, to: &answers)
+            farewell = nil
+        }
+        guard !answers.isEmpty else { return nil }
+        defer { answers = [] }
+        return answers
+    }
+
+    // MARK: Lines
+
+    /// Extends the unfinished line and processes it once it is complete. Returns false if the journal is busy.
+    private mutating func finishLine(
+        _ bytes: Span<UInt8>, at door: EventAdmission, _ turn: inout TurnBudget, advancing at: inout Int
+    ) -> Bool {
+        let feed = bytes.firstLineFeed(from: at)
+        let end = feed.map { $0 + 1 } ?? bytes.count
+        let limit = door.maximumEventSize + Self.whiteSpaceAllowance
+        if carry.count + (end - at) > limit {
+            state = .skippingLine
+            refuseCarry(at: door, &turn)
+            return true
+        }
+        carry.append(contentsOf: bytes.extracting(at..<end))
+        at = end
+        guard feed != nil else { return true }
+        endFirstLine(at: door)
+        return carry.isEmpty || scanCarry(at: door, &turn)
+    }
+
+    private mutating func endFirstLine(at door: EventAdmission) {
+        guard state == .firstLine else { return }
+        state = .lines
+        switch ControlLine(carry.span) {
+        case .none: break
+        case .acks(let on):
+            wantsAnswers = on
+            carry.removeAll(keepingCapacity: true)
+        case .malformed(let detail):
+            let refusal = Refusal(reason: .invalidJSON, detail: detail)
+            door.refuse(refusal)
+            // A client that sends a control line reads answers.
+            wantsAnswers = true
+            endAfterLines(refusal, line: 0)
+        }
+    }
+
+    private mutating func refuseCarry(at door: EventAdmission, _ turn: inout TurnBudget) {
+        let refusal = Refusal.tooLarge(maximum: door.maximumEventSize)
+        door.refuse(refusal)
+        ledger.add(lines: 1, queuedUpTo: nil)
+        if wantsAnswers { Answer.refuse(refusal, line: ledger.lines, to: &answers) }
+        carry = []
+        turn.spend(accepted: 0, refused: 1, at: door.now())
+        refusalsInARow += 1
+        endIfRefusedTooOften(at: door)
+    }
+
+    /// Counts consecutive refused lines across slices.
+    private mutating func countRefusals(at door: EventAdmission) {
+        let limit = door.limits.maximumConsecutiveRefusals
+        var accepted = 0
+        for refused in door.refused {
+            // A full journal is not the client's fault.
+            guard refused.reason != .journalFull else { continue }
+            if accepted < door.accepted.count, Int(door.accepted[accepted].line) < refused.line {
+                refusalsInARow = 0
+                while accepted < door.accepted.count, Int(door.accepted[accepted].line) < refused.line { accepted += 1 }
+            }
+            refusalsInARow += 1
+            if refusalsInARow >= limit { break }
+        }
+        if refusalsInARow < limit, accepted < door.accepted.count { refusalsInARow = 0 }
+        endIfRefusedTooOften(at: door)
+    }
+
+    private mutating func endIfRefusedTooOften(at door: EventAdmission) {
+        let limit = door.limits.maximumConsecutiveRefusals
+        guard refusalsInARow >= limit, state != .ended else { return }
+        hasTooManyRefusals = true
+        endAfterLines(
+            Refusal(
+                reason: .maximumConsecutiveRefusals,
+                detail: """
+                    \(limit) line\(limit == 1 ? "" : "s") in a row were refused, so the connection is closed and later \
+                    lines are not read; correct the events, or raise max_consecutive_refusals of this source
+                    """))
+    }
+
+    // MARK: Scanning
+
+    private mutating func scanCarry(at door: EventAdmission, _ turn: inout TurnBudget) -> Bool {
+        let scan = door.scan(carry.span, maximumRefused: .max)
+        guard offerCarry(scan, at: door, &turn) else {
+            stall(scan, inCarry: true, at: door)
+            return false
+        }
+        return true
+    }
+
+    /// Offers the completed line. Once it is accepted, `carry` is empty again and keeps little memory.
+    private mutating func offerCarry(_ scan: ScanResult, at door: EventAdmission, _ turn: inout TurnBudget) -> Bool {
+        var line: [UInt8] = []
+        swap(&line, &carry)
+        let taken = offer(line.span, scan, at: door, &turn)
+        if taken {
+            if line.capacity > 4096 { line = [] } else { line.removeAll(keepingCapacity: true) }
+        }
+        carry = line
+        return taken
+    }
+
+    private mutating func scan(
+        _ bytes: Span<UInt8>, at door: EventAdmission, _ turn: inout TurnBudget, advancing at: inout Int
+    ) -> Bool {
+        let rest = bytes.extracting(at..<bytes.count)
+        var slice = rest.extracting(
+            first: door.isSlow ? Self.slowSlice : wantsAnswers ? Self.sliceWithAnswers : Self.slice)
+        let refusals = min(turn.refusalsLeft, door.limits.maximumConsecutiveRefusals - refusalsInARow)
+        var scan = door.scan(slice, maximumRefused: refusals)
+        if scan.consumed == 0 && slice.count < rest.count {
+            slice = rest
+            scan = door.scan(slice, maximumRefused: refusals)
+        }
+        if scan.consumed == 0 {
+            // No line ends in this input: it is the beginning of one.
+            return finishLine(bytes, at: door, &turn, advancing: &at)
+        }
+        guard offer(slice, scan, at: door, &turn) else {
+            stall(scan, inCarry: false, at: door)
+            return false
+        }
+        at += scan.consumed
+        return true
+    }
+
+    private mutating func stall(_ scan: ScanResult, inCarry: Bool, at door: EventAdmission) {
+        stalled = Stalled(
+            inCarry: inCarry, scan: scan, accepted: door.accepted, refused: door.refused, rewritten: door.rewritten)
+    }
+
+    /// Offers the stalled slice again. Returns false if the journal still has no room.
+    private mutating func resume(
+        _ bytes: Span<UInt8>, at door: EventAdmission, _ turn: inout TurnBudget, advancing at: inout Int
+    ) -> Bool {
+        guard let stalled else { return true }
+        door.accepted = stalled.accepted
+        door.refused = stalled.refused
+        door.rewritten = stalled.rewritten
+        if stalled.inCarry {
+            guard offerCarry(stalled.scan, at: door, &turn) else { return false }
+        } else {
+            guard offer(bytes, stalled.scan, at: door, &turn) else { return false }
+            at += stalled.scan.consumed
+        }
+        self.stalled = nil
+        return true
+    }
+
+    /// Hands a scanned slice to the journal and answers its refused lines. Returns false if the journal is busy; then
+    /// nothing was taken or answered.
+    private mutating func offer(
+        _ bytes: Span<UInt8>, _ scan: ScanResult, at door: EventAdmission, _ turn: inout TurnBudget
+    ) -> Bool {
+        var end: UInt64?
+        if !door.accepted.isEmpty {
+            switch door.append(bytes, from: origin) {
+            case .busy:
+                return false
+            case .queued(let position):
+                end = position
+            case .refused(let refusal):
+                for event in door.accepted { door.refused.append(RefusedLine(line: Int(event.line), refusal: refusal)) }
+                door.refused.sort { $0.line < $1.line }
+                door.accepted.removeAll(keepingCapacity: true)
+            }
+        }
+        let first = ledger.lines
+        ledger.add(lines: scan.lines, queuedUpTo: wantsAnswers ? end : nil)
+        if !door.refused.isEmpty {
+            door.settleRefused(bytes)
+            if wantsAnswers {
+                for refused in door.refused {
+                    Answer.refuse(
+                        door.explain(refused, in: bytes), line: first + UInt64(refused.line) + 1, to: &answers)
+                }
+            }
+        }
+        countRefusals(at: door)
+        turn.spend(accepted: door.accepted.count, refused: door.refused.count, at: door.now())
+        return true
+    }
+}
+
+extension Span<UInt8> {
+    fileprivate func firstLineFeed(from start: Int) -> Int? {
+        var at = start
+        while at < count {
+            if self[at] == UInt8(ascii: "\n") { return at }
+            at += 1
+        }
+        return nil
+    }
+}

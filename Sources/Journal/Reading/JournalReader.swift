@@ -1,0 +1,303 @@
+import Events
+import Platform
+
+/// Reads durable events in order: whole batches, directly into the caller's memory. It verifies a batch before it
+/// returns an event of it. One thread at a time. It shares with the writer only the segment list, each segment's
+/// published length, and the recent commits.
+package final class JournalReader {
+    /// The maximum of bytes of one read, unless one batch is longer.
+    private static let largestRead = 1 << 20
+
+    private let context: JournalContext
+    private let segments: SegmentList
+    private let quarantine: Quarantine
+    private let recent: RecentCommits
+    /// The position of the next event to read.
+    package private(set) var position: UInt64
+
+    private var segment: Segment?
+    /// Reads past the page cache. A reader that keeps up reads from memory, and bytes that are read once are cheaper to
+    /// read this way.
+    private var file: (any DiskFile)?
+    /// The same file, for pages that are already in the page cache; only for a sealed segment.
+    private var cached: (any DiskFile)?
+    private var seed: ChecksumSeed
+    /// The offset of the next batch in the segment.
+    private var offset = 0
+    private var origin: Origin?
+
+    init(
+        _ context: JournalContext, _ segments: SegmentList, _ quarantine: Quarantine, _ recent: RecentCommits,
+        from position: UInt64
+    ) {
+        self.context = context
+        self.segments = segments
+        self.quarantine = quarantine
+        self.recent = recent
+        self.position = position
+        seed = context.seed(0)
+    }
+
+    /// Replaces the batch's contents with the next events: about `maximumBytes` at most, and more only to complete a
+    /// batch (256 KiB, or one larger event).
+    /// - Returns: false if there is no durable event to read now.
+    /// - Throws: when a file cannot be read. No event is skipped; the next call tries again.
+    package func read(into batch: inout EventBatch, maximumBytes: Int) throws(JournalError) -> Bool {
+        batch.removeAll()
+        batch.next = position
+        do throws(SystemError) {
+            while true {
+                guard try open() else { return false }
+                guard let segment, let file else { return false }
+                // Read the end before the readable length: then it is never behind the readable bytes.
+                let sealed = segment.isSealed
+                let end = segment.endPosition
+                let limit = segment.readableBytes
+                if offset >= limit {
+                    guard sealed, let next = following(segment) else { return false }
+                    leave(for: next)
+                    continue
+                }
+                try fill(&batch, file, limit: limit, end: end, maximumBytes: maximumBytes)
+                batch.next = position
+                if !batch.events.isEmpty { return true }
+                // A batch of another kind, or damage.
+                batch.removeAll()
+            }
+        } catch {
+            // The next call reads again from the first event of this batch.
+            if let first = batch.events.first { position = first.position }
+            self.segment = nil
+            file = nil
+            cached = nil
+            batch.removeAll()
+            batch.next = position
+            throw JournalError("read a segment", error)
+        }
+    }
+
+    // MARK: - Finding the place
+
+    /// - Returns: false if there is no segment yet.
+    private func open() throws(SystemError) -> Bool {
+        if file != nil { return true }
+        guard let segment = segments.containing(position) else { return false }
+        // The page cache saves time only: reading works without it.
+        cached = segment.isSealed ? try? context.disk.open(segment.path, .readOnly) : nil
+        let file = try context.disk.openDirect(segment.path, .readOnly)
+        seed = context.seed(segment)
+        offset = 0
+        if position > segment.firstPosition {
+            offset = try find(position, in: segment, try context.disk.open(segment.path, .readOnly))
+        } else {
+            position = segment.firstPosition
+        }
+        self.segment = segment
+        self.file = file
+        return true
+    }
+
+    /// The segment to continue with. If a file failed before anything in it was durable, the next segment has the same
+    /// first position.
+    private func following(_ segment: Segment) -> Segment? {
+        if let here = segments.containing(position), here !== segment, here.firstPosition >= segment.firstPosition {
+            return here
+        }
+        return segments.after(segment)
+    }
+
+    private func leave(for next: Segment) {
+        // Recovery has reported a gap between two segments.
+        position = max(position, next.firstPosition)
+        segment = nil
+        file = nil
+        cached = nil
+    }
+
+    /// The offset of the batch that holds the position. Payloads are not verified.
+    private func find(_ position: UInt64, in segment: Segment, _ file: any DiskFile) throws(SystemError) -> Int {
+        let limit = segment.readableBytes
+        if position >= segment.endPosition { return limit }
+        var walker = SegmentWalker(file, seed: seed, limit: limit, verifying: false)
+        // If the position lies in a hole, reading starts at the hole, so that the gap is reported.
+        var hole: Int?
+        while true {
+            switch try walker.next() {
+            case .batch(let header, let offset, _) where header.endPosition > position:
+                return header.firstPosition > position ? hole ?? offset : offset
+            case .batch: hole = nil
+            case .hole(let offset, let next, _):
+                hole = hole ?? offset
+                if next == nil { return offset }
+            case .end: return limit
+            }
+        }
+    }
+
+    // MARK: - Reading
+
+    /// Reads bytes of the segment and decodes the whole batches in them.
+    private func fill(
+        _ batch: inout EventBatch, _ file: any DiskFile, limit: Int, end: UInt64, maximumBytes: Int
+    ) throws(SystemError) {
+        let wanted = min(max(maximumBytes, BatchHeader.size), Self.largestRead, limit - offset)
+        var got = try take(wanted, file, at: offset, appendingTo: &batch.bytes)
+        var place = 0
+        while place < got || got == 0 {
+            if got - place < BatchHeader.size {
+                // A header that the read has cut off is read first by the next read. At the first place, the file
+                // itself ends too early.
+                if place == 0, !looksAgain() { try passDamage(file, limit: limit, end: end) }
+                return
+            }
+            guard let header = BatchHeader(batch.bytes.span.raw, at: place, seed.at(offset)),
+                header.totalSize <= limit - offset
+            else {
+                if batch.events.isEmpty, !looksAgain() { try passDamage(file, limit: limit, end: end) }
+                return
+            }
+            let missing = place + header.totalSize - got
+            if missing > 0 {
+                // Read the rest of the last batch now, instead of all of it with the next read.
+                got += try take(missing, file, at: offset + header.totalSize - missing, appendingTo: &batch.bytes)
+            }
+            guard header.payloadIsIntact(in: batch.bytes.span.raw, headerAt: place, seed.at(offset)),
+                decode(header, at: place, into: &batch)
+            else {
+                if batch.events.isEmpty, !looksAgain() { passBatch(header, file) }
+                return
+            }
+            offset += header.totalSize
+            place += header.totalSize
+            position = max(position, header.endPosition)
+            if missing > 0 { return }
+        }
+    }
+
+    /// Reads bytes of the segment, from memory if they are there. A read from memory can return fewer bytes; it ends at
+    /// the end of a commit.
+    private func take(
+        _ count: Int, _ file: any DiskFile, at offset: Int, appendingTo bytes: inout [UInt8]
+    ) throws(SystemError) -> Int {
+        if let segment {
+            let got = recent.read(count, segment: segment, at: offset, appendingTo: &bytes)
+            if got > 0 { return got }
+        }
+        let got = cached?.readCached(count, at: offset, appendingTo: &bytes) ?? 0
+        return got + (got < count ? try file.read(count - got, at: offset + got, appendingTo: &bytes) : 0)
+    }
+
+    /// Stops using the page cache. Bytes that look damaged there may be whole on disk.
+    /// - Returns: whether to read the same place again, from the disk.
+    private func looksAgain() -> Bool { exchange(&cached, with: nil) != nil }
+
+    /// - Returns: false if the payload is invalid, although its checksum matches.
+    private func decode(_ header: BatchHeader, at start: Int, into batch: inout EventBatch) -> Bool {
+        guard header.kind == BatchHeader.Kind.events else { return true }
+        // Take the arrays out of the batch while its bytes are borrowed: accesses to both must not overlap.
+        var events = exchange(&batch.events, with: [])
+        var origins = exchange(&batch.origins, with: [])
+        let isWhole = decode(header, batch.bytes.span.raw, at: start, &events, &origins)
+        batch.events = events
+        batch.origins = origins
+        return isWhole
+    }
+
+    private func decode(
+        _ header: BatchHeader, _ bytes: RawSpan, at start: Int, _ events: inout [EventRecord], _ origins: inout [Origin]
+    ) -> Bool {
+        let begin = start + BatchHeader.size
+        note(header, bytes.extracting(begin..<begin + Int(header.sourceLength)), in: &origins)
+        return decode(
+            header, bytes, from: begin + Int(header.sourceLength).paddedTo8, to: begin + Int(header.payloadLength),
+            origin: UInt32(truncatingIfNeeded: origins.count - 1), into: &events)
+    }
+
+    private func decode(
+        _ header: BatchHeader, _ bytes: RawSpan, from start: Int, to end: Int, origin: UInt32,
+        into events: inout [EventRecord]
+    ) -> Bool {
+        let before = events.count
+        let wanted = position
+        var place = start
+        var next = header.firstPosition
+        for _ in 0..<header.count {
+            guard let record = RecordLayout.read(bytes, at: place, end: end) else {
+                events.removeSubrange(before...)
+                return false
+            }
+            // An event kind of a later version is skipped, but takes its position.
+            if next >= wanted, let kind = EventKind(rawValue: record.kind) {
+                events.append(
+                    EventRecord(
+                        position: next, receivedAt: header.receivedAt &+ Int64(record.delay) &* 1_000_000,
+                        offset: UInt32(truncatingIfNeeded: place + RecordLayout.headerSize),
+                        length: UInt32(truncatingIfNeeded: record.length), origin: origin,
+                        index: RecordLayout.index(
+                            bytes, at: place, kind: kind, flags: record.flags, length: record.length)))
+            }
+            place += RecordLayout.size(record.length)
+            next &+= 1
+        }
+        return true
+    }
+
+    /// Records the origin of a batch. A source's name is copied only when it changes.
+    private func note(_ header: BatchHeader, _ name: RawSpan, in origins: inout [Origin]) {
+        let last = origins.last ?? origin
+        if let last, last.uid == header.uid, last.gid == header.gid, last.pid == header.pid,
+            Self.equal(last.source, name)
+        {
+            if origins.isEmpty { origins.append(last) }
+        } else {
+            let source = String(decoding: name.array(0..<name.byteCount), as: UTF8.self)
+            let new = Origin(source: source, uid: header.uid, gid: header.gid, pid: header.pid)
+            origins.append(new)
+            origin = new
+        }
+    }
+
+    private static func equal(_ text: String, _ bytes: RawSpan) -> Bool {
+        var index = 0
+        for byte in text.utf8 {
+            guard index < bytes.byteCount, bytes.number(UInt8.self, at: index) == byte else { return false }
+            index += 1
+        }
+        return index == bytes.byteCount
+    }
+
+    // MARK: - Damage
+
+    /// Continues after bytes that are no batch.
+    private func passDamage(_ file: any DiskFile, limit: Int, end: UInt64) throws(SystemError) {
+        guard segment != nil else { return }
+        var walker = SegmentWalker(file, seed: seed, from: offset, limit: limit, verifying: false)
+        var next: (offset: Int, position: UInt64) = (limit, end)
+        switch try walker.next() {
+        case .hole(_, let found?, _):
+            if case .batch(let header, _, _) = try walker.next() { next = (found, header.firstPosition) }
+        case .batch:
+            // The batch is whole at the second look. The first read failed, and is repeated.
+            throw SystemError.truncated("pread", file.path)
+        default: break
+        }
+        pass(to: next.position, bytes: offset..<next.offset, file)
+        offset = next.offset
+    }
+
+    /// Continues after a batch whose payload has changed.
+    private func passBatch(_ header: BatchHeader, _ file: any DiskFile) {
+        pass(to: header.endPosition, bytes: offset..<offset + header.totalSize, file)
+        offset += header.totalSize
+    }
+
+    private func pass(to next: UInt64, bytes: Range<Int>, _ file: any DiskFile) {
+        if next > position {
+            let durable = segment?.durable ?? .max
+            for gap in Gap.missing(position..<next, durable: durable, path: file.path, bytes: bytes) {
+                quarantine.report(gap, file: file)
+            }
+            position = next
+        }
+    }
+}

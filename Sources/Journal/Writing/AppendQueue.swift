@@ -1,0 +1,150 @@
+import Events
+import Platform
+import Synchronization
+
+/// The queue between clients' threads and the writer. It has two buffers: clients fill the front one while the writer
+/// commits the other. Admission is decided here, before a byte is copied. Any thread.
+final class AppendQueue: Sendable {
+    private struct State {
+        var front: CommitBuffer
+        var spare: CommitBuffer?
+        var next: UInt64
+        /// Bytes left in the current segment after everything that the writer has taken.
+        var room: Int
+        /// Set while no next segment can be made: why nothing is admitted once the current segment is full.
+        var shortage: Shortage?
+        /// Set while nothing can be written at all.
+        var closed: Shortage?
+        /// Never reset: the journal is stopping.
+        var isEnded = false
+        var waiting = false
+    }
+
+    private let state: Mutex<State>
+    private let clock: any Clock
+    private let capacity: Int
+    private let limits: BatchLimits
+    private let bell: Doorbell
+
+    /// - Parameters:
+    ///   - next: the position of the next event.
+    ///   - room: bytes left in the current segment.
+    ///   - bell: rings when there are events to write.
+    init(options: JournalOptions, clock: any Clock, next: UInt64, room: Int, bell: Doorbell) {
+        capacity = options.queueBytes.paddedTo8
+        limits = BatchLimits(segmentSize: options.segmentSize)
+        self.clock = clock
+        self.bell = bell
+        state = Mutex(
+            State(
+                front: Self.emptied(CommitBuffer(capacity: capacity, limits: limits), room),
+                spare: CommitBuffer(capacity: capacity, limits: limits), next: next, room: room, closed: nil))
+    }
+
+    func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> JournalAppend {
+        guard !events.isEmpty else { return .queued(end: next) }
+        let events = copy events
+        guard let (space, largest) = limits.space(for: events, in: bytes.count, source: origin.source) else {
+            preconditionFailure("an event lies outside of the bytes that came with it")
+        }
+        guard largest <= limits.record, space <= capacity else {
+            return .refused(
+                Refusal(
+                    reason: .tooLarge,
+                    detail: "the journal accepts at most \(limits.record) bytes per event and"
+                        + " \(capacity) bytes per append (journal.queue, journal.segment_size)"))
+        }
+        let now = clock.wallClock()
+        var isFirst = false
+        let outcome = state.withLock { state -> JournalAppend in
+            if state.isEnded { return .refused(Refusal(reason: .journalFull, detail: "the daemon is stopping")) }
+            if let shortage = state.closed ?? (state.front.count + space > state.room ? state.shortage : nil) {
+                guard shortage.blocks else { return .refused(Refusal(reason: .journalFull, detail: shortage.detail)) }
+                state.waiting = true
+                return .busy
+            }
+            guard state.front.count + space <= capacity else {
+                state.waiting = true
+                return .busy
+            }
+            isFirst = state.front.count == 0
+            state.front.append(bytes, events, from: origin, position: state.next, receivedAt: now)
+            state.next &+= UInt64(events.count)
+            return .queued(end: state.next)
+        }
+        // The writer takes the whole queue before it sleeps, so only the first append wakes it.
+        if isFirst { bell.ring() }
+        return outcome
+    }
+
+    // MARK: - The writer's side
+
+    /// Takes the front buffer; nil if it is empty, or if no spare buffer can replace it. Call `giveBack` afterwards.
+    func take() -> CommitBuffer? {
+        state.withLock { state in
+            guard state.front.count > 0, let empty = state.spare else { return nil }
+            let full = state.front
+            state.spare = nil
+            state.room -= full.count
+            state.front = Self.emptied(empty, state.room)
+            return full
+        }
+    }
+
+    /// Supplies the next spare buffer.
+    /// - Parameter used: a buffer that no reader uses any more; nil makes a new one.
+    func giveBack(_ used: consuming CommitBuffer?) {
+        let buffer = used ?? CommitBuffer(capacity: capacity, limits: limits)
+        state.withLock { $0.spare = buffer }
+    }
+
+    /// Empties a buffer whose bytes will be written to a segment with this much room left.
+    private static func emptied(_ buffer: CommitBuffer, _ room: Int) -> CommitBuffer {
+        // A segment's size is a multiple of a block, so its room gives the offset in the block.
+        buffer.removeAll(forOffset: -(room + Segment.sealSize))
+        return buffer
+    }
+
+    /// - Parameter room: bytes left in the current segment after everything that the writer has taken.
+    func setRoom(_ room: Int) { state.withLock { $0.room = room } }
+
+    func setShortage(_ shortage: Shortage?) { state.withLock { $0.shortage = shortage } }
+
+    /// - Parameter shortage: nil opens the queue again.
+    func close(_ shortage: Shortage?) { state.withLock { $0.closed = shortage } }
+
+    /// Refuses all further events, for good.
+    func end() { state.withLock { $0.isEnded = true } }
+
+    /// Whether clients that got `.busy` may try again. Returns true once for them.
+    func spaceToTell() -> Bool {
+        state.withLock { state in
+            guard state.waiting else { return false }
+            if let closed = state.closed {
+                if closed.blocks { return false }
+            } else if let shortage = state.shortage {
+                let room = min(state.room, capacity) - state.front.count
+                if shortage.blocks, room < capacity / 2 { return false }
+            } else if state.front.count > capacity / 2 {
+                return false
+            }
+            // While events are refused, waiting clients are refused now, like new ones.
+            state.waiting = false
+            return true
+        }
+    }
+
+    var next: UInt64 { state.withLock { $0.next } }
+    var queuedBytes: Int { state.withLock { $0.front.count } }
+    /// Why nothing is admitted, now or once the current segment is full.
+    var problem: Shortage? { state.withLock { $0.closed ?? $0.shortage } }
+}
+
+/// The outcome of an append.
+package enum JournalAppend: Sendable, Equatable {
+    /// Queued. Acknowledge the events once the acknowledged end has reached this position.
+    case queued(end: UInt64)
+    /// There is no room now. Append the events again after the next `onSpace`.
+    case busy
+    case refused(Refusal)
+}

@@ -1,0 +1,210 @@
+import Events
+import Platform
+
+/// Memory in which batches are built exactly as they will lie in the segment. It has one owner at a time: the append
+/// queue's lock while it is the front buffer, then the writer.
+@safe final class CommitBuffer: @unchecked Sendable {
+    /// One batch in the buffer.
+    struct Mark {
+        var header: BatchHeader
+        var origin: Origin
+        /// The offset of the batch's header in the buffer.
+        var offset: Int
+        /// The end of its last record, a multiple of eight.
+        var end: Int
+    }
+
+    let capacity: Int
+    private let limits: BatchLimits
+    private let allocation: AlignedMemory
+    /// The start of the bytes, in the second block of the allocation. Its offset in the block is that of the file, so
+    /// that whole blocks can be written without a copy.
+    private var memory: UnsafeMutableRawPointer
+    private(set) var count = 0
+    private(set) var marks: [Mark] = []
+
+    /// - Parameter capacity: bytes; a multiple of eight. The kernel supplies the memory when it is first used.
+    init(capacity: Int, limits: BatchLimits) {
+        self.capacity = capacity
+        self.limits = limits
+        // One block in front for bytes that the file's block already holds, one after the end for the padding.
+        allocation = AlignedMemory(count: capacity + 3 * AlignedMemory.alignment)
+        unsafe memory = allocation.memory + AlignedMemory.alignment
+    }
+
+    /// Removes all batches.
+    /// - Parameter offset: the offset in a file where the bytes will probably be written.
+    func removeAll(forOffset offset: Int) {
+        let place = offset & (AlignedMemory.alignment - 1)
+        unsafe memory = allocation.memory + AlignedMemory.alignment + place
+        count = 0
+        marks.removeAll(keepingCapacity: true)
+    }
+
+    /// Copies events that fit: the queue has checked their size.
+    func append(
+        _ bytes: Span<UInt8>, _ events: Span<ScannedEvent>, from origin: Origin, position: UInt64, receivedAt: Int64
+    ) {
+        var next = position
+        unsafe bytes.withUnsafeBytes { source in
+            var delay = openBatch(for: origin, position: next, receivedAt: receivedAt)
+            // Locals, because a look-up in `marks` for each record would cost more than the copy.
+            var start = marks[marks.count - 1].offset
+            var records = marks[marks.count - 1].header.count
+            for index in events.indices {
+                let event = events[index]
+                if records > 0, count - start + RecordLayout.size(Int(event.length)) > limits.batch {
+                    marks[marks.count - 1].header.count = records
+                    beginBatch(for: origin, position: next, receivedAt: receivedAt)
+                    delay = 0
+                    start = marks[marks.count - 1].offset
+                    records = 0
+                }
+                let json = Int(event.offset)..<Int(event.offset) + Int(event.length)
+                unsafe put(event, UnsafeRawBufferPointer(rebasing: source[json]), delay)
+                records &+= 1
+                next &+= 1
+            }
+            marks[marks.count - 1].header.count = records
+        }
+        marks[marks.count - 1].end = count
+    }
+
+    /// - Returns: the delay, in milliseconds, of records received now relative to the open batch.
+    private func openBatch(for origin: Origin, position: UInt64, receivedAt: Int64) -> UInt16 {
+        if let last = marks.last, last.header.endPosition == position, last.origin == origin {
+            let delay = receivedAt.subtractingReportingOverflow(last.header.receivedAt)
+            let milliseconds = delay.partialValue / 1_000_000
+            if !delay.overflow, delay.partialValue >= 0, milliseconds <= RecordLayout.maximumDelay {
+                return UInt16(milliseconds)
+            }
+        }
+        beginBatch(for: origin, position: position, receivedAt: receivedAt)
+        return 0
+    }
+
+    private func beginBatch(for origin: Origin, position: UInt64, receivedAt: Int64) {
+        if !marks.isEmpty { marks[marks.count - 1].end = count }
+        var header = BatchHeader(
+            kind: BatchHeader.Kind.events, payloadLength: 0, count: 0, firstPosition: position, durablePosition: 0,
+            receivedAt: receivedAt)
+        header.uid = origin.uid
+        header.gid = origin.gid
+        header.pid = origin.pid
+        let name = origin.source.utf8
+        header.sourceLength = UInt16(clamping: name.count)
+        marks.append(Mark(header: header, origin: origin, offset: count, end: count))
+        count += BatchHeader.size
+        let padded = Int(header.sourceLength).paddedTo8
+        precondition(count + padded <= capacity, "the queue has let in more than fits")
+        for byte in name.prefix(Int(header.sourceLength)) {
+            unsafe memory.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+            count += 1
+        }
+        zeroPadding(padded - Int(header.sourceLength))
+    }
+
+    /// Adds a batch of live cursors, which takes no position.
+    /// - Returns: false if it does not fit.
+    func append(cursors payload: [UInt8]) -> Bool {
+        guard let last = marks.last, BatchHeader.size + payload.count.paddedTo8 <= capacity - count else {
+            return false
+        }
+        let header = BatchHeader(
+            kind: BatchHeader.Kind.cursors, payloadLength: 0, count: 0, firstPosition: last.header.endPosition,
+            durablePosition: 0, receivedAt: last.header.receivedAt)
+        marks.append(Mark(header: header, origin: last.origin, offset: count, end: count))
+        count += BatchHeader.size
+        for byte in payload {
+            unsafe memory.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+            count += 1
+        }
+        zeroPadding(payload.count.paddedTo8 - payload.count)
+        marks[marks.count - 1].end = count
+        return true
+    }
+
+    private func zeroPadding(_ bytes: Int) {
+        for _ in 0..<bytes {
+            unsafe memory.storeBytes(of: 0, toByteOffset: count, as: UInt8.self)
+            count += 1
+        }
+    }
+
+    @inline(__always)
+    private func put(_ event: ScannedEvent, _ json: UnsafeRawBufferPointer, _ delay: UInt16) {
+        let size = RecordLayout.size(json.count)
+        precondition(count + size <= capacity, "the queue has let in more than fits")
+        let record = unsafe memory + count
+        // Zero the last word as padding; the JSON overwrites its part of it.
+        unsafe record.storeBytes(of: 0, toByteOffset: size - 8, as: UInt64.self)
+        unsafe record.storeBytes(of: event.length.littleEndian, as: UInt32.self)
+        unsafe record.storeBytes(of: event.index.kind.rawValue, toByteOffset: 4, as: UInt8.self)
+        unsafe record.storeBytes(of: event.index.flags.rawValue, toByteOffset: 5, as: UInt8.self)
+        unsafe record.storeBytes(of: delay.littleEndian, toByteOffset: 6, as: UInt16.self)
+        unsafe Self.put(event.index.event, record + 8)
+        unsafe Self.put(event.index.messageID, record + 16)
+        unsafe Self.put(event.index.userID, record + 24)
+        unsafe Self.put(event.index.anonymousID, record + 32)
+        if let start = json.baseAddress {
+            unsafe (record + RecordLayout.headerSize).copyMemory(from: start, byteCount: json.count)
+        }
+        count += size
+    }
+
+    @inline(__always)
+    private static func put(_ slice: Slice, _ place: UnsafeMutableRawPointer) {
+        unsafe place.storeBytes(of: slice.offset.littleEndian, as: UInt32.self)
+        unsafe place.storeBytes(of: slice.length.littleEndian, toByteOffset: 4, as: UInt32.self)
+    }
+
+    /// Completes a batch for its place in a segment: lengths, checksums, header.
+    /// - Parameter offset: the batch's offset in the segment file.
+    func complete(_ index: Int, seed: ChecksumSeed, offset: Int, durablePosition: UInt64) {
+        let mark = marks[index]
+        var header = mark.header
+        let length = mark.end - mark.offset - BatchHeader.size
+        header.payloadLength = UInt32(length)
+        header.durablePosition = durablePosition
+        var checksum = seed.at(offset)
+        unsafe checksum.update(RawSpan(_unsafeStart: memory + mark.offset + BatchHeader.size, byteCount: length))
+        header.payloadChecksum = checksum.value
+        let bytes = header.encoded(seed.at(offset))
+        unsafe bytes.span.withUnsafeBytes {
+            unsafe UnsafeMutableRawBufferPointer(start: memory + mark.offset, count: BatchHeader.size).copyMemory(
+                from: $0)
+        }
+        marks[index].header = header
+    }
+
+    /// Whether a range can be written in place: it covers the whole buffer, and its offset within a block is the same
+    /// in memory and in the file.
+    /// - Parameter behind: the number of bytes that precede the range in the file's first block.
+    func canLendBlocks(_ range: Range<Int>, behind: Int, block: Int) -> Bool {
+        unsafe range == 0..<count && block == AlignedMemory.alignment
+            && Int(bitPattern: memory) % AlignedMemory.alignment == behind
+    }
+
+    /// Lends the whole buffer as whole blocks: the bytes that precede it in the first block, its own bytes, zeros.
+    /// - Precondition: `canLendBlocks` returned true for the size of `first`.
+    func withBlocks<Failure: Error>(
+        behind first: Span<UInt8>, block: Int, _ body: (Span<UInt8>) throws(Failure) -> Void
+    ) throws(Failure) {
+        precondition(canLendBlocks(0..<count, behind: first.count, block: block), "these are not whole blocks")
+        let start = unsafe memory - first.count
+        unsafe first.withUnsafeBytes { bytes in
+            if let from = bytes.baseAddress { unsafe start.copyMemory(from: from, byteCount: bytes.count) }
+        }
+        let used = first.count + count
+        let whole = (used + block - 1) / block * block
+        unsafe (start + used).initializeMemory(as: UInt8.self, repeating: 0, count: whole - used)
+        try body(unsafe Span(_unsafeStart: UnsafePointer(start.assumingMemoryBound(to: UInt8.self)), count: whole))
+    }
+
+    /// Lends a range of the bytes.
+    func withBytes<Failure: Error>(_ range: Range<Int>, _ body: (Span<UInt8>) throws(Failure) -> Void) throws(Failure) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count, "outside of what was appended")
+        let start = unsafe UnsafePointer((memory + range.lowerBound).assumingMemoryBound(to: UInt8.self))
+        try body(unsafe Span(_unsafeStart: start, count: range.count))
+    }
+}

@@ -1,0 +1,61 @@
+import CLinux
+import Glibc
+
+/// A dedicated thread for work that may block. It starts with every signal blocked (the main thread handles them) and
+/// has a name that `top -H` and debuggers show.
+package final class WorkerThread: @unchecked Sendable {
+    private final class Body {
+        let name: String
+        let run: @Sendable () -> Void
+        init(name: String, run: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.run = run
+        }
+    }
+
+    private var handle = pthread_t()
+
+    /// Starts the thread.
+    /// - Parameter name: at most 15 bytes are shown (prctl(2), PR_SET_NAME).
+    /// - Precondition: the process may create another thread. The daemon cannot work without it.
+    package init(name: String, _ run: @escaping @Sendable () -> Void) {
+        let body = unsafe Unmanaged.passRetained(Body(name: name, run: run)).toOpaque()
+        var all = sigset_t()
+        var before = sigset_t()
+        unsafe sigfillset(&all)
+        unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
+        let error = unsafe pthread_create(&handle, nil, workerThreadMain, body)
+        unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
+        precondition(error == 0, "pthread_create: error \(error): raise the limit of tasks (TasksMax=)")
+    }
+
+    /// Waits until the thread has ended. Call once, from another thread.
+    package func join() {
+        pthread_join(handle, nil)
+    }
+
+    /// Identifies the calling thread as long as it lives.
+    package static var current: UInt64 { UInt64(pthread_self()) }
+
+    /// The processor time that the calling thread has used.
+    package static var processorTime: Duration {
+        var time = timespec()
+        // Fails only for an unknown clock.
+        _ = unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .nanoseconds(Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    fileprivate static func main(_ argument: UnsafeMutableRawPointer?) {
+        guard let argument = unsafe argument else { return }
+        let body = unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
+        _ = unsafe clinux_name_thread(String(body.name.prefix(15)))
+        body.run()
+    }
+}
+
+// A file-level function: a closure literal here could be inferred as @MainActor, and would then abort on another
+// thread.
+private func workerThreadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    unsafe WorkerThread.main(argument)
+    return nil
+}

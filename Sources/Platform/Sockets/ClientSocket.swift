@@ -1,0 +1,99 @@
+import CLinux
+import Glibc
+
+// The server's side of stream sockets: calls that never block.
+
+/// A peer's credentials, as the kernel recorded them when it connected (unix(7)).
+package struct PeerIdentity: Sendable, Equatable {
+    package var pid: Int32
+    package var uid: UInt32
+    package var gid: UInt32
+}
+
+/// The result of reading a socket.
+package enum Received: Sendable, Equatable {
+    case bytes(Int)
+    /// No bytes are available now.
+    case nothing
+    /// The peer sends no more.
+    case end
+    /// The peer is gone: it neither sends nor reads.
+    case gone
+}
+
+/// The result of writing to a socket.
+package enum Transmitted: Sendable, Equatable {
+    /// How many bytes were sent; 0: the socket takes none now.
+    case bytes(Int)
+    /// The peer is gone.
+    case gone
+}
+
+extension FileDescriptor {
+    /// The next client of a listening socket; nil if none is waiting.
+    package func accept() throws(SystemError) -> FileDescriptor? {
+        while true {
+            let socket = clinux_accept(raw)
+            if socket >= 0 { return FileDescriptor(owning: socket) }
+            switch errno {
+            case EINTR, ECONNABORTED: continue
+            case EAGAIN: return nil
+            default: throw SystemError("accept4")
+            }
+        }
+    }
+
+    /// Makes calls on this open file non-blocking, for every process that shares it.
+    package func setNonBlocking() throws(SystemError) {
+        let flags = fcntl(raw, F_GETFL)
+        guard flags >= 0, fcntl(raw, F_SETFL, flags | O_NONBLOCK) == 0 else { throw SystemError("fcntl") }
+    }
+
+    package func peer() throws(SystemError) -> PeerIdentity {
+        var peer = clinux_peer()
+        guard unsafe clinux_peer(raw, &peer) == 0 else { throw SystemError("getsockopt", "SO_PEERCRED") }
+        return PeerIdentity(pid: peer.pid, uid: peer.uid, gid: peer.gid)
+    }
+
+    /// The ids of the peer's supplementary groups. Empty for a peer in more than 1,024 groups.
+    package func peerGroups() -> [UInt32] {
+        unsafe [UInt32](unsafeUninitializedCapacity: 1024) { groups, count in
+            count = Int(max(0, unsafe clinux_peer_groups(raw, groups.baseAddress, 1024)))
+        }
+    }
+
+    /// Reads available bytes, at most `limit`, into the beginning of `bytes`.
+    package func receive(into bytes: inout [UInt8], limit: Int) -> Received {
+        while true {
+            let count = unsafe bytes.withUnsafeMutableBufferPointer {
+                unsafe recv(raw, $0.baseAddress, min($0.count, limit), Int32(MSG_DONTWAIT))
+            }
+            if count > 0 { return .bytes(count) }
+            if count == 0 { return .end }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: return .nothing
+            default: return .gone
+            }
+        }
+    }
+
+    /// Sends as many bytes as the socket takes without blocking.
+    package func transmit(_ bytes: Span<UInt8>) -> Transmitted {
+        let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+        while true {
+            let count = unsafe bytes.withUnsafeBufferPointer { unsafe send(raw, $0.baseAddress, $0.count, flags) }
+            if count >= 0 { return .bytes(count) }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN, ENOBUFS: return .bytes(0)
+            default: return .gone
+            }
+        }
+    }
+
+    /// Shuts down the receiving side: the peer can send no more.
+    package func stopReceiving() {
+        shutdown(raw, Int32(SHUT_RD))
+    }
+}

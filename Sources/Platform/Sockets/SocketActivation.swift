@@ -1,0 +1,100 @@
+import CSystemd
+import Glibc
+
+/// Listening sockets that systemd opened for the daemon and keeps open across restarts (sd_listen_fds(3)). Connections
+/// made during a restart wait in them, and none is refused.
+///
+/// Sockets are identified by name (FileDescriptorName= in the socket unit). The original descriptors stay open as long
+/// as this value lives: a source that one reload removes and a later one restores finds its socket again. Any thread.
+package final class SocketActivation: Sendable {
+    /// A descriptor number and the path on which it listens.
+    private struct Inherited {
+        var descriptor: Int32
+        var path: String
+    }
+
+    private let sockets: [String: [Inherited]]
+
+    /// Takes the descriptors that were passed to this process. Removes the variables that describe them from the
+    /// environment, so that no child process claims them. Call in main before other threads are created.
+    ///
+    /// - Throws: if one of them is not a listening Unix stream socket.
+    package convenience init() throws(SocketActivationError) {
+        var list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+        let count = unsafe sd_listen_fds_with_names(1, &list)
+        defer {
+            if let list = unsafe list {
+                var next = unsafe list
+                while let name = unsafe next.pointee {
+                    unsafe free(name)
+                    unsafe next += 1
+                }
+                unsafe free(list)
+            }
+        }
+        if count < 0 { throw .unreadable(SystemError("sd_listen_fds_with_names", code: -count)) }
+        var passed: [(name: String, descriptor: Int32)] = []
+        for index in 0..<Int(count) {
+            // The list has `count` entries, one name for each descriptor.
+            let name = unsafe list.flatMap { unsafe $0[index] }.map { unsafe String(cString: $0) }
+            passed.append((name ?? "unknown", SD_LISTEN_FDS_START + Int32(index)))
+        }
+        try self.init(owning: passed)
+    }
+
+    /// Takes ownership of the descriptors, even if it throws.
+    package init(owning passed: [(name: String, descriptor: Int32)]) throws(SocketActivationError) {
+        var sockets: [String: [Inherited]] = [:]
+        for (name, descriptor) in passed {
+            // libsystemd sets this too; here it also covers sockets that a test passes.
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            guard sd_is_socket_unix(descriptor, Int32(SOCK_STREAM.rawValue), 1, nil, 0) > 0 else {
+                for (_, number) in passed { close(number) }
+                self.sockets = [:]
+                throw .wrongKind(name: name)
+            }
+            sockets[name, default: []].append(
+                Inherited(descriptor: descriptor, path: UnixListener.path(of: descriptor) ?? ""))
+        }
+        self.sockets = sockets
+    }
+
+    deinit {
+        for list in sockets.values {
+            for socket in list { close(socket.descriptor) }
+        }
+    }
+
+    /// Sorted. Each name is the name of a source.
+    package var names: [String] { sockets.keys.sorted() }
+
+    /// The paths on which the sockets of this name listen. Empty: none was passed. Several: the unit has several
+    /// ListenStream= under one name.
+    package func paths(of name: String) -> [String] { sockets[name]?.map(\.path) ?? [] }
+
+    /// The paths of all sockets and who may connect, as their files are now.
+    package var byName: [String: [PassedSocket]] { sockets.mapValues { $0.map { PassedSocket(lookingAt: $0.path) } } }
+
+    /// A duplicate of the descriptor for the socket of this name; nil if none was passed.
+    /// - Parameter path: selects one if the unit has several under the name.
+    package func duplicate(_ name: String, path: String? = nil) throws(SystemError) -> FileDescriptor? {
+        guard let socket = sockets[name]?.first(where: { path == nil || $0.path == path }) else { return nil }
+        return try FileDescriptor.duplicate(of: socket.descriptor)
+    }
+}
+
+/// A socket that systemd passed cannot be used.
+package enum SocketActivationError: Error, Sendable, Equatable, CustomStringConvertible {
+    case unreadable(SystemError)
+    case wrongKind(name: String)
+
+    package var description: String {
+        switch self {
+        case .unreadable(let error):
+            "the sockets that systemd passed cannot be read: \(error)"
+        case .wrongKind(let name):
+            "systemd passed a socket named \(name.withControlCharactersEscaped) "
+                + "that is not a listening Unix stream socket: use ListenStream= with a path in its socket unit"
+        }
+    }
+}
