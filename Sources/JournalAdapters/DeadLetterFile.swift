@@ -108,9 +108,16 @@ package final class DeadLetterFile: DeadLetterSink, Sendable {
                 }
                 bytes += letter.event.count
                 guard current.selection(letter) else { return true }
+                let other = letters[letter.position]
+                // A power cut can take an event whose letter is stored (`sync: never`), and another event then gets
+                // its position. Letters of different events are retried one after the other.
+                if let other, other.event != letter.event {
+                    next = number
+                    return false
+                }
                 numbers.append(number)
-                // Of two letters with the same position, retry the one with more attempts.
-                if let other = letters[letter.position], other.attempts > letter.attempts { return true }
+                // Of two letters of the same event, retry the one with more attempts.
+                if let other, other.attempts > letter.attempts { return true }
                 letters[letter.position] = letter
                 return true
             }

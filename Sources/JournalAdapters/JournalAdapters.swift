@@ -116,7 +116,10 @@ extension Replay {
 extension JournalCursor {
     /// nil if the replay does not fit into a cursor's state.
     package init?(_ replay: Replay) {
-        guard let state = try? JSONEncoder().encode(replay), state.count <= Self.stateLimit else { return nil }
+        // Sorted, so that a replay without progress equals its stored cursor, and is not written again.
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        guard let state = try? encoder.encode(replay), state.count <= Self.stateLimit else { return nil }
         self.init(position: replay.progress.position, state: [UInt8](state))
     }
 }

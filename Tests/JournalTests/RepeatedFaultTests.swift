@@ -54,6 +54,21 @@ import Testing
         #expect(try Rig(disk.survivor()).open(start: false).cursor(of: "d")?.state == [3])
     }
 
+    /// The sync of the directory fails after the new file was renamed, so the name that the next commit finds may not be
+    /// on disk.
+    @Test func `on a full filesystem a commit makes the name of the cursor file durable`() throws {
+        let disk = MemoryDisk()
+        try Rig(disk).open(start: false).declare(destinations: [("d", 0)])
+        let journal = try Rig(disk).open(start: false)
+        journal.advance("d", to: JournalCursor(position: 0, state: [1]))
+        disk.fail("fsync", "/journal", code: EIO)
+        #expect(throws: JournalError.self) { try journal.commit() }
+        disk.heal()
+        disk.fail("pwrite", "/journal/cursors.new", code: ENOSPC, times: 10)
+        try journal.commit()
+        #expect(try Rig(disk.survivor()).open(start: false).cursor(of: "d")?.state == [1])
+    }
+
     /// A flipped bit in a new cursor file loses no cursors.
     @Test(arguments: [0, 4096])
     func `a new cursor file has two whole slots`(slot: Int) throws {

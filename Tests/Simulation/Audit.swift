@@ -187,8 +187,10 @@ extension World {
         // A gap at the end is skipped only when a later event follows it.
         return journal.durableEnd == end
             && configured.allSatisfy { name in
-                ((journal.cursor(of: name)?.position ?? 0)..<max(end, journal.cursor(of: name)?.position ?? 0))
-                    .allSatisfy { ledger[$0].event == nil }
+                let cursor = journal.cursor(of: name)?.position ?? 0
+                // A mutation may lead both anywhere, and there are no events above the ledger's.
+                let rest = (cursor..<max(end, cursor)).clamped(to: 0..<UInt64(ledger.positions.count))
+                return rest.allSatisfy { ledger[$0].event == nil }
             }
     }
 

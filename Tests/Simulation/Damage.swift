@@ -1,3 +1,4 @@
+import Journal
 import Platform
 
 // Damage to bytes at rest. Only the damaged events may be lost.
@@ -83,7 +84,7 @@ extension World {
         if path.contains("/dead-letters/") {
             damagedLetters.formUnion(path.split(separator: "/").dropLast().suffix(1).map(String.init))
         } else if path.hasSuffix(".seg") {
-            segmentMaps[inode.number, default: []].append(SegmentMap(inode.current))
+            segmentMaps[inode.number, default: []].append(SegmentMap(inode.current, segmentSize: options.segmentSize))
             let changed = bytes.indices.filter {
                 bytes[$0] != inode.current[offset + $0] || bytes[$0] != inode.durable[offset + $0]
             }

@@ -59,7 +59,7 @@ struct Mutation {
         Mutation("checksum-offset", .checksumOffset, 12),
         Mutation("header-checksum", .headerChecksum, 12),
         Mutation("payload-checksum", .payloadChecksum, 2),
-        Mutation("cursor-checksum", .cursorChecksum, 2840),
+        Mutation("cursor-checksum", .cursorChecksum, 1758),
         Mutation("manifest-checksum", .manifestChecksum, 33),
         Mutation("live-checksum", .liveChecksum, 2),
         Mutation("live-below-end", .liveBelowEnd, 54),

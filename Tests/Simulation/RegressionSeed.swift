@@ -28,6 +28,15 @@ struct RegressionSeed {
         RegressionSeed(seed: 20_000_973_772, found: "a replay waited for a live event that never came"),
         RegressionSeed(seed: 20_000_865_875, found: "damage was reported in two parts and then again as a whole"),
         RegressionSeed(
+            seed: 60_000_031_942, found: "a dead letter removed without its retry: two had its position"),
+        RegressionSeed(seed: 60_000_920_806, found: "the same, with four ends between the two letters"),
+        RegressionSeed(
+            seed: 60_000_671_582, found: "cursors were written to a file whose name was not durable, on a full disk"),
+        RegressionSeed(
+            seed: 60_000_810_230, found: "damage to a batch in the last bytes of a truncated file was not noted"),
+        RegressionSeed(seed: 60_000_205_300, found: "a replay's JSON in another order each time"),
+        RegressionSeed(seed: 60_000_959_500, found: "the same, in another world"),
+        RegressionSeed(
             seed: 2321, found: "a spare was renamed before its entry was durable, and the next one emptied it"),
         RegressionSeed(
             seed: 7_023_740,

@@ -8,8 +8,11 @@ struct SegmentMap {
 
     private(set) var batches: [Batch] = []
 
-    init(_ bytes: [UInt8], isSegment: Bool = true) {
-        let limit = bytes.count - (isSegment ? 128 : 0)
+    /// - Parameter segmentSize: of a whole segment, whose last 128 bytes are the seal's. In a file that a power cut has
+    ///   cut off (without a sync, its size may not have reached the disk) a batch may end in the last 128 bytes: it was
+    ///   written when the file was longer. The journal reads it, and nothing can bring it back once it is damaged.
+    init(_ bytes: [UInt8], segmentSize: Int) {
+        let limit = bytes.count == segmentSize ? bytes.count - 128 : bytes.count
         var place = 0
         while place + 64 <= limit {
             // Looks at every 8th byte: to follow the lengths would miss the batches after a misplaced one.

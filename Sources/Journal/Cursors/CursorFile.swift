@@ -116,7 +116,8 @@ struct CursorFile {
     }
 
     /// Continues with the existing file. Its newer slot may be in the page cache only, so the whole file is written
-    /// again: then one slot is whole on disk, whatever happens to the other.
+    /// again: then one slot is whole on disk, whatever happens to the other. Its name may not be on disk either: the
+    /// attempt that made it may have failed at the sync of the directory.
     /// - Returns: false if there is no file, it is too small, or no slot in it is whole.
     private mutating func takeOver(needed: Int) throws(SystemError) -> Bool {
         let path = context.path(Self.name)
@@ -128,6 +129,7 @@ struct CursorFile {
         let old = try context.disk.open(path, .readWrite)
         try old.write(bytes.span, at: 0)
         try context.sync(old, .cursorFileSync)
+        try context.syncDirectory(context.directory, .cursorDirectorySync)
         slotSize = bytes.count / 2
         file = old
         return true
