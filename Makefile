@@ -60,11 +60,11 @@ help:
 	@echo 'make check    ROOM=Journal: the unit tests of one room alone'
 	@echo 'make torture  crash the release for an hour: kill -9, power cuts, failing system calls, flipped bits'
 	@echo 'make simulate SEEDS=$(SEEDS) FIRST=$(FIRST)'
-	@echo '              the journal in one thread, on a disk that tears, forgets and lies'
+	@echo '              journal, delivery and clients in one thread, on a simulated disk that fails'
 	@echo 'make build    release binaries in $(release)'
 	@echo 'make setup-build, setup-run, setup-install, setup-test, setup-torture'
 	@echo '              install the Debian packages that it needs, and start none of their services'
-	@echo 'make fuzz     filters and transforms that nobody would write, ROUNDS=20000 of them'
+	@echo 'make fuzz     random filters and transforms, ROUNDS=20000 of them'
 	@echo 'make bench    measure the release; make bench-journal, bench-routing, bench-isolation, bench-attack, bench-sdk: a part alone'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make clean    remove what was built'
@@ -112,7 +112,7 @@ format:
 	@swift format format --in-place --recursive --parallel $(swift_files)
 
 check-format:
-	@swift format lint --strict --recursive --parallel $(swift_files) || { echo 'lay them out with: make format' >&2; exit 1; }
+	@swift format lint --strict --recursive --parallel $(swift_files) || { echo 'format them with: make format' >&2; exit 1; }
 
 # One room's unit tests, in a debug build of what they need: make check ROOM=Journal
 check: setup-test
@@ -124,7 +124,7 @@ check: setup-test
 simulate: build-simulator
 	@$(release)/simulate --first $(FIRST) --seeds $(SEEDS)
 
-# Each protection of the journal is taken out, and some seed has to notice.
+# Each protection of the journal is taken out, and a run has to fail then.
 simulate-mutations: build-simulator
 	@$(release)/simulate --mutations --seeds 10000
 
@@ -180,7 +180,7 @@ bench-sdk: setup-build
 	@$(release)/sdk-benchmark
 	@$(release)/sdk-daemon-benchmark $(or $(EVENTS),1000000) $(or $(SECONDS_AWAY),60)
 
-# Longer than the tests do it: filters and transforms that nobody would write.
+# Longer than the tests do it: random filters and transforms.
 fuzz: setup-test
 	@swift build --build-tests
 	@FUZZ_ROUNDS=$(or $(ROUNDS),20000) swift test --skip-build --disable-xctest --filter RoutingTests

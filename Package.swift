@@ -88,7 +88,7 @@ let package = Package(
         .target(name: "CLinux", cSettings: cRules),
         .target(name: "CPenstockPlugin", cSettings: cRules),
 
-        // The rooms, in the order in which an event walks through them.
+        // The rooms; each depends only on rooms above it.
         room("Telemetry"),
         room("NameSuggestion"),
         room("Events", ["CSimdjson"]),
@@ -105,7 +105,7 @@ let package = Package(
                 "CPenstockPlugin",
             ],
             exclude: ["Presets"]),
-        // Data: compiled in, so that there is no file to lose.
+        // Compiled in, so the programs need no data files.
         .target(
             name: "Presets", path: "Sources/Destinations/Presets",
             resources: presets.map { .embedInCode("\($0).yaml") }, swiftSettings: rules),
@@ -131,7 +131,7 @@ let package = Package(
                 "Ingest", "Journal",
                 "JournalAdapters", "Platform", "Routing", "Telemetry",
             ]),
-        // What a configuration does with an event, told instead of done: `penstock explain`, `penstock test`.
+        // Previews what a configuration does with an event: `penstock explain`, `penstock test`.
         room(
             "Explanation",
             [
@@ -180,7 +180,7 @@ let package = Package(
             name: "ConsolePlugin", dependencies: ["CPenstockPlugin"], path: "Plugins/Console", publicHeadersPath: ".",
             cSettings: cRules),
 
-        // Damages a journal in every way there is, and looks at what becomes of it: `make torture`.
+        // Damages a journal systematically and checks the recovery: `make torture`.
         .executableTarget(
             name: "damage", dependencies: ["Journal", "Events", "Platform", "Telemetry"],
             path: "Tests/CrashTests/Damage",

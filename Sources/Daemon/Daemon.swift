@@ -1,4 +1,4 @@
-// Daemon: the composition root. It is the only room that knows all others. It builds the pipeline from a
+// Daemon: the composition root. It knows all rooms that an event passes through. It builds the pipeline from a
 // configuration, changes the pipeline at a reload, drains and stops it, and reports on it (status, control, systemd).
 //
 // Invariants:

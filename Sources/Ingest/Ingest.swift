@@ -1,7 +1,7 @@
 // Ingest: reads events from client sockets, validates them and appends them to the journal.
 //
-// - It never changes an event unless configured to: a source's `scrub:` removes data, a tracking plan annotates
-//   violations.
+// - It never changes an event unless configured to: a source's `scrub:` removes data; a tracking plan annotates
+//   violations or removes what is not in the plan.
 // - It never drops an event silently. Every refusal has a named reason, is counted, and is reported to clients that
 //   asked for acknowledgements.
 // - A refused line affects no other line and no other client.
@@ -16,8 +16,8 @@
 // waits in epoll(7) and reads no more from a client than it can process. Ingest knows the journal only as an
 // `EventAppender`.
 //
-// The first byte of a stream selects its protocol. NDJSON is the only one so far. Another protocol gets its own
-// connection type, chosen where `SourceListener` admits a client.
+// NDJSON is the only protocol of a stream. `SourceListener` creates the connection, so another protocol would be chosen
+// there.
 
 import Events
 import Platform

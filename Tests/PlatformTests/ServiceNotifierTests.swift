@@ -3,7 +3,7 @@ import Glibc
 import Platform
 import Testing
 
-@Suite struct ServiceManagerTests {
+@Suite struct ServiceNotifierTests {
     struct FixedClock: Clock {
         func now() -> Instant { Instant(nanoseconds: 5_000_000) }
         func wallClock() -> Int64 { 0 }

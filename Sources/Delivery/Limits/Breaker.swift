@@ -8,6 +8,9 @@ import Platform
 /// When a service goes down, several batches may be in flight, and all of them fail. That is one failure, not several:
 /// each offer carries the round in which it was made, and an outcome from an earlier round neither counts as another
 /// failure nor closes the breaker.
+///
+/// A destination is held when an outcome is `.hold` (for example after HTTP 401; see `InFlightWindow`), or when
+/// its dead letters cannot be stored. `DeliveryWorker` (DeliverySteps.swift) applies both.
 struct Breaker: Sendable {
     enum State: Sendable, Equatable {
         case closed

@@ -4,6 +4,8 @@ import Platform
 /// Validates events and appends them to the journal for all connections of one source on one event loop. Connections
 /// share the scanner and its result buffers, so an idle connection needs almost no memory. Belongs to its event loop's
 /// thread.
+///
+/// The scanner (`Events/EventScanner`) validates the lines; `ScannedRefusal` writes the reason of a refusal.
 package final class EventAdmission {
     let limits: SourceLimits
     var maximumEventSize: Int { limits.maximumEventSize }

@@ -94,8 +94,8 @@ struct DeadLetterFiles {
         return true
     }
 
-    /// A destination's name as a directory name: every byte other than letters, digits, `-`, `_` and inner dots becomes
-    /// %XX.
+    /// A destination's name as a directory name: every byte other than letters, digits, `-`, `_`, and dots that are not
+    /// first, becomes %XX.
     static func directoryName(of destination: String) -> String {
         var isFirst = true
         return PercentEncoding.encode(destination.utf8) { byte in

@@ -1,7 +1,7 @@
 import CISAL
 
 /// CRC32C (Castagnoli; RFC 3720, appendix B.4), computed piece by piece. The standard vector "123456789" gives
-/// 0xE3069283.
+/// 0xE3069283. `BatchHeader` and `CommitBuffer` compute it for batches.
 package struct Checksum: BitwiseCopyable, Sendable {
     // The library inverts neither its argument nor its result; the standard inverts both.
     private var state: UInt32 = ~0

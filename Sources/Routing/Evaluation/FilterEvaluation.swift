@@ -2,6 +2,9 @@ import Events
 
 /// One evaluation of a filter for one event. It allocates only for strings that functions produce and for strings with
 /// escapes. Each comparison releases what it used.
+///
+/// `FilterProgram.matches` (FilterFastPath.swift) answers most filters before an evaluation is created, so both
+/// implement the common operators.
 struct FilterEvaluation: ~Escapable {
     private let view: EventView
     private let program: FilterProgram

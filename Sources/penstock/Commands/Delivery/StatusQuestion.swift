@@ -2,7 +2,8 @@ import ArgumentParser
 import Control
 
 /// Sends a request to the daemon and returns the answer.
-/// - Throws: exit status 2 if there is no answer, after printing the reason to stderr.
+/// - Throws: exit status 2 if the daemon cannot be reached or permission is denied, after printing the reason to
+///   stderr.
 func asking(_ request: () throws -> ControlAnswer) throws -> ControlAnswer {
     do {
         return try request()
