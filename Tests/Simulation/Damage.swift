@@ -1,6 +1,13 @@
 import Journal
 import Platform
 
+/// A bit of a file that was flipped.
+struct FlippedBit: Hashable {
+    var inode: Int
+    var offset: Int
+    var bit: Int
+}
+
 // Damage to bytes at rest. Only the damaged events may be lost.
 extension World {
     func damageSomething() {
@@ -34,8 +41,13 @@ extension World {
             // Mostly in the used part of the file.
             let used = (inode.durable.lastIndex { $0 != 0 } ?? 0) + 1
             let offset = random.below(random.percent(90) ? used : size)
+            let bit = random.below(8)
+            // The same flip again would repair the byte, and bring back an event that was reported as lost.
+            guard flippedBits.insert(FlippedBit(inode: inode.number, offset: offset, bit: bit)).inserted else {
+                return nil
+            }
             faults.note(.bitFlip)
-            return ([inode.durable[offset] ^ (1 << UInt8(random.below(8)))], offset)
+            return ([inode.durable[offset] ^ (1 << UInt8(bit))], offset)
         case 2:
             guard !inode.history.isEmpty else { return nil }
             let (offset, bytes) = random.pick(inode.history)

@@ -36,6 +36,7 @@ struct RegressionSeed {
             seed: 60_000_810_230, found: "damage to a batch in the last bytes of a truncated file was not noted"),
         RegressionSeed(seed: 60_000_205_300, found: "a replay's JSON in another order each time"),
         RegressionSeed(seed: 60_000_959_500, found: "the same, in another world"),
+        RegressionSeed(seed: 70_000_677_906, found: "a second flip of the same bit brought a lost event back"),
         RegressionSeed(
             seed: 2321, found: "a spare was renamed before its entry was durable, and the next one emptied it"),
         RegressionSeed(

@@ -67,6 +67,7 @@ final class World {
     var damagedLive = false
     var damagedManifest: (inode: Int, bytes: [UInt8])?
     var damagedInodes: Set<Int> = []
+    var flippedBits: Set<FlippedBit> = []
     var segmentMaps: [Int: [SegmentMap]] = [:]
     let isDamaging: Bool
     var scenario: Scenario
