@@ -35,6 +35,19 @@ import Testing
         #expect(try rig.disk.list(rig.path("dead-letters")) == ["web%2F..%2Fhook"])
     }
 
+    @Test func `an empty store takes letters that exceed its limit together, and then no more`() throws {
+        let journal = try Rig().open()
+        defer { journal.stop() }
+        let store = try journal.deadLetters(of: "d", limit: 20_000)
+        let letters = (0..<10).map { letter($0, size: 4000) }
+        try store.append(letters)
+        #expect(try all(store) == letters)
+        #expect(throws: JournalError.self) { try store.append([letter(10)]) }
+        try store.remove(Array(0..<10))
+        try store.append(letters)
+        #expect(store.count == 10)
+    }
+
     @Test func `the dead letters of a destination stay below their limit in bytes`() throws {
         let rig = try Rig()
         let journal = try rig.open()

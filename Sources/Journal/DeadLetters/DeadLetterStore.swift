@@ -138,7 +138,8 @@ package final class DeadLetterStore: Sendable {
     package func setLimits(_ limits: Limits) { self.limits.withLock { $0 = limits } }
 
     /// Adds letters; they are durable when it returns.
-    /// - Throws: `.full` if the limit on bytes is reached (no letter was added, unless `dropsOldest` is set); `.io`.
+    /// - Throws: `.full` if the store holds letters and the limit on bytes is reached (no letter was added, unless
+    ///   `dropsOldest` is set); `.io`.
     package func append(_ letters: [StoredDeadLetter]) throws(JournalError) {
         let limits = limits.withLock { $0 }
         // If the oldest letters make room, the new ones must not need all of the room at once.
@@ -167,7 +168,9 @@ package final class DeadLetterStore: Sendable {
             } catch {
                 throw JournalError("remove old dead letters", error)
             }
-            guard state.bytes + size <= limits.bytes else {
+            // An empty store takes any letters: the rejected events of one batch may exceed the limit by themselves,
+            // and then nothing could be removed to make room for them.
+            guard state.bytes + size <= limits.bytes || state.bytes == 0 else {
                 throw JournalError(
                     .full,
                     "dead letters: \(path) holds \(state.bytes) bytes, and may hold \(limits.bytes): retry or drop them"
