@@ -59,8 +59,8 @@
 //
 // - `cursors` is durable after each commit of the cursors, at least once every `cursor_interval`. Retention uses only
 //   this file.
-// - `cursors.live` is written after each settled batch, without a sync, for destinations that keep no state with their
-//   cursor (HTTP). After a kill, only batches that were in flight are delivered again.
+// - `cursors.live.N` is written after each settled batch, without a sync, for destinations that keep no state with
+//   their cursor (HTTP). After a kill, only batches that were in flight are delivered again.
 // - Batches of live cursors are committed together with events. They limit what is delivered again after a power cut. A
 //   power cut between the beginning of a segment and the first commit in it takes live cursors back to `cursors`.
 //
@@ -203,7 +203,7 @@ package final class Journal: Sendable {
             try journal("write the cursors") { () throws(SystemError) in try file.write([:], durableEnd: found.next) }
         }
         let ends = JournalEnds(found.next)
-        let live = try LiveCursorTable(context, found: found.cursors, end: found.next)
+        let live = try LiveCursorTable(context, found: found.cursors, end: found.next, names: names)
         let cursors = CursorTable(
             context, manifest: manifest, file: file, kept: kept ?? CursorFile.Slot(), live: live,
             first: found.segments.first?.firstPosition ?? found.next, ends: ends)

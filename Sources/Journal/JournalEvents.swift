@@ -145,8 +145,8 @@ struct JournalLiveCursorsFailed: NamedEvent {
     let level = Level.warning
     let detail: String
     var message: String {
-        "journal: cursors.live cannot be written: \(detail): until the next start, a kill repeats the deliveries since"
-            + " the cursors were last committed (journal.cursor_interval)"
+        "journal: the live cursors cannot be written: \(detail): until the next start, a kill repeats the deliveries"
+            + " since the cursors were last committed (journal.cursor_interval)"
     }
 }
 

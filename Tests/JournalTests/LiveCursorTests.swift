@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Journal
 import Platform
 import Testing
@@ -73,7 +74,7 @@ import Testing
         for number in 10..<40 { try append(journal, [event(number)]) }
         journal.settle("service", LiveCursor(.delivery, position: 9))
         let after = try killed(rig, journal)
-        try after.disk.remove(after.path("cursors.live"))
+        try after.disk.remove(after.path("cursors.live.1"))
         let next = try after.open(Self.options)
         defer { next.stop() }
         #expect(next.cursor(of: "service") == JournalCursor(position: 4))
@@ -101,7 +102,7 @@ import Testing
         journal.settle("service", LiveCursor(.delivery, position: 4))
         let after = try killed(rig, journal)
         // The position's first byte.
-        try after.overwrite(after.path("cursors.live"), [9], at: 40)
+        try after.overwrite(after.path("cursors.live.1"), [9], at: 40)
         let next = try after.open(Self.options)
         defer { next.stop() }
         #expect(next.cursor(of: "service")?.position == 0)
@@ -111,7 +112,7 @@ import Testing
         let rig = try Rig()
         let journal = try begin(rig)
         journal.settle("service", LiveCursor(.delivery, position: 4))
-        let slots = try rig.bytes(rig.path("cursors.live"))
+        let slots = try rig.bytes(rig.path("cursors.live.1"))
         journal.stop()
         let other = try Rig()
         let generator = Rig.Generator(state: 8)
@@ -123,7 +124,7 @@ import Testing
         try append(first, (0..<10).map { event($0) })
         try first.declare(destinations: [("service", 0)])
         first.stop()
-        try other.disk.open(other.path("cursors.live"), .createOrReadWrite).write(slots.span, at: 0)
+        try other.disk.open(other.path("cursors.live.1"), .createOrReadWrite).write(slots.span, at: 0)
         let next = try other.open(Self.options)
         defer { next.stop() }
         #expect(next.cursor(of: "service")?.position == 0)
@@ -135,7 +136,7 @@ import Testing
         journal.settle("service", LiveCursor(.delivery, position: 9))
         // A power cut loses the events and keeps the slot.
         let after = try Rig()
-        for name in ["manifest", "cursors", "cursors.live"] {
+        for name in ["manifest", "cursors", "cursors.live.1"] {
             try FileManager.default.copyItem(atPath: rig.path(name), toPath: after.path(name))
         }
         journal.stop()
@@ -151,6 +152,92 @@ import Testing
         let last = try later.open(Self.options)
         defer { last.stop() }
         #expect(last.cursor(of: "service")?.position == 0)
+    }
+
+    @Test func `a slot of an earlier start is ignored if the disk shows it again`() throws {
+        let rig = try Rig()
+        let journal = try begin(rig)
+        journal.settle("service", LiveCursor(.delivery, position: 9))
+        let slot = try rig.bytes(rig.path("cursors.live.1"))
+        let after = try killed(rig, journal)
+        let next = try after.open(Self.options)
+        #expect(try after.liveFiles == ["cursors.live.2"])
+        let later = try killed(after, next)
+        try later.overwrite(later.path("cursors.live.2"), slot)
+        let last = try later.open(Self.options)
+        defer { last.stop() }
+        #expect(last.cursor(of: "service")?.position == 0)
+        #expect(try later.liveFiles == ["cursors.live.3"])
+    }
+
+    @Test func `of two files of live cursors, the one with the higher number counts`() throws {
+        let rig = try Rig()
+        let journal = try begin(rig)
+        journal.settle("service", LiveCursor(.delivery, position: 4))
+        let old = try rig.bytes(rig.path("cursors.live.1"))
+        let second = try killed(rig, journal)
+        let next = try second.open(Self.options)
+        next.settle("service", LiveCursor(.delivery, position: 6))
+        let third = try killed(second, next)
+        // A power cut can bring back a file that was removed.
+        try third.disk.open(third.path("cursors.live.1"), .createNew).write(old.span, at: 0)
+        let last = try third.open(Self.options)
+        defer { last.stop() }
+        #expect(last.cursor(of: "service")?.position == 6)
+        #expect(try third.liveFiles == ["cursors.live.3"])
+    }
+
+    @Test(arguments: ["cursors.live.0", "cursors.live.01", "cursors.live.18446744073709551615", "cursors.live.x"])
+    func `a file whose name has no valid number is left alone`(name: String) throws {
+        let rig = try Rig()
+        let journal = try begin(rig)
+        journal.settle("service", LiveCursor(.delivery, position: 4))
+        let after = try killed(rig, journal)
+        try after.disk.rename(after.path("cursors.live.1"), to: after.path(name))
+        let next = try after.open(Self.options)
+        defer { next.stop() }
+        #expect(next.cursor(of: "service")?.position == 0)
+        #expect(try after.liveFiles == [name])
+    }
+
+    /// A journal on a disk in memory, ten events, a destination, and the process gone without a stop.
+    private func abandoned() throws -> MemoryDisk {
+        let disk = MemoryDisk()
+        let journal = try Rig(disk).open(Self.options)
+        try append(journal, (0..<10).map { event($0) })
+        try journal.declare(destinations: [("service", 0)])
+        journal.stop()
+        try Rig(disk).open(Self.options, start: false).settle("service", LiveCursor(.delivery, position: 4))
+        return disk
+    }
+
+    @Test func `on a full filesystem the file of the last start is used again`() throws {
+        let disk = try abandoned()
+        disk.fail("pwrite", "/journal/cursors.live.new", code: ENOSPC, times: 10)
+        for number in 2...3 {
+            let journal = try Rig(disk).open(Self.options, start: false)
+            #expect(journal.cursor(of: "service")?.position == 4)
+            #expect(try Rig(disk).liveFiles == ["cursors.live.\(number)", "cursors.live.new"])
+        }
+    }
+
+    @Test func `the live cursors of an earlier start are off the disk when a journal is open`() throws {
+        let disk = try abandoned()
+        #expect(try Rig(disk.survivor()).liveFiles == [])
+        try disk.syncDirectory("/journal")
+        #expect(try Rig(disk.survivor()).liveFiles == ["cursors.live.1"])
+        _ = try Rig(disk).open(Self.options, start: false)
+        #expect(try Rig(disk.survivor()).liveFiles == ["cursors.live.2"])
+    }
+
+    @Test func `a file of live cursors that cannot be replaced is removed`() throws {
+        let disk = try abandoned()
+        disk.fail("pwrite", "/journal/cursors.live.new", code: EIO)
+        let journal = try Rig(disk).open(Self.options, start: false)
+        #expect(journal.cursor(of: "service")?.position == 4)
+        // Not written in this life.
+        journal.settle("service", LiveCursor(.delivery, position: 5))
+        #expect(try Rig(disk).liveFiles == ["cursors.live.new"])
     }
 
     @Test func `a slot that is partly above the end counts up to the end`() throws {
@@ -215,5 +302,11 @@ import Testing
         try journal.configure(options)
         try eventually("the segments are removed") { journal.firstPosition > 0 }
         journal.stop()
+    }
+}
+
+extension Rig {
+    fileprivate var liveFiles: [String] {
+        get throws { try disk.list(directory).filter { $0.hasPrefix("cursors.live") }.sorted() }
     }
 }

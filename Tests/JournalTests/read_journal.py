@@ -9,6 +9,7 @@ usage: read_journal.py DIRECTORY                  one line per event: position, 
 import datetime
 import json
 import os
+import re
 import struct
 import sys
 
@@ -146,19 +147,23 @@ def live_entries(data):
 
 
 def live_cursors(directory, uuid):
-    """All entries of `cursors.live` and of the last segment, and the position of the next event."""
+    """All entries of `cursors.live.N` and of the last segment, and the position of the next event."""
     found, end = [], 0
     for _, fields, payload in files(directory, uuid):
         end = fields[6] + fields[5]
         if fields[2] == 4:
             found += live_entries(payload)
-    path = os.path.join(directory, "cursors.live")
-    data = open(path, "rb").read() if os.path.exists(path) else b""
+    numbers = [0] if os.path.exists(os.path.join(directory, "cursors.live")) else []
+    numbers += [int(m[1]) for m in (re.fullmatch(r"cursors\.live\.([1-9]\d*)", n) for n in os.listdir(directory)) if m]
+    last = max(numbers, default=None)
+    name = f"cursors.live.{last}" if last else "cursors.live"
+    data = open(os.path.join(directory, name), "rb").read() if numbers else b""
+    salt = struct.pack("<Q", last) if last else b""
     for slot in range(len(data) // 1024):
         raw = data[slot * 1024:(slot + 1) * 1024]
         magic, checksum, version, _, length = struct.unpack_from("<4sIHHI", raw)
         covered = raw[8:16 + length]
-        if magic == b"PNSL" and version == 1 and checksum == crc32c(uuid, struct.pack("<Q", slot), covered):
+        if magic == b"PNSL" and version == 1 and checksum == crc32c(uuid, salt, struct.pack("<Q", slot), covered):
             found += live_entries(covered[8:])
     return found, end
 

@@ -16,7 +16,7 @@ extension World {
         let files = disk.files(below: "", nil).filter { $0.path.hasPrefix(World.directory + "/") }
         let segments = files.filter { World.isSegment($0.path) }
         let others = files.filter { file in
-            ["/cursors", "/cursors.live", "/manifest", "/spare"].contains { file.path.hasSuffix($0) }
+            ["/cursors", "/manifest", "/spare"].contains { file.path.hasSuffix($0) } || World.isLiveCursors(file.path)
                 || file.path.contains("/dead-letters/")
         }
         let choices = random.percent(70) ? segments : others
@@ -49,8 +49,9 @@ extension World {
             faults.note(.bitFlip)
             return ([inode.durable[offset] ^ (1 << UInt8(bit))], offset)
         case 2:
-            guard !inode.history.isEmpty else { return nil }
-            let (offset, bytes) = random.pick(inode.history)
+            let history = inode.history + (World.isLiveCursors(path) ? disk.freedSectors : [])
+            guard !history.isEmpty else { return nil }
+            let (offset, bytes) = random.pick(history)
             guard offset + bytes.count <= size else { return nil }
             faults.note(.oldSector)
             return (bytes, offset)
@@ -108,7 +109,7 @@ extension World {
             }
         } else if path.hasSuffix("/cursors") {
             if damagedCursors?.inode != inode.number { damagedCursors = (inode.number, inode.current) }
-        } else if path.hasSuffix("/cursors.live") {
+        } else if World.isLiveCursors(path) {
             damagedLive = true
         } else if path.hasSuffix("/manifest") {
             if damagedManifest?.inode != inode.number { damagedManifest = (inode.number, inode.current) }

@@ -31,6 +31,13 @@ final class Inode {
 
     var isDirty: Bool { !pending.isEmpty }
 
+    /// The sectors on the disk that are not all zeros.
+    var sectors: [(offset: Int, bytes: [UInt8])] {
+        stride(from: 0, to: durable.count - Self.sector + 1, by: Self.sector).map { offset in
+            (offset, Array(durable[offset..<offset + Self.sector]))
+        }.filter { $0.bytes.contains { $0 != 0 } }
+    }
+
     func write(_ bytes: [UInt8], at offset: Int) {
         Self.put(bytes, at: offset, in: &current)
         pending.append(.write(offset, bytes))

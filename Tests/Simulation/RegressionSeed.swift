@@ -38,6 +38,9 @@ struct RegressionSeed {
         RegressionSeed(seed: 60_000_959_500, found: "the same, in another world"),
         RegressionSeed(seed: 70_000_677_906, found: "a second flip of the same bit brought a lost event back"),
         RegressionSeed(
+            seed: 70_000_900_710, found: "an old sector of the live cursors passed an event that had its positions"),
+        RegressionSeed(seed: 70_000_970_358, found: "the same, in another world"),
+        RegressionSeed(
             seed: 2321, found: "a spare was renamed before its entry was durable, and the next one emptied it"),
         RegressionSeed(
             seed: 7_023_740,

@@ -254,8 +254,7 @@ extension World {
         for _ in 0..<2 where !disk.isDead { deliver(life) }
         look()
         comeBack(afterPowerCut: false)
-        let path = World.directory + "/cursors.live"
-        guard let inode = disk.inode(path), inode.current.count > 48 else { return }
+        guard let (path, inode) = liveCursors, inode.current.count > 48 else { return }
         inode.sync(&disk.random)
         damagedLive = true
         trace.note("damage", 40, path)
@@ -263,12 +262,19 @@ extension World {
         damagedInodes.insert(inode.number)
     }
 
+    private var liveCursors: (path: String, inode: Inode)? {
+        // The higher number is longer, or comes later in the alphabet.
+        disk.files().filter { World.isLiveCursors($0.path) }.max {
+            ($0.path.utf8.count, $0.path) < ($1.path.utf8.count, $1.path)
+        }
+    }
+
     /// Only the live cursor reaches the disk, and the power fails. Later events that get the same positions do
-    /// reach it, and the power fails again.
+    /// reach it, and the power fails again. Then the disk may show a sector of the first file of live cursors.
     private func outrunEvents(_ life: Life) {
         for _ in 0..<4 where !disk.isDead { deliver(life) }
         look()
-        guard !disk.isDead, let inode = disk.inode(World.directory + "/cursors.live") else { return }
+        guard !disk.isDead, let inode = liveCursors?.inode else { return }
         inode.sync(&disk.random)
         comeBack(afterPowerCut: true)
         start(faulty: false)
@@ -283,6 +289,13 @@ extension World {
         }
         look()
         comeBack(afterPowerCut: true)
+        guard random.oneIn(2), let (path, inode) = liveCursors,
+            let old = disk.freedSectors.randomElement(using: &random),
+            old.offset + old.bytes.count <= inode.durable.count
+        else { return }
+        noteDamage(path, inode, old.bytes, old.offset)
+        inode.damage(old.bytes, at: old.offset)
+        damagedInodes.insert(inode.number)
     }
 
     /// Damages both slots.

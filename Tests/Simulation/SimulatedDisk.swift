@@ -28,6 +28,9 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     private(set) var life = 0
     /// The contents of removed files.
     private(set) var graveyard: [(name: String, bytes: [UInt8])] = []
+    /// Sectors of removed files of live cursors, and what these sectors held before. The next such file gets the same
+    /// blocks.
+    private(set) var freedSectors: [(offset: Int, bytes: [UInt8])] = []
     /// Called before a segment is removed.
     var onRemoval: (String, Inode) -> Void = { _, _ in }
     /// The number of calls that change a segment until one fails. nil: chance decides.
@@ -225,6 +228,8 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         if World.isSegment(path) {
             onRemoval(path, inode)
             bury(name, inode.durable)
+        } else if World.isLiveCursors(path) {
+            freedSectors = (freedSectors + inode.history + inode.sectors).suffix(8)
         }
         directory.remove(name, .file(inode))
     }

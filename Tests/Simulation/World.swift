@@ -40,6 +40,11 @@ final class World {
         path.utf8.count == directory.utf8.count + 25 && path.hasSuffix(".seg")
     }
 
+    /// Whether the path is a file of live cursors.
+    static func isLiveCursors(_ path: String) -> Bool {
+        path.hasPrefix(directory + "/cursors.live.") && !path.hasSuffix(".new")
+    }
+
     let seed: UInt64
     let trace: Trace
     let disk: SimulatedDisk
@@ -191,7 +196,7 @@ final class WorldLog: LogSink, @unchecked Sendable {
     func write(_ level: Level, _ line: String) {
         trace.note("log", level.rawValue, line)
         if Memory.contains(line, "could not be copied to quarantine") { hasFailedCopy = true }
-        if Memory.contains(line, "cursors.live cannot be written") { hasFailedLiveCursors = true }
+        if Memory.contains(line, "the live cursors cannot be written") { hasFailedLiveCursors = true }
         if Memory.contains(line, "could not be sealed") { hasFailedSeal = true }
         guard Memory.contains(line, " loses ") else { return }
         let words = line.split(separator: " ").map(String.init)

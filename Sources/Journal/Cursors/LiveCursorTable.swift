@@ -1,7 +1,7 @@
 import Platform
 import Synchronization
 
-/// All live cursors: in memory, in `cursors.live` and, after the next commit of events, in the segments. Any thread.
+/// All live cursors: in memory, in `cursors.live.N` and, after the next commit of events, in the segments. Any thread.
 final class LiveCursorTable: Sendable {
     private struct State {
         var cursors: [LiveCursorKey: LiveCursor] = [:]
@@ -18,12 +18,15 @@ final class LiveCursorTable: Sendable {
     ///   - found: the cursors from the segments.
     ///   - end: the position of the next event. Cursors are clipped to it, because the events above it are lost.
     ///     Positions below it still mean the same events: no position is assigned again before the file is rewritten.
-    init(_ context: JournalContext, found: FoundLiveCursors, end: UInt64) throws(JournalError) {
-        var file = LiveCursorFile(context)
+    ///   - names: the files in the journal's directory.
+    init(
+        _ context: JournalContext, found: FoundLiveCursors, end: UInt64, names: [String]
+    ) throws(JournalError) {
+        var file = LiveCursorFile(context, names: names)
         var cursors: [LiveCursorKey: LiveCursor] = [:]
         do throws(SystemError) {
             var found = found
-            found.add(try LiveCursorFile.read(context))
+            found.add(try file.read())
             for (key, cursor) in found.cursors {
                 cursors[key] = context.protections.contains(.liveBelowEnd) ? cursor.clipped(to: end) : cursor
             }

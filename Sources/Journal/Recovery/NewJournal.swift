@@ -6,8 +6,8 @@ extension JournalContext {
     /// - Parameter names: the files in the directory.
     func makeManifest(besides names: [String]) throws(JournalError) -> Manifest {
         if let stray = names.sorted().first(where: {
-            Segment.position(ofName: $0) != nil || $0 == CursorFile.name || $0 == LiveCursorFile.name
-                || $0 == DeadLetterStore.directory
+            Segment.position(ofName: $0) != nil || $0 == CursorFile.name
+                || LiveCursorFile.number(ofName: $0) != nil || $0 == DeadLetterStore.directory
         }) {
             throw JournalError(
                 .inconsistent,

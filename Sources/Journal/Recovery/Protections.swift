@@ -104,10 +104,12 @@ package struct Protections: OptionSet, BitwiseCopyable, Sendable, Hashable {
 
     // Live cursors.
 
-    /// The checksum of a slot of `cursors.live`.
+    /// The checksum of a slot of `cursors.live.N`.
     package static let liveChecksum = Protections(bit: 52)
     /// Live cursors are clipped to the journal's end.
     package static let liveBelowEnd = Protections(bit: 53)
-    /// Cursors that were clipped or ignored are off the disk before their positions are assigned again.
+    /// The directory, after the live cursors of an earlier start were replaced, before a position is assigned again.
     package static let liveSync = Protections(bit: 54)
+    /// The checksum of a slot of `cursors.live.N` includes N.
+    package static let liveNumber = Protections(bit: 55)
 }
