@@ -92,17 +92,18 @@ let package = Package(
         room("Telemetry"),
         room("NameSuggestion"),
         room("Events", ["CSimdjson"]),
+        room("Hashing", ["CCrypto"]),
         room("Platform", ["CSystemd", "CLinux"]),
         room("Journal", ["Events", "Platform", "Telemetry", "CISAL"]),
         room("Ingest", ["Events", "Platform", "Telemetry"]),
-        room("Routing", ["Events", "NameSuggestion", "CCrypto", "CLua", "CRE2"]),
+        room("Routing", ["Events", "Hashing", "NameSuggestion", "CLua", "CRE2"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("JournalAdapters", ["Delivery", "Events", "Ingest", "Journal"]),
         room(
             "Destinations",
             [
-                "Delivery", "Events", "Platform", "NameSuggestion", "Telemetry", "CCurl", "CCrypto", "CZlib", "CZstd",
-                "CPenstockPlugin",
+                "Delivery", "Events", "Hashing", "Platform", "NameSuggestion", "Telemetry", "CCurl", "CCrypto", "CZlib",
+                "CZstd", "CPenstockPlugin",
             ],
             exclude: ["Presets"]),
         // Compiled in, so the programs need no data files.

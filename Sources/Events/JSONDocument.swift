@@ -1,5 +1,5 @@
 /// A JSON text as a tree, each value with its range in the text. Use it only for texts of bounded size where speed does
-/// not matter: responses of services, events that people look at. simdjson reads all other JSON.
+/// not matter: responses of services, JSON inside a string, events that people look at. simdjson reads all other JSON.
 package struct JSONDocument: Sendable {
     package indirect enum Value: Sendable {
         /// In the order written. A name's bytes are as written, with escapes.
@@ -59,6 +59,51 @@ package struct JSONDocument: Sendable {
         case .number, .bool, .null: String(decoding: text[range], as: UTF8.self)
         case .object, .array, .tooDeep: nil
         }
+    }
+
+    /// Appends the text without white space between tokens.
+    /// - Parameter text: the text that the document was made from.
+    /// - Returns: false if a string has an invalid escape, or a value is nested too deeply; `output` is then unchanged.
+    package func appendCompact(from text: [UInt8], to output: inout [UInt8]) -> Bool {
+        let start = output.count
+        var unescaped: [UInt8] = []
+        if appendCompact(from: text.span, &unescaped, to: &output) { return true }
+        output.removeLast(output.count - start)
+        return false
+    }
+
+    private func appendCompact(from text: Span<UInt8>, _ scratch: inout [UInt8], to output: inout [UInt8]) -> Bool {
+        switch value {
+        case .tooDeep: return false
+        case .number, .bool, .null: output.append(contentsOf: text.extracting(range))
+        case .string(let contents):
+            guard Self.isValid(text.extracting(contents), &scratch) else { return false }
+            output.append(contentsOf: text.extracting(range))
+        case .array(let items):
+            output.append(UInt8(ascii: "["))
+            for (index, item) in items.enumerated() {
+                if index > 0 { output.append(UInt8(ascii: ",")) }
+                guard item.appendCompact(from: text, &scratch, to: &output) else { return false }
+            }
+            output.append(UInt8(ascii: "]"))
+        case .object(let members):
+            output.append(UInt8(ascii: "{"))
+            for (index, member) in members.enumerated() {
+                guard Self.isValid(member.name.span, &scratch) else { return false }
+                output.append(contentsOf: index > 0 ? [UInt8(ascii: ","), UInt8(ascii: "\"")] : [UInt8(ascii: "\"")])
+                output += member.name
+                output += [UInt8(ascii: "\""), UInt8(ascii: ":")]
+                guard member.value.appendCompact(from: text, &scratch, to: &output) else { return false }
+            }
+            output.append(UInt8(ascii: "}"))
+        }
+        return true
+    }
+
+    /// Whether all escapes in a string's contents are valid.
+    private static func isValid(_ contents: Span<UInt8>, _ scratch: inout [UInt8]) -> Bool {
+        scratch.removeAll(keepingCapacity: true)
+        return JSONText.unescape(contents, into: &scratch)
     }
 
     private struct Reader {

@@ -1,10 +1,9 @@
 import CCrypto
-import Events
 
-/// Computes SHA-256 (FIPS 180-4), or HMAC with it (RFC 2104), with OpenSSL's libcrypto. Hashing allocates nothing. One
+/// Computes SHA-256 (FIPS 180-4), or HMAC with it (RFC 2104), with OpenSSL's libcrypto. Hashing allocates nothing. Any
 /// thread.
-final class Digest: Sendable {
-    static let length = 32
+package final class Digest: Sendable {
+    package static let length = 32
     private static let blockLength = 64
 
     /// The state before each text: empty, or after the inner key of RFC 2104.
@@ -13,7 +12,7 @@ final class Digest: Sendable {
     private let outer: SHA256_CTX?
 
     /// - Parameter key: the key of the HMAC. Nil: a plain hash.
-    init(key: [UInt8]?) {
+    package init(key: [UInt8]?) {
         guard var key else {
             inner = Self.state(after: [])
             outer = nil
@@ -30,7 +29,7 @@ final class Digest: Sendable {
     }
 
     /// Appends a text's hash as a JSON string of 64 hexadecimal digits.
-    func appendJSON(of text: Span<UInt8>, to output: inout [UInt8]) {
+    package func appendJSON(of text: Span<UInt8>, to output: inout [UInt8]) {
         let hash = hash(text)
         output.append(addingCapacity: 2 + 2 * Self.length) { output in
             output.append(UInt8(ascii: "\""))
@@ -44,7 +43,7 @@ final class Digest: Sendable {
         }
     }
 
-    private func hash(_ text: Span<UInt8>) -> InlineArray<32, UInt8> {
+    package func hash(_ text: Span<UInt8>) -> InlineArray<32, UInt8> {
         var state = inner
         Self.add(text, to: &state)
         let hash = Self.end(&state)

@@ -24,7 +24,7 @@ import Testing
         let directory: TemporaryDirectory
 
         init() throws {
-            directory = try TemporaryDirectory()
+            directory = try TemporaryDirectory(in: "/tmp")
             try directory.write("p.yaml", AccessCheckTests.text)
             try directory.write("conf.d/a.yaml", "# nothing")
             try directory.write("secrets/k", "abc")

@@ -9,8 +9,7 @@ struct MappingSchemaTests {
     func `the schema is JSON and describes every directive with its arguments`() throws {
         var json: [UInt8] = []
         Mapping.schema.append(to: &json)
-        var copy: [UInt8] = []
-        #expect(JSONCompactor.append(json.span, to: &copy))
+        #expect(JSONDocument(json, maximumDepth: 64) != nil)
         let text = String(decoding: json, as: UTF8.self)
         for directive in Directive.all {
             #expect(text.contains("\"required\":[\"\(directive.name)\"],\"properties\":{\"\(directive.name)\":"))

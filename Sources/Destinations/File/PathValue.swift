@@ -1,4 +1,5 @@
 import Events
+import Hashing
 import Platform
 
 /// A field of an event as part of a file name.
@@ -60,7 +61,8 @@ enum PathValue {
     private static func shorten(_ text: Span<UInt8>, from cut: Int, _ name: inout [UInt8]) {
         name.removeLast(name.count - cut)
         name.append(UInt8(ascii: "~"))
-        for byte in SHA256.hash(text).prefix(16) { name += [digit(byte >> 4), digit(byte & 15)] }
+        let hash = Digest(key: nil).hash(text)
+        for index in 0..<16 { name += [digit(hash[index] >> 4), digit(hash[index] & 15)] }
     }
 
     private static func digit(_ value: UInt8) -> UInt8 {

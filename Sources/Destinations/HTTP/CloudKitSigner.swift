@@ -1,6 +1,7 @@
 import CCrypto
 import Events
 import Foundation
+import Hashing
 
 /// Signs a request as CloudKit requires of a server: ES256 (ECDSA over P-256 with SHA-256) of the time, the body's hash
 /// and the path. Immutable; any thread.
@@ -25,7 +26,8 @@ import Foundation
     package func headers(signing body: [UInt8], path: String, at time: Int64) throws -> [HTTPOptions.Header] {
         // CloudKit accepts only a time without a fraction.
         let date = String(Timestamp.format(time - time % 1_000_000_000).prefix(19)) + "Z"
-        let text = "\(date):\(Data(SHA256.hash(body.span)).base64EncodedString()):\(path)"
+        let hash = Digest(key: nil).hash(body.span)
+        let text = "\(date):\(Data(hash.indices.map { hash[$0] }).base64EncodedString()):\(path)"
         return [
             .init(name: "X-Apple-CloudKit-Request-KeyID", value: keyID),
             .init(name: "X-Apple-CloudKit-Request-ISO8601Date", value: date),

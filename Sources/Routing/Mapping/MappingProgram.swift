@@ -1,4 +1,5 @@
 import Events
+import Hashing
 
 /// A mapping with the settings to run it.
 package struct MappingSetting {

@@ -1,4 +1,5 @@
 import Events
+import Hashing
 
 /// `hash: { paths: [userId, traits.email], key: !secret pii }`: replaces a field by the SHA-256 of its text in
 /// hexadecimal digits, or by its HMAC (RFC 2104) if there is a key. Without a key, anyone can test guesses of a value.

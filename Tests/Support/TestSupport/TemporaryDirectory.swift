@@ -4,8 +4,9 @@ import Foundation
 package final class TemporaryDirectory: Sendable {
     package let path: String
 
-    package init() throws {
-        path = FileManager.default.temporaryDirectory.path + "/penstock-test-" + UUID().uuidString
+    /// - Parameter parent: nil: TMPDIR, which other users may not be able to enter.
+    package init(in parent: String? = nil) throws {
+        path = (parent ?? FileManager.default.temporaryDirectory.path) + "/penstock-test-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 

@@ -1,4 +1,5 @@
 import Events
+import Hashing
 
 extension Directive {
     static let hash = Directive(

@@ -29,6 +29,9 @@ private struct JSONEncodeNode: MappingNode {
 }
 
 private struct JSONDecodeNode: MappingNode {
+    /// Levels of nested lists and objects.
+    private static let maximumDepth = 64
+
     let value: any MappingNode
 
     func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool {
@@ -36,7 +39,10 @@ private struct JSONDecodeNode: MappingNode {
         defer { scope.run.giveBack(&text) }
         switch scope.read(value, into: &text) {
         case .missing: return false
-        case .string, .escapedString: return JSONCompactor.append(text.span, to: &output)
+        case .string, .escapedString:
+            // Line feeds between tokens would end the event in the output.
+            guard let document = JSONDocument(text, maximumDepth: Self.maximumDepth) else { return false }
+            return document.appendCompact(from: text, to: &output)
         default:
             output.append(contentsOf: text.span)
             return true
