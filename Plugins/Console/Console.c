@@ -39,7 +39,7 @@ static int print_event(FILE *stream, const penstock_event *event) {
            putc('\n', stream) != EOF;
 }
 
-/* [worker] Takes a batch, and settles it before it returns. A plugin with a thread of its own would queue the batch
+/* [worker] Takes a batch, and settles it before it returns. A plugin with its own thread would queue the batch
  * here, return OK, and call complete later; the batch's memory stays valid until then. */
 static int32_t console_deliver(void *context, const penstock_batch *batch, char *error, size_t error_size) {
     console *it = context;

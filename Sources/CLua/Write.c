@@ -347,7 +347,7 @@ static void write_value(lua_State *L, clua_script *script, int depth, const clua
 void clua_write_event(lua_State *L, clua_script *script, int number) {
     uint32_t shape = clua_shape_of(L, -1);
     bool is_list = shape == CLUA_NEW_LIST || (shape != 0 && script->shapes[shape].is_list);
-    if (is_list || lua_rawlen(L, -1) > 0) luaL_error(L, "an event has to be an object, not a list");
+    if (is_list || lua_rawlen(L, -1) > 0) luaL_error(L, "an event must be an object, not a list");
     size_t start = script->output_count;
     write_table(L, script, 0, number);
     script->events[script->event_count].offset = start;

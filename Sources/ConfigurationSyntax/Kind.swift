@@ -46,7 +46,7 @@ package func plainText(
     if node.scalar?.isReported == true { return nil }
     guard let scalar = node.scalar, !scalar.isSecret else {
         let reason = node.scalar?.isSecret == true ? YAMLScalar.whereSecretsAre : hint
-        diagnostics.error(at: node.place, "\(quoted(key)) has to be \(what), not \(node.found)", hint: reason)
+        diagnostics.error(at: node.place, "\(quoted(key)) must be \(what), not \(node.found)", hint: reason)
         return nil
     }
     guard !scalar.isNull, !scalar.text.isEmpty else {
@@ -96,7 +96,7 @@ extension Kind where Value: Comparable {
         Kind(type, show: show) { node, key, diagnostics in
             if let scalar = node.scalar, !scalar.isPlain, !scalar.isSecret, YAMLNumber.json(scalar.text) != nil {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a number; in quotes it is text",
+                    at: node.place, "\(quoted(key)) must be a number; in quotes it is text",
                     hint: "write \(key): \(scalar.text)")
                 return nil
             }
@@ -115,7 +115,7 @@ extension Kind where Value: Comparable {
             guard bounds.contains(value) else {
                 diagnostics.error(
                     at: node.place,
-                    "\(quoted(key)) has to be from \(show(bounds.lowerBound)) to \(show(bounds.upperBound))")
+                    "\(quoted(key)) must be from \(show(bounds.lowerBound)) to \(show(bounds.upperBound))")
                 return nil
             }
             return value
@@ -143,7 +143,7 @@ extension Kind where Value == Bool {
     package static var flag: Kind {
         Kind(.flag, show: { "\($0)" }) { node, key, diagnostics in
             if let value = node.scalar?.boolean { return value }
-            diagnostics.error(at: node.place, "\(quoted(key)) has to be true or false")
+            diagnostics.error(at: node.place, "\(quoted(key)) must be true or false")
             return nil
         }
     }
@@ -167,7 +167,7 @@ extension Kind where Value == String {
             guard let text = plainText(node, key, "one of \(list)", diagnostics) else { return nil }
             if names.contains(text) { return text }
             let nearest = NearestName.find(text, among: names).map { "did you mean \(quoted($0))?" }
-            diagnostics.error(at: node.place, "\(quoted(key)) has to be one of \(list)", hint: nearest)
+            diagnostics.error(at: node.place, "\(quoted(key)) must be one of \(list)", hint: nearest)
             return nil
         }
     }
@@ -209,7 +209,7 @@ extension Kind {
         Kind(.list(of: item.type)) { node, key, diagnostics in
             guard let items = node.items else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a list of \(what), not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a list of \(what), not \(node.found)",
                     hint: node.scalar.map { "write \(key): [\($0.text)]" })
                 return nil
             }

@@ -115,7 +115,7 @@ package struct Section<Target: Sendable>: Sendable {
         if node.scalar?.isReported == true { return [:] }
         guard let entries = node.entries else {
             diagnostics.error(
-                at: node.place, "\(owner) has to be a map, not \(node.found)",
+                at: node.place, "\(owner) must be a map, not \(node.found)",
                 hint: "its keys are \(supported)")
             return [:]
         }
@@ -174,7 +174,7 @@ extension Kind {
         Kind(.map(of: .section(keys.describe(prototype)))) { node, key, diagnostics in
             guard let entries = node.entries else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a map of names, not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a map of names, not \(node.found)",
                     hint: "write the name of a \(what), a colon, and its keys below it")
                 return nil
             }

@@ -126,7 +126,7 @@ package struct YAMLComposer {
         guard aliases > 16, let suspect else { return true }
         diagnostics.error(
             at: file.place(line: suspect.line, column: suspect.column),
-            "in a file with more than 16 aliases, a key has to be plain text",
+            "in a file with more than 16 aliases, a key must be plain text",
             hint: "if this is no key, move it away from the colon or question mark, or use fewer aliases")
         return false
     }

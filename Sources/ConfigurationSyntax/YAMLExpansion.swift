@@ -73,7 +73,7 @@ struct YAMLExpansion {
             }
             guard let name = expand(key, depth: depth + 1, fallback: place) else { continue }
             guard let scalar = name.scalar, !scalar.isSecret else {
-                diagnostics.error(at: name.place, "a key has to be plain text", hint: "put it in quotes")
+                diagnostics.error(at: name.place, "a key must be plain text", hint: "put it in quotes")
                 continue
             }
             let text = scalar.text
@@ -130,7 +130,7 @@ struct YAMLExpansion {
             check(tag: tag, at: place)
             return YAMLNode(content: .scalar(value), place: place, file: file)
         }
-        // An empty value has no useful place of its own.
+        // The place of an empty value is not useful.
         if value.isNull, value.text.isEmpty { return YAMLNode(content: .scalar(value), place: fallback, file: file) }
         let end = Self.end(of: value, in: line, from: start)
         let place = file.place(line: mark.line, column: mark.column, length: end - (mark.column - 1))

@@ -7,16 +7,16 @@
 //   before the sources accept events, so a new destination gets every event from then on.
 // - Stop order: sockets, ingest, destinations, journal. Accepted events become durable first. Destinations that are up
 //   then get `Daemon.drain` to deliver the backlog; the rest stays in the journal.
-// - A configuration is applied whole or not at all (`DaemonReload.swift`).
+// - A configuration is applied completely, or nothing changes (`DaemonReload.swift`).
 //
 // Threads:
 //
 // - The main thread starts, reloads, stops, and watches the heartbeats of the other threads. It waits only for signals,
 //   for reload requests from the control socket, and for its timer.
-// - Slow disk work (dead letters, replay requests, housekeeping) runs on the thread of `DiskRequests`, and the dry run
+// - Slow disk work (dead letters, replay requests, maintenance) runs on the thread of `DiskRequests`, and the dry run
 //   of a replay on its own (`ReplayDryRun`).
 //
-// It never waits without a bound for a destination: a destination whose thread hangs in a call is left behind.
+// It never waits without a bound for a destination. It abandons a destination whose thread hangs in a call.
 
 import Assembly
 import Configuration
@@ -213,7 +213,7 @@ package final class Daemon {
 
     private func tick() {
         pipeline.startSuccessors()
-        keepHouse()
+        queueMaintenance()
         let stuck = heartbeats.stuck(beats, at: clock.now())
         status.note(stuckThreads: stuck)
         status.sample()
@@ -227,11 +227,11 @@ package final class Daemon {
 
     /// Queues the periodic work that may block on the disk: expiry of dead letters, lookup of receive times, and the
     /// comparison after a refused reload.
-    private func keepHouse() {
+    private func queueMaintenance() {
         let now = clock.now()
         let refused = comparedAt.map { now - $0 >= Self.comparison } ?? true ? status.refusedReload : nil
         if refused != nil { comparedAt = now }
-        disk.keepHouse { [status, pipeline, telemetry, options, configuration] interruption in
+        disk.addMaintenance { [status, pipeline, telemetry, options, configuration] interruption in
             for destination in pipeline.destinations where !interruption.isRaised {
                 do {
                     try destination.deadLetters.store.expire()
@@ -277,10 +277,10 @@ package final class Daemon {
         // Deliver as much of the backlog as the deadline allows. The rest stays in the journal.
         pipeline.awaitDelivery(upTo: journal.statistics().next, by: deadline)
         pipeline.stopAll(by: deadline)
-        // Both were interrupted above. A thread that hangs in a disk call is left behind.
+        // Both were interrupted above. A thread that hangs in a disk call is abandoned.
         disk.awaitEnd(by: clock.now() + .seconds(1))
         replays.dryRun.awaitEnd(by: clock.now() + .seconds(1))
-        // A turn that does not return is left behind, like its destination.
+        // A turn that does not return is abandoned, like its destination.
         pool.stop(by: max(deadline, clock.now() + .seconds(1)))
         engine.stop()
         journal.stop()

@@ -48,7 +48,7 @@ struct DestinationLeftBehind: NamedEvent {
     let name: String
     let level = Level.error
     var message: String {
-        "destination \(name) hangs in a call (disk, plugin or script) and is left behind; "
+        "destination \(name) hangs in a call (disk, plugin or script), and the daemon no longer waits for it; "
             + "a destination of the same name starts when that call returns"
     }
 }

@@ -20,7 +20,7 @@
 //   adds its share of the in-flight window, 2 batches and one read.
 // - Live delivery comes first. A backfill reads and offers only when live delivery has nothing to do.
 //
-// Threads: the turns of one worker never overlap. A destination that may block (files, plugins) has a thread of its own
+// Threads: the turns of one worker never overlap. A destination that may block (files, plugins) has its own thread
 // (WorkerRunner). HTTP destinations share the few threads of a pool (RoutingPool), and each turn may run on any of
 // them. Outcomes arrive from any thread through SettlementInbox.
 //

@@ -1,6 +1,9 @@
 // Destinations: the sinks that events are delivered to. `File/` appends to files, `HTTP/` sends requests, and `Plugin/`
 // calls sink plugins written against penstock_plugin.h. `Presets/` describes known services for the HTTP destination.
 //
+// `HTTP/` itself holds the destination and its options. `Request/` builds the requests, `Signing/` signs them, `Curl/`
+// sends them with libcurl, and `Response/` decides what a response means for the events.
+//
 // Invariants
 // - Each batch is settled exactly once, through its claim. If its events had different outcomes, it is settled event by
 //   event. An event counts as delivered only if its arrival is confirmed.

@@ -26,7 +26,7 @@ import CSimdjson
 
     deinit { unsafe found.deallocate() }
 
-    /// Reads all the paths in one pass. Besides an event, any JSON value can be read: the paths into an array start
+    /// Reads all the paths in one pass. It can also read any other JSON value: the paths into an array start
     /// with an index, and a string or a number has no fields.
     ///
     /// - Parameter json: the bytes of one event.

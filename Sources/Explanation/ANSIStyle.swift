@@ -35,7 +35,7 @@ struct AlignedRows {
         rows.append(cells.map { ($0.0, $0.1) })
     }
 
-    func lines(_ paint: ANSIStyle) -> [String] {
+    func lines(_ style: ANSIStyle) -> [String] {
         let columns = rows.map(\.count).max() ?? 0
         let widths = (0..<columns).map { column in
             rows.compactMap { $0.count > column + 1 ? $0[column].text.count : nil }.filter { $0 <= widest }.max() ?? 0
@@ -43,7 +43,7 @@ struct AlignedRows {
         return rows.map { row in
             row.enumerated().map { column, cell in
                 let padding = column < row.count - 1 ? max(0, widths[column] - cell.text.count) + 2 : 0
-                return paint(cell.text, cell.colour) + String(repeating: " ", count: padding)
+                return style(cell.text, cell.colour) + String(repeating: " ", count: padding)
             }.joined()
         }
     }

@@ -86,7 +86,7 @@ package enum ConfigurationSchema {
     private static var anyTransform: JSONTree {
         guard case .transform(let transforms) = FieldShape.anyTransform else { return .object([]) }
         let properties = transforms.map { transform in
-            let example = TransformCatalogue.declaration(of: transform.name).map { "; such as \($0.example)" } ?? ""
+            let example = TransformCatalogue.declaration(of: transform.name).map { "; example: \($0.example)" } ?? ""
             return JSONTree.Member(transform.name, described(shape(transform.type), transform.summary + example, nil))
         }
         let condition = described(SchemaShapes.text, "only for events that match this filter", nil)

@@ -64,11 +64,11 @@ package struct ConfigurationTestRun {
             return TestFailure("event \(number + 1) is refused: \(refusal.reason.rawValue): \(refusal.detail)")
         }
         guard refusals.isEmpty else { return refusals }
-        return test.expectations.flatMap { ExpectationCheck($0, told(of: $0.destination.name)).failures }
+        return test.expectations.flatMap { ExpectationCheck($0, explanations(of: $0.destination.name)).failures }
             + othersFailures
     }
 
-    private func told(of destination: String) -> [DestinationExplanation] {
+    private func explanations(of destination: String) -> [DestinationExplanation] {
         explanations.flatMap(\.destinations).filter { $0.name == destination }
     }
 
@@ -80,7 +80,7 @@ package struct ConfigurationTestRun {
             if refusal.reason.rawValue == reason { return nil }
             return TestFailure(
                 "event \(number + 1): expected to be refused for \(reason), "
-                    + "but it is for \(refusal.reason.rawValue): \(refusal.detail)"
+                    + "but it is refused for \(refusal.reason.rawValue): \(refusal.detail)"
             )
         }
     }

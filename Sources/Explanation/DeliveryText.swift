@@ -3,40 +3,40 @@ import Delivery
 import Destinations
 import Events
 
-/// Prints the last part of an explanation: the output of a destination, and its batch limits.
+/// Renders the last part of an explanation: the output of a destination, and its batch limits.
 struct DeliveryText {
-    private let paint: ANSIStyle
+    private let style: ANSIStyle
 
-    init(_ paint: ANSIStyle) { self.paint = paint }
+    init(_ style: ANSIStyle) { self.style = style }
 
     func render(_ delivery: ExplainedDelivery, of explanation: DestinationExplanation) -> [String] {
         var lines: [String] = []
         switch delivery {
         case .files(let files):
             for file in files {
-                lines.append(paint("→ ", .green) + paint(file.path, .bold))
-                lines += file.lines.map { "  " + paint(String(decoding: $0, as: UTF8.self)) }
+                lines.append(style("→ ", .green) + style(file.path, .bold))
+                lines += file.lines.map { "  " + style(String(decoding: $0, as: UTF8.self)) }
             }
         case .requests(let requests):
             for request in requests { lines += render(request) }
         case .plugin(let name, let settings, let rows):
-            lines.append(paint("→ ", .green) + paint("plugin \(name)", .bold) + paint(" \(settings)", .dim))
+            lines.append(style("→ ", .green) + style("plugin \(name)", .bold) + style(" \(settings)", .dim))
             for row in rows {
                 lines.append(
-                    "  " + paint("position \(row.position), \(row.kind.name), message id \(row.messageID)", .dim))
-                lines.append("  " + paint(String(decoding: row.json, as: UTF8.self)))
+                    "  " + style("position \(row.position), \(row.kind.name), message id \(row.messageID)", .dim))
+                lines.append("  " + style(String(decoding: row.json, as: UTF8.self)))
             }
-        case .impossible(let reason): lines.append(paint("! \(reason)", .yellow))
+        case .impossible(let reason): lines.append(style("! \(reason)", .yellow))
         }
         return lines + limits(explanation)
     }
 
     private func render(_ request: HTTPRequestPreview) -> [String] {
-        let headers = request.shownHeaders.map { "  " + paint("\($0.name): ", .dim) + paint($0.value) }
+        let headers = request.shownHeaders.map { "  " + style("\($0.name): ", .dim) + style($0.value) }
         let tree = JSONTree(request.body)
         let body = tree?.lines ?? String(decoding: request.body, as: UTF8.self).split(separator: "\n").map(String.init)
-        return [paint("→ ", .green) + paint("\(request.method) \(request.url)", .bold)] + headers + [""]
-            + body.map { "  " + paint($0) }
+        return [style("→ ", .green) + style("\(request.method) \(request.url)", .bold)] + headers + [""]
+            + body.map { "  " + style($0) }
     }
 
     /// Compares the output with the destination's batch limits.
@@ -46,22 +46,22 @@ struct DeliveryText {
         let events = explanation.output.events.count
         if events > batch.events {
             return [
-                paint(
+                style(
                     "\(events) events exceed batch.events (\(batch.events)): "
-                        + "they are sent together, in a batch of their own",
+                        + "they are sent together in a separate batch",
                     .yellow)
             ]
         }
         if bytes > batch.bytes {
             return [
-                paint(
-                    "\(bytes) bytes exceed batch.bytes (\(Quantity.text(batch.bytes))): sent in a batch of its own",
+                style(
+                    "\(bytes) bytes exceed batch.bytes (\(Quantity.text(batch.bytes))): sent in a separate batch",
                     .yellow)
             ]
         }
         let wait = batch.wait == .zero ? "at once" : "after \(Quantity.text(batch.wait)) at the latest"
         return [
-            paint(
+            style(
                 "\(bytes) bytes of \(Quantity.text(batch.bytes)), \(events) of \(batch.events) events a batch, \(wait)",
                 .dim)
         ]

@@ -43,9 +43,9 @@ final class DestinationExplainer {
 
     /// Feeds the events before `position` to transforms that depend on earlier events, as the daemon does at a start.
     func recall(before position: UInt64, _ stored: StoredEvents) throws {
-        var recollection = StateWarmup(
+        var warmup = StateWarmup(
             before: position, from: stored.start(of: destination.name), StoredLog(stored, end: position), self)
-        while try recollection?.advance(maximumBytes: .max) == true {}
+        while try warmup?.advance(maximumBytes: .max) == true {}
     }
 
     /// The events that would not be sent, judged at their receive time.

@@ -51,7 +51,7 @@ package enum EventInput {
     }
 
     /// Splits lines that were joined because of a bracket that is never closed. If the joined lines are not JSON and
-    /// one line alone is an object, each line is an event of its own: a line of a multi-line event is never a whole
+    /// one line alone is an object, each line is a separate event: a line of a multi-line event is never a whole
     /// object.
     private static func apart(_ event: [UInt8], at breaks: [Int]) -> [[UInt8]] {
         guard !breaks.isEmpty, JSONTree(event) == nil else { return [event] }

@@ -9,12 +9,12 @@ import Routing
 struct ExpectationCheck {
     private let expected: ExpectedDelivery
     /// The explanations of the test's events.
-    private let told: [DestinationExplanation]
+    private let explanations: [DestinationExplanation]
     private let name: String
 
-    init(_ expected: ExpectedDelivery, _ told: [DestinationExplanation]) {
+    init(_ expected: ExpectedDelivery, _ explanations: [DestinationExplanation]) {
         self.expected = expected
-        self.told = told
+        self.explanations = explanations
         name = expected.destination.name
     }
 
@@ -35,44 +35,52 @@ struct ExpectationCheck {
         return failures
     }
 
-    private var got: [[UInt8]] { told.flatMap(\.events) }
+    private var got: [[UInt8]] { explanations.flatMap(\.events) }
     /// The explanations of events that do not arrive, or only in part.
-    private var notRouted: [DestinationExplanation] { told.filter { $0.verdict != .routed || !$0.refused.isEmpty } }
+    private var notRouted: [DestinationExplanation] {
+        explanations.filter { $0.verdict != .routed || !$0.refused.isEmpty }
+    }
 
     // MARK: Nothing
 
     private var nothingFailures: [TestFailure] {
-        told.compactMap { told in
-            switch (told.verdict, expected.droppedBy) {
-            case (.routed, _): TestFailure("\(name): expected nothing, but it gets an event", explanation: [told])
+        explanations.compactMap { explanation in
+            switch (explanation.verdict, expected.droppedBy) {
+            case (.routed, _):
+                TestFailure("\(name): expected nothing, but it gets an event", explanation: [explanation])
             case (.rejected(let reason), _):
                 TestFailure("\(name): expected nothing, but the event becomes a dead letter: \(reason)")
             case (.filtered(let reason), let wanted?) where reason != wanted:
-                TestFailure("\(name): expected to be dropped by \(wanted), but it is by \(reason)", explanation: [told])
+                TestFailure(
+                    "\(name): expected to be dropped by \(wanted), but it is dropped by \(reason)",
+                    explanation: [explanation])
             case (.filtered, _): nil
             }
         }
     }
 
     private func rejectionFailures(_ text: String) -> [TestFailure] {
-        told.compactMap { told in
-            switch told.verdict {
+        explanations.compactMap { explanation in
+            switch explanation.verdict {
             case .rejected(let reason) where reason.contains(text): nil
             case .rejected(let reason):
                 TestFailure("\(name): expected a dead letter with \"\(text)\", but its reason is: \(reason)")
-            case .routed where !told.refused.isEmpty:
+            case .routed where !explanation.refused.isEmpty:
                 TestFailure(
-                    "\(name): expected a dead letter, but it gets a part of what the event became", explanation: [told])
-            case .routed: TestFailure("\(name): expected a dead letter, but it gets the event", explanation: [told])
-            case .filtered: TestFailure("\(name): expected a dead letter, but it gets nothing", explanation: [told])
+                    "\(name): expected a dead letter, but it gets some of the events that the transforms returned",
+                    explanation: [explanation])
+            case .routed:
+                TestFailure("\(name): expected a dead letter, but it gets the event", explanation: [explanation])
+            case .filtered:
+                TestFailure("\(name): expected a dead letter, but it gets nothing", explanation: [explanation])
             }
         }
     }
 
     /// Checks dead letters when other events are expected to arrive.
     private func partialRejectionFailures(_ text: String) -> [TestFailure] {
-        let reasons = told.flatMap { told -> [String] in
-            if case .rejected(let reason) = told.verdict { [reason] } else { told.refused.map(\.reason) }
+        let reasons = explanations.flatMap { explanation -> [String] in
+            if case .rejected(let reason) = explanation.verdict { [reason] } else { explanation.refused.map(\.reason) }
         }
         if reasons.isEmpty { return [TestFailure("\(name): expected a dead letter, but there is none")] }
         return reasons.filter { !$0.contains(text) }.map {
@@ -88,12 +96,12 @@ struct ExpectationCheck {
                 TestFailure(
                     "\(name): expected \(count(events.count, "event")), "
                         + "but it gets \(got.isEmpty ? "none" : count(got.count, "event"))",
-                    explanation: events.count > got.count ? notRouted : told.filter { $0.verdict == .routed })
+                    explanation: events.count > got.count ? notRouted : explanations.filter { $0.verdict == .routed })
             ]
         }
         return zip(events, got).enumerated().compactMap { number, pair in
             guard let wanted = JSONTree(pair.0), let actual = JSONTree(pair.1) else {
-                return TestFailure("\(name): event \(number + 1) is no JSON that can be compared")
+                return TestFailure("\(name): event \(number + 1) is not JSON, so it cannot be compared")
             }
             return difference("event \(number + 1)", wanted, actual)
         }
@@ -110,7 +118,7 @@ struct ExpectationCheck {
             expected.absent.compactMap { path in
                 guard let value = JSONTree(event)?[path] else { return nil }
                 return TestFailure(
-                    "\(name): event \(number + 1) has a field that was to be absent",
+                    "\(name): event \(number + 1) has a field that must be absent",
                     changes: [.init(path: path.description, before: nil, after: value)])
             }
         }
@@ -118,8 +126,8 @@ struct ExpectationCheck {
 
     private func fileFailures(_ wanted: [String]) -> [TestFailure] {
         var actual: [String] = []
-        for told in told where told.verdict == .routed {
-            guard case .files(let files) = told.delivery else { continue }
+        for explanation in explanations where explanation.verdict == .routed {
+            guard case .files(let files) = explanation.delivery else { continue }
             for file in files where !actual.contains(file.path) { actual.append(file.path) }
         }
         // If nothing arrives, another failure reports that.
@@ -136,12 +144,13 @@ struct ExpectationCheck {
 
     /// The requests for the test's events, batched as if the events were received at the same time.
     private var requests: [HTTPRequestPreview] {
-        guard let destination = told.first?.destination, case .http(let http) = destination.kind,
+        guard let destination = explanations.first?.destination, case .http(let http) = destination.kind,
             let limits = try? HTTPDestination.limits(HTTPOptions(http, inFlight: destination.inFlight))
         else { return [] }
         // No cursor is written here, so the interval does not matter.
         let policy = DeliveryPolicy(destination, cursorInterval: .seconds(1))
-        return BatchPreview.batches(of: told.map(\.output), policy, limits).flatMap { batch -> [HTTPRequestPreview] in
+        let batches = BatchPreview.batches(of: explanations.map(\.output), policy, limits)
+        return batches.flatMap { batch -> [HTTPRequestPreview] in
             if case .requests(let requests) = ExplainedDelivery(batch, to: destination) { requests } else { [] }
         }
     }

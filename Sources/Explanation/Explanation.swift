@@ -28,7 +28,7 @@ package final class EventExplainer {
 
     package let configuration: Configuration
     private let destinations: [DestinationExplainer]
-    private let door: AdmissionPreview
+    private let admission: AdmissionPreview
     private let earlier: EarlierEvents
 
     /// - Parameters:
@@ -50,7 +50,8 @@ package final class EventExplainer {
         case .unknown: isAlone = true
         case .stored(let stored): journal = stored.journal
         }
-        door = AdmissionPreview(configuration.sources.first { source == nil || $0.name == source }, in: configuration)
+        admission = AdmissionPreview(
+            configuration.sources.first { source == nil || $0.name == source }, in: configuration)
         destinations = configuration.destinations.filter { only.isEmpty || only.contains($0.name) }
             .map { DestinationExplainer($0, in: configuration, host: host, journal: journal, isAlone: isAlone) }
     }
@@ -62,15 +63,15 @@ package final class EventExplainer {
     ///   - receivedAt: its receive time in nanoseconds since 1970-01-01 UTC.
     package func explain(_ text: [UInt8], position: UInt64, receivedAt: Int64) -> EventExplanation {
         let batch: EventBatch
-        switch door.admit(text, position: position, receivedAt: receivedAt) {
+        switch admission.admit(text, position: position, receivedAt: receivedAt) {
         case .success(let admitted): batch = admitted
         case .failure(let refused):
             return EventExplanation(
-                text: text, source: door.source, position: position, receivedAt: receivedAt,
+                text: text, source: admission.source, position: position, receivedAt: receivedAt,
                 verdict: .refused(refused.refusal))
         }
         var explanation = explain(batch.events[0], of: batch)
-        if door.rewrites, explanation.text != text {
+        if admission.rewrites, explanation.text != text {
             explanation.stored = explanation.text
             explanation.text = text
         }

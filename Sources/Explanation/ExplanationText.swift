@@ -4,21 +4,21 @@ import Destinations
 import Events
 import Routing
 
-/// Prints the explanation of an event for people.
+/// Renders the explanation of an event for people.
 package struct ExplanationText {
-    private let paint: ANSIStyle
+    private let style: ANSIStyle
 
-    package init(_ paint: ANSIStyle) { self.paint = paint }
+    package init(_ style: ANSIStyle) { self.style = style }
 
     package func render(_ explanation: EventExplanation) -> String {
         var lines = [heading(explanation)]
         switch explanation.verdict {
         case .refused(let refusal):
-            lines.append(paint("✗ refused: ", .red) + paint(refusal.reason.rawValue, .bold))
-            lines += indented([paint(refusal.detail)])
+            lines.append(style("✗ refused: ", .red) + style(refusal.reason.rawValue, .bold))
+            lines += indented([style(refusal.detail)])
         case .accepted(let destinations):
             lines += scrubbing(explanation)
-            if destinations.isEmpty { lines.append(paint("there is no destination", .yellow)) }
+            if destinations.isEmpty { lines.append(style("there is no destination", .yellow)) }
             for destination in destinations { lines += [""] + self.lines(destination) }
         }
         return lines.map { $0 + "\n" }.joined()
@@ -26,9 +26,9 @@ package struct ExplanationText {
 
     private func scrubbing(_ explanation: EventExplanation) -> [String] {
         guard let stored = explanation.stored else { return [] }
-        let changes = Self.changes(explanation.text, stored, paint)
+        let changes = Self.changes(explanation.text, stored, style)
         return changes.isEmpty
-            ? [] : [paint("changed", .bold) + paint(" before it is stored", .dim)] + indented(changes)
+            ? [] : [style("changed", .bold) + style(" before it is stored", .dim)] + indented(changes)
     }
 
     /// `track "Order Completed" of user ada, 203 bytes, through source apps`
@@ -44,7 +44,7 @@ package struct ExplanationText {
         }
         var facts = ["\(explanation.text.count) bytes", "received \(Timestamp.format(explanation.receivedAt))"]
         if let source = explanation.source { facts.append("source \(source)") }
-        return paint(words.joined(separator: " "), .bold) + paint(" · " + facts.joined(separator: " · "), .dim)
+        return style(words.joined(separator: " "), .bold) + style(" · " + facts.joined(separator: " · "), .dim)
     }
 
     // MARK: One destination
@@ -60,13 +60,13 @@ package struct ExplanationText {
                 ? ""
                 : " · \(explanation.refused.count) of \(explanation.output.events.count) events to the dead letters"
             lines.append(
-                paint("✓ ", .green) + paint(explanation.name, .bold) + paint(route, .dim) + paint(refused, .yellow))
+                style("✓ ", .green) + style(explanation.name, .bold) + style(route, .dim) + style(refused, .yellow))
         case .filtered(let reason):
-            lines.append(paint("✗ ", .red) + paint(explanation.name, .bold) + " · " + paint(sentence(reason), .red))
+            lines.append(style("✗ ", .red) + style(explanation.name, .bold) + " · " + style(sentence(reason), .red))
         case .rejected(let reason):
             lines.append(
-                paint("! ", .yellow) + paint(explanation.name, .bold) + " · "
-                    + paint("to the dead letters: \(reason)", .yellow))
+                style("! ", .yellow) + style(explanation.name, .bold) + " · "
+                    + style("to the dead letters: \(reason)", .yellow))
         }
         lines += indented(explanation.trace.pipeline.flatMap { render($0, explanation.isAlone) })
         for event in explanation.trace.events { lines += indented(render(event, explanation.isAlone)) }
@@ -77,10 +77,10 @@ package struct ExplanationText {
 
     private func sentence(_ reason: String) -> String {
         switch reason {
-        case "no_route": "no route takes it (no_route)"
-        case "integrations": "kept away by the event itself (integrations)"
-        case "where": "the destination's own filter says no (where)"
-        case "mapping": "the mapping comes to nothing (mapping)"
+        case "no_route": "no route selects the event (no_route)"
+        case "integrations": "excluded by the event's integrations (integrations)"
+        case "where": "the destination's filter does not match (where)"
+        case "mapping": "the result of the mapping is missing (mapping)"
         default: "dropped by the transform \(reason)"
         }
     }
@@ -88,15 +88,15 @@ package struct ExplanationText {
     private func render(_ event: EventTrace, _ isAlone: Bool) -> [String] {
         var lines: [String] = []
         if let taker = event.taker {
-            if taker.filter.text != "true" { lines.append(paint("where \(taker.filter.text)", .dim)) }
+            if taker.filter.text != "true" { lines.append(style("where \(taker.filter.text)", .dim)) }
         } else {
-            if event.routes.isEmpty { lines.append(paint("no route names this destination")) }
+            if event.routes.isEmpty { lines.append(style("no route names this destination")) }
             for route in event.routes {
-                lines.append(paint(Self.label(route), .bold))
-                lines += indented(Self.decisions(route.filter, paint))
+                lines.append(style(Self.label(route), .bold))
+                lines += indented(Self.decisions(route.filter, style))
             }
         }
-        if let key = event.forbiddenBy { lines.append(paint("\(FieldPath(["integrations", key])) is false")) }
+        if let key = event.forbiddenBy { lines.append(style("\(FieldPath(["integrations", key])) is false")) }
         return lines + event.steps.flatMap { render($0, isAlone) }
     }
 
@@ -108,7 +108,7 @@ package struct ExplanationText {
     // MARK: Filters
 
     /// The conditions that decided the filter's result, one per line, with the values of their fields.
-    static func decisions(_ filter: FilterTrace, _ paint: ANSIStyle) -> [String] {
+    static func decisions(_ filter: FilterTrace, _ style: ANSIStyle) -> [String] {
         var rows = AlignedRows()
         for condition in filter.reasons {
             let seen = condition.values.map { "\($0.text) is \($0.json.map { excerpt($0) } ?? "missing")" }
@@ -116,7 +116,7 @@ package struct ExplanationText {
                 (condition.isTrue ? "true" : "false", condition.isTrue ? .green : .red), (condition.text, nil),
                 (seen.joined(separator: ", "), .cyan))
         }
-        return rows.lines(paint)
+        return rows.lines(style)
     }
 
     /// The value, cut to `limit` characters.
@@ -129,20 +129,20 @@ package struct ExplanationText {
 
     /// - Parameter isAlone: earlier events are unknown.
     private func render(_ step: StepTrace, _ isAlone: Bool) -> [String] {
-        let title = paint(step.name, .bold) + paint(step.owner == .pipeline ? " in the pipeline" : "", .dim)
+        let title = style(step.name, .bold) + style(step.owner == .pipeline ? " in the pipeline" : "", .dim)
         switch step.outcome {
         case .passedOver:
             guard let filter = step.filter else { return [] }
-            return [title + paint(" passes it by: where \(filter.text)", .dim)]
-                + indented(Self.decisions(filter, paint))
+            return [title + style(" is skipped: where \(filter.text)", .dim)]
+                + indented(Self.decisions(filter, style))
         case .dropped:
             // A `where` step is the destination's own filter: show its conditions.
-            guard step.name == "where", let filter = step.filter else { return [title + paint(" drops it", .red)] }
-            return [paint("where \(filter.text)", .dim)] + indented(Self.decisions(filter, paint))
-        case .rejected(let reason): return [title + paint(" fails: \(reason)", .yellow)]
+            guard step.name == "where", let filter = step.filter else { return [title + style(" drops it", .red)] }
+            return [style("where \(filter.text)", .dim)] + indented(Self.decisions(filter, style))
+        case .rejected(let reason): return [title + style(" fails: \(reason)", .yellow)]
         case .made where step.looksBack && isAlone:
             return [
-                title + paint(" lets it pass, but depends on events before this input, which are not known", .yellow)
+                title + style(" passes the event, but depends on earlier events, which are not known", .yellow)
             ]
         case .made(let events): return step.name == "where" ? [] : effect(title, step.before, events)
         }
@@ -150,15 +150,15 @@ package struct ExplanationText {
 
     private func effect(_ title: String, _ before: String, _ events: [String]) -> [String] {
         guard let first = events.first, events.count == 1 else {
-            return [title + " makes \(events.count) events of it"]
-                + indented(events.map { paint(Self.excerpt($0, limit: 120)) })
+            return [title + " returns \(events.count) events"]
+                + indented(events.map { style(Self.excerpt($0, limit: 120)) })
         }
-        let changes = Self.changes(Array(before.utf8), Array(first.utf8), paint)
-        return changes.isEmpty ? [title + paint(" changes nothing", .dim)] : [title] + indented(changes)
+        let changes = Self.changes(Array(before.utf8), Array(first.utf8), style)
+        return changes.isEmpty ? [title + style(" changes nothing", .dim)] : [title] + indented(changes)
     }
 
     /// The fields that differ, one per line.
-    static func changes(_ before: [UInt8], _ after: [UInt8], _ paint: ANSIStyle) -> [String] {
+    static func changes(_ before: [UInt8], _ after: [UInt8], _ style: ANSIStyle) -> [String] {
         guard let before = JSONTree(before), let after = JSONTree(after) else { return [] }
         var rows = AlignedRows(widest: 40)
         for change in JSONDifference(from: before, to: after).changes {
@@ -171,7 +171,7 @@ package struct ExplanationText {
             default: rows.add(("~ " + path, .yellow), ("\(old) → \(new)", .yellow))
             }
         }
-        return rows.lines(paint)
+        return rows.lines(style)
     }
 
     // MARK: Output
@@ -181,22 +181,22 @@ package struct ExplanationText {
         let last = explanation.trace.events.flatMap(\.results)
         let output = explanation.output.events.indices
         let mapped = output.filter(explanation.isMapped)
-        if !mapped.isEmpty { lines.append(paint("mapping", .bold)) }
+        if !mapped.isEmpty { lines.append(style("mapping", .bold)) }
         for place in mapped {
-            lines += indented(JSONTree(explanation.event(at: place))?.lines.map { paint($0, .green) } ?? [])
+            lines += indented(JSONTree(explanation.event(at: place))?.lines.map { style($0, .green) } ?? [])
         }
         // The router itself may add a message id.
         for (place, before) in zip(output, last) where !mapped.contains(place) {
-            lines += Self.changes(Array(before.utf8), explanation.event(at: place), paint)
+            lines += Self.changes(Array(before.utf8), explanation.event(at: place), style)
         }
-        lines += DeliveryText(paint).render(explanation.delivery, of: explanation)
+        lines += DeliveryText(style).render(explanation.delivery, of: explanation)
         return lines
     }
 
     private func renderRefused(_ explanation: DestinationExplanation) -> [String] {
         explanation.refused.flatMap { refused in
             let event = String(decoding: explanation.event(at: refused.place), as: UTF8.self)
-            return [paint("! to the dead letters: \(refused.reason)", .yellow), "  " + paint(event)]
+            return [style("! to the dead letters: \(refused.reason)", .yellow), "  " + style(event)]
         }
     }
 

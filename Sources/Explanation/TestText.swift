@@ -1,21 +1,21 @@
 import Configuration
 
-/// Prints test results for people.
+/// Renders test results for people.
 package struct TestText {
-    private let paint: ANSIStyle
+    private let style: ANSIStyle
 
-    package init(_ paint: ANSIStyle) { self.paint = paint }
+    package init(_ style: ANSIStyle) { self.style = style }
 
     package func render(_ report: TestReport) -> String {
-        var lines = [paint(report.file, .bold)]
+        var lines = [style(report.file, .bold)]
         for outcome in report.outcomes {
             let place = outcome.test.place
             if outcome.holds {
-                lines.append("  " + paint("✓ ", .green) + paint(outcome.test.name))
+                lines.append("  " + style("✓ ", .green) + style(outcome.test.name))
             } else {
                 lines.append(
-                    "  " + paint("✗ ", .red) + paint(outcome.test.name)
-                        + paint("  \(place.file):\(place.line)", .dim))
+                    "  " + style("✗ ", .red) + style(outcome.test.name)
+                        + style("  \(place.file):\(place.line)", .dim))
                 lines += outcome.failures.flatMap(render).map { $0.isEmpty ? "" : "      " + $0 }
             }
         }
@@ -23,14 +23,14 @@ package struct TestText {
     }
 
     private func render(_ failure: TestFailure) -> [String] {
-        [paint(failure.summary)] + details(failure).map { $0.isEmpty ? "" : "  " + $0 }
+        [style(failure.summary)] + details(failure).map { $0.isEmpty ? "" : "  " + $0 }
     }
 
     func details(_ failure: TestFailure) -> [String] {
         var rows = AlignedRows(widest: 40)
         for change in failure.changes {
             let path = change.path.isEmpty ? "the whole" : change.path
-            // If the value is missing on one side, only the other side is printed.
+            // If the value is missing on one side, only the other side is shown.
             if let before = change.before {
                 rows.add(("- " + path, .red), (before.spacedText, .red), ("expected", .dim))
             }
@@ -40,6 +40,6 @@ package struct TestText {
                     (change.before == nil ? "not expected" : "got", .dim))
             }
         }
-        return rows.lines(paint) + failure.explanation.flatMap { ExplanationText(paint).lines($0) }
+        return rows.lines(style) + failure.explanation.flatMap { ExplanationText(style).lines($0) }
     }
 }

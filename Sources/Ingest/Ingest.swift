@@ -103,9 +103,9 @@ package final class Ingest: Sendable {
             listener: SourceListener(
                 source: source, limits: limits, admission: admission, statistics: statistics, notices: notices,
                 descriptors: descriptors, clock: clock,
-                doors: loops.map { _ in
-                    SourceListener.Door(
-                        door: EventAdmission(
+                eventAdmissions: loops.map { _ in
+                    SourceListener.LoopAdmission(
+                        admission: EventAdmission(
                             limits: limits, appender: appender, statistics: statistics, clock: clock,
                             inspector: inspector(),
                             scrubber: scrubber()))

@@ -45,8 +45,8 @@ package final class SourceStatistics: Sendable {
     private let refused = Mutex(Refused())
     private let violations = Mutex<[RefusalReason: UInt64]>([:])
     private let limits = Mutex<[ClientLimit: LimitCount]>([:])
-    /// Accounts for all open connections, including those accepted under an earlier configuration.
-    let accounts = Mutex(Accounts())
+    /// All open connections, by user, including those accepted under an earlier configuration.
+    let userConnections = Mutex(UserConnections())
 
     package init() {}
 

@@ -11,7 +11,7 @@
 // - Durable bytes of a segment never change. No segment is truncated. A block that is written again gets the same
 //   durable bytes at the same offset.
 // - The position of a durable event never changes and is never assigned to another event. Positions only increase.
-// - An append is queued as a whole or not at all. `append` never blocks on the disk.
+// - All events of an append are queued, or none. `append` never blocks on the disk.
 // - A reader returns events only from batches whose header and payload checksums match.
 // - A segment is removed only after the on-disk cursor of every configured destination has passed it. With
 //   `drop_oldest` the cursors are first moved, durably, and the loss is counted and logged.
@@ -19,8 +19,8 @@
 //   marked the lost pages clean. Events that are not committed are still in memory and go to a fresh segment.
 // - Each missing or damaged range is reported once, as a `Gap` with its exact positions. After 1,000 gaps, further ones
 //   are only counted.
-// - The disk and the clock are Platform's protocols. `JournalWriter.step` and `JournalKeeper.step` wait for nothing but
-//   the disk, so the simulator runs the same code in one thread.
+// - The disk and the clock are Platform's protocols. `JournalWriter.step` and `JournalKeeper.step` wait only for the
+//   disk, so the simulator runs the same code in one thread.
 //
 // The journal never parses an event's JSON, never replaces a missing manifest where data exists, and never skips an
 // event silently.
@@ -106,7 +106,8 @@ package final class Journal: Sendable {
         var keeper: WorkerThread
     }
 
-    private struct Hands {
+    /// Whether the journal runs, and the resources that `stop` releases.
+    private struct Lifecycle {
         /// Held until it is set to nil.
         var lock: (any DiskFile)?
         /// The segment that the writer continues.
@@ -128,7 +129,7 @@ package final class Journal: Sendable {
     let quarantine: Quarantine
     private let ends: JournalEnds
     private let recent: RecentCommits
-    private let hands: Mutex<Hands>
+    private let lifecycle: Mutex<Lifecycle>
     private let writerBell: Doorbell
     private let keeperBell = Doorbell()
     private let stopping = Atomic(false)
@@ -151,7 +152,7 @@ package final class Journal: Sendable {
         let room = found.current.map { $0.segment.capacity - $0.file.offset } ?? 0
         queue = AppendQueue(
             options: context.options, clock: context.clock, next: found.next, room: room, bell: writerBell)
-        hands = Mutex(Hands(lock: lock, current: found.current))
+        lifecycle = Mutex(Lifecycle(lock: lock, current: found.current))
     }
 
     /// Opens the journal in a directory, or creates one there, and recovers its contents. No event is committed before
@@ -225,9 +226,9 @@ package final class Journal: Sendable {
     package func start(
         onDurable: @escaping @Sendable (UInt64) -> Void = { _ in }, onSpace: @escaping @Sendable () -> Void = {}
     ) {
-        hands.withLock { hands in
-            let (writer, keeper) = begin(&hands, onDurable)
-            hands.running = Running(
+        lifecycle.withLock { lifecycle in
+            let (writer, keeper) = begin(&lifecycle, onDurable)
+            lifecycle.running = Running(
                 writer: WorkerThread(name: "journal-writer") { self.write(writer, onSpace) },
                 keeper: WorkerThread(name: "journal-keeper") { self.keep(keeper, onSpace) })
         }
@@ -237,22 +238,23 @@ package final class Journal: Sendable {
     package func startStepped(
         onDurable: @escaping @Sendable (UInt64) -> Void = { _ in }, onSpace: @escaping @Sendable () -> Void = {}
     ) -> JournalSteps {
-        hands.withLock { hands in
-            let (writer, keeper) = begin(&hands, onDurable)
-            hands.stepped = writer
+        lifecycle.withLock { lifecycle in
+            let (writer, keeper) = begin(&lifecycle, onDurable)
+            lifecycle.stepped = writer
             return JournalSteps(self, writer, keeper, onSpace: onSpace)
         }
     }
 
     private func begin(
-        _ hands: inout Hands, _ onDurable: @escaping @Sendable (UInt64) -> Void
+        _ lifecycle: inout Lifecycle, _ onDurable: @escaping @Sendable (UInt64) -> Void
     ) -> (JournalWriter, JournalKeeper) {
-        precondition(hands.running == nil && hands.stepped == nil && !hands.isStopped, "a journal is started once")
+        precondition(
+            lifecycle.running == nil && lifecycle.stepped == nil && !lifecycle.isStopped, "a journal is started once")
         let writer = JournalWriter(
             context, queue: queue, segments: segments, spare: spare, ends: ends, recent: recent, live: live,
-            current: hands.current,
+            current: lifecycle.current,
             onDurable: onDurable)
-        hands.current = nil
+        lifecycle.current = nil
         return (writer, JournalKeeper(context, queue: queue, segments: segments, spare: spare, cursors: cursors))
     }
 
@@ -261,9 +263,9 @@ package final class Journal: Sendable {
     package func stop() {
         queue.end()
         stopping.store(true, ordering: .releasing)
-        let (running, stepped) = hands.withLock { hands in
-            hands.isStopped = true
-            return (exchange(&hands.running, with: nil), exchange(&hands.stepped, with: nil))
+        let (running, stepped) = lifecycle.withLock { lifecycle in
+            lifecycle.isStopped = true
+            return (exchange(&lifecycle.running, with: nil), exchange(&lifecycle.stepped, with: nil))
         }
         writerBell.ring()
         running?.writer.join()
@@ -273,9 +275,9 @@ package final class Journal: Sendable {
         do throws(SystemError) { try cursors.commit() } catch {
             context.telemetry.emit(JournalCursorCommitFailed(detail: "\(error)"))
         }
-        hands.withLock { hands in
-            hands.current = nil
-            hands.lock = nil
+        lifecycle.withLock { lifecycle in
+            lifecycle.current = nil
+            lifecycle.lock = nil
         }
     }
 
@@ -381,7 +383,8 @@ package final class Journal: Sendable {
             first: firstPosition, next: queue.next, durable: ends.durable, acknowledged: ends.acknowledged,
             bytes: all.reduce(spare.isReady ? context.options.segmentSize : 0) { $0 + $1.fileSize },
             segments: all.count,
-            queuedBytes: queue.queuedBytes, gaps: gaps, gapCount: count, problem: problem?.detail,
+            queuedBytes: queue.queuedBytes, gaps: gaps, gapCount: count,
+            problem: problem.map { $0.report ?? $0.detail },
             isFull: problem?.isFull ?? false, isBlocked: problem?.blocks ?? false, space: problem?.space,
             retainSize: context.options.retainSize, retainTime: context.options.retainTime,
             whenFull: context.options.whenFull, removedForSpace: segments.removedForSpace, dropped: cursors.dropped)

@@ -1,6 +1,6 @@
 import Platform
 
-/// The work of a journal without threads of its own: the owner calls the writer's and the keeper's steps, one at a
+/// The work of a journal without its own threads: the owner calls the writer's and the keeper's steps, one at a
 /// time, in any order. For the simulator.
 package struct JournalSteps: Sendable {
     private let journal: Journal

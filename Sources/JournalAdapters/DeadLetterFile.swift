@@ -4,7 +4,7 @@ import Foundation
 import Journal
 import Synchronization
 
-/// One destination's dead letters, in the journal's store, and the retry of them that is under way. It outlives a
+/// One destination's dead letters, in the journal's store, and the retry of them that is in progress. It outlives a
 /// reload, and the retry with it. The request for the retry is stored with the letters, so that the retry continues
 /// after a restart. Any thread.
 package final class DeadLetterFile: DeadLetterSink, Sendable {
@@ -20,7 +20,7 @@ package final class DeadLetterFile: DeadLetterSink, Sendable {
         package var condition: String?
     }
 
-    /// A retry that is under way.
+    /// A retry that is in progress.
     private struct Retry: Sendable {
         let selection: Selection
         /// The number of the next letter to examine, and the number after the last letter at the time of the request: a
@@ -54,7 +54,7 @@ package final class DeadLetterFile: DeadLetterSink, Sendable {
     /// Begins a retry of letters that exist now. A kill does not end it once this has returned.
     /// - Parameters:
     ///   - chosen, condition: the request from which `selection` was made.
-    /// - Returns: false if a retry is already under way.
+    /// - Returns: false if a retry is already in progress.
     /// - Throws: if the request cannot be stored; then the retry does not begin.
     package func beginRetry(
         chosen: [String]? = nil, condition: String? = nil, _ selection: @escaping Selection
@@ -70,12 +70,12 @@ package final class DeadLetterFile: DeadLetterSink, Sendable {
         }
     }
 
-    /// Continues the retry that was under way when the last daemon ended, if there was one.
+    /// Continues the retry that was in progress when the last daemon ended, if there was one.
     /// - Parameter selection: makes a selection from the stored request.
     package func resumeRetry(_ selection: (RetryOrder) throws -> Selection) throws {
         try retry.withLock { retry in
             guard retry == nil, let note = try store.retry() else { return }
-            // A request that this version cannot read is dropped: somebody has to ask for the retry again.
+            // A request that this version cannot read is dropped: the operator must request the retry again.
             guard let order = try? JSONDecoder().decode(RetryOrder.self, from: Data(note)),
                 let selection = try? selection(order)
             else { return try store.setRetry(nil) }
@@ -88,7 +88,7 @@ package final class DeadLetterFile: DeadLetterSink, Sendable {
         isUnderWay.store(true, ordering: .releasing)
     }
 
-    /// Whether a retry is under way.
+    /// Whether a retry is in progress.
     package var isRetrying: Bool { isUnderWay.load(ordering: .acquiring) }
 
     package func nextRetry() throws -> DeadLetterRetry? {

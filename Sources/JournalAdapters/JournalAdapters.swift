@@ -1,5 +1,5 @@
 // JournalAdapters: the journal behind the protocols of the rooms that use it. Ingest and Delivery declare what they
-// need of a journal and do not depend on it; this room implements these protocols. It is a room of its own so that the
+// need of a journal and do not depend on it; this room implements these protocols. It is a separate room so that the
 // daemon and the simulator run the same adapters.
 //
 // The adapters make no decisions and store nothing outside the journal. Any thread, like the journal.
@@ -90,7 +90,7 @@ package struct JournalCursors: CursorStore {
     }
 }
 
-// A replay is stored as a cursor of its own beside its destination's cursor. The state is the replay, as JSON.
+// A replay is stored as a separate cursor beside its destination's cursor. The state is the replay, as JSON.
 extension JournalCursors {
     package func replay(of destination: String) -> Replay? { journal.replay(of: destination).flatMap(Replay.init) }
 

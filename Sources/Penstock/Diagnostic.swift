@@ -29,7 +29,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         /// The code in snake_case, for logs.
         public let rawValue: String
 
-        /// Creates a code, for a provider with codes of its own.
+        /// Creates a code, for a provider with its own codes.
         public init(rawValue: String) { self.rawValue = rawValue }
     }
 

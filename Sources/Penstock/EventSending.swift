@@ -31,7 +31,7 @@ extension EventSending {
     /// Records an event.
     public func track(_ event: some AnalyticsEvent) { send(event, timing: nil) }
 
-    /// Records an event that has no type of its own: `track("Post Liked", ["Liked": true])`. The name is recorded
+    /// Records an event without its own type: `track("Post Liked", ["Liked": true])`. The name is recorded
     /// unchanged.
     public func track(_ name: String, _ properties: [String: PropertyValue] = [:]) {
         send(UntypedEvent(name: name, properties: properties), timing: nil)

@@ -3,7 +3,7 @@
 //
 // An event is encoded once, in the thread that records it, into the line of JSON that is sent (`RecordedEvent`).
 // `Analytics` passes this line to every provider in the same thread, so each thread's events keep their order. A
-// provider does all waiting in a thread of its own.
+// provider does all waiting in its own thread.
 //
 // Invariants:
 //

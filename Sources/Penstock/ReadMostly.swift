@@ -10,7 +10,7 @@ import Synchronization
 
 /// A value that many threads read often and that changes rarely.
 ///
-/// Threads are spread over several copies, each with a lock of its own, so a reader seldom waits. With a single lock,
+/// Threads are spread over several copies, each with its own lock, so a reader seldom waits. With a single lock,
 /// readers would queue as soon as threads must be woken for it.
 final class ReadMostly<Value: Sendable>: Sendable {
     private let copies: [Copy]

@@ -54,7 +54,7 @@ public struct Expectation {
         return tracked(expected, times: times)
     }
 
-    /// Expects a track with the given name and exactly the given properties, for an event without a type of its own.
+    /// Expects a track with the given name and exactly the given properties, for an event without its own type.
     @discardableResult
     public func tracked(_ name: String, _ properties: [String: PropertyValue], times: Int? = nil) -> Expectation {
         tracked(ExpectedTrack(name: name, properties: properties), times: times)

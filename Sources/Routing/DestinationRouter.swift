@@ -213,7 +213,7 @@ package final class DestinationRouter {
     private func write(_ view: borrowing EventView, _ end: End, into output: inout [UInt8], _ parts: inout Parts) {
         parts.begin(&output)
         let start = output.count
-        // The second and later parts of a split event get ids of their own.
+        // The second and later parts of a split event get their own ids.
         switch end {
         case .edits(let stage):
             let outcome = stage.apply(

@@ -105,7 +105,7 @@ extension Kind where Value == [Located<EventDraft>] {
         return Kind(.map(of: .section(section.describe(nil)))) { node, key, diagnostics in
             guard let entries = node.entries else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a map of names, not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a map of names, not \(node.found)",
                     hint: "write the \(what)'s name, a colon, and its keys below it")
                 return nil
             }

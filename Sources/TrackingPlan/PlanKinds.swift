@@ -7,7 +7,7 @@ extension Kind where Value == [PropertyDraft] {
         Kind(.map(of: .anything)) { node, key, diagnostics in
             guard let entries = node.entries else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a map of names, not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a map of names, not \(node.found)",
                     hint: "write a name, a colon, and a type: total: number")
                 return nil
             }
@@ -39,7 +39,7 @@ extension Kind where Value == ValueDraft.NumberDraft {
         Kind(.text("a number")) { node, key, diagnostics in
             guard let scalar = node.scalar, let text = ValueDraft.number(scalar), Double(text).map(\.isFinite) ?? false
             else {
-                diagnostics.error(at: node.place, "\(quoted(key)) has to be a number")
+                diagnostics.error(at: node.place, "\(quoted(key)) must be a number")
                 return nil
             }
             return .init(text: text, place: node.place)
@@ -65,7 +65,7 @@ extension Kind where Value == String {
         Kind(.text("a text"), show: { $0 }) { node, key, diagnostics in
             if node.scalar?.isReported == true { return nil }
             guard let scalar = node.scalar, !scalar.isSecret, !scalar.isNull else {
-                diagnostics.error(at: node.place, "\(quoted(key)) has to be a text, not \(node.found)")
+                diagnostics.error(at: node.place, "\(quoted(key)) must be a text, not \(node.found)")
                 return nil
             }
             return scalar.text

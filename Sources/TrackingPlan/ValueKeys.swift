@@ -66,8 +66,8 @@ extension Section where Target == ValueDraft {
             Field("required", \.isRequired, .flag, "whether it is required"),
             Field("enum", \.choices, .list(.node, "values"), "the allowed values: texts or numbers"),
             Field("pattern", \.pattern, .pattern, "a regular expression (RE2) that matches a part of the text"),
-            Field("minimum", \.minimum, .number, "the least allowed number"),
-            Field("maximum", \.maximum, .number, "the greatest allowed number"),
+            Field("minimum", \.minimum, .number, "the minimum of a number"),
+            Field("maximum", \.maximum, .number, "the maximum of a number"),
             Field("items", \.items, .item, default: "any", "the type of an array's items, or its rules"),
             Field("properties", \.properties.list, .properties, default: "any", "an object's properties by name"),
             Field(

@@ -52,7 +52,7 @@ struct CommandPage {
         text = roff.text
     }
 
-    /// - Parameter isWholePage: the page has no other command. Its exit status and examples are sections of their own.
+    /// - Parameter isWholePage: the page has no other command. Its exit status and examples are separate sections.
     private static func describe(_ command: CommandDump.Command, _ roff: inout Roff, isWholePage: Bool = false) {
         roff.prose(command.abstract ?? "")
         let status = exitStatus(command)

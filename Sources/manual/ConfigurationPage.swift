@@ -62,17 +62,17 @@ struct ConfigurationPage<Writer: PageWriter> {
             a mapping or columns may have changed. Letters, digits and - _ . of a value are kept; every other byte is \
             written as %XX. So a value never adds a directory, and different values give different names. Inside a \
             value, the characters that surround the field in the template are also written as %XX, and so is a dot in \
-            the last path component. A field that is missing, null, a list or an object becomes _missing, an empty \
-            string _empty. A value of more than 96 bytes is cut and a hash is appended. When events have created \
-            new_files files within an hour, _overflow replaces the values of events that would need another file. The \
-            limits of keep apply to the whole destination.
+            the last path component. A field that is missing, null, a list or an object becomes _missing, and an empty \
+            string becomes _empty. A value of more than 96 bytes is cut, and a hash is appended. When events have \
+            created new_files files within an hour, _overflow replaces the values of events that would need another \
+            file. The limits of keep apply to the whole destination.
 
             A rotated file is renamed beside the live one: events.ndjson.gz becomes \
             events.2026-01-31T12-00-00Z.1.ndjson.gz. If another program (logrotate) renames or removes the live file, \
-            the daemon creates a new one and logs that.
+            the daemon creates a new one and writes a line to its log.
 
-            In CSV, a null or missing field is empty, and an empty string is two quotes. Values are not changed \
-            otherwise; a spreadsheet may take a value that begins with = for a formula.
+            In CSV, a null or missing field is empty, and an empty string is two quotes. Other values are not changed. \
+            A spreadsheet may interpret a value that begins with = as a formula.
             """)
     }
 
@@ -81,7 +81,7 @@ struct ConfigurationPage<Writer: PageWriter> {
         page.prose(
             """
             A configuration with warnings is valid. penstock check prints them, and fails with --deny-warnings. The \
-            daemon logs them when it starts, and penstock reload prints them. Below, … stands for a part that varies.
+            daemon logs them when it starts, and penstock reload prints them. Below, … is a part that varies.
             """)
         for warning in WarningDescription.all { page.item(warning.message, "", warning.action) }
     }
@@ -89,7 +89,7 @@ struct ConfigurationPage<Writer: PageWriter> {
     private mutating func files() {
         page.section("Files")
         page.item("/etc/penstock/penstock.yaml", "", "The configuration.")
-        page.item("/etc/penstock/conf.d/*.yaml", "", "Further parts of it, read in name order.")
+        page.item("/etc/penstock/conf.d/*.yaml", "", "Further parts of the configuration, read in name order.")
         page.item("/etc/penstock/presets/*.yaml", "", "Your own presets.")
         page.item("/etc/penstock/tests/*.yaml", "", "Tests of the configuration, run by penstock test.")
         page.item("/usr/share/penstock/penstock.schema.json", "", "The keys of the configuration as a JSON Schema.")
@@ -135,19 +135,19 @@ struct ConfigurationPage<Writer: PageWriter> {
             let common = Set(kinds.first?.shared.map(\.name) ?? []).filter { key in
                 kinds.allSatisfy { $0.shared.contains { $0.name == key } }
             }
-            page.subsection("Keys of every kind")
+            page.subsection("Keys of every destination")
             for field in kinds.first?.shared ?? [] where common.contains(field.name) && field.isSupported {
                 key(field, below: name)
             }
             for variant in kinds {
-                page.subsection("Keys of one that has \(variant.key)")
+                page.subsection("Keys of a destination with \(variant.key)")
                 for field in variant.own + variant.shared where !common.contains(field.name) && field.isSupported {
                     key(field, below: name)
                 }
             }
             for variant in variants {
                 guard let value = variant.value, !variant.own.isEmpty else { continue }
-                page.subsection("Keys of one that has \(variant.key): \(value)")
+                page.subsection("Keys of a destination with \(variant.key): \(value)")
                 for field in variant.own where field.isSupported { key(field, below: name) }
             }
         case .filled(let shape): keys(shape, below: name)
@@ -200,7 +200,7 @@ struct ConfigurationPage<Writer: PageWriter> {
     private mutating func mapping() {
         page.section("mapping")
         page.prose(
-            "A plain value stands for itself. $.properties.total is a field of the event. "
+            "A plain value is a constant. $.properties.total is a field of the event. "
                 + "\"{{ event }} of {{ userId }}\" is a string that contains fields. "
                 + "An object with one of these keys is replaced by the directive's result:"
         )

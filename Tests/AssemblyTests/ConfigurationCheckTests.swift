@@ -32,18 +32,18 @@ import Testing
         """
     }
 
-    private static let inJournal = "in the journal's directory, where every file is the journal's"
+    private static let inJournal = "in the journal's directory, where only the journal may have files"
 
     @Test(arguments: [
-        ("file: j/manifest", "this lies \(inJournal)"),
-        ("file: x/..//j/./files/d", "this lies \(inJournal)"),
-        ("file: j", "this is the journal's directory as well"),
-        ("file: \"{{ userId }}/x\"", "this can come to lie \(inJournal)"),
-        ("file: \"%Y/../j/x\"", "this can come to lie \(inJournal)"),
-        ("file: s", "this is the socket of source \"a\" as well"),
-        ("file: c", "this is the control socket as well"),
-        ("file: c/x", "this lies below the control socket, which is not a directory"),
-        ("file: p.yaml", "this is a file of the configuration as well"),
+        ("file: j/manifest", "this path is \(inJournal)"),
+        ("file: x/..//j/./files/d", "this path is \(inJournal)"),
+        ("file: j", "this path is also the journal's directory"),
+        ("file: \"{{ userId }}/x\"", "this path can be \(inJournal)"),
+        ("file: \"%Y/../j/x\"", "this path can be \(inJournal)"),
+        ("file: s", "this path is also the socket of source \"a\""),
+        ("file: c", "this path is also the control socket"),
+        ("file: c/x", "this path is below the control socket, which is not a directory"),
+        ("file: p.yaml", "this path is also a file of the configuration"),
     ])
     func `a destination's file cannot be used for anything else`(destination: String, message: String) throws {
         #expect(try findings(with(destination)).contains("6:14: " + message))
@@ -60,10 +60,10 @@ import Testing
         let directory = try TemporaryDirectory()
         try FileManager.default.createDirectory(atPath: directory.path + "/j", withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(atPath: directory.path + "/link", withDestinationPath: "j")
-        #expect(try findings(with("file: link/x.ndjson"), in: directory) == ["6:14: this lies \(Self.inJournal)"])
+        #expect(try findings(with("file: link/x.ndjson"), in: directory) == ["6:14: this path is \(Self.inJournal)"])
         #expect(
             try findings(with("file: j/x.ndjson", journal: "{ directory: link }"), in: directory) == [
-                "6:14: this lies \(Self.inJournal)"
+                "6:14: this path is \(Self.inJournal)"
             ])
     }
 
@@ -81,8 +81,8 @@ import Testing
             """
         #expect(
             try findings(text) == [
-                "4:16: this is the socket of source \"a\" as well", "5:16: this lies \(Self.inJournal)",
-                "6:16: this is the control socket as well",
+                "4:16: this path is also the socket of source \"a\"", "5:16: this path is \(Self.inJournal)",
+                "6:16: this path is also the control socket",
             ])
     }
 
@@ -98,10 +98,10 @@ import Testing
             """
         #expect(
             try findings(text) == [
-                "2:39: == is not an operator", "3:42: \"size\" has to be from 16MiB to 1PiB",
-                "6:14: this can come to be the file of destination \"d\"",
-                "7:14: this can come to lie below the file of destination \"d\", which is not a directory",
-                "7:14: this can come to lie below the file of destination \"e\", which is not a directory",
+                "2:39: == is not an operator", "3:42: \"size\" must be from 16MiB to 1PiB",
+                "6:14: this path can be the file of destination \"d\"",
+                "7:14: this path can be below the file of destination \"d\", which is not a directory",
+                "7:14: this path can be below the file of destination \"e\", which is not a directory",
                 "7:43: unexpected \"and\"; expected a field, a value or (",
             ])
     }

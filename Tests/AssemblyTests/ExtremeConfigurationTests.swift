@@ -43,7 +43,7 @@ import Testing
         for text in ends.inside {
             let loaded = load(key.document(text))
             let errors = loaded.errors.map(\.message)
-            #expect(!errors.contains { $0.contains("has to be") && $0.contains("from ") }, "\(text): \(errors)")
+            #expect(!errors.contains { $0.contains("must be") && $0.contains("from ") }, "\(text): \(errors)")
             if let configuration = loaded.configuration { build(configuration) }
         }
         for text in ends.outside {

@@ -46,9 +46,10 @@ struct PolicyRun {
             let again = Outcome.retry(reason: "HTTP 999", after: .seconds(Int64.max))
             _ = window.settle(offer.id, .all(again), now: time, bound: bound) { _ in }
         }
-        var lanes = UserQueues(policy)
-        _ = (lanes.hasRoom(now), lanes.admit(batch, now), lanes.outlook(now))
-        lanes.park(batch, after: [.seconds(Int64.max)], now, using: &random)
-        _ = lanes.takeDue(now + .seconds(Int64.max), maximumEvents: policy.batchEvents, maximumBytes: policy.batchBytes)
+        var queues = UserQueues(policy)
+        _ = (queues.hasRoom(now), queues.admit(batch, now), queues.outlook(now))
+        queues.park(batch, after: [.seconds(Int64.max)], now, using: &random)
+        _ = queues.takeDue(
+            now + .seconds(Int64.max), maximumEvents: policy.batchEvents, maximumBytes: policy.batchBytes)
     }
 }

@@ -41,7 +41,7 @@ import Testing
         #expect(unit.configurationFile == "/etc/penstock/penstock.yaml")
         #expect(
             unit.sockets == [
-                "apps": [PassedSocket(path: "/run/penstock/events.sock", mode: 0o660, group: "penstock-clients")]
+                "apps": [PassedSocketFile(path: "/run/penstock/events.sock", mode: 0o660, group: "penstock-clients")]
             ])
         #expect(
             try self.unit(
@@ -119,18 +119,18 @@ import Testing
         #expect(
             found.contains {
                 $0.hasPrefix(
-                    "1:28: warning: socket /run/other.sock has no effect: systemd makes this socket, with socket /run/penstock/events.sock; set in penstock.socket: systemctl edit penstock.socket with \"ListenStream=\" and \"ListenStream=/run/other.sock\""
+                    "1:28: warning: socket /run/other.sock has no effect: systemd creates this socket, with socket /run/penstock/events.sock; set in penstock.socket: systemctl edit penstock.socket with \"ListenStream=\" and \"ListenStream=/run/other.sock\""
                 )
             }, "\(found)")
         #expect(
             found.contains {
-                $0.contains("warning: mode 0600 has no effect: systemd makes this socket, with mode 0660; ")
+                $0.contains("warning: mode 0600 has no effect: systemd creates this socket, with mode 0660; ")
                     && $0.contains("SocketMode=0600")
             }, "\(found)")
         #expect(
             found.contains {
                 $0.contains(
-                    "warning: group root has no effect: systemd makes this socket, with group penstock-clients; ")
+                    "warning: group root has no effect: systemd creates this socket, with group penstock-clients; ")
                     && $0.contains("SocketGroup=root")
             }, "\(found)")
     }

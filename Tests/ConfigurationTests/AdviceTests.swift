@@ -44,7 +44,7 @@ import Testing
         ),
         (
             "transforms: [ { set: { properties.a: { \"@path\": $.event } } } ]",
-            ["6:44: @path is the name of a member here, and no directive"]
+            ["6:44: @path is not a directive here; it is the name of a member"]
         ),
         ("transforms: [ { hash: { paths: [emial] } } ]", ["6:37: events have no field emial, \(never)"]),
         ("transforms: [ { rename: { traitss.a: b } } ]", ["6:31: events have no field traitss, \(never)"]),
@@ -62,29 +62,29 @@ import Testing
             ["6:37: events have no field propertes, \(never)"]
         ),
         ("mapping: { a: \"{{ secrets.k }}\" }", ["6:23: events have no field secrets, \(never)"]),
-        ("mapping: { a: { \"@path\": $.event } }", ["6:21: @path is the name of a member here, and no directive"]),
+        ("mapping: { a: { \"@path\": $.event } }", ["6:21: @path is not a directive here; it is the name of a member"]),
         (
             "mapping: { a: { \"@if\": { exists: { \"@path\": $.userId }, then: 1 } } }",
             [
-                "6:21: @if is the name of a member here, and no directive",
-                "6:40: @path is the name of a member here, and no directive",
+                "6:21: @if is not a directive here; it is the name of a member",
+                "6:40: @path is not a directive here; it is the name of a member",
             ]
         ),
-        ("mapping: { a: $properties.plan }", ["6:19: this is text as it stands, since a path begins with \"$.\""]),
+        ("mapping: { a: $properties.plan }", ["6:19: this is a constant text; a path begins with \"$.\""]),
         (
             "mapping: { token: \"Bearer ${TOKEN}\" }",
             [
-                "6:23: this looks like a secret, and everybody who may read the file can read it",
-                "6:31: ${TOKEN} stands here as it is: environment variables are not filled in",
+                "6:23: this looks like a secret, and every user who can read the file can read it",
+                "6:31: ${TOKEN} is used unchanged: environment variables are not replaced",
             ]
         ),
         (
             "transforms: [ { lua: \"event.a = 1\" } ]",
-            ["6:27: this script never returns a value, so that no event passes it"]
+            ["6:27: this script never returns a value, so it drops every event"]
         ),
         (
             "transforms: [ { lua: { script: \"local f = function() return event end\" } } ]",
-            ["6:37: this script never returns a value, so that no event passes it"]
+            ["6:37: this script never returns a value, so it drops every event"]
         ),
     ])
     func `a likely mistake in a destination is a warning`(_ line: String, _ expected: [String]) {
@@ -138,8 +138,8 @@ import Testing
         let warning = try #require(warnings.first)
         #expect(
             warnings.count == 1
-                && warning.message == "this looks like a secret, and everybody who may read the file can read it")
-        #expect(warning.hint == "put it into a file of its own in the secrets' directory, and write \(advice)")
+                && warning.message == "this looks like a secret, and every user who can read the file can read it")
+        #expect(warning.hint == "put it into a separate file in the directory of the secrets, and write \(advice)")
         let excerpt = try #require(warning.place.excerpt)
         #expect(
             excerpt.contains("***") && !excerpt.contains("abc") && !excerpt.contains("a b")
@@ -150,7 +150,7 @@ import Testing
         let address = load(withDestination("http: https://h/v1?v=1&api_secret=abc")).warnings
         #expect(
             address.map(\.hint) == [
-                "put it into a file of its own in the secrets' directory, and write api_secret={{ secret.NAME }} in the address"
+                "put it into a separate file in the directory of the secrets, and write api_secret={{ secret.NAME }} in the address"
             ])
         #expect(address.allSatisfy { !$0.description.contains("abc") })
         let password = load(withDestination("http: https://user:abc@h/v1")).warnings

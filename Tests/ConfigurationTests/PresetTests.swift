@@ -188,23 +188,23 @@ struct PresetTests {
     @Test(arguments: [
         ("preset: echo", "p.yaml:4:3: error: the preset \"echo\" needs \"key\""),
         ("preset: echoo", "p.yaml:5:13: error: there is no preset \"echoo\""),
-        ("preset: echo\nkey: k", "p.yaml:6:10: error: \"key\" has to be a secret, not a single value"),
-        ("preset: echo\nkey: !secret k\ntone: shrill", "p.yaml:7:11: error: \"tone\" has to be one of low, high"),
-        ("preset: echo\nkey: !secret k\nroom: Attic", "p.yaml:7:11: error: \"room\" has to match [a-z]+"),
+        ("preset: echo\nkey: k", "p.yaml:6:10: error: \"key\" must be a secret, not a single value"),
+        ("preset: echo\nkey: !secret k\ntone: shrill", "p.yaml:7:11: error: \"tone\" must be one of low, high"),
+        ("preset: echo\nkey: !secret k\nroom: Attic", "p.yaml:7:11: error: \"room\" must match [a-z]+"),
         (
             "preset: echo\nkey: !secret k\nhttp: http://h/",
-            "p.yaml:7:5: error: \"http\" cannot stand beside a preset, which sets the kind of destination"
+            "p.yaml:7:5: error: \"http\" cannot be combined with a preset: the preset sets the kind of destination"
         ),
         ("preset: echo\nkey: !secret k\nurl: mailto", "p.yaml:7:10: error: \"mailto\" is not a URL of http or https"),
         (
             "preset: mixpanel\ntoken: !secret k\nurl: ftp://h",
             "p.yaml:7:10: error: \"ftp://h\" is not a URL of http or https"
         ),
-        ("preset: segment\nwrite_key: k", "p.yaml:6:16: error: \"write_key\" has to be a secret, not a single value"),
+        ("preset: segment\nwrite_key: k", "p.yaml:6:16: error: \"write_key\" must be a secret, not a single value"),
         ("preset: echo\nkey: !secret k\nkeys: 5", "p.yaml:7:5: error: unknown key \"keys\" in destination \"out\""),
         (
             "preset: echo\nkey: !secret k\nbatch: { events: 0 }",
-            "p.yaml:7:22: error: \"events\" has to be from 1 to 100000"
+            "p.yaml:7:22: error: \"events\" must be from 1 to 100000"
         ),
         (
             "preset: mixpanel\ntoken: !secret k\nurl: http://h/path",
@@ -223,8 +223,10 @@ struct PresetTests {
         let result = try load("preset: webhook\nsecrt: !secret k")
         #expect(
             result.0.errors.map { "\($0.message) | \($0.hint ?? "")" } == [
-                "the preset \"webhook\" needs \"url\" | add url: … (where they go; may hold values of the event and secrets)",
-                "the preset \"webhook\" needs \"secret\" | add secret: !secret NAME (what the receiver knows as well, to check the signature)",
+                "the preset \"webhook\" needs \"url\" | add url: … "
+                    + "(the URL that receives the events; it may contain fields of the event and secrets)",
+                "the preset \"webhook\" needs \"secret\" | add secret: !secret NAME "
+                    + "(the key that is shared with the receiver, which checks the signature)",
                 "unknown key \"secrt\" in destination \"out\" | did you mean \"secret\"?",
             ])
         #expect(result.0.warnings.isEmpty)
@@ -262,7 +264,7 @@ struct PresetTests {
             \.message)
         #expect(
             other.contains("unknown transform \"dorp\"")
-                && other.contains { $0.hasPrefix("\"max_event_size\" has to be") }, "\(other)")
+                && other.contains { $0.hasPrefix("\"max_event_size\" must be") }, "\(other)")
     }
 
     @Test(arguments: [
@@ -292,7 +294,7 @@ struct PresetTests {
         ),
         (
             "title: Echo\ndescription: d\nsettings: { a: { description: d, values: [x, y], default: z } }\ndestination: { http: \"https://h/{{ setting.a }}\" }",
-            ["echo.yaml:3:59: error: \"a\" has to be one of x, y"]
+            ["echo.yaml:3:59: error: \"a\" must be one of x, y"]
         ),
         ("title: [", ["echo.yaml:1:1: error: not YAML: did not find expected node content"]),
     ])
@@ -309,7 +311,7 @@ struct PresetTests {
         #expect(result.configuration?.destinations.first?.preset?.title == "Echo")
         #expect(
             result.warnings.map(\.message) == [
-                "presets/mixpanel.yaml stands in for the preset of that name that comes with Penstock"
+                "presets/mixpanel.yaml replaces the shipped preset of the same name"
             ])
     }
 

@@ -215,7 +215,7 @@ import Testing
     func `a value that does not fit into 64 bits is rejected with the bounds`(text: String) {
         let loaded = ConfigurationLoader().load(text: "journal: { retain: { time: \(text) } }", named: "p.yaml")
         let message = loaded.errors.first { $0.message.contains("time") }?.message
-        #expect(message?.contains("has to be from ") == true, "\(loaded.errors)")
+        #expect(message?.contains("must be from ") == true, "\(loaded.errors)")
     }
 
     @Test func `quantities are shown as written`() {

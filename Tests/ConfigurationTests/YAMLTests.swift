@@ -34,7 +34,7 @@ import Testing
         var text = "a0: &a0 [x, x]\n"
         for level in 1...40 { text += "a\(level): &a\(level) [*a\(level - 1), *a\(level - 1)]\n" }
         text += "? *a40\n: x\n"
-        #expect(messages(text) == ["in a file with more than 16 aliases, a key has to be plain text"])
+        #expect(messages(text) == ["in a file with more than 16 aliases, a key must be plain text"])
     }
 
     @Test func `nesting is bounded`() {

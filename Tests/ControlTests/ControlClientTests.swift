@@ -14,7 +14,7 @@ import Testing
         #expect(error?.code == .notRunning)
         #expect(
             error?.description
-                == "penstockd is not running: nobody listens at /nonexistent/control.sock; start it with: systemctl start penstock"
+                == "penstockd is not running: no process listens at /nonexistent/control.sock; start it with: systemctl start penstock"
         )
     }
 

@@ -175,11 +175,11 @@ import Testing
     @Test func `colours appear only on request and change nothing else`() {
         let report = Self.report(["x": Self.destination(.held)], reasons: ["x held"])
         let plain = StatusText.render(report)
-        let painted = StatusText.render(report, color: true)
+        let colored = StatusText.render(report, color: true)
         #expect(!plain.contains("\u{1B}"))
-        #expect(painted.contains("\u{1B}[33mdegraded\u{1B}[0m"))
-        #expect(painted.contains("\u{1B}[31mheld "))
-        #expect(painted.replacing(/\u{1B}\[[0-9]+m/, with: "") == plain)
+        #expect(colored.contains("\u{1B}[33mdegraded\u{1B}[0m"))
+        #expect(colored.contains("\u{1B}[31mheld "))
+        #expect(colored.replacing(/\u{1B}\[[0-9]+m/, with: "") == plain)
     }
 
     @Test(

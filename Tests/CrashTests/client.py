@@ -20,7 +20,7 @@ class Connection:
         self.era = ledger.era
         # The event number of line 1.
         self.first = len(self.page)
-        self.told = self.first
+        self.acknowledged = self.first
         self.unread = b""
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(PATIENCE)
@@ -33,7 +33,7 @@ class Connection:
 
     @property
     def outstanding(self):
-        return len(self.page) - self.told
+        return len(self.page) - self.acknowledged
 
     def line(self, number):
         return (
@@ -67,8 +67,8 @@ class Connection:
             answer = json.loads(line)
             if "ack" in answer:
                 last = min(self.first + answer["ack"], len(self.page))
-                self.ledger.acknowledged(self.client, self.told, last, self.era)
-                self.told = max(self.told, last)
+                self.ledger.acknowledged(self.client, self.acknowledged, last, self.era)
+                self.acknowledged = max(self.acknowledged, last)
             else:
                 refused = answer["refused"]
                 self.ledger.refused(self.client, self.first + refused["line"] - 1, refused)

@@ -61,7 +61,7 @@ class Case:
                 self.load(trace, 1 if self.for_ever else patience)
                 daemon.check_alive()
                 if self.error and trace.injected:
-                    self.check_told(daemon, said, trace)
+                    self.check_reported(daemon, said, trace)
             if self.error:
                 self.check_recovers(daemon, patience)
             daemon.settle()
@@ -96,7 +96,7 @@ class Case:
                     raise Failure(f"{self.connection.outstanding} events were not answered after one failure")
                 return
 
-    def check_told(self, daemon, said, trace):
+    def check_reported(self, daemon, said, trace):
         """Checks that the failure is reported to the operator."""
         text = ERRORS[self.error]
         if text is None:

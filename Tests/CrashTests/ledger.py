@@ -95,12 +95,12 @@ class Verdict:
             got = got + bytes(max(0, len(page) - len(got)))
             if got.rstrip(b"\0") and len(got.rstrip(b"\0")) > len(page):
                 self.foreign.append(message_id(client, len(page)))
-            for number, (told, times) in enumerate(zip(page, got)):
-                if told == ACKNOWLEDGED and not times:
+            for number, (state, times) in enumerate(zip(page, got)):
+                if state == ACKNOWLEDGED and not times:
                     self.lost.append(message_id(client, number))
-                elif told == REFUSED and times:
+                elif state == REFUSED and times:
                     self.unwanted.append(message_id(client, number))
-                elif told == TOO_LATE and not times:
+                elif state == TOO_LATE and not times:
                     self.lost_too_late += 1
         self.foreign += [f"of client {client}" for client in tally.pages if client not in ledger.pages]
         self.duplicates = tally.duplicates

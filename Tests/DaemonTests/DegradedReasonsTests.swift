@@ -28,7 +28,8 @@ import Testing
 
     @Test(
         arguments: [
-            (.full, "no space left", "journal full: no space left"), (.failed, nil, "journal cannot be written"),
+            (.full, "journal full: no \u{7}", "journal full: no \\u{7}"), (.full, nil, "journal full"),
+            (.failed, nil, "journal cannot be written"),
         ] as [(StatusReport.Journal.State, String?, String)])
     func `a journal that cannot be written is a reason`(
         state: StatusReport.Journal.State, error: String?, reason: String

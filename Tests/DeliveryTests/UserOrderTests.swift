@@ -30,7 +30,7 @@ struct UserOrderTests {
         #expect(bench.worker.status.delivered == 40)
         #expect(bench.worker.status.state == .up)
         #expect(bench.cursors.position == 3)
-        // Refused events are retried now and then, and never ahead of each other.
+        // Refused events are sometimes retried, but never ahead of each other.
         #expect(bench.destination.offers.count < 30)
         refusing = false
         bench.run(for: .seconds(60))

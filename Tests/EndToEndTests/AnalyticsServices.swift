@@ -28,10 +28,10 @@ class AnalyticsService {
     let server: ScriptedServer
     let ledger: Ledger
 
-    init(_ answer: @escaping @Sendable (ScriptedServer.Request, Ledger) -> ScriptedServer.Reply) throws {
+    init(_ respond: @escaping @Sendable (ScriptedServer.Request, Ledger) -> ScriptedServer.Reply) throws {
         let ledger = Ledger()
         self.ledger = ledger
-        server = try ScriptedServer([.answer { answer($0, ledger) }])
+        server = try ScriptedServer([.respond { respond($0, ledger) }])
     }
 
     deinit { server.stop() }
@@ -45,7 +45,7 @@ extension ScriptedServer.Request {
     var json: Any? { try? JSONSerialization.jsonObject(with: Data(body)) }
 }
 
-/// Import rejects single records. Engage always answers 200 and judges the batch as a whole.
+/// Import rejects single records. Engage always responds with 200 and judges the batch as a whole.
 final class MixpanelService: AnalyticsService {
     init(token: String) throws {
         let credentials = "Basic " + Data("\(token):".utf8).base64EncodedString()
@@ -92,7 +92,7 @@ final class MixpanelService: AnalyticsService {
     }
 }
 
-/// Answers every request with 204 and discards what breaks a rule.
+/// Responds to every request with 204 and discards what breaks a rule.
 final class GoogleAnalyticsService: AnalyticsService {
     init() throws {
         try super.init { request, ledger in

@@ -55,7 +55,7 @@ final class ClickHouseServer {
 
     var address: String { "http://127.0.0.1:\(port)" }
 
-    /// - Returns: the answer as ClickHouse writes it.
+    /// - Returns: the response as ClickHouse writes it.
     @discardableResult
     func query(_ text: String) throws -> String {
         let result = try Program.run(

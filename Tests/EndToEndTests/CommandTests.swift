@@ -187,9 +187,9 @@ import Testing
                   other: { plugin: sqlite, settings: { path: events.sock, table: other } }
                 """)
         let result = try Program.penstock(["check", "--config", daemon.configurationFile])
-        #expect(result.errors.contains(":7:45: error: this lies in the journal's directory"), "\(result.errors)")
+        #expect(result.errors.contains(":7:45: error: this path is in the journal's directory"), "\(result.errors)")
         #expect(
-            result.errors.contains(":8:45: error: this is the socket of source \"apps\" as well"), "\(result.errors)")
+            result.errors.contains(":8:45: error: this path is also the socket of source \"apps\""), "\(result.errors)")
         #expect(result.errors.hasSuffix("is not valid: 3 errors\n"), "\(result.errors)")
     }
 
@@ -198,7 +198,7 @@ import Testing
             configuration: "routes: [ { to: [d] } ]\ndestinations: { d: { file: journal/manifest } }")
         let refused = try Program.run(TestDaemon.binaries + "/penstockd", ["--config", daemon.configurationFile])
         #expect(refused.status == 78)
-        #expect(refused.errors.contains("error: this lies in the journal's directory"), "\(refused.errors)")
+        #expect(refused.errors.contains("error: this path is in the journal's directory"), "\(refused.errors)")
         #expect(!FileManager.default.fileExists(atPath: daemon.path("journal")))
         // A plugin that is missing now may exist at the next start, so systemd should retry.
         try daemon.write(configuration: "routes: [ { to: [d] } ]\ndestinations: { d: { plugin: nowhere } }")
@@ -212,7 +212,8 @@ import Testing
         let down = try daemon.penstock("status")
         #expect(down.status == 2)
         #expect(down.output == "")
-        #expect(down.errors.contains("penstockd is not running: nobody listens at \(daemon.control)"), "\(down.errors)")
+        #expect(
+            down.errors.contains("penstockd is not running: no process listens at \(daemon.control)"), "\(down.errors)")
 
         try daemon.start()
         #expect(try daemon.penstock("send", "--acks", input: events(0..<10) + "nonsense\n").status == 1)

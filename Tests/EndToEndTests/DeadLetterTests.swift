@@ -109,7 +109,8 @@ import Testing
     @Test func `the oldest dead letters are dropped and counted when the store is full`() throws {
         let receiver = try HTTPReceiver([.status(400)])
         let daemon = try TestDaemon(
-            configuration: Self.configuration(receiver, ", dead_letters: { size: 64KiB, when_full: drop_oldest }"))
+            configuration: Self.configuration(
+                receiver, ", in_flight: 1, dead_letters: { size: 64KiB, when_full: drop_oldest }"))
         try daemon.start()
         let padding = #","properties":{"text":"\#(String(repeating: "x", count: 2000))"}"#
         let text = (0..<100).map { event($0, fields: padding) + "\n" }.joined()

@@ -13,7 +13,7 @@ import Testing
         #expect(
             result.output.hasPrefix("track \"Order Completed\" of user ada · 74 bytes · received "), "\(result.output)")
         #expect(result.output.contains("\n✓ collector · route who bought what\n"))
-        #expect(result.output.contains("\n✗ warehouse · no route takes it (no_route)\n"))
+        #expect(result.output.contains("\n✗ warehouse · no route selects the event (no_route)\n"))
         #expect(result.output.contains("\n\nan event · 3 bytes · "))
         #expect(result.output.contains("\n✗ refused: unknown_type\n"), "\(result.output)")
         #expect(!result.output.contains("\u{1B}"), "colours only on a terminal")

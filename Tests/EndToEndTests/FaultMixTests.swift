@@ -32,9 +32,9 @@ import Testing
             (.status(429, headers: ["Retry-After: \(soon)"]), false),
         ]
         let quick: [(reply: ScriptedServer.Reply, takes: Bool)] = [
-            (.reset, false), (.resetInMidAnswer(), false), (.resetInMidAnswer(status: 503), false),
+            (.reset, false), (.resetInMidResponse(), false), (.resetInMidResponse(status: 503), false),
             (.endlessHeader, false),
-            (.answerThenClose, true), (.status(200), true), (.status(204), true), (.status(500, body: "oops"), false),
+            (.respondThenClose, true), (.status(200), true), (.status(204), true), (.status(500, body: "oops"), false),
             (.status(503), false), (.status(413), false), (.status(400, body: "bad"), false), (.status(401), false),
             (.status(302, headers: ["Location: /in"]), false), (.status(307, headers: ["Location: /elsewhere"]), false),
         ]

@@ -180,7 +180,7 @@ import Testing
                 """)
         let meeting = try Program.penstock(["check", "--config", daemon.configurationFile])
         #expect(meeting.status == 1)
-        #expect(meeting.errors.contains("this can come to be the file of destination \"a\""), "\(meeting.errors)")
+        #expect(meeting.errors.contains("this path can be the file of destination \"a\""), "\(meeting.errors)")
     }
 
     private static let toFile = """

@@ -7,7 +7,7 @@ import Testing
 @Suite struct HTTPDeliveryTests {
     @Test func `every event arrives at a service that first fails in every way`() throws {
         let failures: [ScriptedServer.Reply] = [
-            .hang, .reset, .resetInMidAnswer(), .status(429, headers: ["Retry-After: 1"]), .status(500), .status(503),
+            .hang, .reset, .resetInMidResponse(), .status(429, headers: ["Retry-After: 1"]), .status(500), .status(503),
         ]
         let receiver = try HTTPReceiver(failures + [.status(200)])
         let daemon = try TestDaemon(
@@ -28,7 +28,7 @@ import Testing
         #expect(try client.acknowledgement(of: 50).lines == 50)
         try daemon.settle()
 
-        // Only events with a 200 answer count as delivered. The request that hung may have arrived, too.
+        // Only events with a 200 response count as delivered. The request that hung may have arrived, too.
         let delivered = receiver.events(from: failures.count).compactMap(number)
         #expect(Set(delivered) == Set(0..<50))
         #expect(delivered == delivered.sorted(), "in the journal's order")
@@ -43,8 +43,8 @@ import Testing
     }
 
     @Test(arguments: [429, 500, 503])
-    func `status shows retrying with the reason, and later up`(answer: Int) throws {
-        let receiver = try HTTPReceiver([.status(answer)])
+    func `status shows retrying with the reason, and later up`(response: Int) throws {
+        let receiver = try HTTPReceiver([.status(response)])
         let daemon = try TestDaemon(
             configuration: """
                 routes: [ { to: [collector] } ]
@@ -58,12 +58,12 @@ import Testing
         try eventually("the destination is retrying") {
             let report = try daemon.status()
             let status = report.destinations["collector"]
-            return status?.state == .retrying && status?.lastError?.contains("HTTP \(answer)") == true
+            return status?.state == .retrying && status?.lastError?.contains("HTTP \(response)") == true
                 && report.health == .degraded && status?.lagEvents == 1
         }
         let shown = try daemon.penstock("status")
         #expect(shown.status == 1, "status 1 means degraded")
-        #expect(shown.output.contains("collector retrying: HTTP \(answer)"), "\(shown.output)")
+        #expect(shown.output.contains("collector retrying: HTTP \(response)"), "\(shown.output)")
 
         receiver.server.change(to: [.status(200)])
         try daemon.settle()
@@ -123,8 +123,8 @@ import Testing
     }
 
     @Test(arguments: [401, 403])
-    func `a rejected credential holds the destination and keeps its events`(answer: Int) throws {
-        let receiver = try HTTPReceiver([.status(answer, body: "who are you")])
+    func `a rejected credential holds the destination and keeps its events`(response: Int) throws {
+        let receiver = try HTTPReceiver([.status(response, body: "who are you")])
         let daemon = try TestDaemon(
             configuration: """
                 routes: [ { to: [collector] } ]
@@ -138,7 +138,7 @@ import Testing
         #expect(try client.acknowledgement(of: 10).lines == 10)
         try eventually("the destination is held") { try daemon.status().destinations["collector"]?.state == .held }
         let status = try #require(try daemon.status().destinations["collector"])
-        #expect(status.lastError?.contains("HTTP \(answer)") == true)
+        #expect(status.lastError?.contains("HTTP \(response)") == true)
         #expect(status.delivered == 0)
         #expect(status.deadLettered == 0)
         #expect(status.lagEvents == 10)
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test func `a dead destination does not affect the others`() throws {
-        // No server listens at the first address. The second one never answers.
+        // No server listens at the first address. The second one never responds.
         let gone = try HTTPReceiver()
         gone.server.stop()
         let hanging = try HTTPReceiver([.hang])

@@ -65,7 +65,7 @@ import Testing
         let before = clock.now()
         #expect(daemon.terminate() == 0)
         #expect(clock.now() - before < .seconds(25), "the drain takes 10 s at most, and so does a script's call")
-        #expect(!daemon.log.contains("left behind"), "\(daemon.log)")
+        #expect(!daemon.log.contains("no longer waits for it"), "\(daemon.log)")
 
         // Events that the scripts have not routed wait in the journal.
         try daemon.start()

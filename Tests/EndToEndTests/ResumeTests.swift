@@ -19,8 +19,8 @@ import Testing
     }
 
     @Test(arguments: [(401, StatusReport.Destination.State.held), (503, .retrying)])
-    func `a waiting destination is tried at once`(answer: Int, state: StatusReport.Destination.State) throws {
-        let receiver = try HTTPReceiver([.status(answer)])
+    func `a waiting destination is tried at once`(response: Int, state: StatusReport.Destination.State) throws {
+        let receiver = try HTTPReceiver([.status(response)])
         let daemon = try TestDaemon(configuration: Self.configuration(receiver))
         try daemon.start()
         let client = try EventClient(daemon)
@@ -32,7 +32,7 @@ import Testing
         let again = try daemon.penstock("resume", "collector")
         #expect(again.status == 0)
         #expect(
-            again.output == "collector was \(state.rawValue) and is tried now: see penstock status for the result\n")
+            again.output == "collector was \(state.rawValue) and tries again now: see penstock status for the result\n")
         try eventually("the destination was tried") { receiver.server.requests.count == requests + 1 }
 
         try eventually("the destination waits again") {
@@ -47,7 +47,7 @@ import Testing
         try eventually("the destination is up") { try daemon.status().destinations["collector"]?.state == .up }
         let up = try daemon.penstock("resume", "collector")
         #expect(up.status == 0)
-        #expect(up.output == "collector is up: nothing waits for its next attempt\n")
+        #expect(up.output == "collector is up: it does not wait for another attempt\n")
         let unknown = try daemon.penstock("resume", "colector")
         #expect(unknown.status == 1)
         #expect(unknown.errors.contains("there is no destination \"colector\"; there are: collector"))
@@ -57,7 +57,7 @@ import Testing
 
     @Test func `a reload after a changed secret file tries the destination at once`() throws {
         let receiver = try HTTPReceiver([
-            .answer { $0.headers["authorization"] == "Bearer right" ? .status(200) : .status(401) }
+            .respond { $0.headers["authorization"] == "Bearer right" ? .status(200) : .status(401) }
         ])
         let daemon = try TestDaemon(configuration: Self.configuration(receiver, header: "{{ secret.token }}"))
         try FileManager.default.createDirectory(atPath: daemon.path("secrets"), withIntermediateDirectories: false)

@@ -155,7 +155,7 @@ import Testing
             (["track", "", "--user", "u"], 1, "refused: event_not_defined"),
             (["identify", "--user", "u", "--timestamp", "yesterday"], 1, "refused: invalid_timestamp"),
             (["track", "E", "--user", "u", "-p", "novalue"], 64, "-p novalue: write KEY=VALUE"),
-            (["alias", "a", "--user", "u", "-p", "a=b"], 64, "alias takes no -p"),
+            (["alias", "a", "--user", "u", "-p", "a=b"], 64, "alias does not accept -p"),
             (["track"], 64, "EVENT"),
         ]
         for one in cases {

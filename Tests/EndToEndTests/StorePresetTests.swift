@@ -118,7 +118,7 @@ extension PresetDeliveryTests {
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func `CloudKit gets requests with a signature that openssl verifies, and answers record by record`() throws {
+    @Test func `CloudKit gets requests with a signature that openssl verifies, and responds record by record`() throws {
         let service = try CloudKitService()
         let daemon = try daemon(
             "cloudkit", service.address,

@@ -10,7 +10,7 @@ private final class Seen: Sendable {
     func insert(_ id: String) -> Bool { ids.withLock { $0.insert(id).inserted } }
 }
 
-/// The bulk API of Elasticsearch and OpenSearch: one answer per document, in order, and no id twice.
+/// The bulk API of Elasticsearch and OpenSearch: one result per document, in order, and no id twice.
 final class BulkService: AnalyticsService {
     init(authorization: String) throws {
         let documents = Seen()
@@ -78,7 +78,7 @@ final class DatadogService: AnalyticsService {
     }
 }
 
-/// Stores lines that are not too old, answers 400 if any was, and stores no line twice.
+/// Stores lines that are not too old, responds with 400 if any was, and stores no line twice.
 final class LokiService: AnalyticsService {
     init(tenant: String) throws {
         let lines = Seen()
@@ -108,7 +108,7 @@ final class LokiService: AnalyticsService {
     }
 }
 
-/// Answers record by record, by name, and reports in the body how long to wait.
+/// Responds record by record, by name, and reports in the body how long to wait.
 final class CloudKitService: AnalyticsService {
     init() throws {
         let records = Seen()
@@ -122,8 +122,8 @@ final class CloudKitService: AnalyticsService {
             else {
                 return .status(400, body: #"{"serverErrorCode":"BAD_REQUEST"}"#)
             }
-            // The answers come in another order than the records, so only the names identify them.
-            let answers = operations.reversed().map { operation -> String in
+            // The results come in another order than the records, so only the names identify them.
+            let results = operations.reversed().map { operation -> String in
                 let record = operation["record"] as? [String: Any] ?? [:]
                 let type = record["recordType"] as? String ?? "?"
                 let name = record["recordName"] as? String ?? "?"
@@ -136,7 +136,7 @@ final class CloudKitService: AnalyticsService {
                 ledger.take(type)
                 return #"{"recordName":"\#(name)","recordType":"\#(type)","fields":{},"recordChangeTag":"1"}"#
             }
-            return .status(200, body: #"{"records":[\#(answers.joined(separator: ","))]}"#)
+            return .status(200, body: #"{"records":[\#(results.joined(separator: ","))]}"#)
         }
     }
 }

@@ -156,7 +156,7 @@ import Testing
         let report = try daemon.reload()
         #expect(!report.applied)
         #expect(
-            report.errors.first?.contains("plan.yaml:1:41: error: \"type\" has to be one of") == true,
+            report.errors.first?.contains("plan.yaml:1:41: error: \"type\" must be one of") == true,
             "\(report.errors)")
         #expect(try daemon.penstock("check", "--config", daemon.configurationFile).status == 1)
         let client = try EventClient(daemon)

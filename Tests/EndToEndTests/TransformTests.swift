@@ -124,10 +124,10 @@ import Testing
             as [(Int, String?)]
         {
             let result = try Self.explain(daemon, "--from-journal", "\(position)", "--json")
-            let told = try #require(jsonObject(result.output)?["destinations"] as? [String: [String: Any]])
-            #expect(told["once"]?["reason"] as? String == reason, "\(position): \(result.output)")
-            #expect(told["late"]?["verdict"] as? String == "routed", "\(position): \(result.output)")
-            let steps = try #require(told["once"]?["steps"] as? [[String: Any]])
+            let explained = try #require(jsonObject(result.output)?["destinations"] as? [String: [String: Any]])
+            #expect(explained["once"]?["reason"] as? String == reason, "\(position): \(result.output)")
+            #expect(explained["late"]?["verdict"] as? String == "routed", "\(position): \(result.output)")
+            let steps = try #require(explained["once"]?["steps"] as? [[String: Any]])
             #expect(steps.first { $0["outcome"] as? String == "dropped" }?["step"] as? String == reason)
             #expect(!result.output.contains("earlier_events"))
         }

@@ -36,7 +36,7 @@ struct ExplanationTests {
         let event =
             #"{"type":"track","event":"Order Completed","messageId":"m1","userId":"ada","properties":{"total":19.90,"products":[1]}}"#
         #expect(
-            told(event, try configuration(Self.shop)) == """
+            explanationText(event, try configuration(Self.shop)) == """
                 track "Order Completed" of user ada · 118 bytes · received 2026-01-31T08:00:00.000Z · source apps
 
                 ✓ archive · route everything
@@ -48,7 +48,7 @@ struct ExplanationTests {
                     where type = "track" and event in ["Order Completed", "Order Refunded"]
                     set
                         + context.routed_by  "penstock"
-                    set passes it by: where properties.total > 100
+                    set is skipped: where properties.total > 100
                         false  properties.total > 100  properties.total is 19.90
                     mapping
                         { "name": "Order Completed", "who": "ada", "token": "<secret token>" }
@@ -61,7 +61,7 @@ struct ExplanationTests {
                       { "name": "Order Completed", "who": "ada", "token": "<secret token>" }
                     64 bytes of 1MiB, 1 of 500 events a batch, after 1s at the latest
 
-                ✗ crm · no route takes it (no_route)
+                ✗ crm · no route selects the event (no_route)
                     route people
                         false  type = "identify"                 type is "track"
                         false  length(properties.products) >= 2  properties.products is [1], length(properties.products) is 1
@@ -72,7 +72,7 @@ struct ExplanationTests {
     @Test func `a plugin's output is shown as its settings, with secret names, and the row`() throws {
         let event = #"{"type":"identify","userId":"ada"}"#
         #expect(
-            told(event, try configuration(Self.shop), only: ["crm"]) == """
+            explanationText(event, try configuration(Self.shop), only: ["crm"]) == """
                 identify of user ada · 34 bytes · received 2026-01-31T08:00:00.000Z · source apps
 
                 ✓ crm · route people
@@ -88,18 +88,18 @@ struct ExplanationTests {
 
     @Test func `a negation that excluded an event is explained by the condition that is true`() throws {
         let event = #"{"type":"track","event":"Order Completed","userId":"test-7"}"#
-        let text = told(event, try configuration(Self.shop), only: ["collector"])
-        #expect(text.contains("✗ collector · the destination's own filter says no (where)\n"), "\(text)")
+        let text = explanationText(event, try configuration(Self.shop), only: ["collector"])
+        #expect(text.contains("✗ collector · the destination's filter does not match (where)\n"), "\(text)")
         #expect(text.contains("    where !match(userId, \"test-*\")\n"), "\(text)")
         #expect(text.contains("        true  match(userId, \"test-*\")  userId is \"test-7\"\n"), "\(text)")
     }
 
     @Test func `an event can exclude a destination`() throws {
         let event = #"{"type":"track","event":"x","userId":"u","integrations":{"archive":false}}"#
-        let text = told(event, try configuration(Self.shop), only: ["archive"])
+        let text = explanationText(event, try configuration(Self.shop), only: ["archive"])
         #expect(
             text.contains(
-                "✗ archive · kept away by the event itself (integrations)\n    integrations.archive is false\n"),
+                "✗ archive · excluded by the event's integrations (integrations)\n    integrations.archive is false\n"),
             "\(text)")
     }
 
@@ -112,9 +112,9 @@ struct ExplanationTests {
             """)
         let event =
             #"{"type":"track","event":"x","userId":"u","integrations":{"Another One":true,"And a Third":false,"\#(key)":false}}"#
-        let text = told(event, configuration)
+        let text = explanationText(event, configuration)
         #expect(
-            text.hasSuffix("✗ product · kept away by the event itself (integrations)\n    \(path) is false\n"),
+            text.hasSuffix("✗ product · excluded by the event's integrations (integrations)\n    \(path) is false\n"),
             "\(text)")
         let json = EventExplainer(configuration).explain(Array(event.utf8), position: 0, receivedAt: morning).json.text
         #expect(json.contains(#""integration":"\#(key)","steps":[]"#), "\(json)")
@@ -122,14 +122,14 @@ struct ExplanationTests {
 
     @Test func `an event that ingest would refuse is explained by its reason`() throws {
         #expect(
-            told(#"{"type":"track","event":"x"}"#, try configuration(Self.shop)) == """
+            explanationText(#"{"type":"track","event":"x"}"#, try configuration(Self.shop)) == """
                 track "x" · 28 bytes · received 2026-01-31T08:00:00.000Z · source apps
                 ✗ refused: no_user_anon_id
                     expected userId or anonymousId, a string that is not empty
 
                 """)
-        #expect(told("nonsense", try configuration(Self.shop)).contains("✗ refused: invalid_json\n"))
-        #expect(told("  ", try configuration(Self.shop)).contains("there is no event here"))
+        #expect(explanationText("nonsense", try configuration(Self.shop)).contains("✗ refused: invalid_json\n"))
+        #expect(explanationText("  ", try configuration(Self.shop)).contains("there is no event here"))
     }
 
     @Test func `a failed transform or an oversized mapping is shown as a dead letter`() throws {
@@ -140,13 +140,13 @@ struct ExplanationTests {
               a: { file: /d/a }
               b: { file: /d/b, max_event_size: 1KiB, transforms: [ set: { properties.a: {} } ], mapping: { x: $.properties.long } }
             """)
-        let text = told(
+        let text = explanationText(
             #"{"type":"track","event":"x","userId":"u","properties":{"a":"text"}}"#, configuration, only: ["a"])
         #expect(text.contains("! a · to the dead letters: set: properties.a is not an object"), "\(text)")
         #expect(text.contains("    set fails: set: properties.a is not an object"), "\(text)")
         let long =
             #"{"type":"track","event":"x","userId":"u","properties":{"a":{},"long":"\#(String(repeating: "x", count: 2_000))"}}"#
-        #expect(told(long, configuration, only: ["b"]).contains("! b · to the dead letters: mapping: "))
+        #expect(explanationText(long, configuration, only: ["b"]).contains("! b · to the dead letters: mapping: "))
     }
 
     @Test func `an event that is larger than a batch is shown as sent alone`() throws {
@@ -156,7 +156,8 @@ struct ExplanationTests {
             destinations: { a: { file: /d/a, batch: { bytes: 1KiB } } }
             """)
         let event = #"{"type":"track","event":"x","messageId":"m","userId":"\#(String(repeating: "u", count: 2_000))"}"#
-        #expect(told(event, configuration).contains("exceed batch.bytes (1KiB): sent in a batch of its own\n"))
+        #expect(
+            explanationText(event, configuration).contains("exceed batch.bytes (1KiB): sent in a separate batch\n"))
     }
 
     @Test func `colours mark additions, and an event's control characters do not reach the terminal`() throws {
@@ -178,19 +179,19 @@ struct ExplanationTests {
             destinations: { a: { file: /d/a, transforms: [ { dedupe: messageId }, { dedupe: { by: userId, within: 1m }, where: type = "page" } ] } }
             """)
         let event = Array(#"{"type":"track","event":"x","userId":"u","messageId":"m"}"#.utf8)
-        func told(_ earlier: EarlierEvents) -> String {
+        func explanationText(_ earlier: EarlierEvents) -> String {
             ExplanationText(ANSIStyle(isOn: false)).render(
                 EventExplainer(configuration, earlier: earlier).explain(event, position: 0, receivedAt: morning))
         }
         #expect(
-            told(.unknown).contains(
+            explanationText(.unknown).contains(
                 """
-                    throttle in the pipeline lets it pass, but depends on events before this input, which are not known
-                    dedupe lets it pass, but depends on events before this input, which are not known
-                    dedupe passes it by: where type = "page"
+                    throttle in the pipeline passes the event, but depends on earlier events, which are not known
+                    dedupe passes the event, but depends on earlier events, which are not known
+                    dedupe is skipped: where type = "page"
 
-                """), "\(told(.unknown))")
-        #expect(!told(.none).contains("not known"))
+                """), "\(explanationText(.unknown))")
+        #expect(!explanationText(.none).contains("not known"))
     }
 
     @Test func `the JSON holds the event unchanged and the same explanation`() throws {
@@ -217,12 +218,12 @@ struct ExplanationTests {
                 format: single
                 requests: [ { where: type = "track" }, { mapping: { t: $.type } } ]
             """)
-        let text = told(#"{"type":"track","event":"x","userId":"u"}"#, configuration)
+        let text = explanationText(#"{"type":"track","event":"x","userId":"u"}"#, configuration)
         let added = "    + messageId  \"00000000-0000-8000-8000-000000000007\"\n    → POST https://a.example/"
         #expect(
             text.contains("✓ plain · route 1\n\(added)x\n") && text.contains("✓ several · route 1\n\(added)\n"),
             "\(text)")
-        let page = told(#"{"type":"page","userId":"u","messageId":"m"}"#, configuration, only: ["several"])
+        let page = explanationText(#"{"type":"page","userId":"u","messageId":"m"}"#, configuration, only: ["several"])
         #expect(page.contains("✓ several · route 1\n    mapping\n        { \"t\": \"page\" }\n"), "\(page)")
     }
 
@@ -250,7 +251,8 @@ struct ExplanationTests {
     @Test func `credentials in a URL are shown as the header that is sent`() throws {
         func sent(_ http: String, _ secrets: [String: String] = [:]) throws -> String {
             let yaml = "{ routes: [ { to: [a] } ], destinations: { a: { \(http) } } }"
-            return told(#"{"type":"track","event":"x","userId":"u"}"#, try configuration(yaml, secrets: secrets))
+            return explanationText(
+                #"{"type":"track","event":"x","userId":"u"}"#, try configuration(yaml, secrets: secrets))
         }
         let hidden = try sent("preset: segment, write_key: !secret key")
         #expect(

@@ -42,13 +42,13 @@ struct SplitEventTests {
 
     @Test func `a part that breaks a limit of the service is shown as a dead letter, and the others as sent`() throws {
         let event = event(#"{"sku":"a","x":1,"y":2},{"sku":"b"}"#)
-        let text = told(event, try configuration(Self.shop), only: ["limited"])
+        let text = explanationText(event, try configuration(Self.shop), only: ["limited"])
         #expect(
             text.hasSuffix(
                 """
 
                 ✓ limited · route 1 · 1 of 2 events to the dead letters
-                    lua makes 2 events of it
+                    lua returns 2 events
                         { "event": "P", "messageId": "m1", "properties": { "sku": "a", "x": 1, "y": 2 }, "type": "track", "userId": "u" }
                         { "event": "P", "messageId": "m2", "properties": { "sku": "b" }, "type": "track", "userId": "u" }
                     → POST https://a.example/limited
@@ -70,12 +70,12 @@ struct SplitEventTests {
     }
 
     @Test func `a part without a value for the URL is a dead letter, and the others are sent`() throws {
-        let text = told(event(#"{"n":1},{"sku":"b"}"#), try configuration(Self.shop), only: ["addressed"])
+        let text = explanationText(event(#"{"n":1},{"sku":"b"}"#), try configuration(Self.shop), only: ["addressed"])
         #expect(text.contains("✓ addressed · route 1 · 1 of 2 events to the dead letters\n"), "\(text)")
         #expect(text.contains("→ POST https://a.example/b\n"))
         #expect(
             text.contains("! to the dead letters: not sent: the event has no value for its place in the URL's path\n"))
-        let none = told(event(#"{"n":1},{"n":2}"#), try configuration(Self.shop), only: ["addressed"])
+        let none = explanationText(event(#"{"n":1},{"n":2}"#), try configuration(Self.shop), only: ["addressed"])
         #expect(
             none.contains("! addressed · to the dead letters: not sent: the event has no value for its place"),
             "\(none)")
@@ -97,7 +97,7 @@ struct SplitEventTests {
 
     @Test func `each part is shown with the file that its values name`() throws {
         let products = #"{"sku":"a","name":"1\n2"},{"sku":"b"},{"sku":"a"}"#
-        let text = told(event(products), try configuration(Self.shop), only: ["filed", "rows"])
+        let text = explanationText(event(products), try configuration(Self.shop), only: ["filed", "rows"])
         #expect(
             text.contains(
                 """
@@ -122,11 +122,11 @@ struct SplitEventTests {
                 """), "\(text)")
     }
 
-    @Test func `parts that exceed a batch are shown as sent in a batch of their own`() throws {
+    @Test func `parts that exceed a batch are shown as sent in a separate batch`() throws {
         let small = Self.shop.replacing("format: single", with: "format: single\n    batch: { events: 1 }")
-        let text = told(event(#"{"sku":"a"},{"sku":"b"}"#), try configuration(small), only: ["limited"])
+        let text = explanationText(event(#"{"sku":"a"},{"sku":"b"}"#), try configuration(small), only: ["limited"])
         #expect(
-            text.contains("2 events exceed batch.events (1): they are sent together, in a batch of their own\n"),
+            text.contains("2 events exceed batch.events (1): they are sent together in a separate batch\n"),
             "\(text)")
     }
 
@@ -152,7 +152,7 @@ struct SplitEventTests {
             outcomes.map { $0.failures.map(\.summary) } == [
                 [],
                 [
-                    "limited: expected a dead letter, but it gets a part of what the event became",
+                    "limited: expected a dead letter, but it gets some of the events that the transforms returned",
                     "filed: the file differs",
                     "addressed: expected a dead letter, but there is none",
                 ],

@@ -113,7 +113,7 @@ struct TestFileTests {
                       archive: the file differs
                         - file  "/elsewhere"              expected
                         + file  "/var/archive/00.ndjson"  got
-                      archive: event 1 has a field that was to be absent
+                      archive: event 1 has a field that must be absent
                         + properties.a  1  not expected
                       collector: request 1 differs
                         - method                   "POST"              expected
@@ -129,7 +129,7 @@ struct TestFileTests {
                         + body.0.properties.by     "penstock"          not expected
                   ✗ nothing came  tests/t.yaml:9
                       lines: expected 1 event, but it gets none
-                        ✗ lines · the destination's own filter says no (where)
+                        ✗ lines · the destination's filter does not match (where)
                             where event = "Order Completed"
                             set
                                 + properties.by  "penstock"
@@ -162,8 +162,8 @@ struct TestFileTests {
                               ]
                             105 bytes of 1MiB, 1 of 500 events a batch, after 1s at the latest
                   ✗ reasons  tests/t.yaml:16
-                      collector: expected to be dropped by where, but it is by no_route
-                        ✗ collector · no route takes it (no_route)
+                      collector: expected to be dropped by where, but it is dropped by no_route
+                        ✗ collector · no route selects the event (no_route)
                             route 2
                                 false  event = "Order Completed"  event is missing
                             route 3
@@ -177,7 +177,7 @@ struct TestFileTests {
                   ✗ accepted  tests/t.yaml:19
                       event 1: expected to be refused (too_large), but it is accepted
                   ✗ refused  tests/t.yaml:20
-                      event 1: expected to be refused for too_large, but it is for no_user_anon_id: expected userId or anonymousId, a string that is not empty
+                      event 1: expected to be refused for too_large, but it is refused for no_user_anon_id: expected userId or anonymousId, a string that is not empty
                   ✗ refused unexpectedly  tests/t.yaml:21
                       event 1 is refused: no_user_anon_id: expected userId or anonymousId, a string that is not empty
 
@@ -217,36 +217,36 @@ struct TestFileTests {
                     evnt: { type: page }
                     ^~~~
                 hint: did you mean "event"?
-                t.yaml:6:24: error: "archive" has to be nothing, or a map
+                t.yaml:6:24: error: "archive" must be nothing, or a map
                     expect: { archive: nothin, b: { events: {}, evnets: 1, match: some } }
                                        ^~~~~~
                 hint: write nothing, or { event: { … } }
-                t.yaml:6:45: error: "events" has to be a list of events, not an empty map
+                t.yaml:6:45: error: "events" must be a list of events, not an empty map
                     expect: { archive: nothin, b: { events: {}, evnets: 1, match: some } }
                                                             ^
-                t.yaml:6:49: error: unknown key "evnets" in what "b" gets
+                t.yaml:6:49: error: unknown key "evnets" in the expectation for "b"
                     expect: { archive: nothin, b: { events: {}, evnets: 1, match: some } }
                                                                 ^~~~~~
                 hint: did you mean "events"?
-                t.yaml:6:67: error: "match" has to be one of subset, whole
+                t.yaml:6:67: error: "match" must be one of subset, whole
                     expect: { archive: nothin, b: { events: {}, evnets: 1, match: some } }
                                                                                   ^~~~
                 t.yaml:7:5: error: test "test 2" expects nothing
                   - event: { type: page }
                     ^
                 hint: add expect: { DESTINATION: … }, or refused: REASON
-                t.yaml:8:27: error: "refused" has to be one of invalid_json, invalid_utf8, too_large, too_deep, not_an_object, no_user_anon_id, id_not_string, unknown_type, event_not_defined, event_not_string, group_id_not_defined, properties_not_object, traits_not_object, context_not_object, name_not_string, invalid_timestamp, empty_batch, rate_limited, not_allowed, journal_full, unplanned, schema_violation, max_connections_per_uid, max_consecutive_refusals, max_buffered, line_timeout, idle_timeout
+                t.yaml:8:27: error: "refused" must be one of invalid_json, invalid_utf8, too_large, too_deep, not_an_object, no_user_anon_id, id_not_string, unknown_type, event_not_defined, event_not_string, group_id_not_defined, properties_not_object, traits_not_object, context_not_object, name_not_string, invalid_timestamp, empty_batch, rate_limited, not_allowed, journal_full, unplanned, schema_violation, max_connections_per_uid, max_consecutive_refusals, max_buffered, line_timeout, idle_timeout
                   - { event: {}, refused: too_big }
                                           ^~~~~~~
-                t.yaml:9:18: error: event and events at once
+                t.yaml:9:18: error: event and events cannot be combined
                   - { event: {}, events: [], expect: { a: { event: {}, dropped_by: no_rute, absent: [a..b] } } }
                                  ^~~~~~
                 hint: write all of them below events
-                t.yaml:9:56: error: event and dropped_by at once
+                t.yaml:9:56: error: event and dropped_by cannot be combined
                   - { event: {}, events: [], expect: { a: { event: {}, dropped_by: no_rute, absent: [a..b] } } }
                                                                        ^~~~~~~~~~
-                hint: it either gets something or it does not
-                t.yaml:9:68: error: "dropped_by" has to be one of no_route, integrations, where, mapping, keep, drop, rename, set, copy, move, to_string, to_number, hash, mask, redact, sample, throttle, dedupe, name_case, rename_events, flatten, enrich, timed, session, lua
+                hint: expect either events or a reason why there are none
+                t.yaml:9:68: error: "dropped_by" must be one of no_route, integrations, where, mapping, keep, drop, rename, set, copy, move, to_string, to_number, hash, mask, redact, sample, throttle, dedupe, name_case, rename_events, flatten, enrich, timed, session, lua
                   - { event: {}, events: [], expect: { a: { event: {}, dropped_by: no_rute, absent: [a..b] } } }
                                                                                    ^~~~~~~
                 hint: did you mean "no_route"?
@@ -258,7 +258,7 @@ struct TestFileTests {
                   - { event: !secret x, refused: too_large, expect: { a: nothing } }
                              ^~~~~~~~~
                 hint: secrets are allowed in URLs, in header values, in mappings and in a plugin's settings
-                t.yaml:10:25: error: refused and expect at once
+                t.yaml:10:25: error: refused and expect cannot be combined
                   - { event: !secret x, refused: too_large, expect: { a: nothing } }
                                         ^~~~~~~
                 hint: a refused event reaches no destination
@@ -331,7 +331,7 @@ struct TestFileTests {
             } == [
                 #"2:28 there is no destination "archiv" in the configuration"#,
                 #"2:47 unknown key "sorce" in test "test 1""#,
-                #"3:35 "lines" has to be nothing, or a map"#, #"3:53 there is no source "webb" in the configuration"#,
+                #"3:35 "lines" must be nothing, or a map"#, #"3:53 there is no source "webb" in the configuration"#,
             ])
     }
 

@@ -60,7 +60,7 @@ import Testing
         client.appender.state.withLock { $0.isBusy = true }
         let taken = client.send(event("2") + event("3"))
         #expect(taken == 0 && client.stream.isStalled)
-        client.stream.end(Refusal(reason: .maximumBuffered, detail: "too much"), at: client.door)
+        client.stream.end(Refusal(reason: .maximumBuffered, detail: "too much"), through: client.admission)
         #expect(client.stream.hasEnded && !client.stream.isStalled)
         #expect(client.send("") == 0)
         #expect(client.statistics.snapshot().refusedByReason == [.maximumBuffered: 2])
@@ -98,7 +98,7 @@ import Testing
                 rig.statistics.snapshot().connections == 3 && rig.appender.state.withLock { $0.offers > 0 }
             })
         // A connection counts as idle after a second.
-        let end = SystemClock().now() + Accounts.idleEnough + .milliseconds(300)
+        let end = SystemClock().now() + UserConnections.idleEnough + .milliseconds(300)
         while SystemClock().now() < end {
             let newcomer = try rig.connect()
             _ = try newcomer.wait(toWrite: false, timeout: .milliseconds(50))

@@ -40,26 +40,26 @@ import Testing
     private let statistics = SourceStatistics()
     private let inspector = Inspector()
 
-    private func door(scrubber: (any EventScrubber)? = nil) -> EventAdmission {
+    private func admission(scrubber: (any EventScrubber)? = nil) -> EventAdmission {
         EventAdmission(
             limits: SourceLimits(
                 maximumEventSize: 1 << 10, maximumDepth: 64, maximumConnections: 10, maximumUnreadAnswers: 1 << 20),
             appender: appender, statistics: statistics, clock: SystemClock(), inspector: inspector, scrubber: scrubber)
     }
 
-    private func send(_ lines: [String], to door: EventAdmission) -> String {
+    private func send(_ lines: [String], to admission: EventAdmission) -> String {
         var stream = NDJSONStream(origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3))
         let text = Array((#"{"penstock":{"acks":true}}"# + "\n" + lines.joined(separator: "\n") + "\n").utf8)
-        #expect(stream.take(text.span, at: door, answerLimit: 1 << 20) == text.count)
+        #expect(stream.take(text.span, through: admission, answerLimit: 1 << 20) == text.count)
         return String(decoding: stream.takeAnswers() ?? [], as: UTF8.self)
     }
 
     @Test(arguments: [false, true])
     func `accepted, noted, rewritten and refused events keep their order and line numbers`(_ scrubs: Bool) {
-        let door = door(scrubber: scrubs ? Scrubber() : nil)
+        let admission = admission(scrubber: scrubs ? Scrubber() : nil)
         let users = ["ada", "noah", "bad", "mark", "rex", "noah", "bob", "mark"]
         let lines = users.map { $0 == "bad" ? "{" : Self.event($0) }
-        let answers = send(lines, to: door)
+        let answers = send(lines, to: admission)
         let stored = ["ada", "noah", "mark", "noah", "bob", "mark"].map {
             Self.event($0, mark: $0 == "mark" ? #""marked":true,"# : "")
         }
@@ -75,7 +75,7 @@ import Testing
 
     @Test func `an inspector with nothing to check is not called`() {
         inspector.isOn = false
-        _ = send([Self.event("rex")], to: door())
+        _ = send([Self.event("rex")], to: admission())
         #expect(appender.events == [Self.event("rex")])
     }
 }

@@ -149,7 +149,7 @@ struct ListenerTests {
         #expect(ingest.heartbeats.allSatisfy { $0.beat % 2 == 0 })
     }
 
-    /// Sends one event on a connection of its own and returns the answer.
+    /// Sends one event on its own connection and returns the answer.
     private static func sendOne(to path: String, id: String) throws -> String {
         let stream = try UnixStream(connectingTo: path)
         let text = """

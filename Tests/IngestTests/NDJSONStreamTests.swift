@@ -13,11 +13,11 @@ import Testing
     final class Client {
         let appender = RecordingAppender()
         let statistics = SourceStatistics()
-        let door: EventAdmission
+        let admission: EventAdmission
         var stream = NDJSONStream(origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3))
 
         init(maximumEventSize: Int = 32 << 10, maximumConsecutiveRefusals: Int = 1_000_000_000) {
-            door = EventAdmission(
+            admission = EventAdmission(
                 limits: SourceLimits(
                     maximumEventSize: maximumEventSize, maximumDepth: 64, maximumConnections: 10,
                     maximumUnreadAnswers: 1 << 20, maximumConsecutiveRefusals: maximumConsecutiveRefusals),
@@ -28,7 +28,7 @@ import Testing
         @discardableResult
         func send(_ text: String) -> Int {
             let bytes = Array(text.utf8)
-            return stream.take(bytes.span, at: door, answerLimit: 1 << 20)
+            return stream.take(bytes.span, through: admission, answerLimit: 1 << 20)
         }
 
         func answers() -> String {
@@ -156,7 +156,7 @@ import Testing
     @Test func `a last line without a line feed is accepted if it is whole`() {
         let client = Client()
         client.send(Self.acks + Self.event("1") + "\n" + Self.event("2"))
-        client.stream.finish(at: client.door)
+        client.stream.finish(through: client.admission)
         client.commit()
         #expect(client.appender.events == [Self.event("1"), Self.event("2")])
         #expect(client.answers() == "{\"ack\":2}\n")
@@ -165,7 +165,7 @@ import Testing
     @Test func `a truncated last line is refused with its number`() {
         let client = Client()
         client.send(Self.acks + String(Self.event("1").dropLast(10)))
-        client.stream.finish(at: client.door)
+        client.stream.finish(through: client.admission)
         #expect(client.appender.events == [])
         #expect(client.statistics.snapshot().refusedByReason == [.invalidJSON: 1])
         #expect(client.answers().contains(#""line":1"#))
@@ -186,14 +186,14 @@ import Testing
         let client = Client()
         client.send(Self.acks)
         let text = Array(String(repeating: "x\n", count: 100_000).utf8)
-        let taken = client.stream.take(text.span, at: client.door, answerLimit: 1000)
+        let taken = client.stream.take(text.span, through: client.admission, answerLimit: 1000)
         #expect(taken < text.count)
         #expect(taken <= NDJSONStream.sliceWithAnswers)
         #expect(!client.stream.isStalled)
         var rest = Array(text[taken...])
         while !rest.isEmpty {
             _ = client.stream.takeAnswers()
-            let more = client.stream.take(rest.span, at: client.door, answerLimit: 1000)
+            let more = client.stream.take(rest.span, through: client.admission, answerLimit: 1000)
             #expect(more > 0)
             guard more > 0 else { return }
             rest.removeFirst(more)

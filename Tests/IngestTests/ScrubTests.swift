@@ -22,22 +22,22 @@ import Testing
 
     private func client() -> (EventAdmission, RecordingAppender, SourceStatistics) {
         let (appender, statistics) = (RecordingAppender(), SourceStatistics())
-        let door = EventAdmission(
+        let admission = EventAdmission(
             limits: SourceLimits(
                 maximumEventSize: 1 << 10, maximumDepth: 64, maximumConnections: 10, maximumUnreadAnswers: 1 << 20),
             appender: appender, statistics: statistics, clock: SystemClock(), scrubber: Scrubber())
-        return (door, appender, statistics)
+        return (admission, appender, statistics)
     }
 
     @Test func `scrubbed fields are never stored, and an event that cannot be scrubbed is refused`() {
-        let (door, appender, statistics) = client()
+        let (admission, appender, statistics) = client()
         var stream = NDJSONStream(origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3))
         let lines = [
             Self.event("ada", "1"), "nonsense", Self.event("nobody", "2"), Self.event("mallory", "3"),
             Self.event("bob", "4"),
         ]
         let text = Array((#"{"penstock":{"acks":true}}"# + "\n" + lines.joined(separator: "\n") + "\n").utf8)
-        #expect(stream.take(text.span, at: door, answerLimit: 1 << 20) == text.count)
+        #expect(stream.take(text.span, through: admission, answerLimit: 1 << 20) == text.count)
         #expect(
             appender.events == [
                 Self.event("ada", "1").replacing("\"ip\":\"10.0.0.1\",", with: ""),

@@ -19,7 +19,7 @@ import Testing
         while !rest.isEmpty, turns < 1000 {
             let before = client.statistics.snapshot().refused
             var turn = TurnBudget(startingAt: SystemClock().now(), time: .seconds(3600))
-            rest.removeFirst(client.stream.take(rest.span, at: client.door, answerLimit: .max, turn: &turn))
+            rest.removeFirst(client.stream.take(rest.span, through: client.admission, answerLimit: .max, turn: &turn))
             // The stream takes the first line alone, and the scanner counts in steps of 256.
             #expect(client.statistics.snapshot().refused - before <= UInt64(TurnBudget.refusals + 257))
             turns += 1
@@ -34,10 +34,11 @@ import Testing
         let line = NDJSONStreamTests.event("1") + "\n"
         let text = Array((line + String(repeating: line, count: 10_000)).utf8)
         var turn = TurnBudget(startingAt: Instant(nanoseconds: 0), time: .nanoseconds(1))
-        var taken = client.stream.take(text.span, at: client.door, answerLimit: .max, turn: &turn)
+        var taken = client.stream.take(text.span, through: client.admission, answerLimit: .max, turn: &turn)
         #expect(taken == line.utf8.count, "the stream takes the first line alone, because it may be a control line")
         turn = TurnBudget(startingAt: Instant(nanoseconds: 0), time: .nanoseconds(1))
-        taken = client.stream.take(text.span.extracting(taken...), at: client.door, answerLimit: .max, turn: &turn)
+        taken = client.stream.take(
+            text.span.extracting(taken...), through: client.admission, answerLimit: .max, turn: &turn)
         #expect(taken > 0 && taken <= NDJSONStream.slice)
     }
 

@@ -27,16 +27,16 @@ import Testing
                 maximumEventSize: 32 << 10, maximumDepth: 64, maximumConnections: 10,
                 maximumUnreadAnswers: maximumUnread,
                 maximumConsecutiveRefusals: .max)
-            let door = EventAdmission(limits: limits, appender: appender, statistics: statistics, clock: clock)
+            let admission = EventAdmission(limits: limits, appender: appender, statistics: statistics, clock: clock)
             connection = ClientConnection(
                 id: 1, socket: FileDescriptor(owning: pair[1]), origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3),
                 listener: SourceListener(
                     source: "apps", limits: limits, admission: .everybody, statistics: statistics,
                     notices: LimitNotices(source: "apps", statistics: statistics, telemetry: nil, clock: clock),
                     descriptors: DescriptorReserve(limit: nil, telemetry: nil, clock: clock), clock: clock,
-                    doors: [SourceListener.Door(door: door)]),
-                door: door, at: clock.now())
-            _ = statistics.accounts.withLock { $0.enter(1, user: 1, limit: 10, at: clock.now()) }
+                    eventAdmissions: [SourceListener.LoopAdmission(admission: admission)]),
+                admission: admission, at: clock.now())
+            _ = statistics.userConnections.withLock { $0.enter(1, user: 1, limit: 10, at: clock.now()) }
             try send(NDJSONStreamTests.acks)
         }
 
@@ -76,7 +76,7 @@ import Testing
             connection.durable(upTo: end)
         }
 
-        var held: Int { statistics.accounts.withLock { $0.bytes } }
+        var held: Int { statistics.userConnections.withLock { $0.bytes } }
     }
 
     @Test func `a client that reads no answers is retried when there is room`() throws {

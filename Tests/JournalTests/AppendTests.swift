@@ -148,9 +148,9 @@ import Testing
         let rig = try Rig()
         let journal = try rig.open(start: false)
         let space = Doorbell()
-        let told = Rig.Shared<[UInt64]>([])
+        let reported = Rig.Shared<[UInt64]>([])
         journal.start(
-            onDurable: { position in told.withLock { $0.append(position) } }, onSpace: { space.ring() })
+            onDurable: { position in reported.withLock { $0.append(position) } }, onSpace: { space.ring() })
         let each = 2000
         let threads = (0..<producers).map { producer in
             WorkerThread(name: "producer") {
@@ -182,7 +182,7 @@ import Testing
         }
         #expect(next == [Int](repeating: each, count: producers))
         journal.stop()
-        let ends = told.withLock { $0 }
+        let ends = reported.withLock { $0 }
         #expect(ends == ends.sorted() && ends.last == position)
     }
 

@@ -115,6 +115,10 @@ import Testing
                 }
                 #expect(refusal.reason == .journalFull && refusal.detail.contains("a destination is behind"))
             }
+            #expect(
+                journal.statistics().problem
+                    == "journal full (384.0 KiB): waiting for destination \"behind\"; "
+                    + (whenFull == .block ? "clients wait" : "events are refused") + " once the last segment is full")
             #expect(journal.firstPosition == 0)
             #expect(journal.statistics().bytes <= options.retainSize)
             let taken = journal.statistics().next

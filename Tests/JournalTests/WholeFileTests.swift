@@ -68,9 +68,9 @@ import damage
             let missing = Set((first..<ledger.end).filter { position in lost.contains { $0.contains(position) } })
             #expect(try Self.read(journal, ledger) == Set(first..<ledger.end).subtracting(missing))
             // A gap is reported at the start, or when a reader reaches it.
-            var told = Set(journal.statistics().gaps.flatMap { Array($0.positions) })
-            if change == .firstGone { told = told.intersection(Set(lost[0])) }
-            #expect(told == Set(lost.flatMap { Array($0) }))
+            var reported = Set(journal.statistics().gaps.flatMap { Array($0.positions) })
+            if change == .firstGone { reported = reported.intersection(Set(lost[0])) }
+            #expect(reported == Set(lost.flatMap { Array($0) }))
         }
         if change == .spareHoldsData {
             // The data is in quarantine/, or still in the spare if no spare was needed.

@@ -134,14 +134,14 @@ import Testing
         #expect(session.oldestInMemory?.block == block)
     }
 
-    @Test func `a delay grows to its bound and restarts after a reset`() {
+    @Test func `the backoff grows to its bound and restarts after a reset`() {
         var random = Seeded(state: 1)
-        var delay = RetryDelay(.milliseconds(100) ... .seconds(5))
+        var backoff = Backoff(.milliseconds(100) ... .seconds(5))
         for _ in 0..<1000 {
-            let time = delay.fail(using: &random)
+            let time = backoff.fail(using: &random)
             #expect(time >= .milliseconds(100) && time <= .seconds(5))
         }
-        delay.reset()
-        #expect(delay.fail(using: &random) <= .milliseconds(200))
+        backoff.reset()
+        #expect(backoff.fail(using: &random) <= .milliseconds(200))
     }
 }

@@ -108,7 +108,7 @@ import Testing
     func `the code of an article compiles`(article: String) async throws {
         let blocks = try blocks(of: article)
         let directory = try TemporaryDirectory()
-        // Each section is a program of its own: a pattern is shown beside the program with Penstock.
+        // Each section is a separate program: a pattern is shown beside the program with Penstock.
         for (section, blocks) in Dictionary(grouping: blocks, by: \.section) {
             let code = blocks.filter { $0.language == "swift" }
             guard !code.isEmpty else { continue }

@@ -38,7 +38,7 @@ import Testing
 
     @Test func `a failed request is sent again until it is answered`() async throws {
         let server = try ScriptedServer([
-            .status(503), .reset, .status(429, headers: ["Retry-After: 3600"]), .answerThenClose, .status(200),
+            .status(503), .reset, .status(429, headers: ["Retry-After: 3600"]), .respondThenClose, .status(200),
         ])
         defer { server.stop() }
         let provider = HTTPProvider(try options(server))

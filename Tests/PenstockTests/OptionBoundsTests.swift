@@ -68,9 +68,9 @@ import Testing
     }
 
     @Test(arguments: durations, durations) func `a retry delay accepts bounds of every size`(a: Duration, b: Duration) {
-        var delay = RetryDelay(min(a, b)...max(a, b))
+        var backoff = Backoff(min(a, b)...max(a, b))
         var random = SystemRandomNumberGenerator()
-        for _ in 0..<100 { #expect(Duration.zero ... .seconds(365 * 86_400) ~= delay.fail(using: &random)) }
+        for _ in 0..<100 { #expect(Duration.zero ... .seconds(365 * 86_400) ~= backoff.fail(using: &random)) }
     }
 }
 

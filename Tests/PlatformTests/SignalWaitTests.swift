@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite struct SignalWaitTests {
-    /// Runs on a thread of its own and sends the signals to that thread only, so that they do not reach
+    /// Runs on its own thread and sends the signals to that thread only, so that they do not reach
     /// the other threads of the test process.
     func taken(_ numbers: [Int32], within limit: Duration) -> [SignalWait.Signal?] {
         let result = Result()

@@ -36,7 +36,7 @@ import Testing
         #expect(listener.raw >= 0)
     }
 
-    // This test runs in a process of its own because it changes the environment and uses descriptor 3,
+    // This test runs in a separate process because it changes the environment and uses descriptor 3,
     // which is where systemd passes the first socket.
     @Test func `a socket that systemd passes is taken once, with its name`() async {
         await #expect(processExitsWith: .success) {

@@ -96,11 +96,12 @@ import Testing
         let error = #expect(throws: UnixSocketError.self) {
             _ = try UnixListener.listen(at: directory.file("none/s"), mode: 0o600).raw
         }
-        #expect(error?.description.hasSuffix("No such file or directory: make its directory first") == true)
+        #expect(error?.description.hasSuffix("No such file or directory: create its directory first") == true)
     }
 
     @Test func `the error of a connect without a listener says what to do`() throws {
         let error = #expect(throws: UnixSocketError.self) { _ = try UnixSocket.connect(to: directory.file("s")).raw }
-        #expect(error?.description.hasSuffix("nobody listens there: start the daemon, or name another socket") == true)
+        let text = "no process listens there: start the daemon, or give the path of another socket"
+        #expect(error?.description.hasSuffix(text) == true)
     }
 }

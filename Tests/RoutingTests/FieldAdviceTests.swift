@@ -76,7 +76,7 @@ struct FieldAdviceTests {
                 "3+9 events have no field env: environment variables are not read; a secret is written {{ secret.NAME }}"
             ),
             ("{{ secret }}", "3+6 events have no field secret: a secret is written {{ secret.NAME }}"),
-            ("$properties.plan", "0+16 this is text as it stands, since a path begins with \"$.\""),
+            ("$properties.plan", "0+16 this is a constant text; a path begins with \"$.\""),
             ("$.event", nil), ("{{ secret.k }}", nil), ("$insert_id", nil), ("$set.plan", nil), ("text", nil),
             ("$.\\plan", nil), ("{{ \\plan }}", nil),
         ] as [(String, String?)])

@@ -27,15 +27,15 @@ struct LimitTests {
     }
 
     @Test
-    func `a pattern has to match the whole text, also for the names of members`() throws {
-        #expect(try problem("name") { $0.pattern = try TextPattern("Order") } == "name has to match Order")
+    func `a pattern must match the whole text, also for the names of members`() throws {
+        #expect(try problem("name") { $0.pattern = try TextPattern("Order") } == "name must match Order")
         #expect(try problem("name") { $0.pattern = try TextPattern("Order|Order \"[0-9]\"") } == nil)
         #expect(
             try problem("params") { $0.names = try TextPattern("[a-z0-9_]+") }
-                == #"params has the name "b-2"; names have to match [a-z0-9_]+"#)
+                == #"params has the name "b-2"; names must match [a-z0-9_]+"#)
         #expect(
             try problem("params.*") { $0.names = try TextPattern("y") }
-                == #"params.b-2 has the name "x"; names have to match y"#)
+                == #"params.b-2 has the name "x"; names must match y"#)
     }
 
     @Test

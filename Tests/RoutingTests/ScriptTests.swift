@@ -81,7 +81,7 @@ struct ScriptValueTests: ScriptRun {
         ("{ v = '\\u{D800}' }", "text that is not UTF-8 cannot be part of an event"),
         ("5", "the script returned a number, not an event"), ("null", "the script returned a null, not an event"),
         ("{ event, 1 }", "item 2 of the returned list is a number, not an event"),
-        ("{ { { } } }", "an event has to be an object, not a list"),
+        ("{ { { } } }", "an event must be an object, not a list"),
         ("{ event, {} }", "item 2 of the returned list is empty, not an event"),
     ])
     func `a value that cannot be part of an event is an error`(_ expression: String, _ message: String) {

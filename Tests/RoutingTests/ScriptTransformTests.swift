@@ -191,12 +191,12 @@ struct ScriptTransformTests {
                 == ["10:13 Lua: syntax error near 'a'"])
         #expect(
             messages("- lua: { script: 'return event', memory: 5KiB }") == [
-                "8:48 \"memory\" has to be from 1MiB to 1GiB"
+                "8:48 \"memory\" must be from 1MiB to 1GiB"
             ])
-        #expect(messages("- lua: { script: 'return event', time: 1m }") == ["8:46 \"time\" has to be from 1ms to 10s"])
+        #expect(messages("- lua: { script: 'return event', time: 1m }") == ["8:46 \"time\" must be from 1ms to 10s"])
         #expect(
             messages("- lua: { script: 'return event', on_error: pas }") == [
-                "8:50 \"on_error\" has to be one of drop, pass, dead_letter"
+                "8:50 \"on_error\" must be one of drop, pass, dead_letter"
             ])
         #expect(messages("- lua: { on_error: pass }") == ["8:14 \"lua\" needs \"script\""])
     }

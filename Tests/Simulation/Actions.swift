@@ -43,14 +43,14 @@ extension World {
     }
 
     func send() {
-        guard let door, let client = clients.isEmpty ? nil : random.pick(clients) else { return newClient() }
+        guard let admission, let client = clients.isEmpty ? nil : random.pick(clients) else { return newClient() }
         for _ in 0..<random.pick([0, 1, 1, 3, 12]) {
             if random.oneIn(25) { client.addNonsense() }
             let size = random.pick([90, 200, 400, 400, 1500, 6000, 6000, 20_000])
             client.add(event: ledger.make(size: size), ledger)
             count(.events)
         }
-        client.send(random.pick([1, 100, 5000, 100_000]), at: door)
+        client.send(random.pick([1, 100, 5000, 100_000]), through: admission)
     }
 
     func hear() {

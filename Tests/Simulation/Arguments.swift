@@ -13,7 +13,7 @@ struct Arguments {
         --seconds    start no new world after N seconds
         --trace      print every step
         --without    remove a protection from the journal
-        --mutations  remove each protection in turn and find a seed that detects it: the known seed, or one
+        --mutations  remove one protection at a time and find a seed that detects it: the known seed, or one
                      of N; exit with 1 if no seed does
         """
 

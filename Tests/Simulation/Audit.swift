@@ -91,7 +91,7 @@ extension World {
             let entry = ledger.positions[index]
             guard entry.event != nil, !entry.marks.contains(.removed) else { continue }
             let isReliedOn = !entry.marks.isDisjoint(with: [.published, .acknowledged])
-            if UInt64(index) < published, isReliedOn, !entry.marks.contains(.told) {
+            if UInt64(index) < published, isReliedOn, !entry.marks.contains(.reported) {
                 trace.violated("position \(index) is missing and was not reported")
             }
             ledger.forget(UInt64(index))
@@ -168,7 +168,7 @@ extension World {
         clock.advance(.seconds(7))
         // A declaration that a failed reload could not write is repeated.
         try? declare(life.journal, configured)
-        if let door { for client in clients { client.send(1 << 20, at: door) } }
+        if let admission { for client in clients { client.send(1 << 20, through: admission) } }
         life.steps.keep()
         life.steps.write()
         for running in life.running {

@@ -40,10 +40,10 @@ final class Client {
     }
 
     /// Sends the next piece.
-    func send(_ count: Int, at door: EventAdmission) {
+    func send(_ count: Int, through admission: EventAdmission) {
         arrived += outgoing.prefix(count)
         outgoing.removeFirst(min(count, outgoing.count))
-        arrived.removeFirst(stream.take(arrived.span, at: door, answerLimit: 1 << 20))
+        arrived.removeFirst(stream.take(arrived.span, through: admission, answerLimit: 1 << 20))
     }
 
     /// Reads the answers.

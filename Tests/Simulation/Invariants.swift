@@ -65,7 +65,7 @@ extension World {
     private func noteRemoved(_ gap: Gap) {
         guard let outside = outsides.first(where: { gap.path.hasSuffix(" " + $0.name) }) else { return }
         let isAnybodys = gap.positions.clamped(to: 0..<Ledger.limit).contains {
-            ledger[$0].event != nil && !ledger[$0].marks.contains(.told)
+            ledger[$0].event != nil && !ledger[$0].marks.contains(.reported)
         }
         if isAnybodys && !outside.wasAway && damagedCursors == nil {
             trace.violated("\(outside.name) was always configured and lost positions \(gap.positions)")
@@ -86,7 +86,7 @@ extension World {
         {
             trace.violated("position \(position) was removed by retention and is reported as missing (\(gap.reason))")
         }
-        ledger.mark(positions, .told)
+        ledger.mark(positions, .reported)
         if gap.reason == .interrupted { ledger.mark(positions, .interrupted) }
         guard gap.reason == .damaged else { return }
         if isUnharmed, positions.contains(where: { ledger[$0].marks.contains(.interrupted) }) {
@@ -104,7 +104,7 @@ extension World {
     /// Whether the event was present when retention removed it, so that it is not missing.
     private func isRemovedWhole(_ entry: Ledger.Position) -> Bool {
         entry.event != nil && entry.marks.isSuperset(of: [.published, .removed])
-            && entry.marks.isDisjoint(with: [.told, .volatile])
+            && entry.marks.isDisjoint(with: [.reported, .volatile])
     }
 
     /// Whether only crashes affected the segments, and recovery could record its findings.
@@ -122,7 +122,7 @@ extension World {
         while outside.checked < cursor, outside.checked < Ledger.limit {
             let position = outside.checked
             let entry = ledger[position]
-            if let event = entry.event, outside[position] == .none, !entry.marks.contains(.told) {
+            if let event = entry.event, outside[position] == .none, !entry.marks.contains(.reported) {
                 return trace.violated(
                     "the cursor of \(outside.name) is at \(cursor), and event \(event) at \(position) is not settled")
             }

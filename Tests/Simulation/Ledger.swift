@@ -14,7 +14,7 @@ struct Ledger {
         /// The event's batch was damaged at rest.
         static let damaged = Marks(rawValue: 8)
         /// The journal reported the position as missing.
-        static let told = Marks(rawValue: 16)
+        static let reported = Marks(rawValue: 16)
         /// Retention removed the event.
         static let removed = Marks(rawValue: 32)
         /// The journal reported an interrupted write. The mark stays when the event is forgotten.

@@ -25,7 +25,7 @@ extension World {
         steps.keep()
         for _ in 0..<random.within(1...20) {
             client.add(event: ledger.make(size: 900), ledger)
-            if let door { client.send(1 << 20, at: door) }
+            if let admission { client.send(1 << 20, through: admission) }
             steps.write()
         }
         journal.stop()

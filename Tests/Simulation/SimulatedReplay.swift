@@ -118,7 +118,7 @@ extension World {
             let position = replay.checked
             if ledger[position].isPromised, let event = ledger[position].event, outside.wants(event),
                 !replay.brought.contains(position),
-                !ledger[position].marks.contains(.told), position >= replay.beginning
+                !ledger[position].marks.contains(.reported), position >= replay.beginning
             {
                 return trace.violated(
                     "the replay to \(outside.name) is at \(end) and has not delivered event \(event) at \(position)")

@@ -90,7 +90,7 @@ final class World {
     var damagedLetters: Set<String> = []
     /// Whether the power failed since the last audit.
     var wasPowerCut = false
-    private(set) var door: EventAdmission?
+    private(set) var admission: EventAdmission?
 
     var journal: Journal? { life?.journal }
 
@@ -125,7 +125,7 @@ final class World {
         isDamaging = random.percent(scenario.kind == .earlierJournal ? 100 : 40)
         hasBeenUnsynced = options.sync == .never
         let appender = SimulatedAppender(self)
-        door = EventAdmission(
+        admission = EventAdmission(
             limits: SourceLimits(
                 maximumEventSize: 32 << 10, maximumDepth: 16, maximumConnections: 8, maximumUnreadAnswers: 1 << 20),
             appender: appender, statistics: SourceStatistics(), clock: clock)

@@ -41,8 +41,8 @@ func readPlan(_ text: String) throws -> PlanFileResult {
         ("enum: []", "type: string", "\"enum\" has no values"),
         ("enum: [a, b, a]", "type: string", "\"a\" occurs twice in enum"),
         ("enum: [null]", "type: string", "a value of enum must be a text or a number, not nothing"),
-        ("minimum: low", "type: number", "\"minimum\" has to be a number"),
-        ("required: perhaps", "type: number", "\"required\" has to be true or false"),
+        ("minimum: low", "type: number", "\"minimum\" must be a number"),
+        ("required: perhaps", "type: number", "\"required\" must be true or false"),
         ("items: { type: string, required: true }", "type: array", "items cannot be required"),
     ])
     func `a contradictory rule is an error`(_ rule: String, _ other: String, _ message: String) throws {

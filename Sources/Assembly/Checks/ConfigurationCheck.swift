@@ -23,12 +23,12 @@ package enum ConfigurationCheck {
         case reload(from: Configuration)
     }
 
-    /// A loader that checks plugins, the disk and systemd's settings besides the text.
+    /// A loader that checks the text, and also plugins, the disk and systemd's settings.
     /// - Parameters:
     ///   - sockets: the sockets that systemd passes, by the name of the source.
     ///   - sandbox: nil: the caller runs inside the sandbox, or there is none.
     package static func loader(
-        pluginDirectories: [String], for occasion: Occasion, sockets: [String: [PassedSocket]] = [:],
+        pluginDirectories: [String], for occasion: Occasion, sockets: [String: [PassedSocketFile]] = [:],
         sandbox: UnitSandbox? = nil
     ) -> ConfigurationLoader {
         var loader = ConfigurationLoader(pluginDirectories: pluginDirectories, accounts: .system)

@@ -100,21 +100,21 @@ struct PathCheck {
             }
         }
         let isCertain = later.path.isFixed && earlier.path.isFixed
-        let can = isCertain ? "" : "can come to "
+        let verb = isCertain ? "is" : "can be"
         let message =
             switch meeting {
-            case .same: "this \(isCertain ? "is" : "can come to be") \(earlier.name)\(isCertain ? " as well" : "")"
+            case .same: "this path \(isCertain ? "is also" : verb) \(earlier.name)"
             case .below where earlier.use == .journal:
-                "this \(isCertain ? "lies" : can + "lie") in the journal's directory, where every file is the journal's"
-            case .below: "this \(isCertain ? "lies" : can + "lie") below \(earlier.name), which is not a directory"
-            case .above: "\(earlier.name) \(isCertain ? "lies" : can + "lie") below this, which is not a directory"
+                "this path \(verb) in the journal's directory, where only the journal may have files"
+            case .below: "this path \(verb) below \(earlier.name), which is not a directory"
+            case .above: "\(earlier.name) \(verb) below this path, which is not a directory"
             }
         let hint =
             switch (later.use, earlier.use) {
             case (_, .journal): "choose a path outside of \(earlier.text)"
-            case (.socket, .socket): "give each its own socket"
+            case (.socket, .socket): "give each source its own socket"
             case (.file, .file) where isCertain && meeting == .same:
-                "one destination may be named by many routes; or give each its own file"
+                "use one destination in several routes, or give each destination its own file"
             case (.file, .file): "give one of the two its own directory"
             default: "choose another path"
             }

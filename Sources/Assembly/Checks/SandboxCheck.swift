@@ -36,7 +36,7 @@ struct SandboxCheck {
                 hint: Self.remedy(directory), isOfMachine: true)
         case .hidden(let setting):
             diagnostics.error(
-                at: place, "\(service) does not see \(directory): its sandbox has \(setting)",
+                at: place, "\(service) cannot access \(directory): its sandbox has \(setting)",
                 hint: "choose a directory below /var/lib/penstock; or change \(setting) with: systemctl edit penstock",
                 isOfMachine: true)
         case .ownCopy(let setting):

@@ -9,7 +9,7 @@ package struct ServiceUnit {
     /// The configuration that the service starts with.
     package let configurationFile: String
     /// Sockets that systemd passes, by the name of the source (FileDescriptorName=).
-    package let sockets: [String: [PassedSocket]]
+    package let sockets: [String: [PassedSocketFile]]
     package let sandbox: UnitSandbox
 
     private static let properties = ["LoadState", "ExecStart", "TriggeredBy"] + UnitSandbox.properties
@@ -50,14 +50,14 @@ package struct ServiceUnit {
                 words.first { $0.hasPrefix("--config=") }.map { String($0.dropFirst(9)) }
                     ?? "/etc/penstock/penstock.yaml"
             }
-        var sockets: [String: [PassedSocket]] = [:]
+        var sockets: [String: [PassedSocketFile]] = [:]
         for unit in units where unit["LoadState"] == ["loaded"] {
             let group = unit["SocketGroup"]?.first.flatMap { $0.isEmpty ? nil : $0 }
             let mode = unit["SocketMode"]?.first.flatMap { UInt32($0, radix: 8) }
             for listen in unit["Listen"] ?? [] where listen.hasSuffix(" (Stream)") {
                 let path = String(listen.dropLast(" (Stream)".count))
                 sockets[unit["FileDescriptorName"]?.first ?? "", default: []].append(
-                    PassedSocket(path: path, mode: mode, group: group))
+                    PassedSocketFile(path: path, mode: mode, group: group))
             }
         }
         self.sockets = sockets

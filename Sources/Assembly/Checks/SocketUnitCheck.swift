@@ -6,7 +6,7 @@ import Platform
 package struct SocketUnitCheck {
     let read: ReadConfiguration
     /// By the name of the source.
-    let sockets: [String: [PassedSocket]]
+    let sockets: [String: [PassedSocketFile]]
     let diagnostics: Diagnostics
 
     func run() {
@@ -27,7 +27,7 @@ package struct SocketUnitCheck {
         }
     }
 
-    private func compare(_ source: Configuration.Source, _ socket: PassedSocket) {
+    private func compare(_ source: Configuration.Source, _ socket: PassedSocketFile) {
         if !Self.isSame(source.socket, socket.path) {
             warn(
                 source, "socket", source.socket, is: socket.path,
@@ -49,14 +49,14 @@ package struct SocketUnitCheck {
         let at = keys(source, key)
         guard !read.isBroken(at) else { return }
         diagnostics.warning(
-            at: read.place(of: at), "\(key) \(said) has no effect: systemd makes this socket, with \(key) \(real)",
+            at: read.place(of: at), "\(key) \(said) has no effect: systemd creates this socket, with \(key) \(real)",
             hint:
                 "set in \(ServiceUnit.socket): \(Self.edit) with \(setting) in [Socket], "
                 + "then systemctl restart \(ServiceUnit.socket); or write \(real) here")
     }
 
     /// The source's settings that differ from its socket. The default mode counts as not given.
-    package static func ignored(_ source: Configuration.Source, _ socket: PassedSocket) -> [String] {
+    package static func ignored(_ source: Configuration.Source, _ socket: PassedSocketFile) -> [String] {
         var ignored: [String] = []
         if !isSame(source.socket, socket.path) { ignored.append("socket \(source.socket)") }
         if let mode = socket.mode, mode != source.mode, source.mode != Configuration.Source.usual.mode {

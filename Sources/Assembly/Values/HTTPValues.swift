@@ -39,8 +39,8 @@ extension HTTPOptions {
         connectTimeout = http.connectTimeout
         timeout = http.timeout
         requests = inFlight
-        maximumAnswer = http.maximumAnswer
-        answers = http.answers.map(AnswerRule.init)
+        maximumResponseBody = http.maximumAnswer
+        responseRules = http.answers.map(ResponseRule.init)
         maximumRedirects = http.maximumRedirects
         secrets = http.secrets
         hasBody = http.hasBody
@@ -78,29 +78,29 @@ extension HMACSigner {
     }
 }
 
-extension AnswerRule {
+extension ResponseRule {
     package init(_ answer: Configuration.Answer) {
         self.init()
         statuses = answer.statuses
         words = answer.words
-        conditions = answer.conditions.map { Condition(path: AnswerPath($0.path), value: $0.value) }
+        conditions = answer.conditions.map { Condition(path: ResponsePath($0.path), value: $0.value) }
         verdict = answer.verdict.map(Verdict.init) ?? .retry
         items = answer.items.map { items in
-            var result = Items(lists: items.lists.map(AnswerPath.init))
-            result.index = items.index.map(AnswerPath.init)
-            result.id = items.id.map(AnswerPath.init)
-            result.code = items.code.map(AnswerPath.init)
+            var result = Items(lists: items.lists.map(ResponsePath.init))
+            result.index = items.index.map(ResponsePath.init)
+            result.id = items.id.map(ResponsePath.init)
+            result.code = items.code.map(ResponsePath.init)
             for (code, verdict) in items.verdicts { result.verdicts[Code(code)] = Verdict(verdict) }
             result.listed = Verdict(items.listed)
             result.others = Verdict(items.others)
             return result
         }
-        retryAfter = answer.retryAfter.map(AnswerPath.init)
+        retryAfter = answer.retryAfter.map(ResponsePath.init)
         wait = answer.wait
     }
 }
 
-extension AnswerRule.Verdict {
+extension ResponseRule.Verdict {
     fileprivate init(_ verdict: Configuration.Answer.Verdict) {
         self =
             switch verdict {
@@ -113,7 +113,7 @@ extension AnswerRule.Verdict {
     }
 }
 
-extension AnswerRule.Code {
+extension ResponseRule.Code {
     fileprivate init(_ code: Configuration.Answer.Code) {
         self =
             switch code {

@@ -247,7 +247,7 @@ typedef const penstock_plugin *(*penstock_plugin_entry_function)(uint32_t host_m
  * no event again at or below the position: exactly once.
  *
  * Such a plugin takes one batch at a time (max_in_flight 1). When a batch is offered, each event below it is settled
- * for good: events completed as rejected are durable in the host by then. So the plugin may move the position to the
+ * permanently: events completed as rejected are durable in the host by then. So the plugin may move the position to the
  * batch's last event, together with its rows, but not past an event of this batch that it completes as anything but
  * delivered. (If events after such an event come again, the plugin recognises them by their position.)
  *

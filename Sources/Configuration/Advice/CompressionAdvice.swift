@@ -14,7 +14,7 @@ enum CompressionAdvice {
         else { return nil }
         let written = String(name[name.index(after: dot)...])
         guard !["gz", "zst"].contains(written) else { return nil }
-        let message = ".\(written) does not compress the file: what it holds is plain text"
+        let message = ".\(written) does not compress the file: it contains plain text"
         if ["gz", "zst"].contains(written.lowercased()) { return (message, "write .\(written.lowercased())") }
         if let meant = spellings[written.lowercased()] { return (message, "write .\(meant)") }
         return others.contains(written.lowercased())

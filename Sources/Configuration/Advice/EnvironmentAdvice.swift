@@ -17,7 +17,7 @@ struct EnvironmentAdvice {
             let offset = scalar.text[..<match.range.lowerBound].unicodeScalars.count
             diagnostics.warning(
                 at: ScalarPlaces.place(of: offset, length: match.output.0.unicodeScalars.count, in: node),
-                "\(match.output.0.prefix(80)) stands here as it is: environment variables are not filled in",
+                "\(match.output.0.prefix(80)) is used unchanged: environment variables are not replaced",
                 hint:
                     "for a secret, write !secret \(match.output.1.lowercased()), "
                     + "or {{ secret.\(match.output.1.lowercased()) }} inside a text; write other values out")

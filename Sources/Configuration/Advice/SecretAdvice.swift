@@ -89,8 +89,8 @@ struct SecretAdvice {
     private func warn(_ entry: YAMLEntry, hint: String) {
         diagnostics.warning(
             at: entry.value.place.concealed(from: entry.place),
-            "this looks like a secret, and everybody who may read the file can read it",
-            hint: "put it into a file of its own in the secrets' directory, and write \(hint)")
+            "this looks like a secret, and every user who can read the file can read it",
+            hint: "put it into a separate file in the directory of the secrets, and write \(hint)")
     }
 }
 

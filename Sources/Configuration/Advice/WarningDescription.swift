@@ -14,29 +14,30 @@ package struct WarningDescription: Sendable {
             keep it unread without a warning, end its name in .disabled or .bak.
             """),
         .init(
-            "there is no source, so no event can come in",
+            "there is no source, so the daemon cannot receive events",
             """
             Add a source below sources.
             """),
         .init(
-            "\"…\" names nobody, so nobody may connect",
+            "\"…\" has no names, so no client may connect",
             """
             Name users or groups. Or remove the key, so that the socket's mode and group decide.
             """),
         .init(
             "this machine has no … \"…\"",
             """
-            A user or group is misspelt, or does not exist yet. Correct the name, or add the account with adduser(8).
+            The name of a user or group is misspelled, or the account does not exist yet. Correct the name, or add the \
+            account with adduser(8).
             """),
         .init(
             "no route leads to the destination \"…\"",
             """
-            The destination gets no events. Add it to the to: of a route, or remove it.
+            The destination gets no events. Add its name to the to: of a route, or remove the destination.
             """),
         .init(
-            "presets/….yaml stands in for the preset of that name that comes with Penstock",
+            "presets/….yaml replaces the shipped preset of the same name",
             """
-            Give your preset another name if you meant the shipped one.
+            If you want to use the shipped preset, give yours another name.
             """),
         .init(
             "the setting \"…\" is not given, so this is left out",
@@ -57,35 +58,35 @@ package struct WarningDescription: Sendable {
             The types are track, identify, page, screen, group and alias, in lower case.
             """),
         .init(
-            "this is text as it stands, since a path begins with \"$.\"",
+            "this is a constant text; a path begins with \"$.\"",
             """
             Write $.properties.plan for the value, or put the text into $literal.
             """),
         .init(
             "a secret is not filled in here, so this is always missing",
             """
-            Secrets are filled in in URLs, headers, mappings and the settings of plugins, as {{ secret.NAME }} or \
+            Secrets are allowed in URLs, headers, mappings and the settings of plugins, as {{ secret.NAME }} or \
             !secret NAME.
             """),
         .init(
-            "… is the name of a member here, and no directive",
+            "… is not a directive here; it is the name of a member",
             """
             Directives begin with $ here, and with @ in Segment's mapping-kit. Write $, or put the object into $literal.
             """),
         .init(
-            "… stands here as it is: environment variables are not filled in",
+            "… is used unchanged: environment variables are not replaced",
             """
             Write the value itself. Write a secret as !secret NAME.
             """),
         .init(
-            "this script never returns a value, so that no event passes it",
+            "this script never returns a value, so it drops every event",
             """
             End the script with: return event.
             """),
         .init(
-            "… does not compress the file: what it holds is plain text",
+            "… does not compress the file: it contains plain text",
             """
-            Files are compressed if their names end in .gz or .zst. Write one of these, or leave the extension out.
+            Files are compressed if their names end in .gz or .zst. Write one of these endings, or omit the extension.
             """),
         .init(
             "no file is ever removed: without rotate: or a time in the path, there are no old files",
@@ -98,10 +99,10 @@ package struct WarningDescription: Sendable {
             Add the secret after the word: Authorization: "Bearer {{ secret.NAME }}".
             """),
         .init(
-            "this looks like a secret, and everybody who may read the file can read it",
+            "this looks like a secret, and every user who can read the file can read it",
             """
-            Put the value into a file of its own, which only the daemon's user may read, and name it with !secret NAME \
-            or {{ secret.NAME }}.
+            Put the value into a separate file that only the daemon's user may read. In the configuration, write \
+            !secret NAME or {{ secret.NAME }}.
             """),
         .init(
             "a password in a URL is shown in logs and status",
@@ -116,7 +117,7 @@ package struct WarningDescription: Sendable {
         .init(
             "the secret … was not read: $CREDENTIALS_DIRECTORY is not set here",
             """
-            Only the service has its credentials. Outside the service, this warning needs no action.
+            systemd passes credentials only to the service. Outside the service, this warning needs no action.
             """),
         .init(
             "every user of this machine can read …",

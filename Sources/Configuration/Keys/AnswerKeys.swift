@@ -4,21 +4,22 @@ import Routing
 /// `destinations.NAME.answers[]`
 extension Section where Target == Configuration.Answer {
     static let answer = Section([
-        Field("status", \.statuses, .statuses, "HTTP status codes: 429, 4xx, 500-504, or a list of such"),
-        Field("contains", \.words, .texts, "words or texts; the answer must hold at least one"),
-        Field("json", \.conditions, .conditions, "paths in the answer's JSON and the values they must have"),
+        Field("status", \.statuses, .statuses, "the HTTP status codes: 429, 4xx, 500-504, or a list of these"),
+        Field("contains", \.words, .texts, "one or more texts; the answer must contain at least one of them"),
+        Field("json", \.conditions, .conditions, "paths in the answer's JSON, and the values that they must have"),
         Field(
             "then", \.verdict, .choice, default: "by events",
-            "what the answer means: delivered, retry, rejected (to the dead letters), "
-                + "split (halve down to the event at fault) or hold (keep all, try slowly)"
+            "the outcome: delivered, retry, rejected (the events become dead letters), split (the batch is sent again"
+                + " in halves until the invalid event is found) or hold (the events are kept, and the destination is"
+                + " held)"
         ),
         Field("events", \.items, .items, default: "none", "where the answer reports the result of each event"),
         Field(
             "retry_after", \.retryAfter, .answerPath, default: "the header Retry-After",
-            "path in the answer, or in an item, to the seconds to wait"),
+            "the path, in the answer or in an item, of the number of seconds to wait"),
         Field(
             "wait", \.wait, .duration(.milliseconds(1)...days(1)), default: "retry.initial",
-            "how long to wait if the service does not say"),
+            "how long to wait if the answer has no such number"),
     ])
 }
 
@@ -26,17 +27,17 @@ extension Section where Target == Configuration.Answer.Items {
     static let answerItems = Section([
         Field(
             "list", \.lists, .answerPaths, required: true,
-            "path, or paths, to lists of items; * stands for every name"),
+            "the path, or paths, of lists of items; * stands for every name"),
         Field(
             "index", \.index, .answerPath, default: "the item, or its place",
-            "path in an item to the event's number, from 0"),
-        Field("id", \.id, .answerPath, default: "none", "path in an item to the event's message id"),
+            "the path, in an item, of the event's number, from 0"),
+        Field("id", \.id, .answerPath, default: "none", "the path, in an item, of the event's message id"),
         Field(
             "code", \.code, .answerPath, default: "none",
-            "path in an item to the event's result code, a word or a number"),
+            "the path, in an item, of the event's result code, a word or a number"),
         Field(
             "outcomes", \.verdicts, .verdicts,
-            "what the codes mean: { delivered: [2xx, 409], retry: 429, rejected: 4xx }"),
+            "the outcome of each code: { delivered: [2xx, 409], retry: 429, rejected: 4xx }"),
         Field("then", \.listed, .choice, "the outcome for an item whose code is not in outcomes"),
         Field("others", \.others, .choice, "the outcome for events without an item"),
     ])
@@ -48,7 +49,7 @@ extension Kind where Value == [Configuration.Answer] {
         return Kind(.list(of: .section(section.describe(Configuration.Answer())))) { node, key, diagnostics in
             guard let items = node.items else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a list, not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a list, not \(node.found)",
                     hint: "put \"- \" before each rule")
                 return nil
             }
@@ -132,7 +133,7 @@ extension Kind where Value == [Configuration.Answer.Condition] {
         Kind(.map(of: .text("a value"))) { node, key, diagnostics in
             guard let entries = node.entries else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a map, not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a map, not \(node.found)",
                     hint: "write json: { success: false }")
                 return nil
             }
@@ -155,7 +156,7 @@ extension Kind where Value == [Configuration.Answer.Code: Configuration.Answer.V
         return Kind(.map(of: codes.type)) { node, key, diagnostics in
             guard let entries = node.entries else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a map, not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a map, not \(node.found)",
                     hint: "write outcomes: { retry: [429, 5xx], rejected: 4xx }")
                 return nil
             }

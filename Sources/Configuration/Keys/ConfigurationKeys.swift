@@ -18,33 +18,35 @@ struct ConfigurationDraft: Sendable {
 extension Section where Target == ConfigurationDraft {
     static let configuration = Section([
         Field("sources", \.sources, .sources, "sockets that receive events"),
-        Field("journal", keys: .journal, "where events are kept until every destination has them"),
+        Field("journal", keys: .journal, "the log on disk that keeps events until every destination has received them"),
         Field(
             "plan", \.plan, .plan, default: "none",
             "a tracking plan that events must follow: its file, or a map with file and on_violation"),
         Field("pipeline", \.pipeline, .transforms, "transforms for every event, before routing"),
-        Field("routes", \.routes, .routes, "which events each destination gets; the first matching route applies"),
+        Field(
+            "routes", \.routes, .routes,
+            "the rules that select events for each destination; the first matching route applies"),
         Field(
             "routing",
             keys: Section([
                 Field(
                     "threads", \.routing.threads, .integer(2...64), default: "one for each processor, from 2 to 8",
-                    "threads that route events for HTTP destinations and build their requests; slow scripts never use"
-                        + " the last one")
-            ]), "threads for routing"),
-        Field("destinations", \.destinations, .destinations, "sinks that events are delivered to"),
+                    "the number of threads that route events for HTTP destinations and build their requests; one thread"
+                        + " is kept free of slow scripts")
+            ]), "the threads that route events"),
+        Field("destinations", \.destinations, .destinations, "the files, services and plugins that receive events"),
         Field(
             "control",
             keys: Section([
-                Field("socket", \.control.socket, .path, "the Unix socket that the penstock command talks to"),
+                Field("socket", \.control.socket, .path, "the Unix socket that the command penstock connects to"),
                 .unsupported("metrics", "an address to read metrics from"),
-            ]), "how to monitor and control the daemon"),
+            ]), "the control socket of the daemon"),
         Field(
             "plugins",
             keys: Section([
                 Field(
                     "directories", \.plugins.directories, .list(.path, "directories"),
-                    "directories to search for plugins")
+                    "the directories to search for plugins")
             ]), "sink plugins"),
         Field(
             "secrets",
@@ -52,7 +54,7 @@ extension Section where Target == ConfigurationDraft {
                 Field(
                     "directory", \.secretsDirectory, .path, default: "$CREDENTIALS_DIRECTORY",
                     "a directory with a file for each secret")
-            ]), "where secrets are read from"),
+            ]), "the directory of the secrets"),
     ])
 }
 

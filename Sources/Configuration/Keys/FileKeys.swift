@@ -7,48 +7,54 @@ extension Section where Target == DestinationDraft {
     static let file: [Field<DestinationDraft>] = [
         Field(
             "file", \.file, .destinationFile, required: true,
-            "path; strftime(3) conversions are filled in from the receive time, {{ properties.tenant }} with a field"
-                + " of the output, encoded so that it stays part of one name"),
-        Field("format", \.fileFormat, .choice, "a line of JSON for each event, or a row of CSV below a header"),
+            "the path; strftime(3) conversions are replaced by the receive time; {{ properties.tenant }} is replaced by"
+                + " that field of the output, encoded so that it cannot add a directory"),
+        Field(
+            "format", \.fileFormat, .choice,
+            "the format: a line of JSON for each event, or a row of CSV below a header"),
         Field(
             "columns", \.columns, .columns, default: "none",
-            "columns of CSV by name, each a value as in a mapping: $.event, \"{{ userId }}\", a directive"),
+            "the columns of CSV by name; each value is written as in a mapping: $.event, \"{{ userId }}\", a "
+                + "directive"),
         Field(
             "rotate",
             keys: Section([
                 Field(
                     "size", \.rotateSize, .size((4 << 10)...(1 << 50)), default: "never",
-                    "start a new file at this size"),
+                    "the size at which a new file is started"),
                 Field(
                     "every", \.rotateEvery, .duration(.seconds(1)...days(366)), default: "never",
-                    "start a new file this often"),
+                    "how often a new file is started"),
             ]), "when to start a new file; the old one is renamed beside it"),
         Field(
             "keep",
             keys: Section([
                 Field(
                     "files", \.keep.files, .integer(1...1_000_000), default: "all",
-                    "how many old files to keep, the newest ones"),
+                    "the maximum number of old files; the newest are kept"),
                 Field(
                     "time", \.keep.time, .duration(.seconds(1)...days(36_500)), default: "forever",
-                    "how long to keep a file after its last write"),
+                    "the maximum time since the last write to a file"),
                 Field(
                     "size", \.keep.size, .size((4 << 10)...(1 << 50)), default: "unlimited",
-                    "the most bytes of all old files"),
+                    "the maximum size of all old files together"),
             ]),
-            "which of this destination's old files to keep; the others are removed"),
-        Field("timezone", \.timezone, .timezone, default: "UTC", "time zone of the strftime conversions in the path"),
+            "the limits on this destination's old files; files beyond a limit are removed"),
+        Field(
+            "timezone", \.timezone, .timezone, default: "UTC",
+            "the time zone of the strftime conversions in the path"),
         Field(
             "sync", \.fileSync, .sync, default: "journal.cursor_interval",
-            "when files are made durable: each batch before it counts as delivered (always), at intervals, or never;"
-                + " the cursor waits for it, so a power cut loses and repeats nothing, except with never; kill -9"
-                + " never loses anything"),
+            "when files are made durable: before a batch counts as delivered (always), at intervals, or never; the"
+                + " cursor advances only over durable events, so a power cut neither loses nor repeats events, except"
+                + " with never; kill -9 never loses events"),
         Field(
             "open_files", \.openFiles, .integer(1...10_000),
-            "the most files open at once, if events' values are part of file names"),
+            "the maximum number of open files, if the path contains values of events"),
         Field(
             "new_files", \.newFiles, .integer(1...10_000_000),
-            "the most files that events' values may create in an hour; further ones are written to _overflow"),
+            "the maximum number of files that values of events may create in an hour; an event that would need another"
+                + " new file is written to _overflow"),
     ]
 }
 
@@ -64,7 +70,7 @@ extension Kind where Value == ColumnsDraft {
         Kind(.filled(.map(of: .mapping))) { node, key, diagnostics in
             guard let entries = node.entries, !entries.isEmpty else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a map of names and values, not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a map of names and values, not \(node.found)",
                     hint: "write columns: { time: $.timestamp, event: $.event }")
                 return nil
             }

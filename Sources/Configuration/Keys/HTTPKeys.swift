@@ -4,64 +4,67 @@ import Routing
 extension Section where Target == DestinationDraft {
     /// Keys that each kind of request may set for itself.
     static let perRequest: [Field<DestinationDraft>] = [
-        Field("method", \.http.method, .choice, "HTTP method"),
+        Field("method", \.http.method, .choice, "the HTTP method"),
         Field(
             "format", \.http.format, .choice,
-            "body: a line for each event; a line for each item of the list that its mapping makes; one array; or one"
-                + " event per request"),
+            "the format of the body: one line for each event (ndjson), one line for each item of the list that the"
+                + " mapping returns (lines), one array (array), or one event per request (single)"),
         Field(
             "headers", \.http.headers, .headers,
-            "headers; {{ secret.NAME }} stands for a secret, {{ path }} for a field of the event"),
+            "the headers; {{ secret.NAME }} stands for a secret, {{ path }} for a field of the event"),
         Field(
             "body", \.http.body, .body, default: "the events alone",
-            "the text around the events in a request's body, with $events in their place; events with an equal body"
-                + " share a request"),
+            "the JSON around the events of a request, with $events where the events are inserted; events with the same"
+                + " body share a request"),
         Field(
             "answers", \.http.answers, .answers,
-            "rules for reading the service's answers; the first that matches decides; default: 2xx is delivered, 408,"
-                + " 423, 425, 429 and 5xx but 501 are retried, 401 and 403 hold, 413 splits, and the rest is rejected"
+            "the rules for the service's answers; the first rule that matches applies; default: 2xx means delivered;"
+                + " 408, 423, 425, 429 and 5xx except 501 mean retry; 401 and 403 mean hold; 413 means split; any other"
+                + " status means rejected"
         ),
         Field(
             "limits", \.http.limits, .limits,
-            "the service's limits on an event; an event that breaks one is not sent and becomes a dead letter"),
+            "the service's limits on an event; an event that violates a limit is not sent and becomes a dead letter"),
     ]
 
     static let http: [Field<DestinationDraft>] =
         [
             Field(
                 "http", \.http.url, .url, required: true,
-                "URL that batches are sent to, or unix:/path/of.sock:/v1/events; "
-                    + "{{ secret.NAME }} stands for a secret, {{ path }} for a field of the event"
+                "the URL that batches are sent to, or unix:/path/of.sock:/v1/events; {{ secret.NAME }} stands for a"
+                    + " secret, {{ path }} for a field of the event"
             ),
             Field(
                 "requests", \.requests, .requests,
-                "several kinds of request; an event uses the first whose where matches it"),
-            Field("compression", \.http.compression, .choice, "compression of the body"),
-            Field("timeout", \.http.timeout, .duration(.milliseconds(10)...days(1)), "the longest time for a request"),
+                "several kinds of request; an event uses the first kind whose where matches the event"),
+            Field("compression", \.http.compression, .choice, "the compression of the body"),
+            Field("timeout", \.http.timeout, .duration(.milliseconds(10)...days(1)), "the maximum time for a request"),
             Field(
                 "connect_timeout", \.http.connectTimeout, .duration(.milliseconds(10)...days(1)),
-                "the longest time to connect, TLS included"),
+                "the maximum time to connect, TLS included"),
             Field(
                 "max_answer", \.http.maximumAnswer, .size((1 << 10)...(16 << 20)),
-                "the most bytes of an answer to read; the rest is ignored"),
-            Field("sign", keys: .signature, "a signature in headers of each request, which authenticates the sender"),
+                "the maximum number of bytes to read of an answer; the rest is ignored"),
+            Field(
+                "sign", keys: .signature,
+                "the signature in the headers of each request, which authenticates the sender"),
             Field(
                 "max_redirects", \.http.maximumRedirects, .integer(0...20),
-                "redirects followed for a request, never to another scheme, "
-                    + "and to another host without headers and credentials"
+                "the maximum number of redirects to follow for a request; a redirect to another scheme is never"
+                    + " followed; another host gets neither headers nor credentials"
             ),
             Field(
                 "tls",
                 keys: Section([
                     Field(
                         "ca_file", \.http.tls.caFile, .path, default: "the system's",
-                        "PEM file with the certificate authorities to trust"),
+                        "the PEM file with the certificate authorities to trust"),
                     Field(
                         "certificate", \.http.tls.certificate, .path, default: "none",
-                        "PEM file with the client certificate and its chain"),
+                        "the PEM file with the client certificate and its chain"),
                     Field(
                         "key", \.http.tls.key, .path, default: "in certificate",
-                        "PEM file with that certificate's key"),
+                        "the PEM file with the private key of the client certificate"),
                     Field("minimum_version", \.http.tls.minimumVersion, .choice, "the oldest TLS version to accept"),
                     Field(
                         "server_name", \.http.tls.serverName, .word("a host name"), default: "the URL's host",
@@ -69,13 +72,14 @@ extension Section where Target == DestinationDraft {
                 ]), "how the service and Penstock authenticate each other"),
             Field(
                 "order", \.order, .choice,
-                "which later events wait while an event is retried: all of the destination, or those of its user"),
+                "which later events wait while an event is retried: all events of the destination, or the events of the"
+                    + " same user"),
             Field(
                 "proxy", \.http.proxy, .proxy, default: "none",
-                "URL of a proxy: http, https, socks5, or socks5h, which also resolves names"),
+                "the URL of a proxy: http, https, socks5 or socks5h; a socks5h proxy also resolves host names"),
             Field(
                 "no_proxy", \.http.proxyExceptions, .list(.proxyException, "hosts"),
-                "hosts, domains and networks to reach without the proxy"),
+                "the hosts, domains and networks that are reached without the proxy"),
         ] + perRequest
 }
 

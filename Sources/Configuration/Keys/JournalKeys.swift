@@ -3,29 +3,33 @@ extension Section where Target == ConfigurationDraft {
     static let journal = Section([
         Field(
             "directory", \.journal.directory, .path,
-            "where events are kept, and nothing else: no destination writes there; it cannot change while the daemon"
-                + " runs"),
+            "the journal's directory; no destination may write there; it cannot change while the daemon runs"),
         Field(
             "sync", \.journal.sync, .sync,
             "when events are made durable: before each acknowledgement, at intervals, or never"),
         Field(
             "retain",
             keys: Section([
-                Field("time", \.journal.retainTime, .duration(.seconds(60)...days(3_650)), "how long to keep events"),
-                Field("size", \.journal.retainSize, .size((16 << 20)...(1 << 50)), "the most bytes of the journal"),
-            ]), "what to keep after delivery"),
+                Field(
+                    "time", \.journal.retainTime, .duration(.seconds(60)...days(3_650)),
+                    "how long the journal keeps delivered events"),
+                Field("size", \.journal.retainSize, .size((16 << 20)...(1 << 50)), "the maximum size of the journal"),
+            ]), "the limits on what the journal keeps"),
         Field(
             "when_full", \.journal.whenFull, .choice,
             "what happens when the journal reaches retain.size or its filesystem is full: clients wait, the oldest"
                 + " events are dropped, or new ones are refused"),
         Field(
             "segment_size", \.journal.segmentSize, .size((1 << 20)...(1 << 30)),
-            "bytes of one journal file; the journal needs room for two, and a reserve of two more or 16MiB"),
-        Field("queue", \.journal.queue, .size((256 << 10)...(1 << 30)), "the most bytes that wait for the next write"),
+            "the size of one journal file; the disk must have room for two files, and for a reserve of two more files"
+                + " or 16MiB, whichever is less"),
+        Field(
+            "queue", \.journal.queue, .size((256 << 10)...(1 << 30)),
+            "the maximum size of the events that wait for the next write"),
         Field(
             "cursor_interval", \.journal.cursorInterval, .duration(.milliseconds(10)...days(1)),
-            "how often the destinations' cursors are made durable; after a kill, HTTP destinations get only the"
-                + " events in flight again"),
+            "how often the destinations' cursors are made durable; after a kill, only the events in flight are sent to"
+                + " HTTP destinations again"),
     ])
 }
 
@@ -57,7 +61,7 @@ extension Kind where Value == Configuration.Journal.Sync {
             guard let sync = words.read(node, key, diagnostics) else { return nil }
             if case .interval(let interval) = sync, !syncIntervals.contains(interval) {
                 let (least, most) = (Quantity.text(syncIntervals.lowerBound), Quantity.text(syncIntervals.upperBound))
-                diagnostics.error(at: node.place, "\(quoted(key)) has to be always, never, or from \(least) to \(most)")
+                diagnostics.error(at: node.place, "\(quoted(key)) must be always, never, or from \(least) to \(most)")
                 return nil
             }
             return sync

@@ -5,30 +5,34 @@ extension Section where Target == OutputLimit {
     static let limit = Section([
         Field(
             "path", \.pathText, .answerPath,
-            "path in the output, after the mapping: names separated by dots, * for every member; default: the whole"
+            "the path in the output, after the mapping: names separated by dots, * for every member; default: the whole"
                 + " output"),
-        Field("except", \.exceptions, .texts, "names that * in the path leaves out"),
+        Field("except", \.exceptions, .texts, "names that * in the path does not match"),
         Field("required", \.isRequired, .flag, "whether the value must be present and not null"),
         Field(
             "pattern", \.pattern, .pattern, default: "none",
-            "a regular expression (RE2) that the whole text has to match"),
+            "a regular expression (RE2) that the whole text must match"),
         Field("not", \.refused, .texts, "texts that the service rejects"),
-        Field("min_length", \.minimumLength, .integer(0...1 << 30), default: "none", "the fewest characters of a text"),
-        Field("max_length", \.maximumLength, .integer(0...1 << 30), default: "none", "the most characters of a text"),
+        Field(
+            "min_length", \.minimumLength, .integer(0...1 << 30), default: "none",
+            "the minimum number of characters of a text"),
+        Field(
+            "max_length", \.maximumLength, .integer(0...1 << 30), default: "none",
+            "the maximum number of characters of a text"),
         Field(
             "max_members", \.maximumMembers, .integer(0...1 << 30), default: "none",
-            "the most members of an object, or items of a list"),
+            "the maximum number of members of an object, or of items of a list"),
         Field(
             "names", \.names, .pattern, default: "none",
-            "a regular expression (RE2) that each member's whole name has to match"),
-        Field("max_size", \.maximumSize, .size(1...64 << 20), default: "none", "the most bytes of the value's JSON"),
+            "a regular expression (RE2) that each member's whole name must match"),
+        Field("max_size", \.maximumSize, .size(1...64 << 20), default: "none", "the maximum size of the value's JSON"),
         Field(
             "oldest", \.oldest, .duration(.zero...days(36_500)), default: "any",
-            "the greatest age of a time when it is sent"),
+            "the maximum age of a time when the event is sent"),
         Field(
             "newest", \.newest, .duration(.zero...days(36_500)), default: "any",
-            "how far in the future a time may be when it is sent"),
-        Field("unit", \.unit, .choice, "how a time is written: rfc3339, or a number of these since 1970"),
+            "how far in the future a time may be when the event is sent"),
+        Field("unit", \.unit, .choice, "the format of a time: rfc3339, or the number of these units since 1970"),
     ])
 }
 
@@ -38,7 +42,7 @@ extension Kind where Value == [OutputLimit] {
         return Kind(.list(of: .section(section.describe(OutputLimit())))) { node, key, diagnostics in
             guard let items = node.items else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a list, not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a list, not \(node.found)",
                     hint: "put \"- \" before each limit")
                 return nil
             }

@@ -15,8 +15,10 @@ extension Section where Target == RouteDraft {
     static let route = Section([
         Field("name", \.name, .word("text"), default: "route N", "the route's name in explanations"),
         Field("where", \.rules.condition, .filter, "only events that match this filter"),
-        Field("transforms", \.rules.transforms, .transforms, "transforms for these destinations"),
-        Field("to", \.to, .list(.target, "destinations"), required: true, "names of destinations"),
+        Field(
+            "transforms", \.rules.transforms, .transforms,
+            "transforms for the events that this route sends to its destinations"),
+        Field("to", \.to, .list(.target, "destinations"), required: true, "the names of the destinations"),
     ])
 }
 
@@ -34,7 +36,7 @@ extension Kind where Value == [Located<RouteDraft>] {
         return Kind(.list(of: .section(section.describe(RouteDraft())))) { node, key, diagnostics in
             guard let items = node.items else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a list, not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a list, not \(node.found)",
                     hint: "put \"- \" before each route")
                 return nil
             }

@@ -8,7 +8,7 @@ extension Kind where Value == Rules.Condition {
             if node.scalar?.isReported == true { return nil }
             guard let scalar = node.scalar, !scalar.isSecret else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a filter, not \(node.found)", hint: FilterQuoting.hint)
+                    at: node.place, "\(quoted(key)) must be a filter, not \(node.found)", hint: FilterQuoting.hint)
                 return nil
             }
             guard !scalar.isNull else {

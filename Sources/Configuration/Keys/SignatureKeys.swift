@@ -23,19 +23,19 @@ extension Section where Target == DestinationDraft {
     static let signature = Section([
         Field(
             "scheme", \.http.signature.scheme, .choice,
-            "hmac: an HMAC of the body; cloudkit: ES256, for CloudKit's web services"),
+            "the signature: an HMAC of the body (hmac), or ES256 for CloudKit's web services (cloudkit)"),
         Field("header", \.http.signature.header, .headerName, default: "none", "the header for the signature"),
         Field(
             "key", \.http.signature.key, .secretReference, default: "none",
-            "!secret NAME: the key shared with the receiver; for cloudkit the private key, PEM"),
+            "the key that is shared with the receiver, as !secret NAME; for cloudkit, the private key in PEM format"),
         Field("key_id", \.http.signature.keyID, .word("text"), default: "none", "the key's id in CloudKit"),
         Field("algorithm", \.http.signature.algorithm, .choice, "the HMAC's hash function"),
-        Field("encoding", \.http.signature.encoding, .choice, "how the signature is written"),
-        Field("prefix", \.http.signature.prefix, .word("text"), "text before the signature, such as sha256="),
+        Field("encoding", \.http.signature.encoding, .choice, "the encoding of the signature"),
+        Field("prefix", \.http.signature.prefix, .word("text"), "the text before the signature, such as sha256="),
         Field(
             "time_header", \.http.signature.timeHeader, .headerName, default: "none",
-            "a header for the time of signing (seconds since 1970); the signature then covers the time, a dot and the"
-                + " body"),
+            "the header for the time of signing (seconds since 1970); with it, the signature covers the time, a dot and"
+                + " the body"),
     ])
 }
 
@@ -53,7 +53,7 @@ extension Kind where Value == SecretTemplate {
         Kind(.text("!secret NAME")) { node, key, diagnostics in
             guard let scalar = node.scalar, scalar.isSecret else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a secret, not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a secret, not \(node.found)",
                     hint: "write \(key): !secret NAME")
                 return nil
             }

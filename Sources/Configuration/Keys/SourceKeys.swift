@@ -11,44 +11,44 @@ struct SourceDraft: Sendable {
 extension Section where Target == SourceDraft {
     static let source = Section([
         Field("socket", \.source.socket, .path, required: true, "the Unix stream socket that applications connect to"),
-        Field("mode", \.source.mode, .mode, "permission bits of the socket's file"),
-        Field("group", \.source.group, .word("a group"), "group that the socket's file belongs to"),
+        Field("mode", \.source.mode, .mode, "the permission bits of the socket's file"),
+        Field("group", \.source.group, .word("a group"), "the group that owns the socket's file"),
         Field(
             "allow", \.source.allow, .peers, default: "everybody who can open the socket",
-            "users and groups that may connect"),
-        Field("max_event_size", \.source.maximumEventSize, .size(64...(16 << 20)), "the most bytes of one event"),
-        Field("max_depth", \.source.maximumDepth, .integer(1...1_000), "the most levels of nesting in an event's JSON"),
+            "the users and groups that may connect"),
+        Field("max_event_size", \.source.maximumEventSize, .size(64...(16 << 20)), "the maximum size of an event"),
+        Field("max_depth", \.source.maximumDepth, .integer(1...1_000), "the maximum nesting depth of an event's JSON"),
         Field(
             "max_connections", \.source.maximumConnections, .integer(1...1_000_000),
-            "the most clients connected at once"),
+            "the maximum number of connected clients"),
         Field(
             "max_unread_answers", \.source.maximumUnreadAnswers, .size((4 << 10)...(64 << 20)),
-            "the most bytes of acknowledgements that a client leaves unread; above it, nothing more is read from the"
-                + " client"),
+            "the maximum size of the answers that a client has not read yet; above it, the daemon stops reading from"
+                + " the client"),
         Field(
             "max_connections_per_uid", \.source.maximumConnectionsPerUser, .integer(1...1_000_000),
-            "the most connections of one user at once, root included; at the limit, a new connection closes the"
-                + " user's longest idle one"),
+            "the maximum number of connections of one user, root included; at the limit, a new connection closes the"
+                + " connection of this user that has been idle longest"),
         Field(
             "max_consecutive_refusals", \.source.maximumConsecutiveRefusals, .integer(1...1_000_000_000),
-            "a client's connection is closed after this many refused lines in a row"),
+            "the number of refused lines in a row after which the daemon closes a client's connection"),
         Field(
             "max_buffered", \.source.maximumBuffered, .size((1 << 20)...(64 << 30)),
-            "the most bytes buffered for all clients together (unfinished lines, unread answers); above it, the user"
-                + " with the most bytes loses a connection"),
+            "the maximum size of the data that is buffered for all clients together (unfinished lines, unread answers);"
+                + " above it, the daemon closes a connection of the user with the most data"),
         Field(
             "line_timeout", \.source.lineTimeout, .duration(.milliseconds(100)...days(1)),
-            "a client that takes longer to finish a line is disconnected"),
+            "the maximum time to finish a line; after it, the client is disconnected"),
         Field(
             "idle_timeout", \.source.idleTimeout, .duration(.milliseconds(100)...days(366)), default: "off",
-            "a client that sends nothing for this long is disconnected"),
+            "the maximum time without data from a client; after it, the client is disconnected"),
         .unsupported("datagram", "a datagram socket beside the stream"),
         .unsupported("http", "a TCP listener for HTTP"),
-        .unsupported("write_keys", "keys that HTTP clients have to send"),
+        .unsupported("write_keys", "the keys that HTTP clients must send"),
         .unsupported("rate_limit", "a limit on each client's rate of events"),
         Field(
             "scrub", \.scrub, .transforms,
-            "removes what must not be stored, before the journal: drop, hash, mask, redact"),
+            "the transforms that remove or hide values before an event is stored: drop, hash, mask, redact"),
     ])
 }
 
@@ -56,15 +56,15 @@ extension Kind where Value == Configuration.Peers {
     static var peers: Kind {
         let names = Kind<String>.word("a name")
         let section = Section<Configuration.Peers>([
-            Field("users", \.users, .list(names, "users"), "names of users"),
-            Field("groups", \.groups, .list(names, "groups"), "names of groups"),
+            Field("users", \.users, .list(names, "users"), "the names of users"),
+            Field("groups", \.groups, .list(names, "groups"), "the names of groups"),
         ])
         return Kind(.section(section.describe(nil))) { node, key, diagnostics in
             var peers = Configuration.Peers()
             section.read(node, named: quoted(key), into: &peers, diagnostics)
             if peers.users.isEmpty, peers.groups.isEmpty {
                 diagnostics.warning(
-                    at: node.place, "\(quoted(key)) names nobody, so nobody may connect",
+                    at: node.place, "\(quoted(key)) has no names, so no client may connect",
                     hint: "name users or groups, or remove the key")
             }
             return peers

@@ -6,8 +6,8 @@ import Routing
 extension Section where Target == TestFile {
     static let testFile = Section([
         Field("now", \.now, .moment, "the receive time of events, for all tests of the file"),
-        Field("secrets", \.secrets, .standIns, "stand-ins for secrets, by name"),
-        Field("tests", \.tests, .tests, required: true, "events in, and the expected result"),
+        Field("secrets", \.secrets, .standIns, "the test values of secrets, by name"),
+        Field("tests", \.tests, .tests, required: true, "the input events and the expected results"),
     ])
 }
 
@@ -21,10 +21,10 @@ extension Section where Target == TestDraft {
         Field(
             "refused", \.refused, .word(of: RefusalReason.allCases.map(\.rawValue)),
             "the events are refused, for this reason"),
-        Field("expect", \.expectations, .expectations, "what destinations get, by name"),
+        Field("expect", \.expectations, .expectations, "what the destinations must get, by name"),
         Field(
             "others", \.others, .word(of: ["nothing", "anything"]), default: "anything",
-            "what destinations get that are not named in expect"),
+            "what the destinations must get that are not named in expect"),
     ])
 }
 
@@ -55,9 +55,9 @@ extension Section where Target == ExpectationDraft {
 
 extension Section where Target == ExpectedDelivery.Request {
     static let request = Section([
-        Field("method", \.method, .word("a method"), "HTTP method"),
+        Field("method", \.method, .word("a method"), "the HTTP method"),
         Field("url", \.url, .word("a URL"), "the whole URL"),
-        Field("headers", \.headers, .expectedHeaders, "headers; one without a value must not be there"),
+        Field("headers", \.headers, .expectedHeaders, "headers; a header without a value must be absent"),
         Field("body", \.bodyText, .body, "JSON (for ndjson, a list of its lines), or a text to compare as it is"),
     ])
 }
@@ -116,7 +116,7 @@ extension Kind where Value == [String: String] {
         Kind(.map(of: .text("a text"))) { node, key, diagnostics in
             guard let entries = node.entries else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a map, not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a map, not \(node.found)",
                     hint: "write \(key): { name: text }")
                 return nil
             }
@@ -182,7 +182,7 @@ extension Kind where Value == [(name: String, value: String?)] {
         Kind(.map(of: .text("a header's value"))) { node, key, diagnostics in
             guard let entries = node.entries else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a map, not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a map, not \(node.found)",
                     hint: "write headers: { Name: value }")
                 return nil
             }
@@ -213,7 +213,7 @@ extension Kind where Value == [ExpectedDelivery] {
         return Kind(.map(of: .section(section.describe(ExpectationDraft())))) { node, key, diagnostics in
             guard let entries = node.entries else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a map of destinations, not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a map of destinations, not \(node.found)",
                     hint: "write the name of a destination, a colon, and what it gets: nothing, or { event: … }")
                 return nil
             }
@@ -224,18 +224,19 @@ extension Kind where Value == [ExpectedDelivery] {
                         expected.nothing = true
                     } else {
                         diagnostics.error(
-                            at: entry.value.place, "\(quoted(entry.key)) has to be nothing, or a map",
+                            at: entry.value.place, "\(quoted(entry.key)) must be nothing, or a map",
                             hint: "write nothing, or { event: { … } }")
                     }
                     return expected
                 }
                 var draft = ExpectationDraft()
                 let found = section.read(
-                    entry.value, named: "what \(quoted(entry.key)) gets", into: &draft, diagnostics)
+                    entry.value, named: "the expectation for \(quoted(entry.key))", into: &draft, diagnostics)
                 for (one, several) in [("event", "events"), ("request", "requests"), ("file", "files")] {
                     if found[one] != nil, let both = found[several] {
                         diagnostics.error(
-                            at: both.place, "\(one) and \(several) at once", hint: "write all of them below \(several)")
+                            at: both.place, "\(one) and \(several) cannot be combined",
+                            hint: "write all of them below \(several)")
                     }
                 }
                 let other = ["event", "events", "request", "requests", "file", "files", "absent", "rejected"].first {
@@ -243,7 +244,8 @@ extension Kind where Value == [ExpectedDelivery] {
                 }
                 if let other, let place = found["dropped_by"]?.place {
                     diagnostics.error(
-                        at: place, "\(other) and dropped_by at once", hint: "it either gets something or it does not")
+                        at: place, "\(other) and dropped_by cannot be combined",
+                        hint: "expect either events or a reason why there are none")
                 }
                 expected.droppedBy = draft.droppedBy
                 expected.rejected = draft.rejected
@@ -264,7 +266,7 @@ extension Kind where Value == [ConfigurationTest] {
         return Kind(.list(of: .section(section.describe(TestDraft())))) { node, key, diagnostics in
             guard let items = node.items else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a list, not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a list, not \(node.found)",
                     hint: "put \"- \" before each test")
                 return nil
             }
@@ -289,7 +291,7 @@ extension Kind where Value == [ConfigurationTest] {
                 }
                 if let events = found["events"], found["event"] != nil {
                     diagnostics.error(
-                        at: events.place, "event and events at once", hint: "write all of them below events")
+                        at: events.place, "event and events cannot be combined", hint: "write all of them below events")
                 }
                 if isEmpty("expect"), found["refused"] == nil, draft.others == nil || draft.others == "anything" {
                     diagnostics.error(
@@ -298,7 +300,8 @@ extension Kind where Value == [ConfigurationTest] {
                 }
                 if let refused = found["refused"], found["expect"] != nil {
                     diagnostics.error(
-                        at: refused.place, "refused and expect at once", hint: "a refused event reaches no destination")
+                        at: refused.place, "refused and expect cannot be combined",
+                        hint: "a refused event reaches no destination")
                 }
                 return ConfigurationTest(
                     name: name, place: item.place, now: draft.now, source: draft.source,

@@ -101,7 +101,7 @@ extension Kind where Value == [PresetValue] {
                 }
             }
             guard case .map(let entries) = node.content else {
-                diagnostics.error(at: node.place, "\(quoted(key)) has to be a list or a map, not \(node.found)")
+                diagnostics.error(at: node.place, "\(quoted(key)) must be a list or a map, not \(node.found)")
                 return nil
             }
             return entries.compactMap { entry in

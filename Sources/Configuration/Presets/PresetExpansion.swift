@@ -54,8 +54,8 @@ struct PresetExpansion {
                 diagnostics.error(
                     at: key.value.place, "there is no preset \(quoted(name))",
                     hint: NearestName.find(name, among: catalogue.names).map { "did you mean \(quoted($0))?" }
-                        ?? "penstock presets list shows them; "
-                        + "your own go into presets/\(name).yaml beside the configuration"
+                        ?? "penstock presets list shows all presets; "
+                        + "put your own presets into presets/\(name).yaml beside the configuration"
                 )
             }
             return whole
@@ -63,12 +63,13 @@ struct PresetExpansion {
         if PresetCatalogue.isReplaced(preset) {
             diagnostics.warning(
                 at: key.value.place,
-                "presets/\(name).yaml stands in for the preset of that name that comes with Penstock",
-                hint: "give it another name if that is not what you want")
+                "presets/\(name).yaml replaces the shipped preset of the same name",
+                hint: "if you want to use the shipped preset, give yours another name")
         }
         if let kind = entries.first(where: { DestinationKind(rawValue: $0.key) != nil }) {
             diagnostics.error(
-                at: kind.place, "\(quoted(kind.key)) cannot stand beside a preset, which sets the kind of destination",
+                at: kind.place,
+                "\(quoted(kind.key)) cannot be combined with a preset: the preset sets the kind of destination",
                 hint: kind.key == "http" ? "write url: to send to another address" : "remove one of the two")
         }
         var filling = PresetFilling(preset: preset, diagnostics: diagnostics)
@@ -82,7 +83,7 @@ struct PresetExpansion {
                 && !preset.settings.contains { $0.name == own.key } && isKnown(own, beside: preset, kind, in: entry.key)
         }
         var result = join(given, own.map(filling.fill), preset: name)
-        // A preset without an address of its own declares `url` as a setting.
+        // A preset without its own address declares `url` as a setting.
         if let url = entries.first(where: { $0.key == "url" }), !preset.settings.contains(where: { $0.name == "url" }) {
             result = PresetAddress(url.value, diagnostics).map { $0.replacing(in: result) } ?? result
         }

@@ -76,8 +76,8 @@ struct PresetFilling {
         if setting.isSecret {
             guard let scalar = entry.value.scalar, scalar.isSecret else {
                 diagnostics.error(
-                    at: entry.value.place, "\(quoted(entry.key)) has to be a secret, not \(entry.value.found)",
-                    hint: "write \(entry.key): !secret NAME; a secret never stands in the configuration itself")
+                    at: entry.value.place, "\(quoted(entry.key)) must be a secret, not \(entry.value.found)",
+                    hint: "write \(entry.key): !secret NAME; the configuration must not contain the secret itself")
                 return nil
             }
             return entry.value
@@ -87,13 +87,13 @@ struct PresetFilling {
         if !setting.values.isEmpty, !setting.values.contains(where: { $0.name == text }) {
             let names = setting.values.map(\.name)
             diagnostics.error(
-                at: entry.value.place, "\(quoted(entry.key)) has to be one of \(names.joined(separator: ", "))",
+                at: entry.value.place, "\(quoted(entry.key)) must be one of \(names.joined(separator: ", "))",
                 hint: NearestName.find(text, among: names).map { "did you mean \(quoted($0))?" })
             return nil
         }
         if let pattern = setting.pattern, !pattern.matches(text) {
             diagnostics.error(
-                at: entry.value.place, "\(quoted(entry.key)) has to match \(pattern.text)", hint: setting.summary)
+                at: entry.value.place, "\(quoted(entry.key)) must match \(pattern.text)", hint: setting.summary)
             return nil
         }
         return meaning(text, setting, entry.value)

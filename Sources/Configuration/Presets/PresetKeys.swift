@@ -10,15 +10,16 @@ extension Preset {
                 defaultText: setting.defaultText, summary: setting.summary, isRequired: setting.isRequired,
                 isSupported: true)
         }
-        // A preset without an address of its own declares `url` as a setting.
+        // A preset without its own address declares `url` as a setting.
         let url =
             settings.contains { $0.name == "url" }
             ? []
             : [
                 FieldDescription(
                     name: "url", type: .text("a URL"), defaultText: nil,
-                    summary: "another address; without a path or a query, the preset's stay", isRequired: false,
-                    isSupported: true)
+                    summary:
+                        "a URL that replaces the preset's URL; the preset's path and query are kept if it has none",
+                    isRequired: false, isSupported: true)
             ]
         let others = section.describe(DestinationDraft()).filter { field in
             DestinationKind(rawValue: field.name) == nil && !settings.contains { $0.name == field.name }

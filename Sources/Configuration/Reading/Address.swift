@@ -110,7 +110,7 @@ private struct AddressText {
         }
         if rest.contains("#") {
             diagnostics.error(
-                at: node.place, "a URL cannot have a fragment here", hint: "remove the part from # on")
+                at: node.place, "a URL cannot have a fragment here", hint: "remove # and the text after it")
             return nil
         }
         return template

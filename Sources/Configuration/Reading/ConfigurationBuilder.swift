@@ -35,7 +35,7 @@ struct ConfigurationBuilder {
     private func checkSources(_ place: Place) {
         if draft.sources.isEmpty, isComplete, !diagnostics.hasErrors {
             diagnostics.warning(
-                at: draft.found["sources"]?.place ?? place, "there is no source, so no event can come in",
+                at: draft.found["sources"]?.place ?? place, "there is no source, so the daemon cannot receive events",
                 hint: "add sources: { apps: { socket: /run/penstock/events.sock } }")
         }
         var owners: [String: (name: String, place: Place)] = [:]
@@ -50,7 +50,7 @@ struct ConfigurationBuilder {
             if !socket.isEmpty {
                 if let owner = owners[socket] {
                     diagnostics.error(
-                        at: place, "\(owner.name) has the same socket", hint: "give each a socket of its own",
+                        at: place, "\(owner.name) has the same socket", hint: "give each source its own socket",
                         note: .init("it is named here", at: owner.place))
                 } else {
                     owners[socket] = ("source \(quoted(source.name))", place)
@@ -125,14 +125,14 @@ struct ConfigurationBuilder {
                 if let first = seen[route.name] {
                     diagnostics.error(
                         at: route.place(of: "name"), "another route has the name \(quoted(route.name))",
-                        hint: "give each route a name of its own", note: .init("it was given first here", at: first))
+                        hint: "give each route its own name", note: .init("it was given first here", at: first))
                 } else {
                     seen[route.name] = route.place(of: "name")
                 }
             }
             if route.draft.to.isEmpty, let to = route.found["to"], to.value.items?.isEmpty == true {
                 diagnostics.error(
-                    at: to.place, "a route has to name a destination", hint: "name one, or remove the route")
+                    at: to.place, "a route must name a destination", hint: "name one, or remove the route")
             }
             var targets: Set<String> = []
             for target in route.draft.to {
@@ -160,7 +160,7 @@ struct ConfigurationBuilder {
         var reader = steps
         reader.allowed = SourceDraft.scrubbing
         reader.reason =
-            "before the journal there are \(SourceDraft.scrubbing.joined(separator: ", ")); use it in pipeline:"
+            "scrub: allows only \(SourceDraft.scrubbing.joined(separator: ", ")); use this transform in pipeline:"
         return reader.steps(draft.scrub)
     }
 
@@ -210,7 +210,7 @@ struct ConfigurationBuilder {
                 if let owner = files[path], !path.isEmpty {
                     diagnostics.error(
                         at: located.place(of: "file"), "destination \(quoted(owner.name)) writes the same file",
-                        hint: "one destination may be named by many routes; or give each its own file",
+                        hint: "use one destination in several routes, or give each destination its own file",
                         note: .init("it is named here", at: owner.place))
                 } else {
                     files[path] = (located.name, located.place(of: "file"))

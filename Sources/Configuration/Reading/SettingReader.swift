@@ -63,7 +63,7 @@ struct SettingReader {
     private func script(_ node: YAMLNode, _ language: String, _ key: String) -> SettingValue? {
         guard let scalar = node.scalar, !scalar.isSecret, !scalar.isNull else {
             diagnostics.error(
-                at: node.place, "\(quoted(key)) has to be a text in \(language), not \(node.found)",
+                at: node.place, "\(quoted(key)) must be a text in \(language), not \(node.found)",
                 hint: "write \(key): | and the text below it, indented")
             return nil
         }
@@ -88,7 +88,7 @@ struct SettingReader {
     private mutating func secret(_ node: YAMLNode, _ key: String) -> SecretText? {
         guard let scalar = node.scalar, scalar.isSecret else {
             diagnostics.error(
-                at: node.place, "\(quoted(key)) has to be a secret, not \(node.found)",
+                at: node.place, "\(quoted(key)) must be a secret, not \(node.found)",
                 hint: "write \(key): !secret NAME")
             return nil
         }
@@ -101,7 +101,7 @@ struct SettingReader {
     private mutating func list(_ node: YAMLNode, _ item: SettingShape, _ key: String) -> SettingValue? {
         guard case .list(let items) = node.content, !items.isEmpty else {
             diagnostics.error(
-                at: node.place, "\(quoted(key)) has to be a list with something in it, not \(node.found)",
+                at: node.place, "\(quoted(key)) must be a list with at least one item, not \(node.found)",
                 hint: node.scalar.flatMap { $0.isNull ? nil : "write \(key): [\($0.text)]" })
             return nil
         }
@@ -123,7 +123,7 @@ struct SettingReader {
             }
         guard case .map(let entries) = node.content, !entries.isEmpty else {
             diagnostics.error(
-                at: node.place, "\(quoted(key)) has to be a map of \(what), each with a value, not \(node.found)",
+                at: node.place, "\(quoted(key)) must be a map of \(what), each with a value, not \(node.found)",
                 hint: node.isNull || node.entries != nil ? "write \(key): { … }, or remove it" : nil)
             return nil
         }
@@ -150,7 +150,7 @@ struct SettingReader {
         let names = settings.map(\.name)
         guard let entries = node.entries else {
             diagnostics.error(
-                at: node.place, "\(quoted(key)) has to be a map, not \(node.found)",
+                at: node.place, "\(quoted(key)) must be a map, not \(node.found)",
                 hint: "its keys are \(names.joined(separator: ", "))")
             return nil
         }

@@ -99,7 +99,7 @@ extension Kind where Value == [YAMLNode] {
         Kind(.list(of: .anyTransform)) { node, key, diagnostics in
             guard let items = node.items else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a list of transforms, not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a list of transforms, not \(node.found)",
                     hint: "write \(key): [ set: { properties.name: value } ]")
                 return nil
             }

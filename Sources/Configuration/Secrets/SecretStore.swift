@@ -109,7 +109,7 @@ final class SecretStore {
                 hint:
                     "create the file; or add LoadCredential=\(name):/path/of/the/file to the service "
                     + "(systemctl edit penstock) and restart it: systemd passes credentials at the start, "
-                    + "so a reload does not bring a new one")
+                    + "so a reload does not read a new secret")
         }
     }
 }

@@ -103,9 +103,11 @@ struct HTTPRequests {
 extension Section where Target == DestinationDraft {
     static let request = Section(
         [
-            Field("where", \.rules.condition, .filter, "events that this request is for"),
-            Field("http", \.http.url, .url, "URL to send to; default: the destination's"),
-            Field("mapping", \.mapping, .mapping, "the output in place of the event; default: the destination's"),
+            Field("where", \.rules.condition, .filter, "the events that use this kind of request"),
+            Field("http", \.http.url, .url, "the URL to send to; default: the destination's URL"),
+            Field(
+                "mapping", \.mapping, .mapping,
+                "the data that is sent in place of the event; default: the destination's mapping"),
         ] + perRequest)
 }
 
@@ -115,7 +117,7 @@ extension Kind where Value == [YAMLNode] {
         Kind(.filled(.list(of: .section(Section<DestinationDraft>.request.describe(nil))))) { node, key, diagnostics in
             guard let items = node.items, !items.isEmpty else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a list of requests, not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a list of requests, not \(node.found)",
                     hint: "write \(key): [ { where: type = \"identify\", http: URL, mapping: … } ]")
                 return nil
             }

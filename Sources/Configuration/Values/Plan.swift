@@ -43,13 +43,13 @@ struct PlanDraft: Sendable {
 
 extension Section where Target == PlanDraft {
     static let plan = Section([
-        Field("file", \.file, .path, required: true, "the plan's file"),
+        Field("file", \.file, .path, required: true, "the path of the plan's file"),
         Field(
             "on_violation", \.onViolation, .choice, default: "the plan's, or flag",
             "what happens to events that violate the plan"),
         Field(
             "max_violations", \.maximumViolations, .integer(1...1_000),
-            "the most violations that one event or refusal lists"),
+            "the maximum number of violations that one event or refusal lists"),
     ])
 }
 

@@ -165,7 +165,7 @@ package struct ControlClientError: Error, Sendable, Equatable, CustomStringConve
     package var description: String {
         switch code {
         case .notRunning:
-            "penstockd is not running: nobody listens at \(socket); start it with: systemctl start penstock"
+            "penstockd is not running: no process listens at \(socket); start it with: systemctl start penstock"
         case .permissionDenied:
             "\(socket): permission denied: \(detail): run this command as root (sudo), or as the daemon's user"
         case .timedOut:

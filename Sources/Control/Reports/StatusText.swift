@@ -24,8 +24,8 @@ package enum StatusText {
     /// Formats the whole report.
     /// - Parameter color: use ANSI colours, for a terminal.
     package static func render(_ report: StatusReport, color: Bool = false) -> String {
-        func painted(_ text: String, _ code: Int) -> String { color ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
-        let health = painted(report.health.rawValue, report.health == .healthy ? 32 : 33)
+        func colored(_ text: String, _ code: Int) -> String { color ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
+        let health = colored(report.health.rawValue, report.health == .healthy ? 32 : 33)
         var text = "\(health): \(summary(report))\n"
         for reason in report.reasons { text += "  - \(reason.withControlCharactersEscaped)\n" }
         if let reload = report.refusedReload { text += refusal(reload) }
@@ -74,7 +74,7 @@ package enum StatusText {
         }
         text += destinations.render { column, cell in
             guard column == 1 else { return cell }
-            return painted(cell, cell.hasPrefix("up") ? 32 : cell.hasPrefix("retrying") ? 33 : 31)
+            return colored(cell, cell.hasPrefix("up") ? 32 : cell.hasPrefix("retrying") ? 33 : 31)
         }
 
         text += dropped(report.destinations) + backfills(report.destinations) + filtered(report.destinations)

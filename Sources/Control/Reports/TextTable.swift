@@ -18,8 +18,8 @@ package struct TextTable {
             cells.prefix(rightAligned.count).map(\.withControlCharactersEscaped) + Array(repeating: "", count: missing))
     }
 
-    /// - Parameter paint: receives the column and the padded cell, for every row except the titles.
-    package func render(paint: (Int, String) -> String = { $1 }) -> String {
+    /// - Parameter style: receives the column and the padded cell, for every row except the titles.
+    package func render(style: (Int, String) -> String = { $1 }) -> String {
         let widths = rightAligned.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         var text = ""
         for (number, row) in rows.enumerated() {
@@ -30,7 +30,7 @@ package struct TextTable {
                 let padding = String(repeating: " ", count: widths[column] - row[column].count)
                 var cell = rightAligned[column] ? padding + row[column] : row[column]
                 if !rightAligned[column] && column < last { cell += padding }
-                line += (column > 0 ? "  " : "") + (number > 0 ? paint(column, cell) : cell)
+                line += (column > 0 ? "  " : "") + (number > 0 ? style(column, cell) : cell)
             }
             text += line + "\n"
         }

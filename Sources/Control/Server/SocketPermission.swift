@@ -10,7 +10,7 @@ enum SocketPermission {
             directory += (directory.isEmpty && !socket.hasPrefix("/") ? "" : "/") + component
             if !FileManager.default.isExecutableFile(atPath: directory) {
                 return who(directory, bit: 0o010).map { "\($0) may enter \(directory)" }
-                    ?? "\(directory) may not be entered"
+                    ?? "you do not have permission to enter \(directory)"
             }
         }
         return who(socket, bit: 0o020).map { "\($0) may open it" } ?? "its permissions cannot be read"

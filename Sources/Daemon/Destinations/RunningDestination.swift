@@ -66,7 +66,7 @@ final class RunningDestination: Sendable {
     }
 
     /// Waits until the worker has stopped. Its cursor is in the store by then.
-    /// - Returns: false if its turn hangs in a call; the destination then has to be left behind.
+    /// - Returns: false if its turn hangs in a call; the caller then abandons the destination.
     func awaitStop(by deadline: Instant, clock: any Clock) -> Bool {
         switch runner {
         case .thread(let thread):
@@ -82,7 +82,7 @@ final class RunningDestination: Sendable {
         }
     }
 
-    /// Releases the thread or pool place of a destination that was left behind.
+    /// Releases the thread or pool place of an abandoned destination.
     /// - Returns: false while its turn still hangs.
     func reap() -> Bool {
         switch runner {

@@ -8,8 +8,8 @@ import Journal
 import Platform
 import Telemetry
 
-/// Applies a configuration, whole or not at all. All steps that can fail come before the first change to anything that
-/// runs, and are undone if a later one fails.
+/// Applies a configuration completely, or changes nothing. All steps that can fail come before the first change to
+/// anything that runs, and are undone if a later one fails.
 extension Daemon {
     /// Reads the configuration files again and applies them. If that fails, the running configuration stays in effect.
     func reload() -> ReloadReport {

@@ -5,9 +5,9 @@ import Synchronization
 
 /// The running destinations. Any thread may ring and read; only the main thread starts and stops them.
 ///
-/// A destination whose thread hangs in a call when it has to stop is left behind, so that no other destination waits
-/// for it. It keeps its file and its cursor until that call returns. A destination of the same name, which may write to
-/// the same file and advances the same cursor, starts only after that.
+/// If a destination's thread hangs in a call when it must stop, the pipeline abandons the destination: no other
+/// destination waits for it. It keeps its file and its cursor until that call returns. A destination of the same name,
+/// which may write to the same file and advances the same cursor, starts only after that.
 final class Pipeline: Sendable {
     private struct State {
         var running: [String: RunningDestination] = [:]
@@ -51,7 +51,7 @@ final class Pipeline: Sendable {
     }
 
     /// Stops these destinations concurrently. Batches in flight may settle until the deadline.
-    /// - Returns: the names of the destinations that were left behind.
+    /// - Returns: the names of the destinations that were abandoned.
     @discardableResult
     func stop(_ names: some Sequence<String>, by deadline: Instant) -> [String] {
         let ending = state.withLock { state in
@@ -69,7 +69,7 @@ final class Pipeline: Sendable {
         return left
     }
 
-    /// Starts the successors of destinations that were left behind and have stopped by now.
+    /// Starts the successors of abandoned destinations that have stopped since.
     func startSuccessors() {
         let free = state.withLock { state in
             state.leftBehind.filter { $0.value.reap() }.keys.compactMap { name in
@@ -96,7 +96,7 @@ final class Pipeline: Sendable {
 
     var names: [String] { state.withLock { Array($0.running.keys) } }
     var destinations: [RunningDestination] { state.withLock { Array($0.running.values) } }
-    /// Destinations that were left behind and have a successor waiting.
+    /// Abandoned destinations for which a successor waits.
     var awaited: [RunningDestination] {
         state.withLock { state in state.successors.keys.compactMap { state.leftBehind[$0] } }
     }

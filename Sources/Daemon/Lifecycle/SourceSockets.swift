@@ -105,7 +105,7 @@ final class SourceSockets {
     }
 
     /// The sockets that systemd passed, by source name.
-    var passed: [String: [PassedSocket]] { activation.byName }
+    var passed: [String: [PassedSocketFile]] { activation.byName }
 
     /// Describes the access to a socket that systemd created: its mode and group, and where to change them. Nil if the
     /// daemon created the socket from the configuration.

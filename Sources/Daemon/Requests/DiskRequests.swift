@@ -3,7 +3,7 @@ import Events
 import Platform
 import Synchronization
 
-/// A thread for work on the disk, one job at a time: control requests about dead letters and replays, and housekeeping.
+/// A thread for work on the disk, one job at a time: control requests about dead letters and replays, and maintenance.
 /// A job may take any time. The main thread never waits for one, except at the stop, up to a deadline. Any thread.
 final class DiskRequests: Sendable {
     /// The most requests that may wait; further ones are refused.
@@ -15,7 +15,7 @@ final class DiskRequests: Sendable {
     typealias Work = @Sendable (Interruption) -> Void
 
     private struct Job: Sendable {
-        /// nil: housekeeping.
+        /// nil: maintenance.
         var reply: ControlReply?
         var work: Work
     }
@@ -23,7 +23,7 @@ final class DiskRequests: Sendable {
     private struct State: Sendable {
         var waiting: [Job] = []
         var current: ControlReply?
-        var hasHousekeeping = false
+        var hasMaintenance = false
         var thread: WorkerThread?
     }
 
@@ -51,11 +51,11 @@ final class DiskRequests: Sendable {
         bell.ring()
     }
 
-    /// Queues housekeeping, unless a housekeeping job is waiting or running already.
-    func keepHouse(_ work: @escaping Work) {
+    /// Queues maintenance, unless a maintenance job is waiting or running already.
+    func addMaintenance(_ work: @escaping Work) {
         let isNew = state.withLock { state in
-            guard !state.hasHousekeeping, !interruption.isRaised else { return false }
-            state.hasHousekeeping = true
+            guard !state.hasMaintenance, !interruption.isRaised else { return false }
+            state.hasMaintenance = true
             state.waiting.append(Job(reply: nil, work: work))
             return true
         }
@@ -74,7 +74,7 @@ final class DiskRequests: Sendable {
     }
 
     /// Waits until the thread has ended.
-    /// - Returns: false if the thread hangs in a disk call; it is left behind.
+    /// - Returns: false if the thread hangs in a disk call; it is abandoned.
     @discardableResult
     func awaitEnd(by deadline: Instant) -> Bool {
         guard let thread = state.withLock({ $0.thread.take() }) else { return true }
@@ -100,7 +100,7 @@ final class DiskRequests: Sendable {
             job.work(interruption)
             state.withLock { state in
                 state.current = nil
-                if job.reply == nil { state.hasHousekeeping = false }
+                if job.reply == nil { state.hasMaintenance = false }
             }
         }
         ended.store(true, ordering: .releasing)

@@ -42,7 +42,7 @@ final class ReplayDryRun: Sendable {
     /// Interrupts the running dry run. Returns at once.
     func requestStop() { interruption.raise() }
 
-    /// Waits until the dry run has ended. A thread that hangs in a disk call is left behind.
+    /// Waits until the dry run has ended. A thread that hangs in a disk call is abandoned.
     func awaitEnd(by deadline: Instant) {
         guard let thread = state.withLock({ $0.thread.take() }) else { return }
         while isRunning.load(ordering: .acquiring), over.wait(until: deadline) {}
@@ -56,8 +56,8 @@ final class ReplayDryRun: Sendable {
             guard let router = try worker.makeBackfillRouter(replay, interruption) else {
                 return reply.fail(500, "this destination does not support replay")
             }
-            var recollection = worker.recollection(before: replay.start, router)
-            while !interruption.isRaised, try recollection?.advance(maximumBytes: Self.readSize) == true {}
+            var warmup = worker.warmup(before: replay.start, router)
+            while !interruption.isRaised, try warmup?.advance(maximumBytes: Self.readSize) == true {}
             let reader = try log.makeReader(from: replay.start)
             let lines = reply.startLines()
             var report = report

@@ -3,7 +3,7 @@ import Platform
 
 /// The reasons why the daemon is degraded, most urgent first. Without a reason, it is healthy. Pure.
 ///
-/// A reason is one clause without a full stop, so that it fits on a line of its own and in systemd's STATUS=. It names
+/// A reason is one clause without a full stop, so that it fits on its own line and in systemd's STATUS=. It names
 /// the problem with its value and place, and the command or key that helps, if there is one. Text from outside (names,
 /// errors of services) has its control characters escaped.
 struct DegradedReasons {
@@ -35,7 +35,7 @@ struct DegradedReasons {
     private var ofJournal: [String] {
         switch journal.state {
         case .ok: []
-        case .full: ["journal full" + because(journal.lastError)]
+        case .full: [journal.lastError?.withControlCharactersEscaped ?? "journal full"]
         case .failed: ["journal cannot be written" + because(journal.lastError)]
         }
     }

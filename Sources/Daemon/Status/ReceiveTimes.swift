@@ -34,7 +34,7 @@ struct ReceiveTimes: Sendable {
         return ends.last { $0.position <= position }?.time ?? ends.first?.time
     }
 
-    /// Whether the receive time of this position has to be read from the journal.
+    /// Whether the receive time of this position must be read from the journal.
     func mustLookUp(_ position: UInt64, for destination: String) -> Bool {
         guard let first = ends.first, position < first.position else { return false }
         return found[destination]?.position != position

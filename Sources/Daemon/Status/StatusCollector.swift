@@ -85,7 +85,7 @@ final class StatusCollector: Sendable {
 
     var refusedReload: StatusReport.RefusedReload? { condition.withLock { $0.refusedReload } }
 
-    /// The first unsettled position of each destination whose receive time has to be read from the journal.
+    /// The first unsettled position of each destination whose receive time must be read from the journal.
     func unknownTimes() -> [String: UInt64] {
         let end = journal.statistics().next
         let waiting = (pipeline.destinations + pipeline.awaited).map(\.worker.status)
@@ -199,7 +199,7 @@ final class StatusCollector: Sendable {
                 wallClock: wallClock, eventsPerSecond: 0, dropped: statistics.dropped[status.name] ?? 0)
             let began = destination.turnBegan ?? clock.now()
             destinations[status.name]?.hangs(
-                "it starts when a call of its predecessor (disk, plugin or script) returns, which hangs for",
+                "it waits for its predecessor, which hangs in a call (disk, plugin or script) for",
                 clock.now() - began)
         }
         let refusals = snapshots.flatMap { name, source in source.0.recent.map { (name, $0) } }

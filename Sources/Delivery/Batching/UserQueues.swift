@@ -8,7 +8,7 @@ import Platform
 /// - The queues are bounded (`room`). When they are full, nothing more is read until a waiting event can be sent.
 /// - A queue exists while it holds events, has events in flight, or its user's bucket is not full.
 struct UserQueues {
-    private struct Lane {
+    private struct Queue {
         /// Events in batches that the window holds, all from one admission.
         var underWay = 0
         var admission: UInt64 = 0
@@ -32,10 +32,10 @@ struct UserQueues {
     /// The bound on waiting events, in full batches; it holds for the number of events and for their bytes.
     private static let room = 16
     /// The bound on the number of queues.
-    private static let maximumLanes = 100_000
+    private static let maximumQueues = 100_000
 
     private let policy: DeliveryPolicy
-    private var lanes: [UInt64: Lane] = [:]
+    private var queues: [UInt64: Queue] = [:]
     private var admission: UInt64 = 0
     private var waitingEvents = 0
     private var waitingBytes = 0
@@ -49,27 +49,27 @@ struct UserQueues {
 
     /// Whether another batch may be admitted.
     mutating func hasRoom(_ now: Instant) -> Bool {
-        if lanes.count >= sweepAt { sweep(now) }
+        if queues.count >= sweepAt { sweep(now) }
         let (events, events16) = policy.batchEvents.multipliedReportingOverflow(by: Self.room)
         let (bytes, bytes16) = policy.batchBytes.multipliedReportingOverflow(by: Self.room)
         return waitingEvents < (events16 ? .max : events) && waitingBytes < (bytes16 ? .max : bytes)
-            && lanes.count < Self.maximumLanes
+            && queues.count < Self.maximumQueues
     }
 
     /// A summary of the waiting events.
     mutating func outlook(_ now: Instant) -> Outlook {
         if let known { return known }
         var outlook = Outlook()
-        for lane in lanes.values {
-            guard let event = lane.waiting.events.first else { continue }
-            if lane.failingSince != nil { outlook.isFailing = true }
+        for queue in queues.values {
+            guard let event = queue.waiting.events.first else { continue }
+            if queue.failingSince != nil { outlook.isFailing = true }
             if outlook.first.map({ event.position < $0.position }) ?? true { outlook.first = event }
-            guard lane.underWay == 0 else { continue }
-            let due = lane.notBefore ?? now
+            guard queue.underWay == 0 else { continue }
+            let due = queue.notBefore ?? now
             outlook.due = min(outlook.due ?? due, due)
         }
         // Look again soon: buckets fill up, and idle users are then evicted.
-        if lanes.count >= Self.maximumLanes {
+        if queues.count >= Self.maximumQueues {
             outlook.due = min(outlook.due ?? .init(nanoseconds: .max), now + .milliseconds(100))
         }
         known = outlook
@@ -83,16 +83,16 @@ struct UserQueues {
         known = nil
         var ready = OutboundBatch()
         for event in batch.events {
-            var lane = lane(of: event.user, now)
-            let isFree = lane.waiting.events.isEmpty && (lane.underWay == 0 || lane.admission == admission)
-            if isFree, pass(&lane, now) {
+            var queue = queue(of: event.user, now)
+            let isFree = queue.waiting.events.isEmpty && (queue.underWay == 0 || queue.admission == admission)
+            if isFree, pass(&queue, now) {
                 ready.append(event, from: batch)
             } else {
-                lane.waiting.append(event, from: batch)
+                queue.waiting.append(event, from: batch)
                 waitingEvents += 1
                 waitingBytes += event.payload.count
             }
-            lanes[event.user] = lane
+            queues[event.user] = queue
         }
         return ready
     }
@@ -106,21 +106,22 @@ struct UserQueues {
         var sources: [UInt64: OutboundBatch] = [:]
         var bytes = 0
         for user in dueUsers(now) {
-            guard taken.count < maximumEvents, bytes < maximumBytes, var lane = lanes[user] else { continue }
+            guard taken.count < maximumEvents, bytes < maximumBytes, var queue = queues[user] else { continue }
             var count = 0
-            while count < lane.waiting.events.count, taken.count < maximumEvents, bytes < maximumBytes, pass(&lane, now)
+            while count < queue.waiting.events.count, taken.count < maximumEvents, bytes < maximumBytes,
+                pass(&queue, now)
             {
-                taken.append((lane.waiting.events[count], user))
-                bytes += lane.waiting.events[count].payload.count
-                waitingBytes -= lane.waiting.events[count].payload.count
+                taken.append((queue.waiting.events[count], user))
+                bytes += queue.waiting.events[count].payload.count
+                waitingBytes -= queue.waiting.events[count].payload.count
                 count += 1
             }
             if count > 0 {
-                sources[user] = lane.waiting
+                sources[user] = queue.waiting
                 waitingEvents -= count
-                lane.waiting = lane.waiting.dropping(count)
+                queue.waiting = queue.waiting.dropping(count)
             }
-            lanes[user] = lane
+            queues[user] = queue
         }
         guard !taken.isEmpty else { return nil }
         taken.sort { ($0.event.position, $0.event.part) < ($1.event.position, $1.event.part) }
@@ -132,8 +133,9 @@ struct UserQueues {
     /// Sorted by the position of each user's first waiting event. If a batch can't take all users, this order starves
     /// no user.
     private func dueUsers(_ now: Instant) -> [UInt64] {
-        lanes.compactMap { user, lane -> (position: UInt64, user: UInt64)? in
-            guard lane.underWay == 0, let first = lane.waiting.events.first, lane.notBefore.map({ $0 <= now }) ?? true
+        queues.compactMap { user, queue -> (position: UInt64, user: UInt64)? in
+            guard queue.underWay == 0, let first = queue.waiting.events.first,
+                queue.notBefore.map({ $0 <= now }) ?? true
             else { return nil }
             return (first.position, user)
         }.sorted { ($0.position, $0.user) < ($1.position, $1.user) }.map(\.user)
@@ -141,14 +143,14 @@ struct UserQueues {
 
     /// Counts an event of this user as delivered or rejected.
     mutating func settled(_ user: UInt64, _ now: Instant) {
-        guard var lane = lanes[user] else { return }
+        guard var queue = queues[user] else { return }
         known = nil
-        lane.underWay = max(0, lane.underWay - 1)
-        lane.backoff.reset()
-        lane.failingSince = nil
+        queue.underWay = max(0, queue.underWay - 1)
+        queue.backoff.reset()
+        queue.failingSince = nil
         // The user's other events may have been waiting because of a failure.
-        if lane.bucket == nil { lane.notBefore = nil }
-        lanes[user] = lane.underWay == 0 && lane.waiting.events.isEmpty && lane.bucket == nil ? nil : lane
+        if queue.bucket == nil { queue.notBefore = nil }
+        queues[user] = queue.underWay == 0 && queue.waiting.events.isEmpty && queue.bucket == nil ? nil : queue
     }
 
     /// Takes back events of one offer for a retry, while other users' events continue.
@@ -168,62 +170,62 @@ struct UserQueues {
         }
         // Sorted, so that a simulation with the same random numbers gives the same waits.
         for (user, entry) in returned.sorted(by: { $0.key < $1.key }) {
-            var lane = lane(of: user, now)
-            lane.underWay = max(0, lane.underWay - entry.batch.events.count)
-            lane.failingSince = lane.failingSince ?? now
-            lane.notBefore = now + lane.backoff.fail(asked: entry.after, using: &random)
-            lane.waiting = .merging(entry.batch, lane.waiting)
-            lanes[user] = lane
+            var queue = queue(of: user, now)
+            queue.underWay = max(0, queue.underWay - entry.batch.events.count)
+            queue.failingSince = queue.failingSince ?? now
+            queue.notBefore = now + queue.backoff.fail(asked: entry.after, using: &random)
+            queue.waiting = .merging(entry.batch, queue.waiting)
+            queues[user] = queue
         }
     }
 
     /// Ends every user's wait for a retry. A rate limit still applies.
     mutating func resume() {
         known = nil
-        for user in lanes.keys { lanes[user]?.notBefore = nil }
+        for user in queues.keys { queues[user]?.notBefore = nil }
     }
 
     /// How often waiting events were answered with "retry", by position. Events that never were are left out.
     var refusals: [UInt64: UInt32] {
-        lanes.values.reduce(into: [:]) { refusals, lane in
-            for event in lane.waiting.events where event.refusals > 0 {
+        queues.values.reduce(into: [:]) { refusals, queue in
+            for event in queue.waiting.events where event.refusals > 0 {
                 refusals[event.position] = max(event.refusals, refusals[event.position] ?? 0)
             }
         }
     }
 
     /// Since when a user's events have been refused; nil: they are not being refused.
-    func failingSince(_ user: UInt64) -> Instant? { lanes[user]?.failingSince }
+    func failingSince(_ user: UInt64) -> Instant? { queues[user]?.failingSince }
 
-    private func lane(of user: UInt64, _ now: Instant) -> Lane {
-        lanes[user]
-            ?? Lane(
+    private func queue(of user: UInt64, _ now: Instant) -> Queue {
+        queues[user]
+            ?? Queue(
                 backoff: Backoff(initial: policy.retryInitial, maximum: policy.retryMaximum),
                 bucket: policy.rateLimit?.userBucket(now))
     }
 
     /// Takes the user's next event if it may be sent now, and counts it.
     /// - Returns: whether it may be sent.
-    private func pass(_ lane: inout Lane, _ now: Instant) -> Bool {
-        if let notBefore = lane.notBefore, notBefore > now { return false }
-        lane.notBefore = nil
-        if let wait = lane.bucket?.wait(for: 1, now), wait > .zero {
-            lane.notBefore = now + wait
+    private func pass(_ queue: inout Queue, _ now: Instant) -> Bool {
+        if let notBefore = queue.notBefore, notBefore > now { return false }
+        queue.notBefore = nil
+        if let wait = queue.bucket?.wait(for: 1, now), wait > .zero {
+            queue.notBefore = now + wait
             return false
         }
-        lane.bucket?.take(1, now)
-        lane.underWay += 1
-        lane.admission = admission
+        queue.bucket?.take(1, now)
+        queue.underWay += 1
+        queue.admission = admission
         return true
     }
 
     /// Evicts idle users whose bucket is full.
     private mutating func sweep(_ now: Instant) {
-        lanes = lanes.filter { _, lane in
-            var bucket = lane.bucket
-            return lane.underWay > 0 || !lane.waiting.events.isEmpty || !(bucket?.isFull(now) ?? true)
+        queues = queues.filter { _, queue in
+            var bucket = queue.bucket
+            return queue.underWay > 0 || !queue.waiting.events.isEmpty || !(bucket?.isFull(now) ?? true)
         }
-        sweepAt = min(Self.maximumLanes, max(1_000, lanes.count * 2))
+        sweepAt = min(Self.maximumQueues, max(1_000, queues.count * 2))
     }
 }
 

@@ -5,7 +5,7 @@ package struct DeadLetter: Sendable, Equatable {
     package var position: UInt64
     /// Nanoseconds since 1970-01-01 UTC.
     package var receivedAt: Int64
-    /// The event as the client sent it: a retry applies the configuration of its own time.
+    /// The event as the client sent it: a retry applies the configuration at the time of the retry.
     package var event: [UInt8]
     /// The field index of `event`.
     package var index: EventIndex

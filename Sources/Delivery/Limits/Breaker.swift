@@ -10,7 +10,7 @@ import Platform
 /// failure nor closes the breaker.
 ///
 /// A destination is held when an outcome is `.hold` (for example after HTTP 401; see `InFlightWindow`), or when
-/// its dead letters cannot be stored. `DeliveryWorker` (DeliverySteps.swift) applies both.
+/// its dead letters cannot be stored. `DeliveryWorker` (DeliveryState.swift) applies both.
 struct Breaker: Sendable {
     enum State: Sendable, Equatable {
         case closed

@@ -14,7 +14,7 @@ final class Backfill {
     let kind: Kind
     var window = InFlightWindow()
     var breaker: Breaker
-    var desk: PendingDeadLetters
+    var pendingLetters: PendingDeadLetters
     /// nil: nothing to do.
     private(set) var intake: Intake?
     private(set) var log: (any EventLog)?
@@ -46,7 +46,7 @@ final class Backfill {
         self.policy = policy
         breaker = Breaker(initial: policy.retryInitial, maximum: policy.retryMaximum)
         trouble = Backoff(initial: policy.retryInitial, maximum: policy.retryMaximum)
-        desk = PendingDeadLetters(sink: deadLetters, policy: policy)
+        pendingLetters = PendingDeadLetters(sink: deadLetters, policy: policy)
     }
 
     var isActive: Bool { intake != nil }
@@ -64,7 +64,7 @@ final class Backfill {
     /// Whether everything was read and every event is settled.
     var isDone: Bool {
         guard let intake else { return false }
-        return intake.isExhausted && intake.builder.isEmpty && window.count == 0 && desk.isEmpty
+        return intake.isExhausted && intake.builder.isEmpty && window.count == 0 && pendingLetters.isEmpty
     }
 
     /// Everything below is settled.
@@ -72,7 +72,7 @@ final class Backfill {
         var position = intake?.position ?? 0
         if let event = intake?.builder.first { position = min(position, event.position) }
         if let event = window.first { position = min(position, event.position) }
-        if let letter = desk.first { position = min(position, letter.position) }
+        if let letter = pendingLetters.first { position = min(position, letter.position) }
         return position
     }
 
@@ -87,20 +87,19 @@ final class Backfill {
         guard let intake else { return nil }
         return SettledPositions(
             routedTo: intake.position,
-            unsettled: window.unsettled + desk.unsettled
+            unsettled: window.unsettled + pendingLetters.unsettled
                 + (intake.builder.first.map { [$0.position..<intake.position] } ?? []),
             known: [0..<settledPosition] + intake.settledBefore)
     }
 
     func begin(
-        _ log: any EventLog, at position: UInt64, router: any EventRouter, _ recollection: StateWarmup?,
-        maximumEvents: Int,
-        maximumBytes: Int, settled: [Range<UInt64>]
+        _ log: any EventLog, at position: UInt64, router: any EventRouter, _ warmup: StateWarmup?,
+        maximumEvents: Int, maximumBytes: Int, settled: [Range<UInt64>]
     ) {
         noted = nil
         self.log = log
         intake = Intake(
-            log: log, router: router, position: position, recollection,
+            log: log, router: router, position: position, warmup,
             builder: BatchBuilder(maximumEvents: maximumEvents, maximumBytes: maximumBytes, spare: 2), settled: settled)
     }
 
@@ -110,7 +109,7 @@ final class Backfill {
         log = nil
         window = InFlightWindow(after: window)
         breaker = Breaker(initial: policy.retryInitial, maximum: policy.retryMaximum)
-        desk.removeAll()
+        pendingLetters.removeAll()
         trouble.reset()
         troubleUntil = nil
         rateUntil = nil
@@ -123,14 +122,14 @@ final class Backfill {
 
     /// - Returns: whether anything was read or routed.
     func read(_ now: Instant, _ bound: TurnBound, wallClock: () -> Int64) throws -> Bool {
-        guard desk.isEmpty, troubleUntil.map({ now >= $0 }) ?? true else { return false }
+        guard pendingLetters.isEmpty, troubleUntil.map({ now >= $0 }) ?? true else { return false }
         let attempts = letters?.letters
         let worked = try intake?.advance(
             now, bound,
             refused: { letter in
                 var letter = letter
                 letter.attempts = attempts?.first { $0.position == letter.position }?.attempts ?? letter.attempts
-                desk.add(letter)
+                pendingLetters.add(letter)
             }, wallClock: wallClock)
         intake?.takeFiltered { _, count in progress.filtered &+= count }
         progress.missing &+= missing.take()
@@ -156,12 +155,12 @@ final class Backfill {
     /// Ends every wait for a retry.
     func resume(_ now: Instant) {
         breaker.resume(now)
-        desk.resume(now)
+        pendingLetters.resume(now)
         troubleUntil = troubleUntil.map { min($0, now) }
     }
 
     var state: DeliveryStatus.Backfill.State {
-        if breaker.isHeld || desk.retryAt != nil { return .held }
+        if breaker.isHeld || pendingLetters.retryAt != nil { return .held }
         return breaker.state == .closed && troubleUntil == nil ? .running : .retrying
     }
 }

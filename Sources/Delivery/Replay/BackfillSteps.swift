@@ -7,76 +7,75 @@ import Telemetry
 extension DeliveryWorker {
     // MARK: Beginning and ending
 
-    private func lane(_ kind: Backfill.Kind) -> Backfill { backfills[kind == .retry ? 0 : 1] }
+    private func backfill(of kind: Backfill.Kind) -> Backfill { backfills[kind == .retry ? 0 : 1] }
 
     /// Starts a requested replay and a requested retry of dead letters, and cancels a replay that was withdrawn.
     func beginBackfills(_ now: Instant) {
         guard setting.backfillRouter != nil, intake != nil else { return }
-        let lane = lane(.replay)
+        let backfill = backfill(of: .replay)
         let replay = setting.cursors.replay(of: name)
-        if lane.isActive, lane.replay?.id != replay?.id {
+        if backfill.isActive, backfill.replay?.id != replay?.id {
             // The next replay starts when this one has ended.
-            lane.isCancelled = true
-        } else if !lane.isActive, let replay {
-            attempt(lane, now) {
-                try begin(replay, lane, now)
+            backfill.isCancelled = true
+        } else if !backfill.isActive, let replay {
+            attempt(backfill, now) {
+                try begin(replay, backfill, now)
             }
         }
         beginRetry(now)
     }
 
-    private func begin(_ replay: Replay, _ lane: Backfill, _ now: Instant) throws {
+    private func begin(_ replay: Replay, _ backfill: Backfill, _ now: Instant) throws {
         guard let router = try setting.backfillRouter?(replay, setting.interruption) else { return }
-        lane.replay = replay
-        lane.progress = replay.progress
+        backfill.replay = replay
+        backfill.progress = replay.progress
         let settled = settled(replay.passage)
-        lane.progress.position = max(lane.progress.position, settled?.position ?? 0)
-        lane.missing = ReplayLog.Missing()
-        lane.bucket = replay.eventsPerSecond.map { TokenBucket(perSecond: $0, burst: $0, now: now) }
+        backfill.progress.position = max(backfill.progress.position, settled?.position ?? 0)
+        backfill.missing = ReplayLog.Missing()
+        backfill.bucket = replay.eventsPerSecond.map { TokenBucket(perSecond: $0, burst: $0, now: now) }
         begin(
-            lane, ReplayLog(setting.log, end: replay.end, missing: lane.missing), at: lane.progress.position, router,
-            recollection(before: lane.progress.position, router),
+            backfill, ReplayLog(setting.log, end: replay.end, missing: backfill.missing),
+            at: backfill.progress.position, router, warmup(before: backfill.progress.position, router),
             maximumEvents: replay.eventsPerSecond ?? .max, settled: settled?.ranges ?? [])
     }
 
     private func beginRetry(_ now: Instant) {
-        let lane = lane(.retry)
-        guard !lane.isActive else { return }
-        attempt(lane, now) {
+        let backfill = backfill(of: .retry)
+        guard !backfill.isActive else { return }
+        attempt(backfill, now) {
             guard let letters = try deadLetters.nextRetry(),
                 let router = try setting.backfillRouter?(nil, setting.interruption)
             else {
-                lane.isContinued = false
+                backfill.isContinued = false
                 return
             }
-            if !lane.isContinued { lane.progress = Replay.Progress(position: 0) }
-            lane.isContinued = true
+            if !backfill.isContinued { backfill.progress = Replay.Progress(position: 0) }
+            backfill.isContinued = true
             guard !letters.letters.isEmpty else {
                 try deadLetters.finish(letters)
-                lane.troubleUntil = now
+                backfill.troubleUntil = now
                 return
             }
             let log = RetryLog(letters.letters)
-            lane.letters = letters
-            lane.lastError = nil
+            backfill.letters = letters
+            backfill.lastError = nil
             let settled = settled(.retry(tag: letters.tag))
             let ranges = settled.map { $0.position > 0 ? [0..<$0.position] + $0.ranges : $0.ranges } ?? []
             begin(
-                lane, log, at: log.start, RetryRouter(router, letters.letters), nil, maximumEvents: .max,
+                backfill, log, at: log.start, RetryRouter(router, letters.letters), nil, maximumEvents: .max,
                 settled: ranges)
         }
     }
 
     private func begin(
-        _ lane: Backfill, _ log: any EventLog, at position: UInt64, _ router: any EventRouter,
-        _ recollection: StateWarmup?,
-        maximumEvents: Int, settled: [Range<UInt64>]
+        _ backfill: Backfill, _ log: any EventLog, at position: UInt64, _ router: any EventRouter,
+        _ warmup: StateWarmup?, maximumEvents: Int, settled: [Range<UInt64>]
     ) {
         let (policy, limits) = (setting.policy, destination.limits)
         // Half of the burst, so that the other half is left for live events.
         let paced = policy.rateLimit?.maximumBatch(eventsPerRequest: limits.eventsPerRequest) ?? .max
-        lane.begin(
-            log, at: position, router: router, recollection,
+        backfill.begin(
+            log, at: position, router: router, warmup,
             maximumEvents: min(policy.batchEvents, limits.maximumBatchEvents, max(1, paced / 2), max(1, maximumEvents)),
             maximumBytes: min(policy.batchBytes, limits.maximumBatchBytes), settled: settled)
     }
@@ -86,34 +85,34 @@ extension DeliveryWorker {
         destination.settlesAtOnce ? setting.cursors.settled(of: name, passage) : nil
     }
 
-    private func attempt(_ lane: Backfill, _ now: Instant, _ body: () throws -> Void) {
+    private func attempt(_ backfill: Backfill, _ now: Instant, _ body: () throws -> Void) {
         do {
             try body()
         } catch {
-            lane.troubleUntil = now + lane.trouble.fail(using: &random)
-            note(lane, "\(error)")
+            backfill.troubleUntil = now + backfill.trouble.fail(using: &random)
+            note(backfill, "\(error)")
         }
     }
 
     /// Ends a pass whose events are all settled, after the destination and the stores have made that durable.
-    private func finish(_ lane: Backfill, _ now: Instant) {
+    private func finish(_ backfill: Backfill, _ now: Instant) {
         checkpoint(now, isLast: true)
         // The checkpoint failed, and the destination starts over.
-        guard lane.isActive else { return }
-        attempt(lane, now) {
-            if let replay = lane.replay {
+        guard backfill.isActive else { return }
+        attempt(backfill, now) {
+            if let replay = backfill.replay {
                 setting.cursors.finish(replay, of: name)
                 publishBackfills(ending: .done)
-                setting.telemetry.emit(ReplayDone(destination: name, id: replay.id, progress: lane.progress))
-                lane.end()
+                setting.telemetry.emit(ReplayDone(destination: name, id: replay.id, progress: backfill.progress))
+                backfill.end()
                 beginBackfills(now)
-            } else if let letters = lane.letters {
+            } else if let letters = backfill.letters {
                 // Commit first: a position that is kept with the destination's data must be on disk before the letters
                 // are removed.
                 try setting.cursors.commit()
                 try deadLetters.finish(letters)
                 publishBackfills(ending: .done)
-                lane.end()
+                backfill.end()
                 beginRetry(now)
             }
         }
@@ -134,98 +133,99 @@ extension DeliveryWorker {
             case .closed: true
             // The failed events were given up, and no live event is left to be the probe.
             case .open(let until):
-                time >= until && window.count == 0 && intake.builder.isEmpty && lanes?.isEmpty ?? true
+                time >= until && window.count == 0 && intake.builder.isEmpty && userQueues?.isEmpty ?? true
             case .probing: false
             }
-        return isWell && intake.builder.sealed == nil && !window.hasWaiting && desk.isEmpty && rateUntil == nil
-            && troubleUntil == nil
+        return isWell && intake.builder.sealed == nil && !window.hasWaiting && pendingLetters.isEmpty
+            && rateUntil == nil && troubleUntil == nil
     }
 
     /// - Returns: whether there was work to do.
     func backfill(_ now: Instant, _ bound: TurnBound) -> Bool {
         var worked = false
-        for lane in backfills where !worked {
-            if lane.isCancelled, lane.offered == 0 {
+        for backfill in backfills where !worked {
+            if backfill.isCancelled, backfill.offered == 0 {
                 publishBackfills(ending: .cancelled)
-                lane.end()
+                backfill.end()
                 beginBackfills(now)
             }
-            if !lane.isActive, let until = lane.troubleUntil, now >= until {
-                lane.troubleUntil = nil
+            if !backfill.isActive, let until = backfill.troubleUntil, now >= until {
+                backfill.troubleUntil = nil
                 beginBackfills(now)
             }
-            guard lane.isActive, !lane.isCancelled, isLiveQuiet(at: now) else { continue }
-            flush(lane, now)
-            worked = read(lane, now, bound)
-            flush(lane, now)
-            worked = offer(lane, now) || worked
-            if lane.isDone, lane.troubleUntil == nil {
-                finish(lane, now)
-                worked = worked || (lane.isActive && lane.troubleUntil == nil)
+            guard backfill.isActive, !backfill.isCancelled, isLiveQuiet(at: now) else { continue }
+            flush(backfill, now)
+            worked = read(backfill, now, bound)
+            flush(backfill, now)
+            worked = offer(backfill, now) || worked
+            if backfill.isDone, backfill.troubleUntil == nil {
+                finish(backfill, now)
+                worked = worked || (backfill.isActive && backfill.troubleUntil == nil)
             }
         }
         return worked
     }
 
-    private func read(_ lane: Backfill, _ now: Instant, _ bound: TurnBound) -> Bool {
+    private func read(_ backfill: Backfill, _ now: Instant, _ bound: TurnBound) -> Bool {
         do {
-            let worked = try lane.read(now, bound, wallClock: setting.clock.wallClock)
-            if let until = lane.troubleUntil, now >= until { lane.troubleUntil = nil }
+            let worked = try backfill.read(now, bound, wallClock: setting.clock.wallClock)
+            if let until = backfill.troubleUntil, now >= until { backfill.troubleUntil = nil }
             return worked
         } catch {
-            lane.troubleUntil = now + lane.trouble.fail(using: &random)
-            note(lane, "\(error)")
+            backfill.troubleUntil = now + backfill.trouble.fail(using: &random)
+            note(backfill, "\(error)")
             return false
         }
     }
 
-    private func offer(_ lane: Backfill, _ now: Instant) -> Bool {
-        guard lane.desk.isEmpty, lane.breaker.mayOffer(now), lane.rateUntil.map({ now >= $0 }) ?? true,
-            window.count + backfillsOffered < inFlight, backfillsOffered < share, lane.prepare(maximumInFlight: share)
+    private func offer(_ backfill: Backfill, _ now: Instant) -> Bool {
+        guard backfill.pendingLetters.isEmpty, backfill.breaker.mayOffer(now),
+            backfill.rateUntil.map({ now >= $0 }) ?? true, window.count + backfillsOffered < inFlight,
+            backfillsOffered < share, backfill.prepare(maximumInFlight: share)
         else { return false }
         // A plugin that keeps a position with its data must not record one that live delivery has yet to settle.
         let livePosition = settledPosition
-        guard lane.window.nextPosition < livePosition else { return false }
-        lane.rateUntil = nil
-        let count = lane.window.nextCount
-        let wait = max(lane.bucket?.wait(for: count, now) ?? .zero, gate?.waitLeavingHalf(for: count, now) ?? .zero)
+        guard backfill.window.nextPosition < livePosition else { return false }
+        backfill.rateUntil = nil
+        let count = backfill.window.nextCount
+        let wait = max(backfill.bucket?.wait(for: count, now) ?? .zero, gate?.waitLeavingHalf(for: count, now) ?? .zero)
         if wait > .zero {
-            lane.rateUntil = now + wait
+            backfill.rateUntil = now + wait
             return false
         }
-        lane.bucket?.take(count, now)
+        backfill.bucket?.take(count, now)
         gate?.pass(count, now)
-        guard let next = lane.window.offerFirst(round: lane.breaker.offered()) else { return false }
+        guard let next = backfill.window.offerFirst(round: backfill.breaker.offered()) else { return false }
         noteSettled()
         var batch = next.batch
         batch.livePosition = livePosition
-        let (inbox, offer) = (inbox, SettlementInbox.Offer(backfill: lane.kind, id: next.id))
+        let (inbox, offer) = (inbox, SettlementInbox.Offer(backfill: backfill.kind, id: next.id))
         destination.deliver(batch, DeliveryClaim { inbox.put(offer, $0) })
         return true
     }
 
     func apply(_ id: UInt64, _ settlement: DeliveryClaim.Settlement, to kind: Backfill.Kind, _ now: Instant) {
-        let lane = lane(kind)
-        guard let result = lane.settle(id, settlement, now) else { return }
+        let backfill = backfill(of: kind)
+        guard let result = backfill.settle(id, settlement, now) else { return }
         if result.delivered > 0 {
             let count = UInt64(result.delivered)
-            lane.progress.delivered &+= count
+            backfill.progress.delivered &+= count
             ledger.update { if kind == .replay { $0.replayed &+= count } else { $0.retried &+= count } }
         }
         if let first = result.refused.first {
             let time = setting.clock.wallClock()
-            for refused in result.refused { lane.desk.add(refused, at: time) }
-            note(lane, first.reason, first.answer)
+            for refused in result.refused { backfill.pendingLetters.add(refused, at: time) }
+            note(backfill, first.reason, first.answer)
         }
         if let reason = result.holdReason {
-            lane.breaker.held(round: result.round, now: now)
-            note(lane, reason, result.answer ?? "")
+            backfill.breaker.held(round: result.round, now: now)
+            note(backfill, reason, result.answer ?? "")
         } else if let reason = result.retryReason {
-            lane.breaker.failed(
+            backfill.breaker.failed(
                 round: result.round, now: now, asked: result.retryAfter, progress: result.delivered > 0, using: &random)
-            note(lane, reason, result.answer ?? "")
+            note(backfill, reason, result.answer ?? "")
         } else {
-            lane.breaker.succeeded(round: result.round)
+            backfill.breaker.succeeded(round: result.round)
         }
         if result.holdReason != nil || result.retryReason != nil, unsavedSince == nil {
             // As for live events, the next checkpoint shows whether the destination must be opened again.
@@ -233,19 +233,21 @@ extension DeliveryWorker {
         }
     }
 
-    private func flush(_ lane: Backfill, _ now: Instant) {
-        guard !lane.desk.isEmpty, let log = lane.letters == nil ? setting.log : lane.log else { return }
+    private func flush(_ backfill: Backfill, _ now: Instant) {
+        guard !backfill.pendingLetters.isEmpty, let log = backfill.letters == nil ? setting.log : backfill.log else {
+            return
+        }
         var stored = 0
-        let reason = lane.desk.first?.reason ?? ""
+        let reason = backfill.pendingLetters.first?.reason ?? ""
         do {
-            stored = try lane.desk.flush(now, originals: log, random: &random)
+            stored = try backfill.pendingLetters.flush(now, originals: log, random: &random)
         } catch {
             let failure = error as? DeadLetterFailure
             stored = failure?.stored ?? 0
-            note(lane, "cannot store its dead letters: \(failure?.cause ?? error)")
+            note(backfill, "cannot store its dead letters: \(failure?.cause ?? error)")
         }
         guard stored > 0 else { return }
-        lane.progress.deadLettered &+= UInt64(stored)
+        backfill.progress.deadLettered &+= UInt64(stored)
         ledger.update { $0.deadLettered &+= UInt64(stored) }
         setting.telemetry.emit(EventsDeadLettered(destination: name, count: stored, reason: reason))
     }
@@ -254,27 +256,27 @@ extension DeliveryWorker {
 
     /// Whether the store has yet to get the replay's progress.
     var isReplayUnsaved: Bool {
-        let lane = lane(.replay)
-        guard let replay = lane.replay, lane.isActive else { return false }
-        return lane.settledPosition != replay.progress.position
+        let backfill = backfill(of: .replay)
+        guard let replay = backfill.replay, backfill.isActive else { return false }
+        return backfill.settledPosition != replay.progress.position
     }
 
     /// The replay's progress to store with the destination's next cursor.
     func replayProgress(isLast: Bool) -> Replay.Progress? {
-        let lane = lane(.replay)
-        guard lane.replay != nil, lane.isActive else { return nil }
-        var progress = lane.progress
-        progress.position = lane.settledPosition
-        defer { lane.asked = progress }
+        let backfill = backfill(of: .replay)
+        guard backfill.replay != nil, backfill.isActive else { return nil }
+        var progress = backfill.progress
+        progress.position = backfill.settledPosition
+        defer { backfill.asked = progress }
         // A cursor from the previous call covers only the progress at that time.
-        return !isLast && destination.checkpointsLate ? lane.asked : progress
+        return !isLast && destination.checkpointsLate ? backfill.asked : progress
     }
 
     func save(_ cursor: Cursor, _ progress: Replay.Progress?) {
-        let lane = lane(.replay)
-        guard let progress, var replay = lane.replay else { return setting.cursors.advance(name, to: cursor) }
+        let backfill = backfill(of: .replay)
+        guard let progress, var replay = backfill.replay else { return setting.cursors.advance(name, to: cursor) }
         replay.progress = progress
-        lane.replay = replay
+        backfill.replay = replay
         setting.cursors.advance(name, to: cursor, replay)
     }
 
@@ -287,36 +289,36 @@ extension DeliveryWorker {
         {
             consider(until)
         }
-        for lane in backfills where !lane.isActive || (isLiveQuiet && !lane.isCancelled) {
-            if let until = lane.troubleUntil { consider(until) }
-            guard lane.isActive else { continue }
-            if !lane.desk.isEmpty {
-                if let until = lane.desk.retryAt { consider(until) }
-            } else if hasPlace, lane.hasNext, lane.window.nextPosition < settledPosition {
-                if let until = lane.rateUntil, lane.breaker.mayOffer(until) {
+        for backfill in backfills where !backfill.isActive || (isLiveQuiet && !backfill.isCancelled) {
+            if let until = backfill.troubleUntil { consider(until) }
+            guard backfill.isActive else { continue }
+            if !backfill.pendingLetters.isEmpty {
+                if let until = backfill.pendingLetters.retryAt { consider(until) }
+            } else if hasPlace, backfill.hasNext, backfill.window.nextPosition < settledPosition {
+                if let until = backfill.rateUntil, backfill.breaker.mayOffer(until) {
                     consider(until)
-                } else if case .open(let until) = lane.breaker.state {
+                } else if case .open(let until) = backfill.breaker.state {
                     consider(until)
                 }
             }
         }
     }
 
-    private func note(_ lane: Backfill, _ message: String, _ answer: String = "") {
-        lane.lastError = .init(message: message, answer: answer, at: setting.clock.wallClock())
+    private func note(_ backfill: Backfill, _ message: String, _ answer: String = "") {
+        backfill.lastError = .init(message: message, answer: answer, at: setting.clock.wallClock())
     }
 
     /// Publishes the progress of backfills to other threads.
     /// - Parameter ending: the final state of a backfill that ends now.
     func publishBackfills(ending: DeliveryStatus.Backfill.State? = nil) {
-        for lane in backfills where lane.isActive {
-            var progress = lane.progress
-            progress.position = lane.settledPosition
-            let isEnding = ending == .cancelled ? lane.isCancelled : lane.isDone
+        for backfill in backfills where backfill.isActive {
+            var progress = backfill.progress
+            progress.position = backfill.settledPosition
+            let isEnding = ending == .cancelled ? backfill.isCancelled : backfill.isDone
             let status = DeliveryStatus.Backfill(
-                state: isEnding ? ending ?? lane.state : lane.state, lastError: lane.lastError, replay: lane.replay,
-                progress: progress)
-            ledger.update { if lane.kind == .replay { $0.replay = status } else { $0.retry = status } }
+                state: isEnding ? ending ?? backfill.state : backfill.state, lastError: backfill.lastError,
+                replay: backfill.replay, progress: progress)
+            ledger.update { if backfill.kind == .replay { $0.replay = status } else { $0.retry = status } }
         }
     }
 }

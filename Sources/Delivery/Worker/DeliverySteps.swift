@@ -17,10 +17,10 @@ extension DeliveryWorker {
             gate = policy.rateLimit.map { RateGate($0, eventsPerRequest: limits.eventsPerRequest, now: now) }
             intake = Intake(
                 log: setting.log, router: router, position: position,
-                recollects ? recollection(before: position, router) : nil,
+                needsWarmup ? warmup(before: position, router) : nil,
                 builder: BatchBuilder(policy, limits), settled: kept?.ranges ?? [])
             noted = nil
-            lanes = policy.order == .user ? UserQueues(policy) : nil
+            userQueues = policy.order == .user ? UserQueues(policy) : nil
             checkpointed = position
             unsavedSince = nil
             beginBackfills(now)
@@ -40,32 +40,27 @@ extension DeliveryWorker {
         failed(what, error, now)
         destination.close()
         carriedRefusals.merge(window.refusals, uniquingKeysWith: max)
-        if let lanes { carriedRefusals.merge(lanes.refusals, uniquingKeysWith: max) }
+        if let userQueues { carriedRefusals.merge(userQueues.refusals, uniquingKeysWith: max) }
         window = InFlightWindow(after: window)
-        lanes = nil
+        userQueues = nil
         rateUntil = nil
         breaker = Breaker(initial: setting.policy.retryInitial, maximum: setting.policy.retryMaximum)
-        desk.removeAll()
+        pendingLetters.removeAll()
         for backfill in backfills { backfill.end() }
-        recollects = intake?.isRecollecting ?? recollects
+        needsWarmup = intake?.isWarmingUp ?? needsWarmup
         intake = nil
         unsavedSince = nil
-    }
-
-    private func failed(_ what: String, _ error: any Error, _ now: Instant) {
-        troubleUntil = now + trouble.fail(using: &random)
-        note("\(what): \(error)")
-        setting.telemetry.emit(DeliveryFailing(destination: name, what: what, cause: "\(error)"))
     }
 
     // MARK: Reading and offering
 
     /// - Returns: whether anything was read or routed.
     func read(_ now: Instant, _ bound: TurnBound) -> Bool {
-        guard desk.isEmpty, troubleUntil.map({ now >= $0 }) ?? true, intake != nil else { return false }
+        guard pendingLetters.isEmpty, troubleUntil.map({ now >= $0 }) ?? true, intake != nil else { return false }
         do {
             let worked =
-                try intake?.advance(now, bound, refused: { desk.add($0) }, wallClock: setting.clock.wallClock) ?? false
+                try intake?.advance(now, bound, refused: { pendingLetters.add($0) }, wallClock: setting.clock.wallClock)
+                ?? false
             troubleUntil = nil
             return worked
         } catch {
@@ -76,7 +71,7 @@ extension DeliveryWorker {
 
     /// Offers the next batch, if one is ready and limits allow it.
     func offer(_ now: Instant) -> Bool {
-        guard desk.isEmpty, breaker.mayOffer(now), rateUntil.map({ now >= $0 }) ?? true else { return false }
+        guard pendingLetters.isEmpty, breaker.mayOffer(now), rateUntil.map({ now >= $0 }) ?? true else { return false }
         if !window.hasWaiting {
             guard window.count + backfillsOffered < inFlight, var batch = nextBatch(now) else { return false }
             if !carriedRefusals.isEmpty { carryRefusals(into: &batch) }
@@ -111,22 +106,22 @@ extension DeliveryWorker {
     /// Ends the waits for a next attempt, and no other waits.
     func resume(_ now: Instant) {
         breaker.resume(now)
-        desk.resume(now)
-        lanes?.resume()
+        pendingLetters.resume(now)
+        userQueues?.resume()
         troubleUntil = troubleUntil.map { min($0, now) }
         for backfill in backfills { backfill.resume(now) }
     }
 
     private func nextBatch(_ now: Instant) -> OutboundBatch? {
         let partial = isPartialDue(now)
-        guard lanes != nil else { return intake?.builder.take(partial: partial) }
-        if let due = lanes?.takeDue(
+        guard userQueues != nil else { return intake?.builder.take(partial: partial) }
+        if let due = userQueues?.takeDue(
             now, maximumEvents: setting.policy.batchEvents, maximumBytes: setting.policy.batchBytes)
         {
             return due
         }
-        while lanes?.hasRoom(now) == true, var batch = intake?.builder.take(partial: partial) {
-            let ready = lanes?.admit(batch, now)
+        while userQueues?.hasRoom(now) == true, var batch = intake?.builder.take(partial: partial) {
+            let ready = userQueues?.admit(batch, now)
             intake?.builder.recycle(&batch)
             if let ready, !ready.events.isEmpty { return ready }
         }
@@ -152,7 +147,7 @@ extension DeliveryWorker {
     func apply(_ id: UInt64, _ settlement: DeliveryClaim.Settlement, _ now: Instant) {
         guard
             let result = window.settle(
-                id, settlement, now: now, failingSince: lanes == nil ? nil : { self.lanes?.failingSince($0) },
+                id, settlement, now: now, failingSince: userQueues == nil ? nil : { self.userQueues?.failingSince($0) },
                 bound: .init(giveUpAfter: setting.policy.giveUpAfter, attempts: setting.policy.attempts),
                 reuse: { intake?.builder.recycle(&$0) })
         else { return }
@@ -162,16 +157,16 @@ extension DeliveryWorker {
                 $0.positionDelivered = max($0.positionDelivered, result.deliveredPosition &+ 1)
             }
         }
-        for user in result.settledUsers { lanes?.settled(user, now) }
+        for user in result.settledUsers { userQueues?.settled(user, now) }
         if !result.parked.events.isEmpty {
-            lanes?.park(result.parked, after: result.parkedAfter, now, using: &random)
+            userQueues?.park(result.parked, after: result.parkedAfter, now, using: &random)
             ledger.update { $0.retries += 1 }
             note(result.parkedReason ?? "", result.answer ?? "")
             if unsavedSince == nil { unsavedSince = now }
         }
         if let first = result.refused.first {
             let time = setting.clock.wallClock()
-            for refused in result.refused { desk.add(refused, at: time) }
+            for refused in result.refused { pendingLetters.add(refused, at: time) }
             note(first.reason, first.answer)
         }
         if result.holdReason != nil || result.retryReason != nil, unsavedSince == nil {
@@ -179,28 +174,14 @@ extension DeliveryWorker {
             // destination is opened again.
             unsavedSince = now
         }
-        if let reason = result.holdReason {
-            breaker.held(round: result.round, now: now)
-            note(reason, result.answer ?? "")
-            setting.telemetry.emit(DeliveryHeld(destination: name, reason: reason))
-        } else if let reason = result.retryReason {
-            breaker.failed(
-                round: result.round, now: now, asked: result.retryAfter, progress: result.delivered > 0,
-                using: &random)
-            note(reason, result.answer ?? "")
-            var wait: Duration?
-            if case .open(let until) = breaker.state { wait = until - now }
-            setting.telemetry.emit(DeliveryRetrying(destination: name, reason: reason, wait: wait))
-        } else {
-            breaker.succeeded(round: result.round)
-        }
+        updateBreaker(result, now)
     }
 
     func flushDeadLetters(_ now: Instant) {
-        guard !desk.isEmpty, desk.retryAt.map({ now >= $0 }) ?? true else { return }
+        guard !pendingLetters.isEmpty, pendingLetters.retryAt.map({ now >= $0 }) ?? true else { return }
         do {
-            let reason = desk.first?.reason ?? ""
-            let stored = try desk.flush(now, originals: setting.log, random: &random)
+            let reason = pendingLetters.first?.reason ?? ""
+            let stored = try pendingLetters.flush(now, originals: setting.log, random: &random)
             ledger.update { $0.deadLettered += UInt64(stored) }
             setting.telemetry.emit(EventsDeadLettered(destination: name, count: stored, reason: reason))
         } catch {
@@ -219,8 +200,8 @@ extension DeliveryWorker {
         var position = intake?.position ?? checkpointed
         if let event = intake?.builder.first { position = min(position, event.position) }
         if let event = window.first { position = min(position, event.position) }
-        if let event = lanes?.outlook(setting.clock.now()).first { position = min(position, event.position) }
-        if let letter = desk.first { position = min(position, letter.position) }
+        if let event = userQueues?.outlook(setting.clock.now()).first { position = min(position, event.position) }
+        if let letter = pendingLetters.first { position = min(position, letter.position) }
         return position
     }
 
@@ -229,10 +210,10 @@ extension DeliveryWorker {
         guard destination.settlesAtOnce, let intake else { return }
         var settled = SettledPositions(position: settledPosition, ranges: intake.settledBefore)
         // With `order: user`, waiting events may lie at any position, so only the position is recorded.
-        if lanes == nil {
+        if userQueues == nil {
             settled = SettledPositions(
                 routedTo: intake.position,
-                unsettled: window.unsettled + desk.unsettled
+                unsettled: window.unsettled + pendingLetters.unsettled
                     + (intake.builder.first.map { [$0.position..<intake.position] } ?? []),
                 known: [0..<settledPosition] + intake.settledBefore)
         }
@@ -240,9 +221,11 @@ extension DeliveryWorker {
             noted = settled
             setting.cursors.settle(name, .delivery, settled)
         }
-        for lane in backfills where lane.isActive {
-            guard let passage = lane.passage, let settled = lane.settled, settled != lane.noted else { continue }
-            lane.noted = settled
+        for backfill in backfills where backfill.isActive {
+            guard let passage = backfill.passage, let settled = backfill.settled, settled != backfill.noted else {
+                continue
+            }
+            backfill.noted = settled
             setting.cursors.settle(name, passage, settled)
         }
     }
@@ -284,15 +267,15 @@ extension DeliveryWorker {
             if let time { due = min(due ?? time, time) }
         }
         // While dead letters wait, nothing is read, so a read's retry is not due either.
-        if desk.isEmpty || intake == nil { consider(troubleUntil) }
+        if pendingLetters.isEmpty || intake == nil { consider(troubleUntil) }
         guard let intake else { return due }
         if let unsavedSince { consider(unsavedSince + setting.policy.checkpointInterval) }
         considerBackfills(now, consider)
         let mayTake =
-            window.count + backfillsOffered < inFlight && !intake.builder.isEmpty && lanes?.hasRoom(now) ?? true
-        let lane = window.count + backfillsOffered < inFlight ? lanes?.outlook(now).due : nil
-        if !desk.isEmpty {
-            consider(desk.retryAt)
+            window.count + backfillsOffered < inFlight && !intake.builder.isEmpty && userQueues?.hasRoom(now) ?? true
+        let queueDue = window.count + backfillsOffered < inFlight ? userQueues?.outlook(now).due : nil
+        if !pendingLetters.isEmpty {
+            consider(pendingLetters.retryAt)
         } else if let rateUntil, breaker.mayOffer(rateUntil) {
             consider(rateUntil)
         } else if case .open(let until) = breaker.state {
@@ -300,11 +283,11 @@ extension DeliveryWorker {
                 consider(until)
             } else {
                 if mayTake { consider(max(until, batchDue(now))) }
-                if let lane { consider(max(until, lane)) }
+                if let queueDue { consider(max(until, queueDue)) }
             }
         } else if breaker.state == .closed {
             if mayTake { consider(batchDue(now)) }
-            consider(lane)
+            consider(queueDue)
         }
         return due
     }
@@ -313,51 +296,5 @@ extension DeliveryWorker {
     private func batchDue(_ now: Instant) -> Instant {
         guard let builder = intake?.builder, builder.sealed == nil else { return now }
         return max(now, builder.openedAt + setting.policy.batchWait)
-    }
-
-    // MARK: Status
-
-    /// - Parameter answer: the beginning of the service's answer.
-    private func note(_ message: String, _ answer: String = "") {
-        let time = setting.clock.wallClock()
-        ledger.update { $0.lastError = .init(message: message, answer: answer, at: time) }
-    }
-
-    private var state: DeliveryStatus.State {
-        if isStopped { return .stopped }
-        if troubleUntil != nil { return .failing }
-        if breaker.isHeld || desk.retryAt != nil { return .held }
-        return breaker.state == .closed ? .up : .retrying
-    }
-
-    /// Publishes the state at the end of a turn to other threads.
-    func publish(_ now: Instant) {
-        let state = self.state
-        let settled = settledPosition
-        let unsettled = [
-            window.first?.receivedAt, lanes?.outlook(now).first?.receivedAt, intake?.builder.first?.receivedAt,
-            desk.first?.receivedAt,
-            intake?.unrouted?.receivedAt,
-        ].compactMap { $0 }.min()
-        var attempt: Instant?
-        // Events that were given up are not retried, though the service may still be down.
-        if case .open(let until) = breaker.state, unsettled != nil { attempt = until }
-        attempt = troubleUntil ?? desk.retryAt ?? attempt
-        let time = setting.clock.wallClock()
-        publishBackfills()
-        let usersWait = lanes?.outlook(now).isFailing ?? false
-
-        let recovered = ledger.update { status -> Bool in
-            intake?.takeFiltered { status.filtered[$0, default: 0] += $1 }
-            status.positionSettled = settled
-            status.oldestUnsettled = unsettled
-            status.usersWait = usersWait
-            status.nextAttempt = attempt.map { time &+ ($0 - now).inNanoseconds }
-            guard status.state != state else { return false }
-            status.state = state
-            status.since = time
-            return state == .up
-        }
-        if recovered { setting.telemetry.emit(DeliveryRecovered(destination: name)) }
     }
 }

@@ -50,13 +50,13 @@ package final class DeliveryWorker: @unchecked Sendable {
     var random: any RandomNumberGenerator & Sendable
     var window = InFlightWindow()
     var breaker: Breaker
-    var desk: PendingDeadLetters
+    var pendingLetters: PendingDeadLetters
     /// nil: the destination is not open.
     var intake: Intake?
     /// The router has yet to see the earlier events that it must remember (StateWarmup).
-    var recollects = true
+    var needsWarmup = true
     /// Set with `order: user`; nil with `order: destination`.
-    var lanes: UserQueues?
+    var userQueues: UserQueues?
     /// nil: no rate limit.
     var gate: RateGate?
     /// Until when the rate limit delays the next batch.
@@ -98,7 +98,7 @@ package final class DeliveryWorker: @unchecked Sendable {
         ledger = DeliveryLedger(DeliveryStatus(name: setting.name, since: setting.clock.wallClock()))
         breaker = Breaker(initial: policy.retryInitial, maximum: policy.retryMaximum)
         trouble = Backoff(initial: policy.retryInitial, maximum: policy.retryMaximum)
-        desk = PendingDeadLetters(sink: deadLetters, policy: policy)
+        pendingLetters = PendingDeadLetters(sink: deadLetters, policy: policy)
         self.deadLetters = deadLetters
         backfills = [
             Backfill(.retry, policy: policy, deadLetters: deadLetters),
@@ -149,7 +149,7 @@ package final class DeliveryWorker: @unchecked Sendable {
     }
 
     /// Any thread: the earlier events that a router must see before it is asked about `position`.
-    package func recollection(before position: UInt64, _ router: any EventRouter) -> StateWarmup? {
+    package func warmup(before position: UInt64, _ router: any EventRouter) -> StateWarmup? {
         StateWarmup(before: position, from: setting.cursors.start(of: name), setting.log, router)
     }
 

@@ -12,7 +12,7 @@ struct Intake {
 
     private let log: any EventLog
     private let router: any EventRouter
-    private var recollection: StateWarmup?
+    private var warmup: StateWarmup?
     private var reader: (any EventReader)?
     private var inbound = EventBatch()
     private var next = 0
@@ -31,23 +31,22 @@ struct Intake {
     private var lastReason = 0
 
     /// - Parameters:
-    ///   - recollection: the earlier events that the router sees first.
+    ///   - warmup: the earlier events that the router sees first.
     ///   - settled: ranges above `position` whose events are settled already.
     init(
-        log: any EventLog, router: any EventRouter, position: UInt64, _ recollection: StateWarmup?,
-        builder: BatchBuilder,
-        settled: [Range<UInt64>] = []
+        log: any EventLog, router: any EventRouter, position: UInt64, _ warmup: StateWarmup?,
+        builder: BatchBuilder, settled: [Range<UInt64>] = []
     ) {
         settledBefore = settled
         self.log = log
         self.router = router
         self.position = position
-        self.recollection = recollection
+        self.warmup = warmup
         self.builder = builder
     }
 
     /// The router has yet to see all events that it must remember.
-    var isRecollecting: Bool { recollection != nil }
+    var isWarmingUp: Bool { warmup != nil }
 
     /// The oldest event that was read but not routed.
     var unrouted: EventRecord? { next < inbound.events.count ? inbound.events[next] : nil }
@@ -60,9 +59,9 @@ struct Intake {
         _ now: Instant, _ bound: TurnBound, refused: (DeadLetter) -> Void, wallClock: () -> Int64
     ) throws -> Bool {
         guard builder.sealed == nil, !bound.isInterrupted else { return false }
-        var recalling: TurnBound? = bound
-        if try recollection?.advance(maximumBytes: Self.readSize, &recalling) == true { return true }
-        recollection = nil
+        var warmupBound: TurnBound? = bound
+        if try warmup?.advance(maximumBytes: Self.readSize, &warmupBound) == true { return true }
+        warmup = nil
         if next == inbound.events.count, try !read() { return false }
         route(now, bound, refused: refused, wallClock: wallClock)
         isExhausted = next == inbound.events.count && log.end <= position

@@ -100,7 +100,7 @@ package final class FileDestination: Destination {
         let compressor = try options.compression.makeCompressor()
         var header = division.header
         if let compressor, !header.isEmpty {
-            // The header is a compressed unit of its own, so that `beginsWithHeader` can compare it in an existing
+            // The header is a separate compressed unit, so that `beginsWithHeader` can compare it in an existing
             // file.
             header = []
             try compressor.compress(division.header.span, into: &header)

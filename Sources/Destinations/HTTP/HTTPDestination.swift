@@ -219,15 +219,15 @@ package final class HTTPDestination: Destination {
         if case .failed(let text) = end, easy.status < 300 {
             return (.all(.retry(reason: "\(request.target.shown): \(Printable.line(text, limit: 200))")), true)
         }
-        let answer = HTTPAnswer(
+        let response = HTTPResponse(
             status: easy.status, retryAfter: easy.header("Retry-After"), location: easy.header("Location"),
-            body: easy.answer)
-        let reading = AnswerReading(
-            answer, wasCut: easy.answerWasCut || end != .answered, wallClock: clock.wallClock(),
+            body: easy.responseBody)
+        let reading = ResponseReading(
+            response, wasCut: easy.responseWasCut || end != .responded, wallClock: clock.wallClock(),
             hiding: request.secrets,
-            count: planned.events.count, rules: request.answers, messageIDs: { delivery.messageIDs(of: number) })
-        let settlement = reading.settlement(by: request.answers)
-        return (settlement, answer.concernsService || settlement.isHold)
+            count: planned.events.count, rules: request.responseRules, messageIDs: { delivery.messageIDs(of: number) })
+        let settlement = reading.settlement(by: request.responseRules)
+        return (settlement, response.concernsService || settlement.isHold)
     }
 }
 

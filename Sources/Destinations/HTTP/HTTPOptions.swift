@@ -71,9 +71,9 @@ package struct HTTPOptions: Sendable {
     /// limit follows what the service can handle.
     package var requests = 4...4
     /// The most bytes of a response body to read. After them, the connection is closed.
-    package var maximumAnswer = 64 << 10
-    /// Rules that read responses. A response that matches none is read by `HTTPAnswer`'s table.
-    package var answers: [AnswerRule] = []
+    package var maximumResponseBody = 64 << 10
+    /// Rules that read responses. A response that matches none is read by `HTTPResponse`'s table.
+    package var responseRules: [ResponseRule] = []
     /// The most redirects (301, 302, 307, 308) to follow for one request; 0: none. Method and body are kept, and a
     /// redirect to another scheme is never followed. Another host than the URL's receives nothing from the configured
     /// headers or URL, and no client certificate.
@@ -116,17 +116,4 @@ package protocol OutputCheck: Sendable {
     ///   - time: now, in nanoseconds since 1970-01-01 UTC.
     /// - Returns: the limit that the event breaks, and the expected value; nil: the event is fine.
     func problem(with json: Span<UInt8>, at time: Int64) -> String?
-}
-
-/// Signs requests. Any thread.
-package protocol RequestSigner: Sendable {
-    /// The headers to add.
-    /// - Parameters:
-    ///   - body: as sent.
-    ///   - path: the URL's path.
-    ///   - time: now, in nanoseconds since 1970-01-01 UTC.
-    func headers(signing body: [UInt8], path: String, at time: Int64) throws -> [HTTPOptions.Header]
-
-    /// Throws why it cannot sign. The error holds no part of the key.
-    func check() throws
 }

@@ -145,18 +145,20 @@ final class AcceptLoop: @unchecked Sendable {
         let end = began + SourceListener.acceptingTime
         let isSlow = pressure.isHigh(at: began)
         // Handed over in groups, because each order wakes a thread.
-        var welcomed: [Int: [ClientConnection]] = [:]
-        defer { for (loop, connections) in welcomed { placement.hand(.add(connections), to: loop) } }
+        var admitted: [Int: [ClientConnection]] = [:]
+        defer { for (loop, connections) in admitted { placement.hand(.add(connections), to: loop) } }
         for accepted in 0..<(isSlow ? RefusalPressure.acceptedAtOnce : SourceListener.acceptedAtOnce) {
             if accepted > 0, clock.now() >= end { break }
             guard descriptors.hasRoom else { return pause(id, nil) }
             do throws(SystemError) {
                 guard let client = try socket.descriptor.accept() else { return false }
                 let (loop, connection) = placement.next()
-                guard case .welcome(let welcome, let instead) = listener.examine(client, id: connection, loop: loop)
+                guard case .admitted(let new, let replaced) = listener.examine(client, id: connection, loop: loop)
                 else { continue }
-                if let instead { placement.hand(.makeRoom(connection: instead), to: ClientIdentity.loop(of: instead)) }
-                welcomed[loop, default: []].append(welcome)
+                if let replaced {
+                    placement.hand(.makeRoom(connection: replaced), to: ClientIdentity.loop(of: replaced))
+                }
+                admitted[loop, default: []].append(new)
             } catch {
                 return pause(id, error)
             }

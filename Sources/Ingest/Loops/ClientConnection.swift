@@ -34,7 +34,7 @@ final class ClientConnection {
     let id: UInt64
     let user: UInt32
     let listener: SourceListener
-    private let door: EventAdmission
+    private let admission: EventAdmission
     private var socket: FileDescriptor?
     private var stream: NDJSONStream
     /// Input that was read; the part from `taken` on is not processed yet.
@@ -73,14 +73,15 @@ final class ClientConnection {
     private var wasCounted = (bytes: 0, at: Instant(nanoseconds: 0), isIdle: true)
 
     init(
-        id: UInt64, socket: consuming FileDescriptor, origin: Origin, listener: SourceListener, door: EventAdmission,
+        id: UInt64, socket: consuming FileDescriptor, origin: Origin, listener: SourceListener,
+        admission: EventAdmission,
         at now: Instant
     ) {
         self.id = id
         self.socket = consume socket
         user = origin.uid
         self.listener = listener
-        self.door = door
+        self.admission = admission
         stream = NDJSONStream(origin: origin)
         lastByte = now
         lineSince = now
@@ -118,7 +119,7 @@ final class ClientConnection {
         var wantsMore = false
         if hasWork {
             guard mayTake else {
-                account(at: now)
+                reportUsage(at: now)
                 return .parked
             }
             if stream.isStalled || taken < pending.count {
@@ -128,7 +129,7 @@ final class ClientConnection {
             }
             if inputEnded && taken == pending.count && !stream.isStalled && !isFinished {
                 isFinished = true
-                stream.finish(at: door)
+                stream.finish(through: admission)
             }
             flush()
             wantsMore = hasWork
@@ -143,7 +144,7 @@ final class ClientConnection {
     private var hasWork: Bool {
         // Other connections wait behind a stalled one, so it retries even if its client does not read answers.
         if stream.isStalled { return true }
-        guard unsent < door.limits.maximumUnreadAnswers else { return false }
+        guard unsent < admission.limits.maximumUnreadAnswers else { return false }
         if inputEnded && !isFinished { return true }
         return !stream.hasEnded && (taken < pending.count || (canRead && !inputEnded))
     }
@@ -158,7 +159,7 @@ final class ClientConnection {
                 return .closed
             }
         }
-        account(at: now)
+        reportUsage(at: now)
         if isLeaving, isIdle {
             close()
             return .closed
@@ -185,7 +186,7 @@ final class ClientConnection {
             canRead = count == limit || hasPeerEnded
             lastByte = now
             let bytes = buffer.span.extracting(first: count)
-            let done = stream.take(bytes, at: door, answerLimit: answerRoom, turn: &turn)
+            let done = stream.take(bytes, through: admission, answerLimit: answerRoom, turn: &turn)
             if done < count {
                 pending = Array(buffer[done..<count])
                 taken = 0
@@ -202,14 +203,15 @@ final class ClientConnection {
 
     private func takePending(_ turn: inout TurnBudget) {
         let bytes = pending
-        taken += stream.take(bytes.span.extracting(taken..<bytes.count), at: door, answerLimit: answerRoom, turn: &turn)
+        taken += stream.take(
+            bytes.span.extracting(taken..<bytes.count), through: admission, answerLimit: answerRoom, turn: &turn)
         if taken == pending.count {
             pending = []
             taken = 0
         }
     }
 
-    private var answerRoom: Int { max(1, door.limits.maximumUnreadAnswers - unsent) }
+    private var answerRoom: Int { max(1, admission.limits.maximumUnreadAnswers - unsent) }
 
     // MARK: Out
 
@@ -260,9 +262,9 @@ final class ClientConnection {
         listener.notices.note(limit, "the connection of user \(user) is closed: \(detail)")
         pending = []
         taken = 0
-        stream.end(Refusal(reason: reason, detail: detail), at: door)
+        stream.end(Refusal(reason: reason, detail: detail), through: admission)
         endedSince = now
-        // The account has already dropped this connection, so it must not keep unread answers in memory.
+        // `UserConnections` has already dropped this connection, so it must not keep unread answers in memory.
         if limit == .maximumBuffered, unsent > 0 { close() }
     }
 
@@ -270,7 +272,7 @@ final class ClientConnection {
         listener.notices.note(
             .maximumConsecutiveRefusals,
             "the connection of user \(user) is closed: "
-                + "\(door.limits.maximumConsecutiveRefusals) of its lines in a row were refused"
+                + "\(admission.limits.maximumConsecutiveRefusals) of its lines in a row were refused"
         )
         pending = []
         taken = 0
@@ -280,7 +282,7 @@ final class ClientConnection {
     /// - Returns: whether the connection needs a turn now.
     func check(at now: Instant) -> Bool {
         guard socket != nil else { return false }
-        let limits = door.limits
+        let limits = admission.limits
         if let endedSince {
             if stream.isWaitingForDisk || stream.isStalled {
                 self.endedSince = now
@@ -315,21 +317,21 @@ final class ClientConnection {
         return false
     }
 
-    /// Reports this connection's buffered bytes and activity to the source's accounts if they have changed. If the
-    /// source now buffers too much, reports the connection that must be closed.
-    private func account(at now: Instant) {
+    /// Reports this connection's buffered bytes and activity to the source's `UserConnections` if they have changed.
+    /// If the source now buffers too much, reports the connection that must be closed.
+    private func reportUsage(at now: Instant) {
         let (number, hasLine) = (stream.linesEnded, stream.hasUnfinishedLine)
         if number != lineNumber || !hasLine || !hadLine { lineSince = now }
         (lineNumber, hadLine) = (number, hasLine)
         let isIdle = isIdle
         let bytes = stream.heldBytes + pending.capacity + output.capacity
-        let isNews =
+        let hasChanged =
             bytes != wasCounted.bytes || isIdle != wasCounted.isIdle
-            || lastByte - wasCounted.at >= Accounts.idleEnough / 4
-        guard isNews else { return }
+            || lastByte - wasCounted.at >= UserConnections.idleEnough / 4
+        guard hasChanged else { return }
         wasCounted = (bytes, lastByte, isIdle)
-        let limit = door.limits.maximumBuffered
-        let victim = listener.statistics.accounts.withLock {
+        let limit = admission.limits.maximumBuffered
+        let victim = listener.statistics.userConnections.withLock {
             $0.note(id, bytes: bytes, lastByte: lastByte, isIdle: isIdle, limit: limit)
         }
         if let victim { onTooMuchBuffered?(victim.victim, victim.bytes) }
@@ -350,7 +352,7 @@ final class ClientConnection {
         guard socket != nil else { return }
         if !isGone, !inputEnded, stream.wantsAnswers { discardInput() }
         socket = nil
-        listener.statistics.accounts.withLock { $0.leave(id) }
+        listener.statistics.userConnections.withLock { $0.leave(id) }
         listener.statistics.disconnect()
         listener.descriptors.leave()
     }

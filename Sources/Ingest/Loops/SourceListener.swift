@@ -16,16 +16,16 @@ final class SourceListener: Sendable {
     private let admission: Admission
     private let clock: any Clock
     /// One for each event loop, by its number.
-    private let doors: [Door]
+    private let eventAdmissions: [LoopAdmission]
 
     /// The `EventAdmission` of one event loop. Unchecked: only that loop's thread uses it.
-    struct Door: @unchecked Sendable {
-        let door: EventAdmission
+    struct LoopAdmission: @unchecked Sendable {
+        let admission: EventAdmission
     }
 
     init(
         source: String, limits: SourceLimits, admission: Admission, statistics: SourceStatistics,
-        notices: LimitNotices, descriptors: DescriptorReserve, clock: any Clock, doors: [Door]
+        notices: LimitNotices, descriptors: DescriptorReserve, clock: any Clock, eventAdmissions: [LoopAdmission]
     ) {
         self.source = source
         self.limits = limits
@@ -34,13 +34,13 @@ final class SourceListener: Sendable {
         self.notices = notices
         self.descriptors = descriptors
         self.clock = clock
-        self.doors = doors
+        self.eventAdmissions = eventAdmissions
     }
 
     /// The decision about a new client.
     enum Verdict {
-        /// - Parameter instead: a connection of the same user that must be closed to make room.
-        case welcome(ClientConnection, instead: UInt64?)
+        /// - Parameter replacing: a connection of the same user that must be closed to make room.
+        case admitted(ClientConnection, replacing: UInt64?)
         case refused
     }
 
@@ -65,12 +65,12 @@ final class SourceListener: Sendable {
             return .refused
         }
         let limit = limits.maximumConnectionsPerUser
-        let entrance = statistics.accounts.withLock { $0.enter(id, user: peer.uid, limit: limit, at: now) }
-        var instead: UInt64?
-        switch entrance {
-        case .welcome: break
-        case .instead(let other):
-            instead = other
+        let decision = statistics.userConnections.withLock { $0.enter(id, user: peer.uid, limit: limit, at: now) }
+        var replaced: UInt64?
+        switch decision {
+        case .admitted: break
+        case .replacing(let other):
+            replaced = other
             notices.note(
                 .maximumConnectionsPerUser,
                 "user \(peer.uid) already has \(limit) connections; the longest idle one was closed for a new one")
@@ -85,9 +85,11 @@ final class SourceListener: Sendable {
             return .refused
         }
         descriptors.enter()
-        return .welcome(
-            ClientConnection(id: id, socket: client, origin: origin, listener: self, door: doors[loop].door, at: now),
-            instead: instead)
+        return .admitted(
+            ClientConnection(
+                id: id, socket: client, origin: origin, listener: self, admission: eventAdmissions[loop].admission,
+                at: now),
+            replacing: replaced)
     }
 }
 

@@ -14,7 +14,7 @@ struct AcknowledgementLedger {
     /// Lines added so far.
     private(set) var lines: UInt64 = 0
     private var settled: UInt64 = 0
-    private var told: UInt64 = 0
+    private var acknowledged: UInt64 = 0
 
     /// Adds `count` lines. If any of them was accepted, their events are durable at `end`.
     mutating func add(lines count: Int, queuedUpTo end: UInt64?) {
@@ -54,8 +54,8 @@ struct AcknowledgementLedger {
 
     /// The line number to acknowledge; nil if it has not grown since the last call.
     mutating func takeAcknowledgement() -> UInt64? {
-        guard settled > told else { return nil }
-        told = settled
+        guard settled > acknowledged else { return nil }
+        acknowledged = settled
         return settled
     }
 }

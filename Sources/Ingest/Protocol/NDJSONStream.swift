@@ -51,7 +51,7 @@ package struct NDJSONStream {
     /// Refused lines since the last accepted one.
     private var refusalsInARow = 0
     /// The last answer. It is sent once all earlier lines are settled.
-    private var farewell: (refusal: Refusal, line: UInt64)?
+    private var finalRefusal: (refusal: Refusal, line: UInt64)?
 
     package init(origin: Origin) {
         self.origin = origin
@@ -77,12 +77,12 @@ package struct NDJSONStream {
     /// - Returns: how many bytes were processed. Fewer than `bytes.count` in three cases: the journal is busy
     ///   (`isStalled`; call again with the rest once it has room), `answerLimit` is reached (call again once the
     ///   answers are taken), or the turn is over.
-    package mutating func take(_ bytes: Span<UInt8>, at door: EventAdmission, answerLimit: Int, turn: inout TurnBudget)
-        -> Int
-    {
+    package mutating func take(
+        _ bytes: Span<UInt8>, through admission: EventAdmission, answerLimit: Int, turn: inout TurnBudget
+    ) -> Int {
         var at = 0
         if stalled != nil {
-            guard resume(bytes, at: door, &turn, advancing: &at) else { return at }
+            guard resume(bytes, through: admission, &turn, advancing: &at) else { return at }
         }
         while at < bytes.count, answers.count < answerLimit, !turn.isSpent {
             switch state {
@@ -94,9 +94,9 @@ package struct NDJSONStream {
                 state = .lines
             case .firstLine, .lines:
                 if state == .lines && carry.isEmpty {
-                    guard scan(bytes, at: door, &turn, advancing: &at) else { return at }
+                    guard scan(bytes, through: admission, &turn, advancing: &at) else { return at }
                 } else {
-                    guard finishLine(bytes, at: door, &turn, advancing: &at) else { return at }
+                    guard finishLine(bytes, through: admission, &turn, advancing: &at) else { return at }
                 }
             }
         }
@@ -104,29 +104,29 @@ package struct NDJSONStream {
     }
 
     /// Processes `bytes` in a turn without limits.
-    package mutating func take(_ bytes: Span<UInt8>, at door: EventAdmission, answerLimit: Int) -> Int {
+    package mutating func take(_ bytes: Span<UInt8>, through admission: EventAdmission, answerLimit: Int) -> Int {
         var turn = TurnBudget.unlimited
-        return take(bytes, at: door, answerLimit: answerLimit, turn: &turn)
+        return take(bytes, through: admission, answerLimit: answerLimit, turn: &turn)
     }
 
     /// The client has finished sending. A last line without its line feed counts if it is complete.
-    package mutating func finish(at door: EventAdmission) {
+    package mutating func finish(through admission: EventAdmission) {
         guard stalled == nil, !carry.isEmpty, state == .lines || state == .firstLine else { return }
         carry.append(UInt8(ascii: "\n"))
-        endFirstLine(at: door)
+        endFirstLine(through: admission)
         var turn = TurnBudget.unlimited
-        if !carry.isEmpty { _ = scanCarry(at: door, &turn) }
+        if !carry.isEmpty { _ = scanCarry(through: admission, &turn) }
     }
 
     /// Disconnects the client. Lines that were already accepted or refused stay so. An unfinished line, and lines for
     /// which the journal had no room, are refused for the same reason.
-    package mutating func end(_ refusal: Refusal, at door: EventAdmission) {
+    package mutating func end(_ refusal: Refusal, through admission: EventAdmission) {
         guard state != .ended else { return }
         if let stalled {
-            for _ in 0..<(stalled.accepted.count + stalled.refused.count) { door.refuse(refusal) }
+            for _ in 0..<(stalled.accepted.count + stalled.refused.count) { admission.refuse(refusal) }
             self.stalled = nil
         } else if hasUnfinishedLine {
-            door.refuse(refusal)
+            admission.refuse(refusal)
         }
         endAfterLines(refusal)
     }
@@ -135,13 +135,13 @@ package struct NDJSONStream {
     package mutating func stopAnswering() {
         wantsAnswers = false
         answers = []
-        farewell = nil
+        finalRefusal = nil
     }
 
     private mutating func endAfterLines(_ refusal: Refusal, line: UInt64? = nil) {
         carry = []
         state = .ended
-        farewell = (refusal, line ?? ledger.lines + 1)
+        finalRefusal = (refusal, line ?? ledger.lines + 1)
     }
 
     /// Records that the journal is durable up to `position`.
@@ -153,9 +153,9 @@ package struct NDJSONStream {
     package mutating func takeAnswers() -> [UInt8]? {
         guard wantsAnswers else { return nil }
         if let lines = ledger.takeAcknowledgement() { Answer.acknowledge(lines, to: &answers) }
-        if let last = farewell, !ledger.waits {
+        if let last = finalRefusal, !ledger.waits {
             Answer.refuse(last.refusal, line: last.line, to: &answers)
-            farewell = nil
+            finalRefusal = nil
         }
         guard !answers.isEmpty else { return nil }
         defer { answers = [] }
@@ -166,24 +166,24 @@ package struct NDJSONStream {
 
     /// Extends the unfinished line and processes it once it is complete. Returns false if the journal is busy.
     private mutating func finishLine(
-        _ bytes: Span<UInt8>, at door: EventAdmission, _ turn: inout TurnBudget, advancing at: inout Int
+        _ bytes: Span<UInt8>, through admission: EventAdmission, _ turn: inout TurnBudget, advancing at: inout Int
     ) -> Bool {
         let feed = bytes.firstLineFeed(from: at)
         let end = feed.map { $0 + 1 } ?? bytes.count
-        let limit = door.maximumEventSize + Self.whiteSpaceAllowance
+        let limit = admission.maximumEventSize + Self.whiteSpaceAllowance
         if carry.count + (end - at) > limit {
             state = .skippingLine
-            refuseCarry(at: door, &turn)
+            refuseCarry(through: admission, &turn)
             return true
         }
         carry.append(contentsOf: bytes.extracting(at..<end))
         at = end
         guard feed != nil else { return true }
-        endFirstLine(at: door)
-        return carry.isEmpty || scanCarry(at: door, &turn)
+        endFirstLine(through: admission)
+        return carry.isEmpty || scanCarry(through: admission, &turn)
     }
 
-    private mutating func endFirstLine(at door: EventAdmission) {
+    private mutating func endFirstLine(through admission: EventAdmission) {
         guard state == .firstLine else { return }
         state = .lines
         switch ControlLine(carry.span) {
@@ -193,44 +193,46 @@ package struct NDJSONStream {
             carry.removeAll(keepingCapacity: true)
         case .malformed(let detail):
             let refusal = Refusal(reason: .invalidJSON, detail: detail)
-            door.refuse(refusal)
+            admission.refuse(refusal)
             // A client that sends a control line reads answers.
             wantsAnswers = true
             endAfterLines(refusal, line: 0)
         }
     }
 
-    private mutating func refuseCarry(at door: EventAdmission, _ turn: inout TurnBudget) {
-        let refusal = Refusal.tooLarge(maximum: door.maximumEventSize)
-        door.refuse(refusal)
+    private mutating func refuseCarry(through admission: EventAdmission, _ turn: inout TurnBudget) {
+        let refusal = Refusal.tooLarge(maximum: admission.maximumEventSize)
+        admission.refuse(refusal)
         ledger.add(lines: 1, queuedUpTo: nil)
         if wantsAnswers { Answer.refuse(refusal, line: ledger.lines, to: &answers) }
         carry = []
-        turn.spend(accepted: 0, refused: 1, at: door.now())
+        turn.spend(accepted: 0, refused: 1, at: admission.now())
         refusalsInARow += 1
-        endIfRefusedTooOften(at: door)
+        endIfRefusedTooOften(by: admission)
     }
 
     /// Counts consecutive refused lines across slices.
-    private mutating func countRefusals(at door: EventAdmission) {
-        let limit = door.limits.maximumConsecutiveRefusals
+    private mutating func countRefusals(of admission: EventAdmission) {
+        let limit = admission.limits.maximumConsecutiveRefusals
         var accepted = 0
-        for refused in door.refused {
+        for refused in admission.refused {
             // A full journal is not the client's fault.
             guard refused.reason != .journalFull else { continue }
-            if accepted < door.accepted.count, Int(door.accepted[accepted].line) < refused.line {
+            if accepted < admission.accepted.count, Int(admission.accepted[accepted].line) < refused.line {
                 refusalsInARow = 0
-                while accepted < door.accepted.count, Int(door.accepted[accepted].line) < refused.line { accepted += 1 }
+                while accepted < admission.accepted.count, Int(admission.accepted[accepted].line) < refused.line {
+                    accepted += 1
+                }
             }
             refusalsInARow += 1
             if refusalsInARow >= limit { break }
         }
-        if refusalsInARow < limit, accepted < door.accepted.count { refusalsInARow = 0 }
-        endIfRefusedTooOften(at: door)
+        if refusalsInARow < limit, accepted < admission.accepted.count { refusalsInARow = 0 }
+        endIfRefusedTooOften(by: admission)
     }
 
-    private mutating func endIfRefusedTooOften(at door: EventAdmission) {
-        let limit = door.limits.maximumConsecutiveRefusals
+    private mutating func endIfRefusedTooOften(by admission: EventAdmission) {
+        let limit = admission.limits.maximumConsecutiveRefusals
         guard refusalsInARow >= limit, state != .ended else { return }
         hasTooManyRefusals = true
         endAfterLines(
@@ -244,20 +246,22 @@ package struct NDJSONStream {
 
     // MARK: Scanning
 
-    private mutating func scanCarry(at door: EventAdmission, _ turn: inout TurnBudget) -> Bool {
-        let scan = door.scan(carry.span, maximumRefused: .max)
-        guard offerCarry(scan, at: door, &turn) else {
-            stall(scan, inCarry: true, at: door)
+    private mutating func scanCarry(through admission: EventAdmission, _ turn: inout TurnBudget) -> Bool {
+        let scan = admission.scan(carry.span, maximumRefused: .max)
+        guard offerCarry(scan, through: admission, &turn) else {
+            stall(scan, inCarry: true, of: admission)
             return false
         }
         return true
     }
 
     /// Offers the completed line. Once it is accepted, `carry` is empty again and keeps little memory.
-    private mutating func offerCarry(_ scan: ScanResult, at door: EventAdmission, _ turn: inout TurnBudget) -> Bool {
+    private mutating func offerCarry(
+        _ scan: ScanResult, through admission: EventAdmission, _ turn: inout TurnBudget
+    ) -> Bool {
         var line: [UInt8] = []
         swap(&line, &carry)
-        let taken = offer(line.span, scan, at: door, &turn)
+        let taken = offer(line.span, scan, through: admission, &turn)
         if taken {
             if line.capacity > 4096 { line = [] } else { line.removeAll(keepingCapacity: true) }
         }
@@ -266,46 +270,47 @@ package struct NDJSONStream {
     }
 
     private mutating func scan(
-        _ bytes: Span<UInt8>, at door: EventAdmission, _ turn: inout TurnBudget, advancing at: inout Int
+        _ bytes: Span<UInt8>, through admission: EventAdmission, _ turn: inout TurnBudget, advancing at: inout Int
     ) -> Bool {
         let rest = bytes.extracting(at..<bytes.count)
         var slice = rest.extracting(
-            first: door.isSlow ? Self.slowSlice : wantsAnswers ? Self.sliceWithAnswers : Self.slice)
-        let refusals = min(turn.refusalsLeft, door.limits.maximumConsecutiveRefusals - refusalsInARow)
-        var scan = door.scan(slice, maximumRefused: refusals)
+            first: admission.isSlow ? Self.slowSlice : wantsAnswers ? Self.sliceWithAnswers : Self.slice)
+        let refusals = min(turn.refusalsLeft, admission.limits.maximumConsecutiveRefusals - refusalsInARow)
+        var scan = admission.scan(slice, maximumRefused: refusals)
         if scan.consumed == 0 && slice.count < rest.count {
             slice = rest
-            scan = door.scan(slice, maximumRefused: refusals)
+            scan = admission.scan(slice, maximumRefused: refusals)
         }
         if scan.consumed == 0 {
             // No line ends in this input: it is the beginning of one.
-            return finishLine(bytes, at: door, &turn, advancing: &at)
+            return finishLine(bytes, through: admission, &turn, advancing: &at)
         }
-        guard offer(slice, scan, at: door, &turn) else {
-            stall(scan, inCarry: false, at: door)
+        guard offer(slice, scan, through: admission, &turn) else {
+            stall(scan, inCarry: false, of: admission)
             return false
         }
         at += scan.consumed
         return true
     }
 
-    private mutating func stall(_ scan: ScanResult, inCarry: Bool, at door: EventAdmission) {
+    private mutating func stall(_ scan: ScanResult, inCarry: Bool, of admission: EventAdmission) {
         stalled = Stalled(
-            inCarry: inCarry, scan: scan, accepted: door.accepted, refused: door.refused, rewritten: door.rewritten)
+            inCarry: inCarry, scan: scan, accepted: admission.accepted, refused: admission.refused,
+            rewritten: admission.rewritten)
     }
 
     /// Offers the stalled slice again. Returns false if the journal still has no room.
     private mutating func resume(
-        _ bytes: Span<UInt8>, at door: EventAdmission, _ turn: inout TurnBudget, advancing at: inout Int
+        _ bytes: Span<UInt8>, through admission: EventAdmission, _ turn: inout TurnBudget, advancing at: inout Int
     ) -> Bool {
         guard let stalled else { return true }
-        door.accepted = stalled.accepted
-        door.refused = stalled.refused
-        door.rewritten = stalled.rewritten
+        admission.accepted = stalled.accepted
+        admission.refused = stalled.refused
+        admission.rewritten = stalled.rewritten
         if stalled.inCarry {
-            guard offerCarry(stalled.scan, at: door, &turn) else { return false }
+            guard offerCarry(stalled.scan, through: admission, &turn) else { return false }
         } else {
-            guard offer(bytes, stalled.scan, at: door, &turn) else { return false }
+            guard offer(bytes, stalled.scan, through: admission, &turn) else { return false }
             at += stalled.scan.consumed
         }
         self.stalled = nil
@@ -315,34 +320,36 @@ package struct NDJSONStream {
     /// Hands a scanned slice to the journal and answers its refused lines. Returns false if the journal is busy; then
     /// nothing was taken or answered.
     private mutating func offer(
-        _ bytes: Span<UInt8>, _ scan: ScanResult, at door: EventAdmission, _ turn: inout TurnBudget
+        _ bytes: Span<UInt8>, _ scan: ScanResult, through admission: EventAdmission, _ turn: inout TurnBudget
     ) -> Bool {
         var end: UInt64?
-        if !door.accepted.isEmpty {
-            switch door.append(bytes, from: origin) {
+        if !admission.accepted.isEmpty {
+            switch admission.append(bytes, from: origin) {
             case .busy:
                 return false
             case .queued(let position):
                 end = position
             case .refused(let refusal):
-                for event in door.accepted { door.refused.append(RefusedLine(line: Int(event.line), refusal: refusal)) }
-                door.refused.sort { $0.line < $1.line }
-                door.accepted.removeAll(keepingCapacity: true)
+                for event in admission.accepted {
+                    admission.refused.append(RefusedLine(line: Int(event.line), refusal: refusal))
+                }
+                admission.refused.sort { $0.line < $1.line }
+                admission.accepted.removeAll(keepingCapacity: true)
             }
         }
         let first = ledger.lines
         ledger.add(lines: scan.lines, queuedUpTo: wantsAnswers ? end : nil)
-        if !door.refused.isEmpty {
-            door.settleRefused(bytes)
+        if !admission.refused.isEmpty {
+            admission.settleRefused(bytes)
             if wantsAnswers {
-                for refused in door.refused {
+                for refused in admission.refused {
                     Answer.refuse(
-                        door.explain(refused, in: bytes), line: first + UInt64(refused.line) + 1, to: &answers)
+                        admission.explain(refused, in: bytes), line: first + UInt64(refused.line) + 1, to: &answers)
                 }
             }
         }
-        countRefusals(at: door)
-        turn.spend(accepted: door.accepted.count, refused: door.refused.count, at: door.now())
+        countRefusals(of: admission)
+        turn.spend(accepted: admission.accepted.count, refused: admission.refused.count, at: admission.now())
         return true
     }
 }

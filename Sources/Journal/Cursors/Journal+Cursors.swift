@@ -30,7 +30,7 @@ extension Journal {
     /// commit, which happens at least every `cursorInterval`.
     package func advance(_ destination: String, to cursor: JournalCursor) { cursors.advance(destination, to: cursor) }
 
-    /// As above. The same commit also contains the next cursor of the destination's replay, if a replay is under way.
+    /// As above. The same commit also contains the next cursor of the destination's replay, if a replay is in progress.
     package func advance(
         _ destination: String, to cursor: JournalCursor, replay next: (JournalCursor) -> JournalCursor
     ) { cursors.advance(destination, to: cursor, replay: next) }
@@ -46,8 +46,7 @@ extension Journal {
         cursors.live(of: destination, kind, tag: tag)
     }
 
-    /// The cursor of the replay that is under way to a destination; nil if there is no replay. A replay's cursor holds
-    /// no segment.
+    /// The cursor of the current replay to a destination; nil if there is no replay. It holds no segment.
     package func replay(of destination: String) -> JournalCursor? { cursors.replay(of: destination) }
     /// Names of the destinations that have a replay, configured or not.
     package var replays: [String] { cursors.replays }

@@ -69,7 +69,7 @@ package final class DeadLetterStore: Sendable {
     private let limits: Mutex<Limits>
     private let state: Mutex<State>
 
-    /// The figures for the status, behind a lock of their own: a status request must not wait for the disk.
+    /// The figures for the status, behind their own lock: a status request must not wait for the disk.
     private struct Shown {
         var count: UInt64 = 0
         var expired: UInt64 = 0

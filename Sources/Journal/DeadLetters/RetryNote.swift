@@ -1,7 +1,7 @@
 import Platform
 
-/// A retry of dead letters that is under way, stored beside them in the file `retry` so that it continues after a
-/// restart: a title, the caller's bytes, and a checksum of both. Format.md specifies the layout.
+/// A retry of dead letters that is in progress. It is stored beside them in the file `retry`, so that it continues
+/// after a restart: a title, the caller's bytes, and a checksum of both. Format.md specifies the layout.
 enum RetryNote {
     static let name = "retry"
     private static let title = Array("penstock-retry 1\n".utf8)
@@ -9,7 +9,7 @@ enum RetryNote {
     /// The size of `crc32c `, eight digits, and a line feed.
     private static let endSize = 16
 
-    /// - Returns: nil if the file does not exist or is damaged: then somebody has to ask for the retry again.
+    /// - Returns: nil if the file does not exist or is damaged: then the operator must request the retry again.
     static func read(in directory: String, _ context: JournalContext) throws(SystemError) -> [UInt8]? {
         guard let bytes = try JournalContext.contents(directory + "/" + name, limit: limit, context.disk),
             bytes.count >= title.count + endSize, bytes.starts(with: title)

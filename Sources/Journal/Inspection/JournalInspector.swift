@@ -14,7 +14,7 @@ package struct JournalInspector {
     let context: JournalContext
     private let manifest: Manifest
 
-    /// - Throws: `.inconsistent`, `.unsupported` or `.io` if the journal cannot be read at all.
+    /// - Throws: `.inconsistent`, `.unsupported` or `.io` if no part of the journal can be read.
     package init(directory: String, disk: any Disk) throws(JournalError) {
         guard let manifest = try Manifest.read(in: directory, disk) else {
             throw JournalError(

@@ -1,6 +1,6 @@
 import Platform
 
-/// The summary of a finished segment: a batch of its own kind in the file's last 128 bytes. With it, a start need not
+/// The summary of a finished segment: a special batch in the file's last 128 bytes. With it, a start need not
 /// read every segment.
 struct Seal: Equatable {
     /// The end of the batches. Bytes between here and the seal are not part of the journal.

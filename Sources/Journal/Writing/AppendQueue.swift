@@ -13,7 +13,7 @@ final class AppendQueue: Sendable {
         var room: Int
         /// Set while no next segment can be made: why nothing is admitted once the current segment is full.
         var shortage: Shortage?
-        /// Set while nothing can be written at all.
+        /// Set while nothing can be written.
         var closed: Shortage?
         /// Never reset: the journal is stopping.
         var isEnded = false
@@ -113,7 +113,7 @@ final class AppendQueue: Sendable {
     /// - Parameter shortage: nil opens the queue again.
     func close(_ shortage: Shortage?) { state.withLock { $0.closed = shortage } }
 
-    /// Refuses all further events, for good.
+    /// Refuses all further events permanently.
     func end() { state.withLock { $0.isEnded = true } }
 
     /// Whether clients that got `.busy` may try again. Returns true once for them.

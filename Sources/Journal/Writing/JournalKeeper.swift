@@ -2,7 +2,7 @@ import Platform
 import Telemetry
 
 /// The work beside writing: prepares the next segment, commits the cursors, runs retention. One thread at a time.
-/// `step` waits for nothing but the disk.
+/// `step` waits only for the disk.
 final class JournalKeeper: @unchecked Sendable {
     /// The pause before another attempt to make a segment.
     static let retryAfter = Duration.seconds(1)
@@ -49,14 +49,9 @@ final class JournalKeeper: @unchecked Sendable {
         }
         guard missing else { return (false, nextCommit) }
         guard hasRoom else {
-            tell(
-                "the journal is full (journal.retain): destinations still need the oldest segment; penstock status"
-                    + " shows their lag; once the current segment is full,"
-                    + " \(context.options.whenFull == .reject ? "events are refused" : "clients wait")")
-            queue.setShortage(
-                Shortage(
-                    detail: "the journal is full: a destination is behind (journal.retain, journal.when_full)",
-                    blocks: context.options.whenFull != .reject, isFull: true))
+            let shortage = fullJournal()
+            tell(shortage.report ?? shortage.detail)
+            queue.setShortage(shortage)
             return (false, min(nextCommit, now + Self.retryAfter))
         }
         do throws(SystemError) {
@@ -71,6 +66,24 @@ final class JournalKeeper: @unchecked Sendable {
         fruitlessDrops = 0
         queue.setShortage(nil)
         return (true, nextCommit)
+    }
+
+    /// `retain`'s size is reached, and destinations still need the oldest segment.
+    private func fullJournal() -> Shortage {
+        let options = context.options
+        let waits = options.whenFull != .reject
+        let end = segments.first?.endPosition ?? 0
+        let names = cursors.configured(below: end).map { "\"\($0.name)\"" }.sorted()
+        let others = names.count > 3 ? ["\(names.count - 2) others"] : []
+        let listed = (others.isEmpty ? names : Array(names.prefix(2))) + others
+        let destinations = "destination\(names.count == 1 ? "" : "s") " + listed.joined(separator: ", ")
+        return Shortage(
+            detail: "the journal is full: a destination is behind (journal.retain, journal.when_full)",
+            report: "journal full (\(Readable.size(UInt64(clamping: options.retainSize)))): waiting for "
+                + (names.isEmpty ? "a destination" : destinations)
+                + "; \(waits ? "clients wait" : "events are refused")"
+                + " once the last segment is full",
+            blocks: waits, isFull: true)
     }
 
     /// Makes the next segment. On a full filesystem it first removes the oldest segments that no destination needs.

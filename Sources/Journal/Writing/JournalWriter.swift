@@ -2,7 +2,7 @@ import Platform
 import Telemetry
 
 /// Commits the queued events: one write, one sync, then readers and clients may see them. One thread at a time. `step`
-/// waits for nothing but the disk, so the simulator can call it too.
+/// waits only for the disk, so the simulator can call it too.
 ///
 /// After a write or sync fails, the writer never writes or syncs that file again: the kernel may have marked the lost
 /// pages clean. The events that are not acknowledged are still in memory and go to a fresh segment.
@@ -158,9 +158,9 @@ final class JournalWriter: @unchecked Sendable {
 
     // MARK: - Committing
 
-    /// Appends the live cursors to the events of a commit, so that a power cut does not lose them. They get no commit
-    /// of their own: a system without events writes nothing. They are left out where they might take the room of events
-    /// that the queue has admitted.
+    /// Appends the live cursors to the events of a commit, so that a power cut does not lose them. They get no
+    /// separate commit: a system without events writes nothing. They are left out where they might take the room of
+    /// events that the queue has admitted.
     private func addCursors(to buffer: CommitBuffer) {
         guard spare.isReady else { return }
         let room = (current?.room ?? context.options.segmentSize - Segment.sealSize) - buffer.count - BatchHeader.size

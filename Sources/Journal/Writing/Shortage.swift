@@ -1,7 +1,9 @@
 /// Why events are not accepted.
 struct Shortage: Sendable, Equatable {
-    /// A sentence for the operator, and for clients whose events are refused.
+    /// For clients whose events are refused.
     var detail: String
+    /// For the operator, if there is more to say: clients do not know the destinations.
+    var report: String?
     /// Clients wait; if false, their events are refused.
     var blocks: Bool
     /// The reason is a lack of room: `retain`'s size is reached, or the filesystem is full.

@@ -36,7 +36,7 @@ struct JSONBuilder {
     var maximumSize = Int.max
     /// An error found by a method that cannot throw. The next method that can throws it.
     var failure: JSONWriterError?
-    /// Whether every nested container has a writer of its own.
+    /// Whether every nested container has its own writer.
     var isDetached = false
     /// The nesting depth of this text in the text of other writers.
     var outerDepth = 0

@@ -2,7 +2,7 @@
 ///
 /// Containers are written while they are filled. Open containers form a stack; writing to a container closes those
 /// inside it. An `encode(to:)` may also return to a container that was closed in this way. Then the value is written a
-/// second time, each container into a writer of its own (a *detached* writer), and the texts are joined at the end.
+/// second time, each container into its own writer (a *detached* writer), and the texts are joined at the end.
 ///
 /// Only the thread that took the writer from the pool may use it. Therefore `Sendable` is unchecked.
 final class JSONWriter: @unchecked Sendable {

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// An object with threads or descriptors of its own, which must react when the process forks.
+/// An object with its own threads or descriptors, which must react when the process forks.
 protocol ForkObserver: AnyObject, Sendable {
     /// Locks the object, so that the child receives consistent memory.
     func prepareToFork()
@@ -17,7 +17,7 @@ protocol ForkObserver: AnyObject, Sendable {
     func forkedInChild()
 }
 
-/// The observers of fork(2). A registry of our own, because pthread_atfork(3) accepts plain functions only and cannot
+/// The observers of fork(2). A separate registry, because pthread_atfork(3) accepts plain functions only and cannot
 /// unregister them.
 enum Forks {
     private static let lock = ForkableLock()

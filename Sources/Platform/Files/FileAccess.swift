@@ -20,8 +20,8 @@ package struct FileAccess: Sendable, Equatable {
         isDirectory = status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Whether other users can reach a file at all: every directory above it must let them pass. A directory that
-    /// cannot be inspected counts as open.
+    /// Whether other users can reach a file: every directory above it must let them pass. A directory that cannot be
+    /// inspected counts as open.
     package static func isReachableByOthers(_ path: String) -> Bool {
         var directory = path
         while let slash = directory.lastIndex(of: "/"), slash != directory.startIndex {

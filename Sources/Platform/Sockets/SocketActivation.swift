@@ -73,7 +73,9 @@ package final class SocketActivation: Sendable {
     package func paths(of name: String) -> [String] { sockets[name]?.map(\.path) ?? [] }
 
     /// The paths of all sockets and who may connect, as their files are now.
-    package var byName: [String: [PassedSocket]] { sockets.mapValues { $0.map { PassedSocket(lookingAt: $0.path) } } }
+    package var byName: [String: [PassedSocketFile]] {
+        sockets.mapValues { $0.map { PassedSocketFile(lookingAt: $0.path) } }
+    }
 
     /// A duplicate of the descriptor for the socket of this name; nil if none was passed.
     /// - Parameter path: selects one if the unit has several under the name.

@@ -38,14 +38,14 @@ package enum UnixSocketError: Error, Sendable, Equatable, CustomStringConvertibl
         case .pathHasNUL:
             "a socket's path is empty or has a NUL byte in it"
         case .notASocket(let path):
-            "\(path) exists and is not a socket: it is left alone; move it away or choose another path"
+            "\(path) exists and is not a socket: Penstock does not replace it; move it away or choose another path"
         case .inUse(let path):
             "\(path): another process is listening there: stop it, or choose another path"
         case .system(let error):
             switch (error.call, error.code) {
             case ("connect", ENOENT), ("connect", ECONNREFUSED):
-                "\(error): nobody listens there: start the daemon, or name another socket"
-            case ("bind", ENOENT): "\(error): make its directory first"
+                "\(error): no process listens there: start the daemon, or give the path of another socket"
+            case ("bind", ENOENT): "\(error): create its directory first"
             case ("chown", EPERM):
                 """
                 \(error): the daemon must be in that group itself; under systemd, let penstock.socket make the socket \
@@ -99,7 +99,7 @@ extension SystemError {
     package enum ConnectObstacle: Sendable {
         case nobodyListens
         case forbidden
-        /// The listener took no connection in time.
+        /// The listener accepted no connection in time.
         case timedOut
     }
 

@@ -30,7 +30,7 @@ extension Expression: CustomStringConvertible {
         }
     }
 
-    /// The text as an operand of anything else: in parentheses if it has operators of its own.
+    /// The text as an operand of anything else: in parentheses if it contains operators.
     private var operand: String {
         switch self {
         case .null, .bool, .number, .string, .list, .path, .call: description

@@ -83,7 +83,7 @@ package struct FieldAdvice: Sendable {
             EventFieldNames().knows(path.segments[0])
         else { return nil }
         return FilterError(
-            0..<text.utf8.count, "this is text as it stands, since a path begins with \"$.\"",
+            0..<text.utf8.count, "this is a constant text; a path begins with \"$.\"",
             hint: "did you mean $.\(path)?")
     }
 

@@ -133,7 +133,7 @@ private struct LimitCheck {
                 guard let names = limit.names else { continue }
                 let name = JSONText.string(json.extracting(member.key.range)) ?? ""
                 if !names.matches(name.utf8.span) {
-                    return "\(shown) has the name \"\(name)\"; names have to match \(names.text)"
+                    return "\(shown) has the name \"\(name)\"; names must match \(names.text)"
                 }
             }
         } else {
@@ -156,7 +156,7 @@ private struct LimitCheck {
                 return "\(shown) has \(length) character\(length == 1 ? "" : "s"); at most \(most) are allowed"
             }
         }
-        if let pattern = limit.pattern, !pattern.matches(text) { return "\(shown) has to match \(pattern.text)" }
+        if let pattern = limit.pattern, !pattern.matches(text) { return "\(shown) must match \(pattern.text)" }
         if !limit.refused.isEmpty, limit.refused.contains(where: { text.hasBytes(of: $0.utf8.span) }) {
             return "\(shown) is a value that the service rejects"
         }

@@ -134,13 +134,13 @@ struct DirectiveArguments {
         case (.secret, _):
             guard let node = compiler.compile(value, at: keys) else { return nil }
             if let number = (node as? TemplateNode)?.secret { return .secret(number) }
-            compiler.fail("\(argument.name) has to be a secret", at: keys, hint: "write \(argument.name): !secret NAME")
+            compiler.fail("\(argument.name) must be a secret", at: keys, hint: "write \(argument.name): !secret NAME")
         case (.text, .string(let text)): return .text(text)
         case (.flag, .bool(let flag)): return .flag(flag)
         case (.integer(let bounds), .number(let digits)):
             if let number = Int(digits), bounds.contains(number) { return .integer(number) }
             compiler.fail(
-                "\(argument.name) has to be a whole number from \(bounds.lowerBound) to \(bounds.upperBound), "
+                "\(argument.name) must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound), "
                     + "not \(digits)",
                 at: keys,
                 hint: NearestNumber.whole(digits).flatMap { Int($0) }.flatMap {
@@ -150,15 +150,15 @@ struct DirectiveArguments {
             if choices.contains(text) { return .text(text) }
             let list = choices.joined(separator: ", ")
             compiler.fail(
-                "\(argument.name) has to be one of \(list)", at: keys,
+                "\(argument.name) must be one of \(list)", at: keys,
                 hint: NearestName.find(text, among: choices).map { "did you mean \($0)?" })
         case (.choice(let choices), _):
             compiler.fail(
-                "\(argument.name) has to be one of \(choices.joined(separator: ", ")), not \(value.kind)", at: keys)
-        case (.values, _): compiler.fail("\(argument.name) has to be a list, not \(value.kind)", at: keys)
-        case (.text, _): compiler.fail("\(argument.name) has to be text, not \(value.kind)", at: keys)
-        case (.integer, _): compiler.fail("\(argument.name) has to be a whole number, not \(value.kind)", at: keys)
-        case (.flag, _): compiler.fail("\(argument.name) has to be true or false, not \(value.kind)", at: keys)
+                "\(argument.name) must be one of \(choices.joined(separator: ", ")), not \(value.kind)", at: keys)
+        case (.values, _): compiler.fail("\(argument.name) must be a list, not \(value.kind)", at: keys)
+        case (.text, _): compiler.fail("\(argument.name) must be text, not \(value.kind)", at: keys)
+        case (.integer, _): compiler.fail("\(argument.name) must be a whole number, not \(value.kind)", at: keys)
+        case (.flag, _): compiler.fail("\(argument.name) must be true or false, not \(value.kind)", at: keys)
         }
         return nil
     }

@@ -47,6 +47,7 @@ extension Directive {
             : name == "@liquid"
                 ? "use $template, $match, $replace and $date"
                 : "write $\(name.dropFirst()); Mapping.md lists the other differences from mapping-kit"
-        return TransformError(keys, isKey: true, "\(name) is the name of a member here, and no directive", hint: hint)
+        return TransformError(
+            keys, isKey: true, "\(name) is not a directive here; it is the name of a member", hint: hint)
     }
 }

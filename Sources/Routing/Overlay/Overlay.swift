@@ -4,7 +4,7 @@ import Events
 /// once, copied in pieces around the changes. No tree of the event is built.
 ///
 /// Invariants:
-/// - No edit lies inside a field that has an edit of its own (`RouteChain` ensures it), and no edited field has a
+/// - No edit lies inside a field that has its own edit (`RouteChain` ensures it), and no edited field has a
 ///   duplicate in the event (`EditStage` ensures it).
 /// - A noted edit can be made. This is checked when the edit is noted, so that the event has the same fate as if each
 ///   transform had written it.

@@ -34,9 +34,9 @@ struct PlanRefusal {
     }
 
     private static func violations(_ list: [PlanViolation], of count: Int) -> String {
-        let told = list.map { violation in
+        let descriptions = list.map { violation in
             "\(violation.property): expected \(violation.expected)" + (violation.found.map { ", found \($0)" } ?? "")
         }
-        return told.joined(separator: "; ") + (count > list.count ? "; and \(count - list.count) more" : "")
+        return descriptions.joined(separator: "; ") + (count > list.count ? "; and \(count - list.count) more" : "")
     }
 }

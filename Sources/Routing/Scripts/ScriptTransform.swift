@@ -52,7 +52,7 @@ struct ScriptTransform: RewritingTransform {
     func advice() -> [TransformError] {
         guard !ScriptReturns.value(in: script.text) else { return [] }
         let fault = FilterError(
-            0..<1, "this script never returns a value, so that no event passes it", hint: "end it with: return event")
+            0..<1, "this script never returns a value, so it drops every event", hint: "end it with: return event")
         return [TransformError(keys: ["script"], isKey: false, fault: fault)]
     }
 
@@ -125,9 +125,9 @@ extension ScriptText {
     /// near <eof>`.
     fileprivate func translate(_ message: String) -> String {
         let end = message.ranges(of: " near ").last?.lowerBound ?? message.endIndex
-        let told = message[..<end].replacing(/(at|on) line ([0-9]+)/) { match in
+        let translated = message[..<end].replacing(/(at|on) line ([0-9]+)/) { match in
             "\(match.1) line \(fileLine(of: Int(match.2)))"
         }
-        return String(told + message[end...])
+        return String(translated + message[end...])
     }
 }

@@ -12,7 +12,7 @@ final class EditStage {
 
     /// A class, so that a loop over the steps copies nothing.
     private final class Step {
-        /// The transform's name, or `where` for a filter that is a step of its own.
+        /// The transform's name, or `where` for a filter that is a separate step.
         let name: String
         /// Nil: every event matches.
         let condition: FilterProgram?
@@ -52,7 +52,7 @@ final class EditStage {
                     constants = nil
                 }
                 compiled.append(Step(transform.name, condition, editor))
-            case .rewrite: preconditionFailure("a rewriting transform is a stage of its own")
+            case .rewrite: preconditionFailure("a rewriting transform is a separate stage")
             }
         }
         constantEnd = constants.map { members in

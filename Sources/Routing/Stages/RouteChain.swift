@@ -6,7 +6,7 @@ import Events
 /// Steps share a stage as long as no step reads or writes a field that an earlier one wrote. All steps of a stage read
 /// the original event, in one pass, and all their edits are written together. There is one exception: a step may
 /// rewrite a field (`Overlay.rewrite`) after the field, or something inside it, was edited. Any other conflict starts a
-/// new stage: the event is written and read again. A rewriting transform is a stage of its own.
+/// new stage: the event is written and read again. A rewriting transform is a separate stage.
 struct RouteChain {
     enum Stage {
         case edits(EditStage)

@@ -31,7 +31,7 @@ struct ToStringTransform: EditingTransform {
 struct ToNumberTransform: EditingTransform {
     static let declaration = TransformDeclaration.value(
         "to_number", ToNumberTransform(), \.paths, .list(of: .path), example: "to_number: [properties.total]",
-        "converts strings that spell a number to numbers")
+        "converts strings that contain a number to numbers")
 
     var paths: [FieldPath] = []
 

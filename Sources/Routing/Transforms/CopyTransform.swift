@@ -4,7 +4,7 @@ import Events
 struct CopyTransform: EditingTransform {
     static let declaration = TransformDeclaration.value(
         "copy", CopyTransform(), \.fields, .paths(to: .path), example: "copy: { context.ip: properties.ip }",
-        "copies fields: from, to")
+        "copies fields; each key is the source, each value the target")
 
     var fields: [PathSetting<FieldPath>] = []
 
@@ -25,7 +25,8 @@ struct CopyTransform: EditingTransform {
 struct MoveTransform: EditingTransform {
     static let declaration = TransformDeclaration.value(
         "move", MoveTransform(), \.fields, .paths(to: .path),
-        example: "move: { context.campaign: properties.campaign }", "moves fields: from, to")
+        example: "move: { context.campaign: properties.campaign }",
+        "moves fields; each key is the source, each value the target")
 
     var fields: [PathSetting<FieldPath>] = []
 

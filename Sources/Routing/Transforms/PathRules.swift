@@ -18,7 +18,7 @@ enum PathRules {
                         [key], isKey: !isValue,
                         other == path ? "\(path) is \(verb) twice" : "\(path) and \(other) overlap",
                         hint:
-                            "\(verb == "set" ? "set one of the two" : "put one of the two") in a transform of its own; "
+                            "\(verb == "set" ? "set one of the two" : "put one of the two") in a separate transform; "
                             + "transforms apply in order"
                     ))
             }

@@ -59,9 +59,9 @@ struct RedactTransform: RewritingTransform {
             let json = view.json
             let start = output.bytes.count
             var copied = 0
-            var walk = JSONValues(json)
-            while let value = walk.next(in: json) {
-                guard !walk.isAtTopLevel || !Self.isKept(walk.key, in: json) else { continue }
+            var cursor = ScalarCursor(json)
+            while let value = cursor.next(in: json) {
+                guard !cursor.isAtTopLevel || !Self.isKept(cursor.key, in: json) else { continue }
                 switch value.type {
                 case .string:
                     let text = json.extracting(value.slice.range)

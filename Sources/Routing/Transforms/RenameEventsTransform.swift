@@ -6,7 +6,7 @@ struct RenameEventsTransform: EditingTransform {
     static let declaration = TransformDeclaration.value(
         "rename_events", RenameEventsTransform(), \.names, .names("names of events", to: .text("the new name")),
         example: "rename_events: { Signed Up: sign_up, Order Completed: purchase }",
-        "replaces the names of track events by a table")
+        "renames track events; each key is a name, each value its replacement")
 
     var names: [NameSetting<String>] = []
 

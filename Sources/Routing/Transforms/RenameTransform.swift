@@ -21,7 +21,7 @@ struct RenameTransform: EditingTransform {
                 errors.append(
                     TransformError(
                         [setting.key], "rename cannot move a field to another object",
-                        hint: "write the new name alone, or use move"))
+                        hint: "write only the new name, or use move"))
             }
             if target(setting).segments == ["messageId"] {
                 errors.append(

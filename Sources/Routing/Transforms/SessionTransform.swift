@@ -16,8 +16,9 @@ struct SessionTransform: EditingTransform {
         [
             Setting(
                 "as", \.mode, .choice, required: true,
-                "native: traits of an identify; properties: of each event; ignore: remove"),
-            Setting("prefix", \.prefix, .text("a prefix"), "prefix of the names"),
+                "native: the session becomes traits of identify events; properties: it becomes properties of each"
+                    + " event; ignore: it is removed"),
+            Setting("prefix", \.prefix, .text("a prefix"), "the prefix of the names"),
         ],
         example: "session: properties", "converts sessions (context.session)")
 

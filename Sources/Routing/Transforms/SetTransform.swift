@@ -8,7 +8,7 @@ struct SetTransform: EditingTransform {
     static let declaration = TransformDeclaration.value(
         "set", SetTransform(), \.assignments, .paths(to: .template),
         example: #"set: { properties.plan: pro, context.page: "{{ properties.url }}" }"#,
-        "sets fields to a literal, another field ($.path) or a text with fields in it")
+        "sets fields to a constant, to another field ($.path), or to a text that contains fields")
 
     var assignments: [PathSetting<ValueTemplate>] = []
 

@@ -16,10 +16,12 @@ struct TimedTransform: EditingTransform {
         [
             Setting(
                 "as", \.mode, .choice, required: true,
-                "native: a duration; suffix: names; both; ignore: drop both events"),
-            Setting("duration", \.duration, .path, "field for the duration"),
-            Setting("start", \.start, .text("a suffix"), "suffix for the name of a start"),
-            Setting("stop", \.stop, .text("a suffix"), "suffix for the name of a stop"),
+                "native: the start event is dropped, and the stop event gets the duration; suffix: both events get a"
+                    + " suffix; both: both events get a suffix, and the stop event gets the duration; ignore: both"
+                    + " events are dropped"),
+            Setting("duration", \.duration, .path, "the field for the duration"),
+            Setting("start", \.start, .text("a suffix"), "the suffix for the name of a start event"),
+            Setting("stop", \.stop, .text("a suffix"), "the suffix for the name of a stop event"),
         ],
         example: "timed: { as: native, duration: properties.duration }",
         "converts timed events (context.timing)")

@@ -26,7 +26,7 @@ extension JournalBenchmark {
             #endif
             last = counts
         }
-        // A full segment or array causes an allocation now and then.
+        // A full segment or array sometimes causes an allocation.
         if perEvent > 0.01 { exit(1) }
     }
 

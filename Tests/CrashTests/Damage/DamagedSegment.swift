@@ -89,11 +89,12 @@ package struct DamagedSegment: Sendable {
             return []
         }
         // Each commit except the first held one batch, whose header names the durable end before it.
-        let told = ledger.batches.last { batch in
+        let lastWithHeader = ledger.batches.last { batch in
             !lost.contains { $0.positions == batch.positions } || headerIsWhole(batch, damage)
         }
         let durable =
-            told.map { ledger.firstCommit.contains($0.positions.lowerBound) ? 0 : $0.positions.lowerBound } ?? 0
+            lastWithHeader.map { ledger.firstCommit.contains($0.positions.lowerBound) ? 0 : $0.positions.lowerBound }
+            ?? 0
         return lost.filter { $0.positions.lowerBound >= durable }
     }
 
@@ -138,8 +139,8 @@ package struct DamagedSegment: Sendable {
 
     private func inspect(_ disk: DiskImage, _ gaps: Positions) throws {
         let found = try JournalInspector(directory: Ledger.directory, disk: disk).inspect()
-        let told = Positions(found.gaps.filter { $0.reason != "interrupted" }.map { $0.first..<$0.end })
-        if told != gaps { throw Finding("verify reports \(told), but \(gaps) are missing") }
+        let reported = Positions(found.gaps.filter { $0.reason != "interrupted" }.map { $0.first..<$0.end })
+        if reported != gaps { throw Finding("verify reports \(reported), but \(gaps) are missing") }
         if (found.verdict == .damaged) != !gaps.isEmpty, !found.problems.allSatisfy({ $0.contains("was cut off") }) {
             throw Finding("verify says \(found.verdict): \(found.problems)")
         }
@@ -153,8 +154,8 @@ package struct DamagedSegment: Sendable {
         if journal.durableEnd != end { throw Finding("the journal ends at \(journal.durableEnd) instead of \(end)") }
         try read(journal, missing)
         let statistics = journal.statistics()
-        let told = Positions(statistics.gaps.map(\.positions))
-        if told != gaps { throw Finding("the journal reports \(told), but \(gaps) are missing") }
+        let reported = Positions(statistics.gaps.map(\.positions))
+        if reported != gaps { throw Finding("the journal reports \(reported), but \(gaps) are missing") }
         for gap in statistics.gaps {
             if gap.reason != .damaged, gap.reason != .endMissing { throw Finding("reported as \(gap.reason)") }
             guard !gap.bytes.isEmpty else { continue }

@@ -18,18 +18,18 @@ import Testing
     ///   - fails: whether the service fails at this number of requests.
     /// - Returns: the limit after each round trip.
     private func run(
-        _ limit: inout ConcurrencyLimit, capacity: Int, answer: Duration = .milliseconds(50), rounds: Int,
+        _ limit: inout ConcurrencyLimit, capacity: Int, responseTime: Duration = .milliseconds(50), rounds: Int,
         places: Int = .max, fails: (Int) -> Bool = { _ in false }
     ) -> [Int] {
         (0..<rounds).map { _ in
             let underWay = min(limit.current, places)
             let waves = (underWay + capacity - 1) / capacity
-            let latency = answer * waves
+            let latency = responseTime * waves
             timer.now = timer.now + latency
             for left in (1...underWay).reversed() {
                 limit.ended(timer.now, after: latency, underWay: left, failed: fails(underWay))
             }
-            // The last answer of a round trip may complete it a moment later.
+            // The last response of a round trip may complete it a moment later.
             timer.now = timer.now + .milliseconds(1)
             return limit.current
         }
@@ -68,9 +68,9 @@ import Testing
         var limit = ConcurrencyLimit(1...32)
         _ = run(&limit, capacity: 100, rounds: 200)
         #expect(limit.current == 32)
-        _ = run(&limit, capacity: 100, answer: .milliseconds(200), rounds: 8)
+        _ = run(&limit, capacity: 100, responseTime: .milliseconds(200), rounds: 8)
         #expect(limit.current < 32)
-        _ = run(&limit, capacity: 100, answer: .milliseconds(200), rounds: 400)
+        _ = run(&limit, capacity: 100, responseTime: .milliseconds(200), rounds: 400)
         #expect(limit.current == 32)
     }
 }

@@ -43,7 +43,7 @@ import Testing
         #expect(server.requests.isEmpty)
     }
 
-    @Test func `an answer that arrives after a close and a reopening is ignored`() throws {
+    @Test func `a response that arrives after a close and a reopening is ignored`() throws {
         let server = try ScriptedServer([.status(200)])
         defer { server.stop() }
         let harness = try HTTPHarness(HTTPOptions(url: server.url, version: "1"))
@@ -55,7 +55,7 @@ import Testing
             }
             return harness.offer(outbound(["{}"]))
         }
-        // The next close may come before the answer to an offer, except to the last one. Each batch is settled once.
+        // The next close may come before the response to an offer, except to the last one. Each batch is settled once.
         for one in settled { _ = try one.wait() }
         guard case .all(.delivered) = try harness.deliver(outbound(["{}"])) else {
             Issue.record("not delivered")

@@ -42,12 +42,12 @@ import Testing
         #expect(took >= .milliseconds(200) && took < .seconds(10))
     }
 
-    @Test func `a request with a trickling answer fails after the timeout`() throws {
+    @Test func `a request with a trickling response fails after the timeout`() throws {
         let (outcomes, _) = try outcomes([.trickle]) { $0.timeout = .milliseconds(300) }
         #expect(retryReason(outcomes.first)?.contains("timed out") == true)
     }
 
-    @Test(arguments: [ScriptedServer.Reply.reset, .resetInMidAnswer()])
+    @Test(arguments: [ScriptedServer.Reply.reset, .resetInMidResponse()])
     func `a connection reset is retried`(reply: ScriptedServer.Reply) throws {
         // libcurl itself retries once when a connection that it has used before is dead.
         let (outcomes, server) = try outcomes([reply, reply, .status(200)], deliveries: 1)
@@ -55,12 +55,12 @@ import Testing
     }
 
     @Test func `a rejection counts even if the connection breaks after it`() throws {
-        let (outcomes, _) = try outcomes([.resetInMidAnswer(status: 413)])
+        let (outcomes, _) = try outcomes([.resetInMidResponse(status: 413)])
         #expect(
             outcomes == [.tooLarge(reason: "HTTP 413: the request is too large for the service", answer: "only this")])
     }
 
-    @Test func `an answer is never used for the next request`() throws {
+    @Test func `a response is never used for the next request`() throws {
         let (outcomes, _) = try outcomes([.status(429, headers: ["Retry-After: 9"]), .reset, .reset], deliveries: 2)
         #expect(outcomes.first == .retry(reason: "HTTP 429, asked to wait 9 s", after: .seconds(9)))
         #expect(retryReason(outcomes.last)?.hasPrefix("http://127.0.0.1") == true)
@@ -96,7 +96,7 @@ import Testing
         #expect(outcomes == [.rejected(reason: "HTTP 400", answer: "api_secret [hidden] of [hidden]? no")])
     }
 
-    @Test func `a rejection keeps the answer`() throws {
+    @Test func `a rejection keeps the response`() throws {
         let (outcomes, _) = try outcomes([.status(422, body: "{\"error\":\r\n\"no name\"}")])
         #expect(outcomes == [.rejected(reason: "HTTP 422", answer: "{\"error\": \"no name\"}")])
     }
@@ -173,7 +173,7 @@ import Testing
         #expect(server.requests.count == 4)
     }
 
-    @Test func `a huge answer is not read to its end`() throws {
+    @Test func `a huge response is not read to its end`() throws {
         let (outcomes, _) = try outcomes([.huge(1 << 30), .status(200)], deliveries: 2)
         #expect(outcomes == [.delivered, .delivered])
     }
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test func `a connection closed while idle is replaced`() throws {
-        let (outcomes, server) = try outcomes([.answerThenClose], deliveries: 5)
+        let (outcomes, server) = try outcomes([.respondThenClose], deliveries: 5)
         #expect(outcomes == Array(repeating: .delivered, count: 5))
         #expect(server.requests.count == 5)
     }

@@ -81,25 +81,25 @@ final class HTTPHarness: @unchecked Sendable {
 
     /// The settlement of one batch.
     final class Settled: Sendable {
-        private let answers = Mutex<[DeliveryClaim.Settlement]>([])
+        private let settlements = Mutex<[DeliveryClaim.Settlement]>([])
         private let bell = Doorbell()
 
         func put(_ settlement: DeliveryClaim.Settlement) {
-            answers.withLock { $0.append(settlement) }
+            settlements.withLock { $0.append(settlement) }
             bell.ring()
         }
 
         func wait() throws -> DeliveryClaim.Settlement {
             let deadline = SystemClock().now() + HTTPHarness.patience
-            while answers.withLock({ $0.isEmpty }) {
+            while settlements.withLock({ $0.isEmpty }) {
                 guard bell.wait(until: deadline) else { throw Unsettled() }
             }
-            let all = answers.withLock { $0 }
+            let all = settlements.withLock { $0 }
             #expect(all.count == 1, "a batch is settled exactly once")
             return all[0]
         }
 
-        var isSettled: Bool { answers.withLock { !$0.isEmpty } }
+        var isSettled: Bool { settlements.withLock { !$0.isEmpty } }
     }
 }
 

@@ -146,7 +146,7 @@ import Testing
         let harness = try HTTPHarness(options)
         defer { harness.stop() }
         let settlement = try harness.deliver(outbound((0..<40).map { "{\"n\":\($0)}" }))
-        // The first three requests got no answer, so the others are not sent.
+        // The first three requests got no response, so the others are not sent.
         #expect(server.requests.count == 3)
         guard case .all(.retry) = settlement else {
             Issue.record("not retried as a whole: \(settlement)")

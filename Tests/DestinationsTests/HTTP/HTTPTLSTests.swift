@@ -42,7 +42,7 @@ import Testing
         try withHTTPTestDirectory { directory in
             try OpenSSLServer.makeCertificate(in: directory)
             let server = try OpenSSLServer(
-                certificateIn: directory, answer: "HTTP/1.1 204 No Content\r\n\r\n")
+                certificateIn: directory, response: "HTTP/1.1 204 No Content\r\n\r\n")
             defer { server.stop() }
             #expect(try outcome(server, trusting: directory + "/cert.pem") == .delivered)
         }
@@ -52,7 +52,7 @@ import Testing
         try withHTTPTestDirectory { directory in
             try OpenSSLServer.makeCertificate(in: directory)
             let server = try OpenSSLServer(
-                certificateIn: directory, answer: "HTTP/1.1 204 No Content\r\n\r\n",
+                certificateIn: directory, response: "HTTP/1.1 204 No Content\r\n\r\n",
                 ["-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0"])
             defer { server.stop() }
             #expect(retryReason(try outcome(server, trusting: directory + "/cert.pem")).hasPrefix("https://127.0.0.1"))

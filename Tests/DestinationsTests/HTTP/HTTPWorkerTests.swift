@@ -64,7 +64,7 @@ import Testing
         let result = try run(
             12,
             [
-                .status(503), .reset, .hang, .status(200), .resetInMidAnswer(),
+                .status(503), .reset, .hang, .status(200), .resetInMidResponse(),
                 .status(429, headers: ["Retry-After: 0"]),
                 .status(500), .status(200),
             ]
@@ -89,7 +89,7 @@ import Testing
         #expect(result.cursor == 4)
     }
 
-    @Test func `a rejected batch is dead-lettered with the answer`() throws {
+    @Test func `a rejected batch is dead-lettered with the response`() throws {
         let result = try run(8, [.status(400, body: "no such table"), .status(200)]) {
             $0.delivered == 4 && $0.deadLettered == 4
         }

@@ -72,7 +72,7 @@ final class NginxServer {
         var method, path, version, connection, host, client, serverName: String
     }
 
-    /// The logged requests, in the order of their answers.
+    /// The logged requests, in the order of their responses.
     var requests: [Request] {
         let text = (try? String(contentsOfFile: directory + "/requests.log", encoding: .utf8)) ?? ""
         return text.split(separator: "\n").compactMap { line in

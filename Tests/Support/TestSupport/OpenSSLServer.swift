@@ -1,6 +1,6 @@
 import Foundation
 
-/// A TLS server that runs Debian's `openssl` command and sends a fixed answer to every client.
+/// A TLS server that runs Debian's `openssl` command and sends a fixed response to every client.
 package final class OpenSSLServer {
     private let process = Process()
     private let input = Pipe()
@@ -27,7 +27,7 @@ package final class OpenSSLServer {
         guard process.terminationStatus == 0 else { throw Failed(description: "openssl req failed") }
     }
 
-    package init(certificateIn directory: String, answer: String = "", _ arguments: [String] = []) throws {
+    package init(certificateIn directory: String, response: String = "", _ arguments: [String] = []) throws {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
         process.arguments =
             ["s_server", "-accept", "127.0.0.1:0", "-cert", directory + "/cert.pem", "-key", directory + "/key.pem"]
@@ -51,7 +51,7 @@ package final class OpenSSLServer {
             }
             if more.isEmpty { throw Failed(description: "openssl s_server did not start: \(said)") }
         }
-        try input.fileHandleForWriting.write(contentsOf: Data(answer.utf8))
+        try input.fileHandleForWriting.write(contentsOf: Data(response.utf8))
     }
 
     package func stop() {

@@ -14,18 +14,18 @@ package final class ScriptedServer: @unchecked Sendable {
         case huge(Int)
         /// Endless header lines.
         case endlessHeader
-        /// Never answers.
+        /// Never responds.
         case hang
-        /// The first bytes of an answer with a body of 100 bytes, then a TCP reset.
-        case resetInMidAnswer(status: Int = 200)
-        /// A TCP reset before any answer.
+        /// The first bytes of a response with a body of 100 bytes, then a TCP reset.
+        case resetInMidResponse(status: Int = 200)
+        /// A TCP reset before any response.
         case reset
-        /// A correct answer, sent one byte every 50 ms.
+        /// A correct response, sent one byte every 50 ms.
         case trickle
         /// A correct 200, then the connection is closed without notice.
-        case answerThenClose
+        case respondThenClose
         /// The reply that this function makes for the request.
-        case answer(@Sendable (Request) -> Reply)
+        case respond(@Sendable (Request) -> Reply)
     }
 
     package struct Request: Sendable {
@@ -129,7 +129,7 @@ package final class ScriptedServer: @unchecked Sendable {
     /// - Returns: whether the connection continues.
     private func perform(_ reply: Reply, to request: Request, on connection: Int32) -> Bool {
         switch reply {
-        case .answer(let answer): return perform(answer(request), to: request, on: connection)
+        case .respond(let respond): return perform(respond(request), to: request, on: connection)
         case .status(let status, let headers, let body):
             let lines = ["HTTP/1.1 \(status) Reason", "Content-Length: \(body.utf8.count)"] + headers + ["", body]
             return send(connection, lines.joined(separator: "\r\n"))
@@ -153,7 +153,7 @@ package final class ScriptedServer: @unchecked Sendable {
         case .hang:
             waitForClose(connection, milliseconds: -1)
             return false
-        case .resetInMidAnswer(let status):
+        case .resetInMidResponse(let status):
             _ = send(connection, "HTTP/1.1 \(status) Reason\r\nContent-Length: 100\r\n\r\nonly this")
             reset(connection)
             return false
@@ -165,7 +165,7 @@ package final class ScriptedServer: @unchecked Sendable {
                 if !send(connection, String(byte)) || waitForClose(connection, milliseconds: 50) { return false }
             }
             return true
-        case .answerThenClose:
+        case .respondThenClose:
             _ = send(connection, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
             return false
         }

@@ -102,7 +102,7 @@ INI
     sed -i 's#/srv/archive/%Y#/tmp/archive#' "$configuration"
     penstock check 2>&1 | grep -q "warning: penstock.service gets its own private /tmp/archive" || fail "of /tmp check says: $(penstock check 2>&1)"
     sed -i 's#/tmp/archive#/home/archive#' "$configuration"
-    penstock check 2>&1 | grep -q "error: penstock.service does not see /home/archive: its sandbox has ProtectHome=yes" || fail "of /home check says: $(penstock check 2>&1)"
+    penstock check 2>&1 | grep -q "error: penstock.service cannot access /home/archive: its sandbox has ProtectHome=yes" || fail "of /home check says: $(penstock check 2>&1)"
     # Another configuration is not checked against the service.
     sed 's#file: .*archive/events#file: /srv/other/events#' "$scratch/shipped.yaml" >"$scratch/another.yaml"
     penstock check --config "$scratch/another.yaml" >"$scratch/answer" 2>&1 || fail "of another configuration check says: $(cat "$scratch/answer")"

@@ -72,7 +72,7 @@ struct DaemonSession {
     static let windowBatches = 256
 
     private(set) var link: Link
-    private var delay: RetryDelay
+    private var backoff: Backoff
     private var window: [Batch] = []
     private var pending: [LineBlock] = []
     /// The number of lines acknowledged on this connection.
@@ -83,7 +83,7 @@ struct DaemonSession {
     let spill: Amount
 
     init(reconnect: ClosedRange<Duration>, spill: Amount, now: Instant) {
-        delay = RetryDelay(reconnect)
+        backoff = Backoff(reconnect)
         link = .down(until: now)
         self.spill = spill
     }
@@ -129,7 +129,7 @@ struct DaemonSession {
     mutating func disconnected(now: Instant, using random: inout some RandomNumberGenerator) -> (
         spooledLines: Int, memory: Amount
     ) {
-        link = .down(until: now + delay.fail(using: &random))
+        link = .down(until: now + backoff.fail(using: &random))
         isSending = false
         var spooledLines = 0
         var freed = Amount()
@@ -202,7 +202,7 @@ struct DaemonSession {
         }
         memory -= settled.memory
         // The daemon acknowledges lines, so the connection works: reset the backoff.
-        delay.reset()
+        backoff.reset()
         return settled
     }
 }

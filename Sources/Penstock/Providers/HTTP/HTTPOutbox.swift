@@ -27,7 +27,7 @@ struct HTTPOutbox {
     private let options: HTTPProvider.Options
     private var lines: [[UInt8]] = []
     private(set) var bytes = 0
-    private var delay: RetryDelay
+    private var backoff: Backoff
     private var isPosting = false
     private var retryAt: Instant?
     /// The time at which the oldest event must be sent even if the batch is not full.
@@ -36,7 +36,7 @@ struct HTTPOutbox {
     init(_ options: HTTPProvider.Options) {
         let options = options.held
         self.options = options
-        delay = RetryDelay(options.retryDelay)
+        backoff = Backoff(options.retryDelay)
     }
 
     var count: Int { lines.count }
@@ -85,16 +85,16 @@ struct HTTPOutbox {
         retryAt = nil
         switch answer {
         case .status(200..<300, _):
-            delay.reset()
+            backoff.reset()
             remove(count, now: now)
             return .delivered(lines: count)
         case .status(400, _), .status(413, _), .status(422, _):
             remove(count, now: now)
             return .refused(lines: count)
         case .status(_, let asked):
-            retryAt = now + min(max(delay.fail(using: &random), asked ?? .zero), options.retryDelay.upperBound)
+            retryAt = now + min(max(backoff.fail(using: &random), asked ?? .zero), options.retryDelay.upperBound)
         case .failed:
-            retryAt = now + delay.fail(using: &random)
+            retryAt = now + backoff.fail(using: &random)
         }
         return .retry
     }

@@ -12,7 +12,7 @@
 #endif
 
 /// Events on disk, for as long as the daemon does not take them: first those left by earlier processes, then this
-/// process's own. Several processes may share the directory. Each appends to a store of its own, and adopts the stores
+/// process's own. Several processes may share the directory. Each appends to its own store, and adopts the stores
 /// of processes that have ended. Use it from one thread.
 final class Spool {
     /// The number of bytes that are read and sent at once.

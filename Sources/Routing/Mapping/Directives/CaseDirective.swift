@@ -6,7 +6,7 @@ extension Directive {
         .arguments([
             Argument("operator", .choice(["lower", "upper"]), required: true, "lower or upper"),
             Argument("value", .value, required: true, "the text; any other value is unchanged"),
-        ]), "text in lower or upper case, by the rules of Unicode"
+        ]), "a text in lower or upper case, by the rules of Unicode"
     ) { arguments throws(DirectiveFault) in
         CaseNode(
             value: try arguments.required("value"), letters: arguments.text("operator") == "upper" ? .upper : .lower)

@@ -9,7 +9,9 @@ extension Directive {
                 Argument(
                     "format", .choice(DateNode.Format.allCases.map(\.rawValue)), default: "rfc3339",
                     "the output format; epoch_… gives a whole number"),
-            ], shorthand: "value"), "a time in another format; missing if it is not a time or does not fit"
+            ], shorthand: "value"),
+        "a time in another format; the result is missing if the value is not a time, or if the format cannot represent"
+            + " it"
     ) { arguments throws(DirectiveFault) in
         DateNode(
             value: try arguments.required("value"),

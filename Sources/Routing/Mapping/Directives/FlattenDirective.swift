@@ -10,7 +10,7 @@ extension Directive {
                 Argument(
                     "omitArrays", .flag, default: "false", "keep lists as they are; otherwise item indexes become names"
                 ),
-            ], shorthand: "value"), "an object with nested members lifted to the top and their names joined"
+            ], shorthand: "value"), "an object whose nested members are moved to the top level, with joined names"
     ) { arguments throws(DirectiveFault) in
         var separator: [UInt8] = []
         JSONText.appendContents((arguments.text("separator") ?? ".").utf8.span, to: &separator)

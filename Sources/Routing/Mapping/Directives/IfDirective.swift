@@ -27,7 +27,7 @@ extension Directive {
         }
         let (then, otherwise) = (arguments.value("then"), arguments.value("else"))
         guard then != nil || otherwise != nil else {
-            throw DirectiveFault(message: "$if has no value to give", hint: "add then:, else: or both")
+            throw DirectiveFault(message: "$if has no result", hint: "add then:, else: or both")
         }
         return IfNode(condition: condition, isBlank: exists == nil, then: then, otherwise: otherwise)
     }

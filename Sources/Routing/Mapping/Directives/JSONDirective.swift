@@ -7,7 +7,7 @@ extension Directive {
             Argument(
                 "mode", .choice(["encode", "decode"]), required: true, "encode: value to text; decode: text to value"),
             Argument("value", .value, required: true, "the value; decode leaves values other than text unchanged"),
-        ]), "a value as JSON text, or the value of a JSON text; missing if the text is not valid JSON"
+        ]), "a value as JSON text, or the value of a JSON text; the result is missing if the text is not valid JSON"
     ) { arguments throws(DirectiveFault) in
         let value = try arguments.required("value")
         return arguments.text("mode") == "decode" ? JSONDecodeNode(value: value) : JSONEncodeNode(value: value)

@@ -3,13 +3,14 @@ import Events
 extension Directive {
     static let number = Directive(
         "$number", .value,
-        "a number: text that spells one keeps its digits, true is 1, false is 0, null stays; else missing"
+        "a number; text that contains a number keeps its digits, true becomes 1, false becomes 0, null stays null; for"
+            + " any other value, the result is missing"
     ) { arguments throws(DirectiveFault) in
         NumberNode(value: try arguments.required())
     }
 
     static let string = Directive(
-        "$string", .value, "text: other values become their JSON text; null stays"
+        "$string", .value, "a text; any other value becomes its JSON text, null stays null"
     ) { arguments throws(DirectiveFault) in
         StringNode(value: try arguments.required())
     }

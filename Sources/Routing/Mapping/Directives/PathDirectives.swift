@@ -7,12 +7,14 @@ extension Directive {
         text(value, "$path", keys, compiler).flatMap { compiler.path($0, at: keys) }
     }
 
-    static let template = Directive("$template", taking: .text, "text with {{ path }} filled in") {
+    static let template = Directive(
+        "$template", taking: .text, "a text in which each {{ path }} is replaced by the value"
+    ) {
         value, keys, compiler in
         text(value, "$template", keys, compiler).flatMap { compiler.template($0, at: keys) }
     }
 
-    static let literal = Directive("$literal", taking: .literal, "the value, not interpreted") {
+    static let literal = Directive("$literal", taking: .literal, "the value without interpretation") {
         value, keys, compiler in
         compiler.literal(value, at: keys)
     }

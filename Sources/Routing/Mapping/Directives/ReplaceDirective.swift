@@ -18,7 +18,7 @@ extension Directive {
             Argument(
                 "value", .value, required: true,
                 "the text; a number or boolean becomes text, any other value is unchanged"),
-        ]), "text with some parts replaced"
+        ]), "a text with some parts replaced"
     ) { arguments throws(DirectiveFault) in
         var replacements: [ReplaceNode.Replacement] = []
         for (pattern, replacement) in [("pattern", "replacement"), ("pattern2", "replacement2")] {

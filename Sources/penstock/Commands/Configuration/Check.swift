@@ -5,7 +5,7 @@ import Explanation
 import Foundation
 
 struct Check: ParsableCommand {
-    private static let endings: ExitCodes = [
+    private static let exitCodes: ExitCodes = [
         0: "the configuration is valid", 1: "it has errors, or warnings with --deny-warnings",
     ]
 
@@ -25,7 +25,7 @@ struct Check: ParsableCommand {
             "# yaml-language-server: $schema=/usr/share/penstock/penstock.schema.json", editors complete and explain \
             the keys.
 
-            \(endings)
+            \(exitCodes)
 
             Examples:
               penstock check
@@ -52,7 +52,7 @@ struct Check: ParsableCommand {
         }
         let report = ConfigurationCheck.run(file: file, pluginDirectories: Installation.pluginDirectories)
         if json { try printJSON(report) } else { show(report) }
-        if !report.isValid || (denyWarnings && report.warnings > 0) { throw Self.endings[1] }
+        if !report.isValid || (denyWarnings && report.warnings > 0) { throw Self.exitCodes[1] }
     }
 
     private func printJSON(_ report: CheckReport) throws {

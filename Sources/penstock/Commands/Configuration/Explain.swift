@@ -7,7 +7,7 @@ import Platform
 import Routing
 
 struct Explain: ParsableCommand {
-    private static let endings: ExitCodes = [
+    private static let exitCodes: ExitCodes = [
         0: "explained", 1: "an event would be refused", 2: "the configuration is not valid, or there is no event",
     ]
 
@@ -20,7 +20,7 @@ struct Explain: ParsableCommand {
             of the journal, those are the events before it in the journal; for an event from a file or stdin, only \
             those of the input.
 
-            \(endings)
+            \(exitCodes)
 
             Examples:
               penstock explain event.json
@@ -108,7 +108,7 @@ struct Explain: ParsableCommand {
             if number > 0, !json { print("") }
             show(explanation)
         }
-        if isRefused { throw Self.endings[1] }
+        if isRefused { throw Self.exitCodes[1] }
     }
 
     private func show(_ explanation: EventExplanation) {
@@ -126,7 +126,7 @@ struct Explain: ParsableCommand {
     private func loadConfiguration() throws -> Configuration {
         let loaded = ConfigurationLoader.withStandIns().load(file: file)
         for error in loaded.errors { printError(error.description) }
-        guard let configuration = loaded.configuration else { throw Self.endings[2] }
+        guard let configuration = loaded.configuration else { throw Self.exitCodes[2] }
         let names =
             destinations.map { (Configuration.NamedKind.destination, $0) } + (source.map { [(.source, $0)] } ?? [])
         for case let absence? in names.map({ configuration.absence(of: $0, $1) }) {
@@ -162,6 +162,6 @@ struct Explain: ParsableCommand {
     /// Prints an error and returns exit status 2.
     private func failure(_ words: String...) -> ExitCode {
         printError(words.joined(separator: " "))
-        return Self.endings[2]
+        return Self.exitCodes[2]
     }
 }

@@ -10,14 +10,14 @@ struct PluginsCommand: ParsableCommand {
 }
 
 struct PluginsList: ParsableCommand {
-    private static let endings: ExitCodes = [0: "listed"]
+    private static let exitCodes: ExitCodes = [0: "listed"]
 
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the plugins in a directory.",
         discussion: """
             Plugins that cannot be loaded are listed on stderr, with the reason.
 
-            \(endings)
+            \(exitCodes)
             """)
 
     @Option(help: "The directory to search.")
@@ -36,10 +36,11 @@ struct PluginsList: ParsableCommand {
 }
 
 struct PluginsInspect: ParsableCommand {
-    private static let endings: ExitCodes = [0: "shown", 1: "the plugin cannot be loaded"]
+    private static let exitCodes: ExitCodes = [0: "shown", 1: "the plugin cannot be loaded"]
 
     static let configuration = CommandConfiguration(
-        commandName: "inspect", abstract: "Show a plugin's name, version, ABI and settings.", discussion: "\(endings)")
+        commandName: "inspect", abstract: "Show a plugin's name, version, ABI and settings.", discussion: "\(exitCodes)"
+    )
 
     @Argument(help: "The plugin's file.")
     var file: String

@@ -11,10 +11,10 @@ struct PresetsCommand: ParsableCommand {
 
 struct PresetsList: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the presets, shipped with Penstock or beside the configuration.",
+        commandName: "list", abstract: "List the presets: those shipped with Penstock, and your own.",
         discussion: """
-            Your own presets are files presets/NAME.yaml beside the configuration. A preset of yours replaces the \
-            shipped preset of the same name; the column FROM shows that.
+            Your own presets are files presets/NAME.yaml beside the configuration. Your preset replaces the shipped \
+            preset of the same name; the column FROM shows that.
 
             Exit status: 0 listed, 1 a file of presets/ is not valid.
             """)

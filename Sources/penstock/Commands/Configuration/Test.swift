@@ -4,7 +4,7 @@ import Explanation
 import Foundation
 
 struct Test: ParsableCommand {
-    private static let endings: ExitCodes = [
+    private static let exitCodes: ExitCodes = [
         0: "all passed", 1: "some failed", 2: "a file is not valid, or there are no tests",
     ]
 
@@ -15,7 +15,7 @@ struct Test: ParsableCommand {
             or nothing. The clock does not advance, secrets have the values that the test file gives, and nothing is \
             sent.
 
-            \(endings)
+            \(exitCodes)
 
             Examples:
               penstock test
@@ -54,11 +54,11 @@ struct Test: ParsableCommand {
             }
         }
         report(configurationErrors)
-        guard isValid else { throw Self.endings[2] }
+        guard isValid else { throw Self.exitCodes[2] }
         for report in reports { print(TestText(ANSIStyle(isOn: stdoutTakesColour)).render(report)) }
         print(TestReport.summary(reports))
         if let junit { try write(JUnitReport.render(reports), to: junit) }
-        if reports.contains(where: { $0.failed > 0 }) { throw Self.endings[1] }
+        if reports.contains(where: { $0.failed > 0 }) { throw Self.exitCodes[1] }
     }
 
     private static func testsBeside(_ file: String) throws -> [String] {
@@ -68,7 +68,7 @@ struct Test: ParsableCommand {
         }
         guard !names.isEmpty else {
             printError("there are no tests: \(directory) contains no .yaml file")
-            throw Self.endings[2]
+            throw Self.exitCodes[2]
         }
         return names.sorted().map { directory + "/" + $0 }
     }
@@ -83,7 +83,7 @@ struct Test: ParsableCommand {
                 "\(file) cannot be written: "
                     + "\(isThere ? error.localizedDescription : "there is no directory \(directory)")"
             )
-            throw Self.endings[2]
+            throw Self.exitCodes[2]
         }
     }
 }

@@ -6,7 +6,7 @@ struct DeadLettersDrop: ParsableCommand {
         discussion: """
             Deleted dead letters cannot be restored.
 
-            Exit status: 0 deleted, 1 there are no such letters, 2 not running.
+            Exit status: 0 deleted, 1 there are no such dead letters, 2 the daemon cannot be reached.
 
             Examples:
               penstock dead-letters drop archive --where 'event = "Heartbeat"'

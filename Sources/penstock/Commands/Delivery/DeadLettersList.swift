@@ -5,7 +5,7 @@ struct DeadLettersList: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List a destination's dead letters, oldest first.",
         discussion: """
-            Exit status: 0 listed, 1 there is no such destination, 2 not running.
+            Exit status: 0 listed, 1 there is no such destination, 2 the daemon cannot be reached.
 
             Examples:
               penstock dead-letters list archive --limit 20

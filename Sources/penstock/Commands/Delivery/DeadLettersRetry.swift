@@ -4,14 +4,15 @@ import Foundation
 
 struct DeadLettersRetry: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "retry", abstract: "Retry dead letters: all current ones, or the selected ones.",
+        commandName: "retry", abstract: "Retry all current dead letters of a destination, or the selected ones.",
         discussion: """
             The events pass the destination's current routes, transforms and mapping, in parallel with live delivery. \
             An event that is rejected again becomes a dead letter again, and its attempts are added up. After a crash \
-            during a retry, unsettled events are still dead letters, and some may be delivered twice.
+            during a retry, the events that are not settled are still dead letters, and some may be delivered twice.
 
-            Exit status: 0 accepted, or with --wait: none is left; 1 there are no such letters, or with --wait: some \
-            are left; 2 not running.
+            Exit status: 0 accepted (with --wait: no selected dead letter is left); 1 there are no such dead letters \
+            (with --wait: some dead letters are left); 2 the daemon cannot be reached; 3 with --wait: permission was \
+            denied while the command waited.
 
             Examples:
               penstock dead-letters retry archive --wait

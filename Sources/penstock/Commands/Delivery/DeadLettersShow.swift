@@ -6,7 +6,7 @@ struct DeadLettersShow: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show dead letters in full, with their events.",
         discussion: """
-            Exit status: 0 shown, 1 there is no such letter, 2 not running.
+            Exit status: 0 shown, 1 there is no such dead letter, 2 the daemon cannot be reached.
 
             Examples:
               penstock dead-letters show archive 48210

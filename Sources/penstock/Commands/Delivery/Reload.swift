@@ -3,7 +3,7 @@ import Control
 import Platform
 
 struct Reload: ParsableCommand {
-    private static let endings: ExitCodes = [
+    private static let exitCodes: ExitCodes = [
         0: "the new configuration is in effect", 1: "it was refused, or the daemon is not running",
     ]
 
@@ -13,7 +13,7 @@ struct Reload: ParsableCommand {
             Returns when the new configuration is in effect. If it is refused, prints its errors; the previous \
             configuration stays in effect.
 
-            \(endings)
+            \(exitCodes)
             """)
 
     @OptionGroup var control: ControlOption
@@ -30,6 +30,6 @@ struct Reload: ParsableCommand {
             for error in report.errors { printError(error) }
             if !report.applied { printError("the new configuration was refused; the previous one stays in effect") }
         }
-        guard report.applied else { throw Self.endings[1] }
+        guard report.applied else { throw Self.exitCodes[1] }
     }
 }

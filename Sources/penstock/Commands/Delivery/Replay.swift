@@ -10,13 +10,14 @@ struct Replay: ParsableCommand {
         discussion: """
             Selects events by receive time. They pass the destination's current routes, transforms and mapping again, \
             with the same message ids and with context.penstock.replay set to true. `dedupe` and `throttle` do not \
-            count their first delivery against them. The replay runs in parallel with live delivery, which has \
+            drop an event because it was delivered before. The replay runs in parallel with live delivery, which has \
             priority. It continues after a restart of the daemon.
 
             A time is RFC 3339 (2026-01-31T12:00:00Z), a date (2026-01-31, from midnight UTC), or an age: 24h, 7d.
 
-            Exit status: 0 accepted (with --wait: done); 1 not accepted or cancelled; 2 not running; 3 accepted, but \
-            the journal no longer holds the beginning of the range.
+            Exit status: 0 accepted (with --wait: done); 1 not accepted, or cancelled; 2 the daemon cannot be reached; \
+            3 accepted, but the journal no longer holds the beginning of the range (with --list, or while --wait \
+            waits: also permission was denied).
 
             Examples:
               penstock replay archive --from 7d --dry-run

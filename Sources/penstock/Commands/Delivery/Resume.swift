@@ -3,8 +3,8 @@ import Control
 import Platform
 
 struct Resume: ParsableCommand {
-    private static let endings: ExitCodes = [
-        0: "the destination is tried now, or nothing waits", 1: "there is no such destination", 2: "not running",
+    private static let exitCodes: ExitCodes = [
+        0: "the destination tries again now, or does not wait", 1: "there is no such destination", 2: "not running",
         3: "no permission",
     ]
 
@@ -14,9 +14,9 @@ struct Resume: ParsableCommand {
             A destination is held when its service refuses the credential, and retrying when a batch could not be \
             delivered. It then waits before the next attempt, up to retry.max. This command ends the wait for live \
             events, for a replay and for retried dead letters. If the attempt fails, the destination waits again. A \
-            reload that changes the destination or its credentials also makes it try at once.
+            reload that changes the destination or its credentials also ends the wait.
 
-            \(endings)
+            \(exitCodes)
             """)
 
     @OptionGroup var control: ControlOption
@@ -33,18 +33,18 @@ struct Resume: ParsableCommand {
             answer = try ControlClient(socket: control.path).post("/resume", query: ["destination": destination])
         } catch {
             printError("\(error)")
-            throw Self.endings[error.code == .permissionDenied ? 3 : 2]
+            throw Self.exitCodes[error.code == .permissionDenied ? 3 : 2]
         }
         guard answer.isSuccess else {
             printError(answer.error)
-            throw Self.endings[1]
+            throw Self.exitCodes[1]
         }
         let report = try answer.decode(ResumeReport.self)
         if json { return print(String(decoding: answer.body, as: UTF8.self), terminator: "") }
         let name = report.destination.withControlCharactersEscaped
         print(
             report.resumed
-                ? "\(name) was \(report.state.rawValue) and is tried now: see penstock status for the result"
-                : "\(name) is \(report.state.rawValue): nothing waits for its next attempt")
+                ? "\(name) was \(report.state.rawValue) and tries again now: see penstock status for the result"
+                : "\(name) is \(report.state.rawValue): it does not wait for another attempt")
     }
 }

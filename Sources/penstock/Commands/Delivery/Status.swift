@@ -2,19 +2,24 @@ import ArgumentParser
 import Control
 
 struct Status: ParsableCommand {
-    private static let endings: ExitCodes = [0: "healthy", 1: "degraded", 2: "not running", 3: "no permission"]
+    private static let exitCodes: ExitCodes = [0: "healthy", 1: "degraded", 2: "not running", 3: "no permission"]
 
     static let configuration = CommandConfiguration(
         abstract: "Show the health of the daemon, its sources, journal and destinations.",
         discussion: """
-            The daemon is healthy or degraded. Below the first line, each line gives one reason for degraded: the \
-            journal is full or cannot be written; a thread has made no progress for 5 s; a reload was refused, and the \
-            files still differ from the running configuration; a destination is not up; a destination is more than a \
-            minute behind, and its lag grows; within the last 5 minutes there were dead letters, events refused \
-            because of a rate limit or a full journal, or clients turned away by a limit; or clients wait to be \
-            accepted.
+            The daemon is healthy or degraded. If it is degraded, the lines below the first line give the reasons, the \
+            most urgent first. The daemon is degraded while one of these conditions holds:
+              - The journal is full or cannot be written.
+              - A thread has made no progress for 5 s.
+              - A reload was refused, and the configuration files still differ from the running configuration.
+              - A source refused events in the last 5 minutes because the journal is full.
+              - A limit of a source closed or turned away clients in the last 5 minutes.
+              - Clients wait to be accepted because the daemon is short of file descriptors.
+              - A destination is not up.
+              - A destination is more than a minute behind, and its lag grows.
+              - A destination got dead letters in the last 5 minutes.
 
-            \(endings)
+            \(exitCodes)
 
             Examples:
               penstock status
@@ -32,11 +37,11 @@ struct Status: ParsableCommand {
             answer = try ControlClient(socket: control.path).get("/status")
         } catch {
             printError("\(error)")
-            throw Self.endings[error.code == .permissionDenied ? 3 : 2]
+            throw Self.exitCodes[error.code == .permissionDenied ? 3 : 2]
         }
         guard answer.isSuccess else {
             printError(answer.error)
-            throw Self.endings[2]
+            throw Self.exitCodes[2]
         }
         let report = try answer.decode(StatusReport.self)
         if json {
@@ -44,6 +49,6 @@ struct Status: ParsableCommand {
         } else {
             print(StatusText.render(report, color: stdoutTakesColour), terminator: "")
         }
-        if report.health == .degraded { throw Self.endings[1] }
+        if report.health == .degraded { throw Self.exitCodes[1] }
     }
 }

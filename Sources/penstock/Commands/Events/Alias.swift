@@ -6,7 +6,7 @@ struct Alias: ParsableCommand {
         abstract: "Send an alias event: two user ids are the same person.",
         usage: "penstock alias PREVIOUS --user ID",
         discussion: """
-            \(EventOptions.endings)
+            \(EventOptions.exitCodes)
 
             Examples:
               penstock alias visitor-81 --user u1

@@ -6,7 +6,7 @@ import Platform
 /// The options of `track`, `identify`, `page`, `screen`, `group` and `alias`. Each sends one event, which is on disk
 /// when the command returns.
 struct EventOptions: ParsableArguments {
-    static let endings: ExitCodes = [
+    static let exitCodes: ExitCodes = [
         0: "the event is on disk", 1: "it was refused, or the daemon cannot be reached or did not answer in time",
     ]
 
@@ -25,7 +25,7 @@ struct EventOptions: ParsableArguments {
         name: .customShort("p"),
         help: ArgumentHelp(
             "A property or trait. VALUE is JSON if it is valid JSON (12.5, true, '\"007\"', '[1,2]'), "
-                + "or else a string.",
+                + "otherwise a string.",
             valueName: "KEY=VALUE"))
     var properties: [String] = []
 
@@ -51,7 +51,7 @@ struct EventOptions: ParsableArguments {
             json += Array(",\"\(container)\":".utf8)
             json += try Self.object(properties)
         } else if container == nil && !properties.isEmpty {
-            throw ValidationError("\(kind.name) takes no -p")
+            throw ValidationError("\(kind.name) does not accept -p")
         }
         json += Array(",\"context\":{\"library\":{\"name\":\"penstock\"}}}\n".utf8)
 

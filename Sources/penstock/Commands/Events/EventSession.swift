@@ -59,7 +59,7 @@ final class EventSession {
             if ready.canRead { try readAnswers() }
             if hasEnded { throw closed(before: "everything was sent") }
             if ready.canWrite { done += try writeNow(bytes[done...]) }
-            if !ready.canRead && !ready.canWrite { throw stalled("took no events for") }
+            if !ready.canRead && !ready.canWrite { throw stalled("accepted no events for") }
         }
     }
 
@@ -151,7 +151,7 @@ final class EventSession {
         case .forbidden:
             "cannot reach the daemon at \(path): permission denied; join the socket's group (ls -l \(path))"
         case .timedOut:
-            "the daemon at \(path) took no connection for \(patience): too many clients wait before this one, "
+            "the daemon at \(path) accepted no connection for \(patience): too many clients wait before this one, "
                 + "or it is starting. See systemctl status penstock. "
                 + "--timeout waits longer, --timeout 0 waits without limit"
         case nil:

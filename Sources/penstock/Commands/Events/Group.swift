@@ -6,7 +6,7 @@ struct Group: ParsableCommand {
         abstract: "Send a group event: a user belongs to a group.",
         usage: "penstock group GROUP --user ID [-p TRAIT=VALUE ...]",
         discussion: """
-            \(EventOptions.endings)
+            \(EventOptions.exitCodes)
 
             Examples:
               penstock group acme --user u1 -p name="Acme Ltd" -p employees=12

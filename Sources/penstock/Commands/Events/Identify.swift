@@ -6,7 +6,7 @@ struct Identify: ParsableCommand {
         abstract: "Send an identify event: the traits of a user.",
         usage: "penstock identify --user ID [-p TRAIT=VALUE ...]",
         discussion: """
-            \(EventOptions.endings)
+            \(EventOptions.exitCodes)
 
             Examples:
               penstock identify --user u1 -p email=ada@example.com -p plan=pro

@@ -6,7 +6,7 @@ struct Page: ParsableCommand {
         abstract: "Send a page event: a user viewed a web page.",
         usage: "penstock page [NAME] [--user ID] [-p KEY=VALUE ...]",
         discussion: """
-            \(EventOptions.endings)
+            \(EventOptions.exitCodes)
 
             Examples:
               penstock page Pricing --user u1 -p url=https://shop.example/pricing

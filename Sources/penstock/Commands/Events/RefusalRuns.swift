@@ -1,5 +1,5 @@
 /// Merges refusals for printing: consecutive lines that are refused for the same reason become one line of text. A
-/// daemon with a full disk refuses every line of a file, and nobody reads a million equal messages.
+/// daemon with a full disk refuses every line of a file, and a million equal messages would be useless.
 struct RefusalRuns {
     private struct Run {
         var first: UInt64

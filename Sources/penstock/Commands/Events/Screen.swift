@@ -6,7 +6,7 @@ struct Screen: ParsableCommand {
         abstract: "Send a screen event: a user viewed a screen of an app.",
         usage: "penstock screen [NAME] [--user ID] [-p KEY=VALUE ...]",
         discussion: """
-            \(EventOptions.endings)
+            \(EventOptions.exitCodes)
 
             Examples:
               penstock screen Basket --user u1 -p items=3

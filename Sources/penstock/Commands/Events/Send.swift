@@ -2,7 +2,7 @@ import ArgumentParser
 import Platform
 
 struct Send: ParsableCommand {
-    private static let endings: ExitCodes = [
+    private static let exitCodes: ExitCodes = [
         0: "sent (with --acks: every event is on disk)",
         1: "not everything was sent, an event was refused, or the daemon made no progress in time",
     ]
@@ -17,7 +17,7 @@ struct Send: ParsableCommand {
             The command waits for a daemon that is slow or waits for disk space (when_full: block), as long as it \
             makes progress.
 
-            \(endings)
+            \(exitCodes)
 
             Examples:
               penstock send --acks events.ndjson
@@ -70,7 +70,7 @@ struct Send: ParsableCommand {
         guard acks else { return }
         if session.refusedLines > 0 {
             printError("\(session.refusedLines) of \(lines) lines were refused")
-            throw Self.endings[1]
+            throw Self.exitCodes[1]
         }
     }
 }

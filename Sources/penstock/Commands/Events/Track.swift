@@ -6,7 +6,7 @@ struct Track: ParsableCommand {
         abstract: "Send a track event: a user did something.",
         usage: "penstock track EVENT [--user ID] [--anonymous ID] [-p KEY=VALUE ...]",
         discussion: """
-            \(EventOptions.endings)
+            \(EventOptions.exitCodes)
 
             Examples:
               penstock track "Order Completed" --user u1 -p total=12.5 -p currency=EUR

@@ -3,7 +3,7 @@ import Events
 import Journal
 
 struct JournalDump: ParsableCommand {
-    private static let endings: ExitCodes = [0: "printed", 2: "unreadable"]
+    private static let exitCodes: ExitCodes = [0: "printed", 2: "unreadable"]
 
     static let configuration = CommandConfiguration(
         commandName: "dump", abstract: "Print the events of the journal, one JSON object per line.",
@@ -11,7 +11,7 @@ struct JournalDump: ParsableCommand {
             Positions that cannot be read are skipped and reported on stderr. A position is a number. A time is \
             2026-01-31 or 2026-01-31T12:00:00Z.
 
-            \(endings)
+            \(exitCodes)
 
             Examples:
               penstock journal dump --from 2026-01-31 --limit 10

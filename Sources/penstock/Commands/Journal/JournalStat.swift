@@ -4,14 +4,14 @@ import Journal
 import Platform
 
 struct JournalStat: ParsableCommand {
-    private static let endings: ExitCodes = [0: "shown", 2: "unreadable"]
+    private static let exitCodes: ExitCodes = [0: "shown", 2: "unreadable"]
 
     static let configuration = CommandConfiguration(
         commandName: "stat", abstract: "Show the segments with their sizes, and the cursors.",
         discussion: """
             The figures of a sealed segment come from its seal, without reading its events. Other segments are read.
 
-            \(endings)
+            \(exitCodes)
             """)
 
     @OptionGroup var journal: JournalOption

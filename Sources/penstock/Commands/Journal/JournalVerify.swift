@@ -4,7 +4,7 @@ import Journal
 import Platform
 
 struct JournalVerify: ParsableCommand {
-    private static let endings: ExitCodes = [0: "whole", 1: "damaged", 2: "unreadable"]
+    private static let exitCodes: ExitCodes = [0: "whole", 1: "damaged", 2: "unreadable"]
 
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Read the whole journal and report damage.",
@@ -12,7 +12,7 @@ struct JournalVerify: ParsableCommand {
             Checks the segments and their seals, the two slots of the cursor file, the manifest and the dead letters. \
             For each gap, reports the missing positions and the receive times of the events before and after it.
 
-            \(endings)
+            \(exitCodes)
 
             Examples:
               penstock journal verify
@@ -29,7 +29,7 @@ struct JournalVerify: ParsableCommand {
         var output = ResultStream()
         output.write(json ? try found.json() + "\n" : text(found))
         try output.finish()
-        if found.verdict == .damaged { throw Self.endings[1] }
+        if found.verdict == .damaged { throw Self.exitCodes[1] }
     }
 
     private func text(_ found: JournalInspection) -> String {

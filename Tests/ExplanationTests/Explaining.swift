@@ -14,7 +14,7 @@ func configuration(_ yaml: String, secrets: [String: String] = [:]) throws -> Co
 let morning: Int64 = 1_769_846_400 * 1_000_000_000
 
 /// The explanation of one event, without colours.
-func told(_ event: String, _ configuration: Configuration, only: [String] = []) -> String {
+func explanationText(_ event: String, _ configuration: Configuration, only: [String] = []) -> String {
     let explainer = EventExplainer(configuration, only: only)
     return ExplanationText(ANSIStyle(isOn: false)).render(
         explainer.explain(Array(event.utf8), position: 7, receivedAt: morning))

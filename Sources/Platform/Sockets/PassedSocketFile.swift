@@ -1,7 +1,7 @@
 import Glibc
 
-/// A socket that systemd created for the daemon: its path, and who may connect.
-package struct PassedSocket: Sendable, Equatable {
+/// The file of a socket that systemd created for the daemon: its path, and who may connect.
+package struct PassedSocketFile: Sendable, Equatable {
     package var path: String
     /// Permission bits; nil if unknown.
     package var mode: UInt32?

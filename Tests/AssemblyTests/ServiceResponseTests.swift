@@ -5,8 +5,8 @@ import Testing
 @testable import Assembly
 @testable import Destinations
 
-/// How Penstock reads the answers of the services that it knows. The answers come from the services' documentation.
-@Suite struct ServiceAnswerTests {
+/// How Penstock reads the responses of the services that it knows. The responses come from the services' documentation.
+@Suite struct ServiceResponseTests {
     /// The presets with their required settings.
     private static let keys = [
         "amplitude": "api_key: !secret k", "clickhouse": "table: t",
@@ -20,7 +20,7 @@ import Testing
         "webhook": "url: http://h/, secret: !secret k",
     ]
 
-    /// The outcomes that an answer gives four events with the ids e0 … e3, one letter each: delivered, retry, rejected
+    /// The outcomes that a response gives four events with the ids e0 … e3, one letter each: delivered, retry, rejected
     /// (x), split, hold. A number after the letter is the wait in seconds.
     /// - Parameters:
     ///   - preset: a preset's name, or rules.
@@ -40,11 +40,11 @@ import Testing
         guard case .http(let http) = destination.kind else { return "not an HTTP destination" }
         let all = HTTPOptions(http, inFlight: destination.inFlight)
         let options = request.map { all.alternatives[$0] } ?? all.alternatives.last ?? all
-        let reading = AnswerReading(
-            HTTPAnswer(status: status, retryAfter: retryAfter, body: Array(body.utf8)), wasCut: wasCut, wallClock: 0,
-            hiding: [], count: 4, rules: options.answers, messageIDs: { ["e0", "e1", "e2", "e3"] })
+        let reading = ResponseReading(
+            HTTPResponse(status: status, retryAfter: retryAfter, body: Array(body.utf8)), wasCut: wasCut, wallClock: 0,
+            hiding: [], count: 4, rules: options.responseRules, messageIDs: { ["e0", "e1", "e2", "e3"] })
         let each =
-            switch reading.settlement(by: options.answers) {
+            switch reading.settlement(by: options.responseRules) {
             case .all(let outcome): [Outcome](repeating: outcome, count: 4)
             case .each(let outcomes): outcomes
             }
@@ -92,7 +92,7 @@ import Testing
     // MARK: GA4
 
     @Test(arguments: [(204, "d d d d"), (500, "r r r r"), (413, "s s s s")])
-    func `a Google Analytics answer is judged by its status alone`(_ status: Int, _ expected: String) throws {
+    func `a Google Analytics response is judged by its status alone`(_ status: Int, _ expected: String) throws {
         #expect(try outcomes("ga4", status) == expected)
     }
 
@@ -131,11 +131,11 @@ import Testing
             (503, "r7 r7 r7 r7"),
         ])
     func `PostHog, Segment, RudderStack and webhooks are judged by the status`(
-        _ preset: String, _ answer: (status: Int, expected: String)
+        _ preset: String, _ response: (status: Int, expected: String)
     ) throws {
         #expect(
-            try outcomes(preset, answer.status, "{}", retryAfter: answer.expected.contains("7") ? "7" : nil)
-                == answer.expected)
+            try outcomes(preset, response.status, "{}", retryAfter: response.expected.contains("7") ? "7" : nil)
+                == response.expected)
     }
 
     // MARK: Datadog, Loki
@@ -147,9 +147,9 @@ import Testing
             (429, "r r r r"), (500, "r r r r"),
         ])
     func `a rejection by Datadog or Loki splits the batch because it names no event`(
-        _ preset: String, _ answer: (status: Int, expected: String)
+        _ preset: String, _ response: (status: Int, expected: String)
     ) throws {
-        #expect(try outcomes(preset, answer.status) == answer.expected)
+        #expect(try outcomes(preset, response.status) == response.expected)
     }
 
     @Test func `a rule can make a rejected credential reject the events`() throws {
@@ -164,7 +164,7 @@ import Testing
             #"{"records":[{"recordName":"e0","recordType":"AnalyticsEvent","fields":{}},{"recordName":"e2","reason":"busy","serverErrorCode":"TRY_AGAIN_LATER","retryAfter":17},{"recordName":"e1","serverErrorCode":"EXISTS"},{"recordName":"e3","serverErrorCode":"BAD_REQUEST","reason":"no such field"}]}"#,
             "d d r17 x"
         ),
-        // The answer does not mention one event.
+        // The response does not mention one event.
         (200, #"{"records":[{"recordName":"e0"},{"recordName":"e1"},{"recordName":"e2"}]}"#, "d d d r"),
         (200, #"{"error":"nonsense"}"#, "r r r r"), (200, "not JSON", "r r r r"),
         (503, #"{"uuid":"x","serverErrorCode":"SERVICE_UNAVAILABLE","retryAfter":30}"#, "r30 r30 r30 r30"),
@@ -173,7 +173,7 @@ import Testing
         (413, #"{"serverErrorCode":"QUOTA_EXCEEDED"}"#, "h h h h"),
         (400, #"{"serverErrorCode":"BAD_REQUEST"}"#, "s s s s"),
     ])
-    func `a CloudKit answer names its records and the time to wait`(
+    func `a CloudKit response names its records and the time to wait`(
         _ status: Int, _ body: String, _ expected: String
     ) throws {
         #expect(try outcomes("cloudkit", status, body) == expected)
@@ -209,13 +209,13 @@ import Testing
                 #"{"errors":true,"items":[{"create":{"status":403}},{"create":{"status":404}},{"create":{"status":201}},{"create":{"status":503}}]}"#,
                 false, "h h d r"
             ),
-            // The answer was cut off, so the good status alone does not count.
+            // The response was cut off, so the good status alone does not count.
             (#"{"took":30,"errors":true,"items":[{"create":{"_id":"e0","status":201}},{"crea"#, true, "r r r r"),
             ("", false, "r r r r"),
         ])
-    func `Elasticsearch and OpenSearch answer item by item, in order`(
-        _ preset: String, _ answer: (body: String, wasCut: Bool, expected: String)
+    func `Elasticsearch and OpenSearch respond item by item, in order`(
+        _ preset: String, _ response: (body: String, wasCut: Bool, expected: String)
     ) throws {
-        #expect(try outcomes(preset, 200, answer.body, wasCut: answer.wasCut) == answer.expected)
+        #expect(try outcomes(preset, 200, response.body, wasCut: response.wasCut) == response.expected)
     }
 }

@@ -1,5 +1,23 @@
-import Events
 import Delivery
+import Events
+
+extension RequestPlan {
+    /// The body, before compression.
+    func body(of request: Int) -> [UInt8] {
+        let request = requests[request]
+        let format = formats[request.number]
+        guard let around = request.body else {
+            if request.events.count == batch.events.count, batch.events[0].envelope == 0 { return batch.body(format) }
+            var body: [UInt8] = []
+            batch.append(request.events, format, to: &body)
+            return body
+        }
+        var body = Array(batch.payload[around.before])
+        batch.append(request.events, format, to: &body)
+        body += batch.payload[around.after]
+        return body
+    }
+}
 
 /// Writes a batch's events as a request's body, or as a part of one.
 extension OutboundBatch {

@@ -26,29 +26,29 @@ struct CurlError: Error, CustomStringConvertible {
     private let errorBuffer: UnsafeMutablePointer<CChar>
     /// Lists that libcurl holds pointers to, by option.
     private var lists: [UInt32: UnsafeMutablePointer<curl_slist>] = unsafe [:]
-    private let maximumAnswer: Int
+    private let maximumResponseBody: Int
 
     private let isLent = Atomic(false)
     private var body: [UInt8] = []
     private var sent = 0
     private var headerBytes = 0
-    /// The response body, at most `maximumAnswer` bytes of it.
-    private(set) var answer: [UInt8] = []
-    /// The response was longer than `maximumAnswer`. The transfer was ended there, which libcurl reports as an error.
-    private(set) var answerWasCut = false
+    /// The response body, at most `maximumResponseBody` bytes of it.
+    private(set) var responseBody: [UInt8] = []
+    /// The body was longer than `maximumResponseBody`. The transfer was ended there, which libcurl reports as an error.
+    private(set) var responseWasCut = false
 
-    /// - Parameter maximumAnswer: the most bytes of a response body to keep.
-    init(maximumAnswer: Int) throws(CurlError) {
+    /// - Parameter maximumResponseBody: the most bytes of a response body to keep.
+    init(maximumResponseBody: Int) throws(CurlError) {
         guard CurlLibrary.isReady, let curl = unsafe curl_easy_init() else {
             throw CurlError(description: "libcurl could not make a handle: out of memory")
         }
         unsafe self.curl = curl
         unsafe errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        self.maximumAnswer = maximumAnswer
+        self.maximumResponseBody = maximumResponseBody
         try check(unsafe ccurl_set_error_buffer(curl, errorBuffer))
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
-        try check(unsafe ccurl_set_callbacks(curl, readBody, seekBody, writeAnswer, writeHeader, context))
+        try check(unsafe ccurl_set_callbacks(curl, readBody, seekBody, writeResponseBody, writeHeader, context))
     }
 
     deinit {
@@ -102,8 +102,8 @@ struct CurlError: Error, CustomStringConvertible {
         mustBeOurs()
         sent = 0
         headerBytes = 0
-        answer = []
-        answerWasCut = false
+        responseBody = []
+        responseWasCut = false
         unsafe errorBuffer[0] = 0
         if body.count <= Self.smallBody {
             self.body = []
@@ -169,10 +169,10 @@ struct CurlError: Error, CustomStringConvertible {
 
     /// Returns false to end the transfer.
     fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let room = maximumAnswer - answer.count
-        unsafe answer.append(contentsOf: bytes.prefix(room))
-        answerWasCut = bytes.count > room
-        return !answerWasCut
+        let room = maximumResponseBody - responseBody.count
+        unsafe responseBody.append(contentsOf: bytes.prefix(room))
+        responseWasCut = bytes.count > room
+        return !responseWasCut
     }
 
     fileprivate func takeHeader(count: Int) -> Bool {
@@ -206,7 +206,7 @@ private func seekBody(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t,
     return Int32(CURL_SEEKFUNC_OK)
 }
 
-private func writeAnswer(
+private func writeResponseBody(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
     let length = size * count

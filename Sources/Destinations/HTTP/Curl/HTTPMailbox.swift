@@ -12,7 +12,7 @@ struct HTTPCompletion: Sendable {
 
 /// How a transfer ended. Its EasyHandle holds the response.
 enum HTTPTransferEnd: Equatable, Sendable {
-    case answered
+    case responded
     /// No response, or an incomplete one. The text is libcurl's description of the error.
     case failed(String)
 }

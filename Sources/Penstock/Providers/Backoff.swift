@@ -1,6 +1,6 @@
 /// The delay before the next retry: exponential backoff with full jitter, so that processes that lost the same service
 /// do not return in step.
-struct RetryDelay {
+struct Backoff {
     let bounds: ClosedRange<Duration>
     private var failures = 0
 

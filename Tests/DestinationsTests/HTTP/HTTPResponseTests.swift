@@ -2,7 +2,7 @@ import Delivery
 import Destinations
 import Testing
 
-@Suite struct HTTPAnswerTests {
+@Suite struct HTTPResponseTests {
     /// 2026-01-02 03:04:05 UTC.
     private static let wallClock: Int64 = 1_767_323_045_000_000_000
 
@@ -26,7 +26,7 @@ import Testing
         (599, "retry"), (600, "rejected"), (999, "rejected"), (0, "retry"), (100, "retry"),
     ])
     func `each status code has one outcome`(status: Int, expected: String) {
-        let outcome = HTTPAnswer(status: status).outcome(wallClock: Self.wallClock)
+        let outcome = HTTPResponse(status: status).outcome(wallClock: Self.wallClock)
         #expect(Self.kind(outcome) == expected)
     }
 
@@ -50,36 +50,37 @@ import Testing
     }
 
     @Test func `a retry carries the wait that the service asked for`() {
-        let answer = HTTPAnswer(status: 429, retryAfter: "7")
-        #expect(answer.outcome(wallClock: 0) == .retry(reason: "HTTP 429, asked to wait 7 s", after: .seconds(7)))
-        #expect(HTTPAnswer(status: 503).outcome(wallClock: 0) == .retry(reason: "HTTP 503", after: nil))
+        let response = HTTPResponse(status: 429, retryAfter: "7")
+        #expect(response.outcome(wallClock: 0) == .retry(reason: "HTTP 429, asked to wait 7 s", after: .seconds(7)))
+        #expect(HTTPResponse(status: 503).outcome(wallClock: 0) == .retry(reason: "HTTP 503", after: nil))
     }
 
-    @Test func `a rejection quotes the answer on one printable line`() {
-        let answer = HTTPAnswer(status: 400, body: Array("bad\r\n\u{1b}[31m \u{202e} \"event\"\u{0}\t\twörld \n".utf8))
-        #expect(answer.outcome(wallClock: 0) == .rejected(reason: "HTTP 400", answer: "bad [31m \"event\" wörld"))
+    @Test func `a rejection quotes the response on one printable line`() {
+        let response = HTTPResponse(
+            status: 400, body: Array("bad\r\n\u{1b}[31m \u{202e} \"event\"\u{0}\t\twörld \n".utf8))
+        #expect(response.outcome(wallClock: 0) == .rejected(reason: "HTTP 400", answer: "bad [31m \"event\" wörld"))
     }
 
     @Test func `an excerpt is bounded in characters`() {
-        let long = HTTPAnswer(status: 400, body: Array(String(repeating: "ö", count: 5000).utf8))
+        let long = HTTPResponse(status: 400, body: Array(String(repeating: "ö", count: 5000).utf8))
         #expect(long.excerpt(hiding: []) == String(repeating: "ö", count: 200))
-        let binary = HTTPAnswer(status: 400, body: (0..<5000).map { UInt8(truncatingIfNeeded: $0) })
+        let binary = HTTPResponse(status: 400, body: (0..<5000).map { UInt8(truncatingIfNeeded: $0) })
         #expect(binary.excerpt(hiding: []).unicodeScalars.count <= 200)
-        let spaced = HTTPAnswer(status: 400, body: Array(String(repeating: "a ", count: 300).utf8))
+        let spaced = HTTPResponse(status: 400, body: Array(String(repeating: "a ", count: 300).utf8))
         #expect(spaced.excerpt(hiding: []).unicodeScalars.count <= 200)
     }
 
     @Test func `an excerpt hides secrets that the service echoes`() {
         let secret = Array("sesame-open-0123456789".utf8)
         let padding = String(repeating: "x", count: 190)
-        let answer = HTTPAnswer(status: 400, body: Array("\(padding)sesame-open-0123456789 was wrong".utf8))
-        #expect(answer.excerpt(hiding: [secret]) == "\(padding)[hidden] w")
+        let response = HTTPResponse(status: 400, body: Array("\(padding)sesame-open-0123456789 was wrong".utf8))
+        #expect(response.excerpt(hiding: [secret]) == "\(padding)[hidden] w")
     }
 
     @Test func `a redirect shows only the host of its target`() {
-        let answer = HTTPAnswer(status: 302, location: "https://u:p@other.example/path?token=1")
+        let response = HTTPResponse(status: 302, location: "https://u:p@other.example/path?token=1")
         let reason =
             "HTTP 302: a redirect to https://other.example, not followed; set the destination's URL to the redirect's target"
-        #expect(answer.outcome(wallClock: 0) == .rejected(reason: reason))
+        #expect(response.outcome(wallClock: 0) == .rejected(reason: reason))
     }
 }

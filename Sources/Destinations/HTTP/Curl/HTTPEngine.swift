@@ -120,8 +120,8 @@ package final class HTTPEngine: @unchecked Sendable {
         while let (easy, code) = door.multi.nextDone() {
             guard let mailbox = mailboxes.removeValue(forKey: ObjectIdentifier(easy)) else { continue }
             // If we cut the transfer because the response was long enough, it still counts as a response.
-            let answered = code == CURLE_OK || easy.answerWasCut
-            giveBack(easy, answered ? .answered : .failed(easy.errorText(code)), to: mailbox)
+            let responded = code == CURLE_OK || easy.responseWasCut
+            giveBack(easy, responded ? .responded : .failed(easy.errorText(code)), to: mailbox)
         }
     }
 

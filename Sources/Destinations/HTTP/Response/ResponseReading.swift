@@ -2,8 +2,8 @@ import Delivery
 import Events
 
 /// Reads one response by a destination's rules: the outcome of each event of the request. Pure.
-struct AnswerReading {
-    let answer: HTTPAnswer
+struct ResponseReading {
+    let response: HTTPResponse
     /// The response was longer than the part that was read.
     let wasCut: Bool
     let wallClock: Int64
@@ -16,24 +16,25 @@ struct AnswerReading {
     private let json: JSONDocument?
 
     init(
-        _ answer: HTTPAnswer, wasCut: Bool, wallClock: Int64, hiding secrets: [[UInt8]], count: Int,
-        rules: [AnswerRule],
+        _ response: HTTPResponse, wasCut: Bool, wallClock: Int64, hiding secrets: [[UInt8]], count: Int,
+        rules: [ResponseRule],
         messageIDs: @escaping () -> [String]
     ) {
-        self.answer = answer
+        self.response = response
         self.wasCut = wasCut
         self.wallClock = wallClock
         self.secrets = secrets
         self.count = count
         self.messageIDs = messageIDs
-        json = rules.contains(where: \.needsJSON) ? JSONDocument(answer.body, maximumDepth: 64) : nil
+        json = rules.contains(where: \.needsJSON) ? JSONDocument(response.body, maximumDepth: 64) : nil
     }
 
-    func settlement(by rules: [AnswerRule]) -> DeliveryClaim.Settlement {
+    func settlement(by rules: [ResponseRule]) -> DeliveryClaim.Settlement {
         // A response that should report on its events and does not, or whose end is missing, leaves the events'
         // outcomes unknown. Its success status then does not mean delivered.
         var isOpen = false
-        for rule in rules where rule.statuses.isEmpty || rule.statuses.contains(where: { $0.contains(answer.status) }) {
+        for rule in rules where rule.statuses.isEmpty || rule.statuses.contains(where: { $0.contains(response.status) })
+        {
             guard meets(rule) else {
                 isOpen = isOpen || wasCut
                 continue
@@ -41,25 +42,25 @@ struct AnswerReading {
             guard let items = rule.items else { return .all(outcome(rule.verdict, rule, about: json)) }
             if wasCut {
                 return .all(
-                    .retry(reason: "HTTP \(answer.status): the response is incomplete, or longer than max_answer"))
+                    .retry(reason: "HTTP \(response.status): the response is incomplete, or longer than max_answer"))
             }
             if let json, let each = outcomes(items, rule, in: json) { return .each(each) }
             isOpen = true
         }
-        if isOpen, (200...299).contains(answer.status) {
+        if isOpen, (200...299).contains(response.status) {
             return .all(
                 .retry(
-                    reason: "HTTP \(answer.status), but the response does not report the events' results",
+                    reason: "HTTP \(response.status), but the response does not report the events' results",
                     answer: excerpt(nil)))
         }
-        return .all(answer.outcome(wallClock: wallClock, hiding: secrets))
+        return .all(response.outcome(wallClock: wallClock, hiding: secrets))
     }
 
     // MARK: Matching a rule
 
     /// Checks everything but the status.
-    private func meets(_ rule: AnswerRule) -> Bool {
-        if !rule.words.isEmpty, !rule.words.contains(where: { Self.holds(answer.body, Array($0.utf8)) }) {
+    private func meets(_ rule: ResponseRule) -> Bool {
+        if !rule.words.isEmpty, !rule.words.contains(where: { Self.holds(response.body, Array($0.utf8)) }) {
             return false
         }
         guard !rule.conditions.isEmpty else { return true }
@@ -67,7 +68,7 @@ struct AnswerReading {
         return rule.conditions.allSatisfy { condition in
             let found = condition.path.values(in: json)
             guard let value = condition.value else { return found.allSatisfy(\.isNull) }
-            return found.contains { $0.scalar(in: answer.body) == value }
+            return found.contains { $0.scalar(in: response.body) == value }
         }
     }
 
@@ -92,7 +93,7 @@ struct AnswerReading {
     // MARK: Event by event
 
     /// Returns nil if the response has none of the lists.
-    private func outcomes(_ items: AnswerRule.Items, _ rule: AnswerRule, in json: JSONDocument) -> [Outcome]? {
+    private func outcomes(_ items: ResponseRule.Items, _ rule: ResponseRule, in json: JSONDocument) -> [Outcome]? {
         let lists = items.lists.flatMap { $0.values(in: json) }
         guard !lists.isEmpty else { return nil }
         let listed = lists.flatMap { list in if case .array(let items) = list.value { items } else { [list] } }
@@ -112,32 +113,32 @@ struct AnswerReading {
         // The service rejected an event that was not in the request. It may mean any of ours.
         let others =
             strangers
-            ? Outcome.retry(reason: "HTTP \(answer.status) names events that were not sent", answer: excerpt(nil))
+            ? Outcome.retry(reason: "HTTP \(response.status) names events that were not sent", answer: excerpt(nil))
             : otherOutcome(items.others)
         return outcomes.map { $0 ?? others }
     }
 
     private func number(
-        _ items: AnswerRule.Items, of item: JSONDocument, at place: Int, _ numbers: inout [String: Int]?
+        _ items: ResponseRule.Items, of item: JSONDocument, at place: Int, _ numbers: inout [String: Int]?
     ) -> Int? {
         if let path = items.index {
-            return path.first(in: item).flatMap { $0.scalar(in: answer.body) }.flatMap { Int($0) }
+            return path.first(in: item).flatMap { $0.scalar(in: response.body) }.flatMap { Int($0) }
         }
         if let path = items.id {
             if numbers == nil {
                 numbers = Dictionary(
                     messageIDs().enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
             }
-            return path.first(in: item).flatMap { $0.scalar(in: answer.body) }.flatMap { numbers?[$0] }
+            return path.first(in: item).flatMap { $0.scalar(in: response.body) }.flatMap { numbers?[$0] }
         }
         // A bare number is an event's index. Other items are in the order of the events.
-        if case .number = item.value { return item.scalar(in: answer.body).flatMap { Int($0) } }
+        if case .number = item.value { return item.scalar(in: response.body).flatMap { Int($0) } }
         return place
     }
 
-    private func verdict(_ items: AnswerRule.Items, of item: JSONDocument) -> AnswerRule.Verdict {
+    private func verdict(_ items: ResponseRule.Items, of item: JSONDocument) -> ResponseRule.Verdict {
         guard let path = items.code else { return items.listed }
-        guard let found = path.first(in: item), !found.isNull, let text = found.scalar(in: answer.body) else {
+        guard let found = path.first(in: item), !found.isNull, let text = found.scalar(in: response.body) else {
             return items.verdicts[.absent] ?? items.listed
         }
         if let exact = items.verdicts[.text(text)] { return exact }
@@ -151,38 +152,39 @@ struct AnswerReading {
     // MARK: Outcomes
 
     /// - Parameter item: the part of the response about this event; nil: the whole response.
-    private func outcome(_ verdict: AnswerRule.Verdict, _ rule: AnswerRule, about item: JSONDocument?) -> Outcome {
-        let reason = "HTTP \(answer.status)"
+    private func outcome(_ verdict: ResponseRule.Verdict, _ rule: ResponseRule, about item: JSONDocument?) -> Outcome {
+        let reason = "HTTP \(response.status)"
         switch verdict {
         case .delivered: return .delivered
         case .retry: return .retry(reason: reason, after: wait(rule, item), answer: excerpt(item))
         case .rejected: return .rejected(reason: reason, answer: excerpt(item))
         case .split: return .tooLarge(reason: reason, answer: excerpt(item))
-        case .hold: return .hold(reason: reason + HTTPAnswer.credentialHint, answer: excerpt(item))
+        case .hold: return .hold(reason: reason + HTTPResponse.credentialHint, answer: excerpt(item))
         }
     }
 
     /// The outcome of events that the response does not name. Its wait time does not apply to them.
-    private func otherOutcome(_ verdict: AnswerRule.Verdict) -> Outcome {
+    private func otherOutcome(_ verdict: ResponseRule.Verdict) -> Outcome {
         verdict == .retry
-            ? .retry(reason: "HTTP \(answer.status)", answer: excerpt(nil)) : outcome(verdict, AnswerRule(), about: nil)
+            ? .retry(reason: "HTTP \(response.status)", answer: excerpt(nil))
+            : outcome(verdict, ResponseRule(), about: nil)
     }
 
-    private func wait(_ rule: AnswerRule, _ item: JSONDocument?) -> Duration? {
+    private func wait(_ rule: ResponseRule, _ item: JSONDocument?) -> Duration? {
         let said = [item, json].lazy.compactMap { $0 }.compactMap { rule.retryAfter?.first(in: $0) }
-            .compactMap { $0.scalar(in: answer.body) }.first
+            .compactMap { $0.scalar(in: response.body) }.first
         if let said, let wait = RetryAfter.parse(said, wallClock: wallClock) { return wait }
-        return answer.retryAfter.flatMap { RetryAfter.parse($0, wallClock: wallClock) } ?? rule.wait
+        return response.retryAfter.flatMap { RetryAfter.parse($0, wallClock: wallClock) } ?? rule.wait
     }
 
     private func excerpt(_ item: JSONDocument?) -> String {
         // A bare number means nothing without the rest of the response.
-        guard let item, !item.children.isEmpty else { return answer.excerpt(hiding: secrets) }
-        return HTTPAnswer(status: answer.status, body: Array(answer.body[item.range])).excerpt(hiding: secrets)
+        guard let item, !item.children.isEmpty else { return response.excerpt(hiding: secrets) }
+        return HTTPResponse(status: response.status, body: Array(response.body[item.range])).excerpt(hiding: secrets)
     }
 }
 
-extension AnswerRule {
+extension ResponseRule {
     fileprivate var needsJSON: Bool { !conditions.isEmpty || items != nil || retryAfter != nil }
 }
 

@@ -1,7 +1,7 @@
 import Events
 
 /// Iterates over all strings, numbers and literals in an event, at every depth. Keys are not included.
-struct JSONValues {
+struct ScalarCursor {
     private var position = 0
     private var depth = 0
     /// The contents of the key before the current value. For an item of a list, it is the key of the list, or the key

@@ -7,13 +7,13 @@ import Platform
 ///   idle longest. If none has been idle for `idleEnough`, the new connection is refused: an active connection is never
 ///   closed for a new one.
 /// - When too many bytes are buffered, the user with the most buffered bytes loses the connection that holds the most.
-struct Accounts {
+struct UserConnections {
     typealias Connection = UInt64
 
-    enum Entrance: Equatable {
-        case welcome
+    enum Decision: Equatable {
+        case admitted
         /// Admitted; this connection of the same user must be closed.
-        case instead(of: Connection)
+        case replacing(Connection)
         case refused
     }
 
@@ -53,16 +53,16 @@ struct Accounts {
 
     func connections(of user: UInt32) -> Int { users[user]?.connections.count ?? 0 }
 
-    mutating func enter(_ connection: Connection, user: UInt32, limit: Int, at now: Instant) -> Entrance {
-        var entrance = Entrance.welcome
+    mutating func enter(_ connection: Connection, user: UInt32, limit: Int, at now: Instant) -> Decision {
+        var decision = Decision.admitted
         if connections(of: user) >= limit {
             guard let longest = longestIdle(of: user, at: now) else { return .refused }
             leave(longest)
-            entrance = .instead(of: longest)
+            decision = .replacing(longest)
         }
         holdings[connection] = Holding(user: user, lastByte: now)
         users[user, default: User()].connections.insert(connection)
-        return entrance
+        return decision
     }
 
     private mutating func longestIdle(of user: UInt32, at now: Instant) -> Connection? {

@@ -1,8 +1,8 @@
 import Delivery
 
 /// A rule that reads a service's responses. Rules are data, so a service can be described without code. The first rule
-/// that matches a response decides; if none matches, `HTTPAnswer`'s table does.
-package struct AnswerRule: Sendable, Equatable {
+/// that matches a response decides; if none matches, `HTTPResponse`'s table does.
+package struct ResponseRule: Sendable, Equatable {
     /// What a response means for the events.
     package enum Verdict: String, Sendable, CaseIterable {
         case delivered, retry, rejected
@@ -22,11 +22,11 @@ package struct AnswerRule: Sendable, Equatable {
 
     /// A value that a JSON response must have.
     package struct Condition: Sendable, Equatable {
-        package var path: AnswerPath
+        package var path: ResponsePath
         /// As `JSONDocument.scalar` returns it; nil: it must be absent or null.
         package var value: String?
 
-        package init(path: AnswerPath, value: String?) {
+        package init(path: ResponsePath, value: String?) {
             self.path = path
             self.value = value
         }
@@ -35,14 +35,14 @@ package struct AnswerRule: Sendable, Equatable {
     /// Describes a response that reports the result of each event, or of some.
     package struct Items: Sendable, Equatable {
         /// Paths of one or more lists of items. A value that is no list counts as one item.
-        package var lists: [AnswerPath]
+        package var lists: [ResponsePath]
         /// The path, in an item, of the event's index in the request, from 0. Without this and `id`, items are in the
         /// order of the events, except that an item that is a number is an event's index.
-        package var index: AnswerPath?
+        package var index: ResponsePath?
         /// The path, in an item, of the event's message id.
-        package var id: AnswerPath?
+        package var id: ResponsePath?
         /// The path, in an item, of the event's result code.
-        package var code: AnswerPath?
+        package var code: ResponsePath?
         /// Verdicts by code. An exact code takes precedence over a range.
         package var verdicts: [Code: Verdict] = [:]
         /// The verdict for an item whose code is not in `verdicts`.
@@ -50,7 +50,7 @@ package struct AnswerRule: Sendable, Equatable {
         /// The verdict for events without an item.
         package var others = Verdict.retry
 
-        package init(lists: [AnswerPath]) {
+        package init(lists: [ResponsePath]) {
             self.lists = lists
         }
     }
@@ -65,11 +65,11 @@ package struct AnswerRule: Sendable, Equatable {
     package var verdict = Verdict.retry
     package var items: Items?
     /// The path of the seconds to wait, in an item or in the response.
-    package var retryAfter: AnswerPath?
+    package var retryAfter: ResponsePath?
     /// How long to wait if the service does not say.
     package var wait: Duration?
 
     package init() {}
 }
 
-extension AnswerRule.Code: Hashable {}
+extension ResponseRule.Code: Hashable {}

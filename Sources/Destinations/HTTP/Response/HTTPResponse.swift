@@ -1,8 +1,8 @@
 import Delivery
 
-/// A service's response, and its default meaning for the events sent: the rule for services without rules of their own
+/// A service's response, and its default meaning for the events sent: the rule for services without their own rules
 /// (webhooks). Pure.
-package struct HTTPAnswer: Sendable, Equatable {
+package struct HTTPResponse: Sendable, Equatable {
     package var status: Int
     /// The headers Retry-After and Location, as received.
     package var retryAfter: String?

@@ -19,8 +19,8 @@ struct RequestPlan {
     private(set) var requests: [Request] = []
     /// Events that are not sent: the reason, by index.
     private(set) var refused: [Int: String] = [:]
-    private let batch: OutboundBatch
-    private let formats: [HTTPOptions.Format]
+    let batch: OutboundBatch
+    let formats: [HTTPOptions.Format]
 
     /// - Parameters:
     ///   - batch: not empty.
@@ -90,21 +90,5 @@ struct RequestPlan {
         requests[request].events.map {
             JSONText.string(batch.payload.span.extracting(batch.events[$0].messageID)) ?? ""
         }
-    }
-
-    /// The body, before compression.
-    func body(of request: Int) -> [UInt8] {
-        let request = requests[request]
-        let format = formats[request.number]
-        guard let around = request.body else {
-            if request.events.count == batch.events.count, batch.events[0].envelope == 0 { return batch.body(format) }
-            var body: [UInt8] = []
-            batch.append(request.events, format, to: &body)
-            return body
-        }
-        var body = Array(batch.payload[around.before])
-        batch.append(request.events, format, to: &body)
-        body += batch.payload[around.after]
-        return body
     }
 }

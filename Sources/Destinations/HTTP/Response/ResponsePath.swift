@@ -1,7 +1,7 @@
 import Events
 
 /// A path in a response's JSON: `records`, `error.details.0`, `failures.*`.
-package struct AnswerPath: Sendable, Equatable {
+package struct ResponsePath: Sendable, Equatable {
     package enum Step: Sendable, Equatable {
         case name(String)
         /// All children.

@@ -3,12 +3,12 @@ import Destinations
 import TestSupport
 import Testing
 
-/// Every number, time and size in a service's answer with every extreme value: in the status line, in each header that
-/// is read, and at each place of a body that a rule reads.
-@Suite struct ExtremeAnswerTests {
+/// Every number, time and size in a service's response with every extreme value: in the status line, in each header
+/// that is read, and at each place of a body that a rule reads.
+@Suite struct ExtremeResponseTests {
     private static let end = "Content-Length: 0\r\n\r\n"
 
-    private static let places: [(name: String, answer: @Sendable (String) -> String)] = [
+    private static let places: [(name: String, response: @Sendable (String) -> String)] = [
         ("the status", { "HTTP/1.1 \($0) Reason\r\n" + end }),
         ("the version", { "HTTP/\($0) 200 OK\r\n" + end }),
         ("Retry-After", { "HTTP/1.1 503 Reason\r\nRetry-After: \($0)\r\n" + end }),
@@ -22,7 +22,7 @@ import Testing
         ("code", { body(#"{"failed":[{"index":1,"code":\#($0)}]}"#) }),
         ("wait of an item", { body(#"{"failed":[{"index":1,"code":429,"wait":\#($0)}]}"#) }),
         ("wait as text", { body(#"{"failed":[{"index":1,"code":429,"wait":"\#($0)"}]}"#) }),
-        ("wait of the answer", { body(#"{"wait":\#($0),"failed":[{"index":1,"code":429}]}"#) }),
+        ("wait of the response", { body(#"{"wait":\#($0),"failed":[{"index":1,"code":429}]}"#) }),
         ("bare numbers", { body(#"{"failed":[\#($0),\#($0)]}"#) }),
     ]
 
@@ -31,25 +31,25 @@ import Testing
     }
 
     private static func options(_ url: String) -> HTTPOptions {
-        var items = AnswerRule.Items(lists: [AnswerPath("failed")])
-        items.index = AnswerPath("index")
-        items.code = AnswerPath("code")
+        var items = ResponseRule.Items(lists: [ResponsePath("failed")])
+        items.index = ResponsePath("index")
+        items.code = ResponsePath("code")
         items.verdicts = [.range(429...429): .retry, .range(.min ... -1): .split, .range(500...(.max)): .retry]
-        var rule = AnswerRule()
+        var rule = ResponseRule()
         rule.statuses = [200...200]
         rule.items = items
-        rule.retryAfter = AnswerPath("wait")
+        rule.retryAfter = ResponsePath("wait")
         var options = HTTPOptions(url: url, version: "1")
         options.format = .ndjson
         options.timeout = .seconds(15)
-        options.answers = [rule]
+        options.responseRules = [rule]
         return options
     }
 
     @Test(arguments: places.map(\.name)) func `an extreme value is read or ignored`(place: String) throws {
-        let answer = try #require(Self.places.first { $0.name == place }).answer
+        let response = try #require(Self.places.first { $0.name == place }).response
         let values = Extremes.all
-        let server = try ScriptedServer(values.map { .raw(answer($0)) } + [.raw("HTTP/1.1 200 OK\r\n" + Self.end)])
+        let server = try ScriptedServer(values.map { .raw(response($0)) } + [.raw("HTTP/1.1 200 OK\r\n" + Self.end)])
         defer { server.stop() }
         let harness = try HTTPHarness(Self.options(server.url))
         defer { harness.stop() }

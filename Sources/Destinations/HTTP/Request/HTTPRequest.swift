@@ -132,7 +132,7 @@ struct HTTPRequest {
     }
 
     var format: HTTPOptions.Format { options.format }
-    var answers: [AnswerRule] { options.answers }
+    var responseRules: [ResponseRule] { options.responseRules }
     var check: (any OutputCheck)? { options.check }
     var hasBody: Bool { options.hasBody }
     /// The events of one batch may need several requests.
@@ -188,7 +188,7 @@ struct HTTPRequest {
         -> EasyHandle
     {
         let isTrusted = hop?.staysAtOrigin ?? true
-        let easy = try EasyHandle(maximumAnswer: max(0, options.maximumAnswer))
+        let easy = try EasyHandle(maximumResponseBody: max(0, options.maximumResponseBody))
         try easy.set(CURLOPT_URL, hop?.url ?? url.sample)
         if let path = target.unixSocket { try easy.set(CURLOPT_UNIX_SOCKET_PATH, path) }
         if isTrusted, let route = target.connection?.route { try easy.set(CURLOPT_CONNECT_TO, [route]) }

@@ -1,0 +1,101 @@
+import Platform
+import Testing
+
+@testable import Ingest
+
+@Suite struct UserConnectionsTests {
+    private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
+    private let plenty = 1 << 30
+
+    @Test func `a connection that has not had a turn yet is not idle`() {
+        var users = UserConnections()
+        for id in 1...2 { #expect(users.enter(UInt64(id), user: 7, limit: 2, at: at(0)) == .admitted) }
+        #expect(users.enter(3, user: 7, limit: 2, at: at(100)) == .refused)
+    }
+
+    @Test func `at a user's limit the connection that is idle longest is closed for a new one`() {
+        var users = UserConnections()
+        for id in 1...3 {
+            #expect(users.enter(UInt64(id), user: 7, limit: 3, at: at(Int64(id))) == .admitted)
+            _ = users.note(UInt64(id), bytes: 0, lastByte: at(Int64(id)), isIdle: true, limit: plenty)
+        }
+        _ = users.note(1, bytes: 0, lastByte: at(20), isIdle: true, limit: plenty)
+        #expect(users.enter(4, user: 7, limit: 3, at: at(30)) == .replacing(2))
+        #expect(users.connections(of: 7) == 3)
+    }
+
+    @Test func `a connection with work to do is not closed for a new one`() {
+        var users = UserConnections()
+        for id in 1...2 {
+            _ = users.enter(UInt64(id), user: 7, limit: 2, at: at(0))
+            _ = users.note(UInt64(id), bytes: 100, lastByte: at(0), isIdle: false, limit: plenty)
+        }
+        #expect(users.enter(3, user: 7, limit: 2, at: at(100)) == .refused)
+        _ = users.note(2, bytes: 0, lastByte: at(100), isIdle: true, limit: plenty)
+        #expect(
+            users.enter(3, user: 7, limit: 2, at: at(100)) == .refused, "the connection has only just become idle")
+        #expect(users.enter(3, user: 7, limit: 2, at: at(101)) == .replacing(2))
+    }
+
+    @Test func `new connections replace idle ones in the order of their idle times`() {
+        var users = UserConnections()
+        // Each connection sends nothing in its first turn.
+        let enter = { (id: UInt64, seconds: Int64) in
+            let decision = users.enter(id, user: 7, limit: 200, at: at(seconds))
+            if decision != .refused {
+                _ = users.note(id, bytes: 0, lastByte: at(seconds), isIdle: true, limit: plenty)
+            }
+            return decision
+        }
+        for id in 0..<200 { _ = enter(UInt64(id), Int64(id)) }
+        #expect(enter(1000, 300) == .replacing(0))
+        _ = users.note(1, bytes: 0, lastByte: at(300), isIdle: true, limit: plenty)
+        _ = users.note(2, bytes: 9, lastByte: at(2), isIdle: false, limit: plenty)
+        users.leave(3)
+        #expect(enter(1001, 301) == .admitted)
+        for id in 4..<200 { #expect(enter(UInt64(1000 + id), 301) == .replacing(UInt64(id))) }
+        // All other connections are new or have work to do.
+        #expect(enter(2000, 301) != .refused)
+        #expect(enter(2001, 301) != .refused)
+        #expect(enter(2002, 301) == .refused)
+        #expect(enter(2003, 303) != .refused)
+        #expect(users.connections(of: 7) == 200)
+    }
+
+    @Test func `connections count only against their own user's limit, also those of root`() {
+        var users = UserConnections()
+        for id in 1...10 { _ = users.enter(UInt64(id), user: 1000, limit: 5, at: at(0)) }
+        #expect(users.connections(of: 1000) == 5)
+        #expect(users.enter(100, user: 0, limit: 5, at: at(0)) == .admitted)
+        for id in 101...110 { _ = users.enter(UInt64(id), user: 0, limit: 5, at: at(0)) }
+        #expect(users.connections(of: 0) == 5)
+    }
+
+    @Test func `above the limit of buffered bytes, the user with the most bytes loses the largest connection`() {
+        var users = UserConnections()
+        for id in 1...4 { _ = users.enter(UInt64(id), user: id == 4 ? 8 : 7, limit: 100, at: at(0)) }
+        #expect(users.note(4, bytes: 400, lastByte: at(0), isIdle: false, limit: 1000) == nil)
+        #expect(users.note(1, bytes: 200, lastByte: at(0), isIdle: false, limit: 1000) == nil)
+        #expect(users.note(2, bytes: 300, lastByte: at(0), isIdle: false, limit: 1000) == nil)
+        let victim = users.note(3, bytes: 250, lastByte: at(0), isIdle: false, limit: 1000)
+        #expect(victim?.victim == 2, "user 8 has the largest connection, but user 7 holds more bytes in total")
+        #expect(victim?.user == 7)
+        #expect(users.bytes == 850)
+        #expect(
+            users.note(2, bytes: 900, lastByte: at(0), isIdle: false, limit: 1000) == nil, "the connection has left")
+        #expect(users.bytes == 850)
+    }
+
+    @Test func `closed connections count no bytes and no connections`() {
+        var users = UserConnections()
+        for id in 0..<1000 {
+            _ = users.enter(UInt64(id), user: UInt32(id % 7), limit: 1000, at: at(0))
+            _ = users.note(UInt64(id), bytes: id, lastByte: at(0), isIdle: false, limit: 100_000)
+        }
+        #expect(users.bytes <= 100_000)
+        for id in 0..<1000 { users.leave(UInt64(id)) }
+        for id in 0..<1000 { users.leave(UInt64(id)) }
+        #expect(users.bytes == 0)
+        #expect((0..<7).allSatisfy { users.connections(of: $0) == 0 })
+    }
+}
