@@ -1,8 +1,8 @@
-# Everything starts here. `make` alone lists what there is.
+# `make` without a target lists the targets.
 #
 #   make install DESTDIR= PREFIX=/usr/local SYSCONFDIR=/etc
 #
-# On Debian the packages that are missing are installed first, as root or through sudo.
+# On Debian, a target first installs the missing packages, as root or through sudo.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -15,67 +15,68 @@ PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 DESTDIR ?=
 
-# How many seeds `make simulate` runs, from which on.
+# The number of seeds that `make simulate` runs, and the first of them.
 SEEDS ?= 20000
 FIRST ?= 1
 
 release := .build/release
-# One product of the release. Without the tests' targets: one of them uses the plan generator's plugin, which SwiftPM
-# would build first, whatever the product.
+# Builds one product of the release, without the tests' targets. One of them uses the plugin of the plan generator, and
+# SwiftPM would build that plugin first for every product.
 product := PENSTOCK_TESTS=none swift build -c release --product
-# What `install-files` installs: the tests install a debug build into a throw-away system.
+# The directory of the programs that `install-files` installs. The tests install a debug build into a temporary system.
 binaries ?= $(release)
 plugins := libsqlite.so libconsole.so
-# The book, and those of its pages that are man pages, too.
+# The book, and its pages that are also man pages.
 book := Sources/penstockd/Penstock.docc
 manual_pages := Filters Mapping Scripts Transforms
 
-# The products of Package.swift that a purpose needs. `make run` shows the daemon, the command and one plugin.
-run_products := penstock penstockd sqlite
+# The products of Package.swift that each purpose needs. `make run` shows the daemon, the command and one plugin.
+run_products := penstock penstockd penstock-plugin-host sqlite
 install_products := $(run_products) console manual
 
-# The Debian packages that a purpose needs; .ci/install-packages starts and enables none of their services.
+# The Debian packages that each purpose needs. .ci/install-packages does not start or enable their services.
 #
-# To build: the compiler's own needs (libc6-dev, g++ for the C++ headers, binutils for the linker, git for
-# dependencies), then one library for each of Package.swift's system targets.
+# To build: the packages that the compiler needs (libc6-dev, g++ for the C++ headers, binutils for the linker, git for
+# dependencies), then one library for each system target of Package.swift.
 build_packages := git ca-certificates binutils g++ libc6-dev pkg-config \
 	libsystemd-dev libcurl4-openssl-dev libsimdjson-dev zlib1g-dev libzstd-dev libisal-dev libsqlite3-dev \
 	libssl-dev libre2-dev liblua5.4-dev
-# To show what arrives: the HTTP receiver, and a look into the database file that the plugin writes.
+# To show the delivered events: the HTTP receiver, and a program that reads the plugin's database file.
 run_packages := $(build_packages) python3 sqlite3 tzdata
-# To install: the programs' path of the Swift runtime is changed, and pages of the book become man pages.
+# To install: patchelf sets the path of the Swift runtime in the programs, and lowdown converts pages of the book to man
+# pages.
 install_packages := $(build_packages) patchelf lowdown
-# To crash: filesystems whose power is cut, system calls that fail.
+# To crash: filesystems for power cuts, strace for failing system calls.
 torture_packages := $(build_packages) python3 xfsprogs e2fsprogs strace util-linux mount
-# To test: HTTP servers and a database server, which the tests start themselves on free ports, and clients; a systemd of
-# the tests' own, into which Penstock is installed; the JSON Schema held against configurations; man pages as a reader sees them.
+# To test: HTTP servers and a database server, which the tests start on free ports, and clients; a separate systemd,
+# into which Penstock is installed; a validator for the JSON Schema; a formatter for the man pages.
 test_packages := $(run_packages) $(install_packages) $(torture_packages) \
 	nginx-light clickhouse-server curl openssl zstd systemd dbus libnss-systemd bsdutils \
 	python3-jsonschema python3-yaml groff-base man-db
 
 help:
-	@echo 'make run      build, start, send real events, show what arrives where'
+	@echo 'make run      build, start, send real events, show the delivered events'
 	@echo 'make test     build and run all tests'
-	@echo 'make format   lay out all Swift files as .swift-format says'
-	@echo 'make check    ROOM=Journal: the unit tests of one room alone'
+	@echo 'make format   format all Swift files with the rules of .swift-format'
+	@echo 'make check    ROOM=Journal: run only the unit tests of one room'
 	@echo 'make torture  crash the release for an hour: kill -9, power cuts, failing system calls, flipped bits'
 	@echo 'make simulate SEEDS=$(SEEDS) FIRST=$(FIRST)'
 	@echo '              journal, delivery and clients in one thread, on a simulated disk that fails'
 	@echo 'make build    release binaries in $(release)'
 	@echo 'make setup-build, setup-run, setup-install, setup-test, setup-torture'
-	@echo '              install the Debian packages that it needs, and start none of their services'
+	@echo '              install the Debian packages for one purpose, without starting their services'
 	@echo 'make fuzz     random filters and transforms, ROUNDS=20000 of them'
-	@echo 'make bench    measure the release; make bench-journal, bench-routing, bench-isolation, bench-attack, bench-sdk: a part alone'
+	@echo 'make bench    measure the release; a part: make bench-journal, -routing, -isolation, -attack, -sdk'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
-	@echo 'make clean    remove what was built'
+	@echo 'make clean    remove the build results'
 
-# It builds what it shows. SwiftPM takes seconds to find that there is nothing to do, so it is asked only if a file, the
-# compiler or the dependencies have changed since.
+# Builds the products that it shows. SwiftPM needs seconds to find that nothing has changed. So it is started only if a
+# file, the compiler or the dependencies have changed.
 run: setup-run
 	@stamp=.build/run-stamp; \
 	state() { stat -c '%n %y' "$$(readlink -f "$$(command -v swift)")"; cat Package.resolved 2>/dev/null; }; \
 	if [ "$$(cat "$$stamp" 2>/dev/null)" = "$$(state)" ] \
-		&& ls $(addprefix $(release)/,penstock penstockd libsqlite.so) >/dev/null 2>&1 \
+		&& ls $(addprefix $(release)/,penstock penstockd penstock-plugin-host libsqlite.so) >/dev/null 2>&1 \
 		&& [ -z "$$(find Sources Plugins Package.swift -newer "$$stamp" -print -quit)" ]; then exit 0; fi; \
 	rm -f "$$stamp"; touch "$$stamp.begun"; \
 	echo '==> building (release)'; \
@@ -92,31 +93,31 @@ test: setup-test
 	@echo '==> testing'
 	@swift test --skip-build --disable-xctest
 	@$(MAKE) --no-print-directory build-simulator
-	@echo '==> counting what an event costs in an application (release)'
+	@echo '==> counting the cost of an event in an application (release)'
 	@$(product) sdk-benchmark
 	@$(release)/sdk-benchmark allocations
-	@echo '==> simulating: seeds 1 to 20,000, or as many as 90 seconds hold'
+	@echo '==> simulating: seeds 1 to 20,000, for at most 90 seconds'
 	@$(release)/simulate --seeds 20000 --seconds 90
 	@first=$$(( $$(date +%s) * 100000 + RANDOM )); \
-	echo "==> simulating: seeds that no run had before, 5,000 of them, or as many as 30 seconds hold; again: make simulate FIRST=$$first"; \
+	echo "==> simulating: 5,000 new seeds, for at most 30 seconds; to repeat: make simulate FIRST=$$first"; \
 	$(release)/simulate --first $$first --seeds 5000 --seconds 30
-	@echo '==> taking out one protection at a time'
+	@echo '==> removing one protection at a time'
 	@$(release)/simulate --mutations --seeds 10000 --seconds 60
-	@echo '==> crashing it'
+	@echo '==> running the crash tests'
 	@Tests/CrashTests/run --short
 
-# How Swift files are laid out is .swift-format's; `make format` does it, and CI refuses what differs.
+# .swift-format has the rules for the format of Swift files. `make format` applies them. CI fails if a file differs.
 swift_files := Sources Plugins Tests Package.swift
 
 format:
 	@swift format format --in-place --recursive --parallel $(swift_files)
 
 check-format:
-	@swift format lint --strict --recursive --parallel $(swift_files) || { echo 'format them with: make format' >&2; exit 1; }
+	@swift format lint --strict --recursive --parallel $(swift_files) || { echo 'to format these files: make format' >&2; exit 1; }
 
-# One room's unit tests, in a debug build of what they need: make check ROOM=Journal
+# Runs the unit tests of one room, in a debug build of the targets that they need: make check ROOM=Journal
 check: setup-test
-	@test -n "$(ROOM)" || { echo 'say which room: make check ROOM=Journal' >&2; exit 2; }
+	@test -n "$(ROOM)" || { echo 'give a room: make check ROOM=Journal' >&2; exit 2; }
 	@test -d 'Tests/$(ROOM)Tests' || { echo 'there is no Tests/$(ROOM)Tests' >&2; exit 2; }
 	@PENSTOCK_TESTS=$(ROOM)Tests swift build --product penstockPackageTests
 	@PENSTOCK_TESTS=$(ROOM)Tests swift test --skip-build --disable-xctest
@@ -124,7 +125,7 @@ check: setup-test
 simulate: build-simulator
 	@$(release)/simulate --first $(FIRST) --seeds $(SEEDS)
 
-# Each protection of the journal is taken out, and a run has to fail then.
+# Removes one protection of the journal at a time. A run must then fail.
 simulate-mutations: build-simulator
 	@$(release)/simulate --mutations --seeds 10000
 
@@ -139,9 +140,9 @@ build: setup-build
 
 torture: setup-torture build
 	@$(product) damage
-	@echo '==> crashing it, at length'
+	@echo '==> running the long crash tests'
 	@PENSTOCK_BINARIES=$(release) Tests/CrashTests/run --long
-	@echo '==> damaging it: every byte cut at, every bit flipped'
+	@echo '==> damaging journals: a cut at every byte, every bit flipped'
 	@printf '%s\n' sealed unsealed current crashed | xargs -P "$$(nproc)" -I PLACE $(release)/damage 1 PLACE
 
 bench: build
@@ -154,25 +155,26 @@ bench: build
 
 bench-journal: setup-build
 	@$(product) journal-benchmark
-	@echo '==> measuring the journal, beside the machine'"'"'s own limit'
+	@echo '==> measuring the journal and the limit of the machine'
 	@Tests/Benchmarks/journal
 
 bench-routing: setup-build
 	@$(product) routing-benchmark
 	@$(release)/routing-benchmark
 
-# One sound destination beside three broken ones and beside slow scripts, against itself alone; an idle one beside 200
-# that catch up.
+# Measures one working destination alone, beside three broken ones, and beside slow scripts; and an idle destination
+# beside 200 destinations that catch up.
 bench-isolation: build
 	@Tests/Benchmarks/isolation --seconds $(or $(SECONDS_EACH),60)
 	@Tests/Benchmarks/isolation --seconds $(or $(SECONDS_EACH),60) scripts
 	@Tests/Benchmarks/isolation --seconds $(or $(SECONDS_EACH),60) many
 
-# What clients that mean no good cost one that does.
+# Measures how much hostile clients slow down a well-behaved client.
 bench-attack: build
 	@Tests/Benchmarks/attack --seconds $(or $(SECONDS_EACH),8) --rounds $(or $(ROUNDS),1)
 
-# What recording an event costs an application, and what becomes of a million while the daemon is there, and away.
+# Measures the cost of recording an event in an application, and the delivery of a million events with and without a
+# running daemon.
 bench-sdk: setup-build
 	@$(product) sdk-benchmark
 	@$(product) sdk-daemon-benchmark
@@ -180,20 +182,21 @@ bench-sdk: setup-build
 	@$(release)/sdk-benchmark
 	@$(release)/sdk-daemon-benchmark $(or $(EVENTS),1000000) $(or $(SECONDS_AWAY),60)
 
-# Longer than the tests do it: random filters and transforms.
+# Random filters and transforms, for longer than in the tests.
 fuzz: setup-test
 	@swift build --build-tests
 	@FUZZ_ROUNDS=$(or $(ROUNDS),20000) swift test --skip-build --disable-xctest --filter RoutingTests
 
-# The installed programs find the Swift runtime beside them, whatever is on the machine: the
-# path of the toolchain that built them is replaced.
+# The installed programs use the Swift runtime that is installed with them: the path of the toolchain that built them is
+# replaced.
 install: setup-install build install-files
 
 install-files:
 	@echo '==> installing to $(DESTDIR)$(PREFIX)'
-	@install -d '$(DESTDIR)$(PREFIX)'/{bin,include,lib/penstock/plugins,share/penstock}
+	@install -d '$(DESTDIR)$(PREFIX)'/{bin,include,lib/penstock/plugins,libexec/penstock,share/penstock}
 	@install -d '$(DESTDIR)$(PREFIX)'/lib/{systemd/system,sysusers.d,tmpfiles.d}
 	@install -m 755 $(binaries)/penstockd $(binaries)/penstock '$(DESTDIR)$(PREFIX)/bin/'
+	@install -m 755 $(binaries)/penstock-plugin-host '$(DESTDIR)$(PREFIX)/libexec/penstock/'
 	@install -m 644 $(addprefix $(binaries)/,$(plugins)) '$(DESTDIR)$(PREFIX)/lib/penstock/plugins/'
 	@ldd $(addprefix $(binaries)/,penstockd penstock $(plugins)) \
 		| awk '$$3 ~ /\/swift\/linux\// { print $$3 }' | sort -u \
@@ -234,23 +237,23 @@ install-files:
 			install -D -m 640 "$$file" "$(DESTDIR)$(SYSCONFDIR)/$$file"; \
 		fi; \
 	done
-	@echo '==> installed. Next, as root on the machine that is to run it:'
+	@echo '==> installed. Next, as root on the machine that will run it:'
 	@echo '    systemd-sysusers && systemd-tmpfiles --create && systemctl daemon-reload'
 	@echo '    systemctl enable --now penstock.socket penstock'
 	@echo '    usermod -aG penstock-clients USER      # for each user whose processes send events'
 	@echo '    penstock track "Hello World" --user me && penstock status'
 
 clean:
-	@echo '==> removing what was built'
+	@echo '==> removing the build results'
 	@rm -rf .build .penstock-run
 
-# Quick and silent when nothing is missing.
+# Fast and without output when nothing is missing.
 setup-build setup-run setup-install setup-test setup-torture: setup-%: checkout
 	@command -v swift >/dev/null || { \
 		echo 'Swift is not on the PATH: install Swift 6.2 or newer, see https://www.swift.org/install/linux/' >&2; exit 1; }
 	@.ci/install-packages $($*_packages)
 
-# What is built holds absolute paths: after a move, SwiftPM would fail with "missing required module".
+# Build results contain absolute paths. After the checkout is moved, SwiftPM would fail with "missing required module".
 checkout:
 	@here=$$(pwd -P); built=; \
 	if [ -e .build/checkout ]; then \
@@ -261,8 +264,8 @@ checkout:
 		done; \
 	fi; \
 	if [ -n "$$built" ] && [ "$$built" != "$$here" ] && ! [ "$$built" -ef "$$here" ]; then \
-		echo "This checkout was built as $$built and lies at $$here now. What was built holds the old path." >&2; \
-		echo 'Remove it with: make clean' >&2; \
+		echo "This checkout was built in $$built and is now in $$here. The build results contain the old path." >&2; \
+		echo 'Remove them with: make clean' >&2; \
 		exit 1; \
 	fi; \
 	mkdir -p .build; printf '%s\n' "$$here" >.build/checkout

@@ -1,14 +1,14 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Every Swift target is held to the same rules: Swift 6 language mode (the tools version's
-/// default), strict memory safety, and no warning left standing.
+/// The rules for every Swift target: Swift 6 language mode (the default of the tools version), strict memory safety,
+/// and warnings are errors.
 let rules: [SwiftSetting] = [
     .strictMemorySafety(),
     .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
-    // `@_lifetime`: views into a batch's bytes that cannot outlive the batch.
+    // For `@_lifetime`: a view of a batch's bytes cannot outlive the batch.
     .enableExperimentalFeature("Lifetimes"),
 ]
 
@@ -48,16 +48,18 @@ let presets = [
 
 let package = Package(
     name: "penstock",
-    // The daemon is for Linux alone; the SDK is for Apple's platforms, too, from where they have `Mutex`.
+    // The daemon runs only on Linux. The SDK also runs on Apple's platforms, in the versions that have `Mutex`.
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         // For applications: the SDK and its test kit.
         .library(name: "Penstock", targets: ["Penstock"]),
-        // Typed events from an application's plan.yaml, in each of its builds.
+        // Generates typed events from an application's plan.yaml, in each build of the application.
         .plugin(name: "GenerateTrackingPlan", targets: ["GenerateTrackingPlan"]),
         .library(name: "PenstockTesting", targets: ["PenstockTesting"]),
         .executable(name: "penstockd", targets: ["penstockd"]),
         .executable(name: "penstock", targets: ["PenstockCommand"]),
+        // Started by the daemon, one process for each plugin destination.
+        .executable(name: "penstock-plugin-host", targets: ["penstock-plugin-host"]),
         .library(name: "CPenstockPlugin", targets: ["CPenstockPlugin"]),
         // Loaded by the daemon with dlopen: libsqlite.so, libconsole.so.
         .library(name: "sqlite", type: .dynamic, targets: ["SQLitePlugin"]),
@@ -69,7 +71,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", .upToNextMinor(from: "6.2.0")),
     ],
     targets: [
-        // C libraries, each behind one target.
+        // C libraries, one target for each.
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
@@ -80,15 +82,16 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CCurl", dependencies: ["CCurlLibrary"], cSettings: cRules),
-        // Debian's libsimdjson-dev; its pkg-config file carries a -D that SwiftPM refuses.
+        // Debian's libsimdjson-dev. No pkgConfig: its pkg-config file contains a -D that SwiftPM refuses.
         .target(
             name: "CSimdjson", cxxSettings: cxxRules, linkerSettings: [.linkedLibrary("simdjson")]),
-        // Debian's libre2-dev, the same; a regular expression of a user's takes a time linear in the text.
+        // Debian's libre2-dev. No pkgConfig, for the same reason. The time of a match is linear in the text's length.
         .target(name: "CRE2", cxxSettings: cxxRules, linkerSettings: [.linkedLibrary("re2")]),
         .target(name: "CLinux", cSettings: cRules),
         .target(name: "CPenstockPlugin", cSettings: cRules),
+        .target(name: "CPluginChannel", cSettings: cRules),
 
-        // The rooms; each depends only on rooms above it.
+        // The rooms. Each room depends only on rooms above it.
         room("Telemetry"),
         room("NameSuggestion"),
         room("Events", ["CSimdjson"]),
@@ -103,10 +106,10 @@ let package = Package(
             "Destinations",
             [
                 "Delivery", "Events", "Hashing", "Platform", "NameSuggestion", "Telemetry", "CCurl", "CCrypto", "CZlib",
-                "CZstd", "CPenstockPlugin",
+                "CZstd", "CPenstockPlugin", "CPluginChannel",
             ],
             exclude: ["Presets"]),
-        // Compiled in, so the programs need no data files.
+        // The presets are compiled in, so the programs need no data files.
         .target(
             name: "Presets", path: "Sources/Destinations/Presets",
             resources: presets.map { .embedInCode("\($0).yaml") }, swiftSettings: rules),
@@ -116,7 +119,7 @@ let package = Package(
         room(
             "Configuration",
             ["ConfigurationSyntax", "Events", "Platform", "Presets", "Routing", "NameSuggestion", "TrackingPlan"]),
-        // From a configuration to what the other rooms take: all that needs no running daemon.
+        // Turns a configuration into the values that the other rooms take. Needs no running daemon.
         room(
             "Assembly",
             [
@@ -132,7 +135,7 @@ let package = Package(
                 "Ingest", "Journal",
                 "JournalAdapters", "Platform", "Routing", "Telemetry",
             ]),
-        // Previews what a configuration does with an event: `penstock explain`, `penstock test`.
+        // Shows the effect of a configuration on an event: `penstock explain`, `penstock test`.
         room(
             "Explanation",
             [
@@ -140,10 +143,10 @@ let package = Package(
                 "Routing",
             ]),
 
-        // The SDK: none of the rooms above, no package, no C library.
+        // The SDK. It depends on none of the rooms above, on no package and on no C library.
         room("Penstock"),
         room("PenstockTesting", ["Penstock"]),
-        // An application that uses it, to be read and copied.
+        // An example application that uses the SDK.
         .target(name: "Social", dependencies: ["Penstock"], path: "Sources/Examples/Social", swiftSettings: rules),
 
         // The programs.
@@ -151,7 +154,7 @@ let package = Package(
             name: "penstockd",
             dependencies: ["Assembly", "Daemon", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             swiftSettings: rules),
-        // Its own module name: `Penstock` is the SDK's, and file systems exist that fold case.
+        // The module is not named `penstock`: the SDK's module is `Penstock`, and some filesystems ignore case.
         .executableTarget(
             name: "PenstockCommand",
             dependencies: [
@@ -162,11 +165,16 @@ let package = Package(
             ],
             path: "Sources/penstock", swiftSettings: rules),
 
+        // The process of one plugin. In C: a plugin's destination costs little memory.
+        .executableTarget(
+            name: "penstock-plugin-host", dependencies: ["CPenstockPlugin", "CPluginChannel"],
+            cSettings: cRules + [.define("_GNU_SOURCE")], linkerSettings: [.linkedLibrary("dl")]),
+
         // Writes the man pages: `make install`.
         .executableTarget(
             name: "manual", dependencies: ["Configuration", "ConfigurationSyntax", "Routing"], swiftSettings: rules),
 
-        // Run by an application's build, with nothing of the daemon in it.
+        // Runs in an application's build. It contains no code of the daemon.
         .executableTarget(
             name: "penstock-plan-generator", dependencies: ["ConfigurationSyntax", "PlanGeneration"],
             swiftSettings: rules),
@@ -187,14 +195,14 @@ let package = Package(
             path: "Tests/CrashTests/Damage",
             swiftSettings: rules),
 
-        // What several test targets need.
+        // Code that several test targets need.
         .target(
             name: "TestSupport", dependencies: ["Platform"], path: "Tests/Support/TestSupport", swiftSettings: rules),
         .target(name: "CAllocations", path: "Tests/Support/CAllocations", cSettings: cRules),
         .target(
             name: "CFieldOracle", path: "Tests/Support/CFieldOracle", cxxSettings: cxxRules,
             linkerSettings: [.linkedLibrary("simdjson")]),
-        // `make bench-journal`; its count of allocations is a test of the journal, too.
+        // `make bench-journal`. Its count of allocations is also a test of the journal.
         .executableTarget(
             name: "journal-benchmark", dependencies: ["Journal", "Events", "Platform", "Telemetry", "CAllocations"],
             path: "Tests/Benchmarks/Journal", swiftSettings: rules),
@@ -203,11 +211,11 @@ let package = Package(
             name: "routing-benchmark",
             dependencies: ["Routing", "Configuration", "Events", "TrackingPlan", "CAllocations"],
             path: "Tests/Benchmarks/Routing", swiftSettings: rules),
-        // `make bench-sdk`; its count of allocations is a test of the SDK, too.
+        // `make bench-sdk`. Its count of allocations is also a test of the SDK.
         .executableTarget(
             name: "sdk-benchmark", dependencies: ["Penstock", "CAllocations"], path: "Tests/Benchmarks/SDK",
             swiftSettings: rules),
-        // The arrows between the rooms, and the style of every file.
+        // Tests the dependencies between the rooms, and the style of every file.
         tests("ArchitectureTests", []),
         tests("EventsTests", ["Events", "CFieldOracle"]),
         tests("PlatformTests", ["Platform"]),
@@ -253,11 +261,11 @@ let package = Package(
             name: "simulate",
             dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "JournalAdapters", "Telemetry"],
             path: "Tests/Simulation", swiftSettings: rules),
-        // An application, to be killed and forked.
+        // An application that the tests kill and fork.
         .executableTarget(
             name: "sdk-application", dependencies: ["Penstock"], path: "Tests/Support/Application", swiftSettings: rules
         ),
-        // `make bench-sdk`: the SDK with the daemon.
+        // `make bench-sdk`, the part that uses the daemon.
         .executableTarget(
             name: "sdk-daemon-benchmark", dependencies: ["Penstock", "PenstockTesting"],
             path: "Tests/Benchmarks/SDKDaemon",
@@ -272,7 +280,7 @@ let package = Package(
         tests("SocialTests", ["Penstock", "PenstockTesting", "Social"]),
         tests("TrackingPlanTests", ["Configuration", "Platform", "TestSupport", "TrackingPlan"]),
         tests("PlanGenerationTests", ["ConfigurationSyntax", "Penstock", "PlanGeneration", "Platform", "TestSupport"]),
-        // It is an application with a tracking plan, too.
+        // This target is also an application with a tracking plan.
         .testTarget(
             name: "EndToEndTests",
             dependencies: ["Control", "Penstock", "Platform", "TestSupport", "penstockd", "PenstockCommand", "manual"],
@@ -281,7 +289,7 @@ let package = Package(
     cxxLanguageStandard: .cxx17
 )
 
-// `make check ROOM=Journal`: one room's tests, and nothing that they do not need.
+// `make check ROOM=Journal` builds only the tests of one room, and the targets that they need.
 if let only = Context.environment["PENSTOCK_TESTS"]?.split(separator: ",").map(String.init) {
     package.targets.removeAll { $0.type == .test && !only.contains($0.name) }
 }

@@ -1,9 +1,11 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -12,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int clinux_name_thread(const char *name) { return pthread_setname_np(pthread_self(), name); }
@@ -125,3 +128,100 @@ int clinux_peer_groups(int file, uint32_t *groups, int capacity) {
 }
 
 void clinux_trim(void) { malloc_trim(0); }
+
+int clinux_spawn(const char *program, const char *environment, int file, struct clinux_child *child) {
+    int sockets[2] = {-1, -1}, pipes[2] = {-1, -1}, theirs[3] = {-1, -1, -1}, error = 0;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0 || pipe2(pipes, O_CLOEXEC) != 0) {
+        error = errno;
+    }
+    /* Copies above the numbers that the child uses, so that no dup2 there closes a source. */
+    const int sources[3] = {sockets[1], file, pipes[1]};
+    for (int i = 0; i < 3 && error == 0; i++) {
+        theirs[i] = fcntl(sources[i], F_DUPFD_CLOEXEC, 16);
+        if (theirs[i] < 0) error = errno;
+    }
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    if (error == 0) {
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_adddup2(&actions, theirs[2], 2);
+        posix_spawn_file_actions_adddup2(&actions, theirs[0], 3);
+        posix_spawn_file_actions_adddup2(&actions, theirs[1], 4);
+        char *const arguments[] = {(char *)(uintptr_t)program, NULL};
+        char *const variables[] = {(char *)(uintptr_t)environment, NULL};
+        error = posix_spawn(&child->pid, program, &actions, &attributes, arguments, variables);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    for (int i = 0; i < 3; i++) {
+        if (theirs[i] >= 0) close(theirs[i]);
+    }
+    if (sockets[1] >= 0) close(sockets[1]);
+    if (pipes[1] >= 0) close(pipes[1]);
+    if (error != 0) {
+        if (sockets[0] >= 0) close(sockets[0]);
+        if (pipes[0] >= 0) close(pipes[0]);
+        return error;
+    }
+    child->socket = sockets[0];
+    child->errors = pipes[0];
+    return 0;
+}
+
+void *clinux_shared_memory(size_t size, int *file) {
+    *file = memfd_create("penstock-batches", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (*file < 0) return NULL;
+    void *memory = MAP_FAILED;
+    if (ftruncate(*file, (off_t)size) == 0) {
+        memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *file, 0);
+    }
+    /* After the mapping above, which may go on writing. */
+    if (memory != MAP_FAILED
+        && fcntl(*file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0) {
+        munmap(memory, size);
+        memory = MAP_FAILED;
+    }
+    if (memory != MAP_FAILED) return memory;
+    int error = errno;
+    close(*file);
+    errno = error;
+    return NULL;
+}
+
+void clinux_forget_shared_memory(void *memory, size_t size) { munmap(memory, size); }
+
+int clinux_send_with_file(int socket, const void *bytes, size_t count, int file) {
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {.space = {0}};
+    size_t sent = 0;
+    while (sent < count) {
+        struct iovec piece = {(char *)(uintptr_t)bytes + sent, count - sent};
+        struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
+        if (sent == 0 && file >= 0) {
+            message.msg_control = &control;
+            message.msg_controllen = sizeof control.space;
+            control.header = (struct cmsghdr){
+                .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+            memcpy(CMSG_DATA(&control.header), &file, sizeof file);
+        }
+        ssize_t done = sendmsg(socket, &message, MSG_NOSIGNAL);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return errno == EAGAIN ? ETIMEDOUT : errno;
+        sent += (size_t)done;
+    }
+    return 0;
+}
+
+int clinux_wait(int32_t pid, struct clinux_ending *ending) {
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR) return errno;
+    }
+    ending->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    ending->status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return 0;
+}

@@ -16,7 +16,8 @@ import Testing
         "Delivery": ["Events", "Platform", "Telemetry"],
         "JournalAdapters": ["Delivery", "Events", "Ingest", "Journal"],
         "Destinations": [
-            "CCrypto", "CCurl", "CPenstockPlugin", "CZlib", "CZstd", "Delivery", "Events", "Hashing", "NameSuggestion",
+            "CCrypto", "CCurl", "CPenstockPlugin", "CPluginChannel", "CZlib", "CZstd", "Delivery", "Events", "Hashing",
+            "NameSuggestion",
             "Platform", "Telemetry",
         ],
         "ConfigurationSyntax": ["NameSuggestion", "Yams"],

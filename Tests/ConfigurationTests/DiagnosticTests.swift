@@ -42,7 +42,7 @@ import Testing
             about: "a value out of bounds names the bounds",
             yaml: withFile("batch: { events: 0 }"),
             shown: """
-                /etc/penstock/p.yaml:6:22: error: "events" has to be from 1 to 100000
+                /etc/penstock/p.yaml:6:22: error: "events" must be from 1 to 100000
                     batch: { events: 0 }
                                      ^
                 """),
@@ -113,7 +113,7 @@ import Testing
                 /etc/penstock/p.yaml:5:14: error: destination "a" writes the same file
                   b: { file: /d/./out }
                              ^~~~~~~~
-                hint: one destination may be named by many routes; or give each its own file
+                hint: use one destination in several routes, or give each destination its own file
                 /etc/penstock/p.yaml:4:14: note: it is named here
                   a: { file: /d/out }
                              ^~~~~~
@@ -184,19 +184,19 @@ import Testing
                 hint: indent with spaces: YAML does not allow tabs
                 """),
         Case(
-            about: "the process isolation of a later version",
-            yaml: withDestination("plugin: sqlite\nisolation: process"),
+            about: "an unknown isolation",
+            yaml: withDestination("plugin: sqlite\nisolation: proces"),
             shown: """
-                /etc/penstock/p.yaml:6:16: error: "process" is not supported by this version
-                    isolation: process
-                               ^~~~~~~
-                hint: plugins run in the daemon: isolation: none
+                /etc/penstock/p.yaml:6:16: error: "isolation" must be one of process, none
+                    isolation: proces
+                               ^~~~~~
+                hint: did you mean "process"?
                 """),
         Case(
             about: "an empty text",
             yaml: "",
             shown: """
-                /etc/penstock/p.yaml:1:1: warning: there is no source, so no event can come in
+                /etc/penstock/p.yaml:1:1: warning: there is no source, so the daemon cannot receive events
                 hint: add sources: { apps: { socket: /run/penstock/events.sock } }
                 """),
     ]

@@ -33,20 +33,20 @@ import Testing
         ("file: /d/out%", "a path cannot have this conversion"),
         ("file: /d/out\ntimezone: Europe/Atlantis", "\"Europe/Atlantis\" is not a time zone of this machine"),
         ("file: /d/out\ntimezone: ../../etc/passwd", "\"../../etc/passwd\" is not a time zone of this machine"),
-        ("file: /d/out\nin_flight: 0", "\"in_flight\" has to be from 1 to 1024"),
+        ("file: /d/out\nin_flight: 0", "\"in_flight\" must be from 1 to 1024"),
         ("file: /d/out\nin_flight: 99999999999999999999", "\"99999999999999999999\" is not a whole number"),
-        ("file: /d/out\nbatch: { bytes: 1TiB }", "\"bytes\" has to be from 1KiB to 64MiB"),
-        ("file: /d/out\nbatch: { wait: 99999999999999999d }", "\"wait\" has to be from 0s to 1d"),
-        ("file: /d/out\nbatch: [1]", "\"batch\" has to be a map, not a list"),
+        ("file: /d/out\nbatch: { bytes: 1TiB }", "\"bytes\" must be from 1KiB to 64MiB"),
+        ("file: /d/out\nbatch: { wait: 99999999999999999d }", "\"wait\" must be from 0s to 1d"),
+        ("file: /d/out\nbatch: [1]", "\"batch\" must be a map, not a list"),
         ("file: /d/out\nretry: { initial: 10m }", "retry.initial (10m) is longer than retry.max (5m)"),
         ("file: /d/out\nstart: yesterday", "\"yesterday\" is not now, earliest or a time"),
         ("file: /d/out\nstart: 2026-02-29", "\"2026-02-29\" is not now, earliest or a time"),
         ("preset: mixpanel", "the preset \"mixpanel\" needs \"token\""),
         ("preset: mixpannel", "there is no preset \"mixpannel\""),
-        ("preset: mixpanel\ntoken: abc", "\"token\" has to be a secret, not a single value"),
+        ("preset: mixpanel\ntoken: abc", "\"token\" must be a secret, not a single value"),
         ("file:", "\"file\" has no value"),
         ("file: \"/d/o\\0ut\"", "a control character in \"file\""),
-        ("file: !secret x", "\"file\" has to be a path, not a secret"),
+        ("file: !secret x", "\"file\" must be a path, not a secret"),
         ("http: h.example", "\"h.example\" is not a URL of http or https"),
         ("http: \"http://h/a b\"", "a character that a URL cannot have"),
         ("http: http:///path", "\"http:///path\" has no valid host and port"),
@@ -70,38 +70,41 @@ import Testing
         ("http: unix:/run/s:v1", "\"unix:/run/s:v1\" is not a Unix socket's URL"),
         ("http: http://h/\nproxy: ftp://p/", "\"ftp://p/\" is not a proxy's URL"),
         ("http: http://h/\nno_proxy: [\"a,b\"]", "\"a,b\" is not a host, a domain or a network"),
-        ("http: http://h/\ntls: { minimum_version: \"1.1\" }", "\"minimum_version\" has to be one of 1.2, 1.3"),
-        ("http: http://h/\nmax_redirects: 21", "\"max_redirects\" has to be from 0 to 20"),
-        ("http: http://h/\nmax_answer: 1GiB", "\"max_answer\" has to be from 1KiB to 16MiB"),
+        ("http: http://h/\ntls: { minimum_version: \"1.1\" }", "\"minimum_version\" must be one of 1.2, 1.3"),
+        ("http: http://h/\nmax_redirects: 21", "\"max_redirects\" must be from 0 to 20"),
+        ("http: http://h/\nmax_answer: 1GiB", "\"max_answer\" must be from 1KiB to 16MiB"),
         ("http: http://h/\nin_flight: { minimum: 4, maximum: 2 }", "the minimum is above the maximum"),
-        ("http: http://h/\nin_flight: { minimum: 0 }", "\"minimum\" has to be from 1 to 1024"),
-        ("file: /d/out\nsync: 2h", "\"sync\" has to be always, never, or from 1ms to 1h"),
+        ("http: http://h/\nin_flight: { minimum: 0 }", "\"minimum\" must be from 1 to 1024"),
+        ("file: /d/out\nsync: 2h", "\"sync\" must be always, never, or from 1ms to 1h"),
         ("file: /d/out\ntransforms: [ !drop a ]", "unknown tag \"!drop\""),
         ("file: /d/out\nretry: !wait 5s", "unknown tag \"!wait\""),
         ("http: http://h/\nlimits: [ { required: !really true, max_length: 5 } ]", "unknown tag \"!really\""),
-        ("http: http://h/\nin_flight: \"5\"", "\"in_flight\" has to be a number; in quotes it is text"),
-        ("file: /d/out\nbatch: { events: -5 }", "\"events\" has to be from 1 to 100000"),
-        ("file: /d/out\nbatch: { events: 0x20000 }", "\"events\" has to be from 1 to 100000"),
+        ("http: http://h/\nin_flight: \"5\"", "\"in_flight\" must be a number; in quotes it is text"),
+        ("file: /d/out\nbatch: { events: -5 }", "\"events\" must be from 1 to 100000"),
+        ("file: /d/out\nbatch: { events: 0x20000 }", "\"events\" must be from 1 to 100000"),
         (
             "file: /d/out\ntransforms: [ sample: { share: \"0.5\" } ]",
-            "\"share\" has to be a number; in quotes it is text"
+            "\"share\" must be a number; in quotes it is text"
         ),
-        ("file: /d/out\nformat: csv\ncolumns: {}", "\"columns\" has to be a map of names and values, not an empty map"),
-        ("http: http://h/\nrequests: []", "\"requests\" has to be a list of requests, not an empty list"),
-        ("file: /d/out\ntransforms: [ drop: [] ]", "\"drop\" has to be a list with something in it, not an empty list"),
-        ("http: http://h/\nin_flight: [1, 2]", "\"in_flight\" has to be a whole number, not a list"),
+        ("file: /d/out\nformat: csv\ncolumns: {}", "\"columns\" must be a map of names and values, not an empty map"),
+        ("http: http://h/\nrequests: []", "\"requests\" must be a list of requests, not an empty list"),
+        (
+            "file: /d/out\ntransforms: [ drop: [] ]",
+            "\"drop\" must be a list with at least one item, not an empty list"
+        ),
+        ("http: http://h/\nin_flight: [1, 2]", "\"in_flight\" must be a whole number, not a list"),
         ("file: /d/out\nin_flight: { maximum: 2 }", "only an HTTP destination takes a range here"),
         (
             "http: http://h/\nrate_limit: { events_per_second: 5, per: user }",
             "a rate per user needs order: user"
         ),
-        ("http: http://h/\nanswers: { status: 200 }", "\"answers\" has to be a list, not a map"),
+        ("http: http://h/\nanswers: { status: 200 }", "\"answers\" must be a list, not a map"),
         ("http: http://h/\nanswers: [ { status: 200 } ]", "this rule does not say what an answer means"),
         ("http: http://h/\nanswers: [ { status: 6xx, then: retry } ]", "\"6xx\" is not an HTTP status"),
         ("http: http://h/\nanswers: [ { status: 500-400, then: retry } ]", "\"500-400\" is not an HTTP status"),
         (
             "http: http://h/\nanswers: [ { then: drop } ]",
-            "\"then\" has to be one of delivered, retry, rejected, split, hold"
+            "\"then\" must be one of delivered, retry, rejected, split, hold"
         ),
         ("http: http://h/\nanswers: [ { then: retry, events: { list: a } } ]", "\"then\" beside \"events\""),
         ("http: http://h/\nanswers: [ { events: { index: a } } ]", "\"events\" needs \"list\""),
@@ -137,10 +140,10 @@ import Testing
         ("http: http://h/\nrate_limit: { burst: 5 }", "a burst needs events_per_second"),
         (
             "http: http://h/\nrate_limit: { events_per_second: 0 }",
-            "\"events_per_second\" has to be from 1 to 100000000"
+            "\"events_per_second\" must be from 1 to 100000000"
         ),
         ("file: /d/out\ntls: { key: k }", "\"tls\" belongs to an HTTP destination; this is a file destination"),
-        ("http: http://h/\nformat: xml", "\"format\" has to be one of ndjson, lines, array, single"),
+        ("http: http://h/\nformat: xml", "\"format\" must be one of ndjson, lines, array, single"),
         ("http: http://h/\nheaders: { \"a b\": c }", "\"a b\" cannot be the name of a header"),
         ("http: http://h/\nheaders: { Content-Length: 5 }", "Penstock itself sets the header Content-Length"),
         ("http: http://h/\nheaders: { A: 1, a: 2 }", "the header a is set twice"),
@@ -152,9 +155,9 @@ import Testing
         ),
         ("http: http://h/\nheaders: { A: !secret ../x }", "\"../x\" cannot be the name of a secret"),
         ("plugin: ../evil", "\"../evil\" is not the name of a plugin"),
-        ("plugin: sqlite\nsettings: 5", "\"settings\" has to be a map, not a single value"),
+        ("plugin: sqlite\nsettings: 5", "\"settings\" must be a map, not a single value"),
         ("plugin: sqlite\nsettings: { a: .inf }", "\".inf\" has no value in JSON"),
-        ("plugin: sqlite\nisolation: thread", "\"isolation\" has to be none"),
+        ("plugin: sqlite\nisolation: thread", "\"isolation\" must be one of process, none"),
     ])
     func `a destination's mistake is one error`(_ lines: String, _ message: String) {
         #expect(load(withDestination(lines)).errors.map(\.message) == [message])
@@ -166,7 +169,7 @@ import Testing
         ("max_connections: 1e3", "\"1e3\" is not a whole number"),
         ("rate_limit: {}", "\"rate_limit\" is not supported by this version"),
         ("allow: { user: [a] }", "unknown key \"user\" in \"allow\""),
-        ("allow: { users: www-data }", "\"users\" has to be a list of users, not a single value"),
+        ("allow: { users: www-data }", "\"users\" must be a list of users, not a single value"),
     ])
     func `a source's mistake is one error`(_ lines: String, _ message: String) {
         #expect(load(withSource(lines)).errors.map(\.message) == [message])
@@ -175,15 +178,15 @@ import Testing
     @Test(arguments: [
         ("where: yes", "\"yes\" is text in YAML 1.2, not a filter"),
         ("where:", "\"where\" has no value"),
-        ("where: [a]", "\"where\" has to be a filter, not a list"),
-        ("transforms: { set: { a: 1 } }", "\"transforms\" has to be a list of transforms, not a map"),
+        ("where: [a]", "\"where\" must be a filter, not a list"),
+        ("transforms: { set: { a: 1 } }", "\"transforms\" must be a list of transforms, not a map"),
         ("transforms: [ luau: x ]", "unknown transform \"luau\""),
         ("transforms: [ lua: x ]", "Lua: syntax error near <eof>"),
         ("transforms: [ sett: { a: 1 } ]", "unknown transform \"sett\""),
         ("transforms: [ { where: true } ]", "a transform without a name"),
         (
             "transforms: [ { set: 5 } ]",
-            "\"set\" has to be a map of paths of fields, each with a value, not a single value"
+            "\"set\" must be a map of paths of fields, each with a value, not a single value"
         ),
         ("transforms: [ { set: { a: !secret x } } ]", "a secret is not allowed here"),
     ])
@@ -194,20 +197,20 @@ import Testing
     @Test(arguments: [
         ("5", "a configuration is a map of sections, not a single value"),
         ("- a", "a configuration is a map of sections, not a list"),
-        ("sources: [a]", "\"sources\" has to be a map of names, not a list"),
+        ("sources: [a]", "\"sources\" must be a map of names, not a list"),
         ("sources: { \"a.b\": { socket: /s } }", "\"a.b\" cannot be the name of a source"),
         ("sources: { a: { socket: /s }, b: { socket: //s } }", "source \"a\" has the same socket"),
         ("sources: { a: { socket: /run/penstock/control.sock } }", "the control socket has the same socket"),
-        ("routes: { to: [a] }", "\"routes\" has to be a list, not a map"),
+        ("routes: { to: [a] }", "\"routes\" must be a list, not a map"),
         ("routes: [ {} ]", "route 1 needs \"to\""),
-        ("routes: [ { name: x, to: [] } ]", "a route has to name a destination"),
+        ("routes: [ { name: x, to: [] } ]", "a route must name a destination"),
         ("plan: x", "\"/etc/penstock/x\" cannot be read: no such file or directory"),
-        ("routing: { threads: 1 }", "\"threads\" has to be from 2 to 64"),
-        ("routing: { threads: 65 }", "\"threads\" has to be from 2 to 64"),
-        ("routing: { threads: 9223372036854775807 }", "\"threads\" has to be from 2 to 64"),
+        ("routing: { threads: 1 }", "\"threads\" must be from 2 to 64"),
+        ("routing: { threads: 65 }", "\"threads\" must be from 2 to 64"),
+        ("routing: { threads: 9223372036854775807 }", "\"threads\" must be from 2 to 64"),
         ("control: { metrics: 127.0.0.1:9 }", "\"metrics\" is not supported by this version"),
-        ("journal: { retain: { size: 1 } }", "\"size\" has to be from 16MiB to 1PiB"),
-        ("[a]: b", "a key has to be plain text"),
+        ("journal: { retain: { size: 1 } }", "\"size\" must be from 16MiB to 1PiB"),
+        ("[a]: b", "a key must be plain text"),
         ("a: *b", "not YAML: found undefined alias"),
     ])
     func `a mistake in the whole configuration is one error`(_ text: String, _ message: String) {
@@ -246,7 +249,7 @@ import Testing
             ["1:48: journal.retain.size (2GiB) is below three segments of 1GiB"]
         ),
         ("{ segment_size: 7GB, retain: { size: 16MiB } }", ["1:26: \"7GB\" is not a size"]),
-        ("{ queue: 255KiB }", ["1:19: \"queue\" has to be from 256KiB to 1GiB"]),
+        ("{ queue: 255KiB }", ["1:19: \"queue\" must be from 256KiB to 1GiB"]),
     ])
     func `an unusable journal setting is reported at its place`(_ journal: String, _ expected: [String]) {
         let found = load("journal: \(journal)\n" + withSource("mode: \"0600\"")).diagnostics

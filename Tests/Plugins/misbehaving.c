@@ -5,9 +5,11 @@
 #include "penstock_plugin.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_KEPT 64
 #define MAX_EVENTS 64
@@ -98,12 +100,56 @@ static void settle_with_stride(instance *it, const penstock_batch *batch) {
     it->host->complete(it->host, batch->token, &outcomes[0].outcome, batch->count, sizeof outcomes[0]);
 }
 
+/* What only a separate process survives.
+ * It returns for what has no effect. */
+static void harm(instance *it, const penstock_batch *batch) {
+    if (is(it, "segfault")) *(volatile int *)(uintptr_t)8 = 1;
+    if (is(it, "aborts")) abort();
+    if (is(it, "exits")) exit(0);
+    if (is(it, "deadlocks")) {
+        pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+        pthread_mutex_lock(&mutex);
+        pthread_mutex_lock(&mutex);
+    }
+    if (is(it, "loops")) {
+        for (volatile int forever = 1; forever;) {}
+    }
+    if (is(it, "closes_all")) {
+        for (int file = 0; file < 100; file++) close(file);
+    }
+    if (is(it, "sends_garbage")) {
+        char garbage[4096];
+        memset(garbage, 0xa5, sizeof garbage);
+        if (write(3, garbage, sizeof garbage) < 0) abort();
+    }
+    if (is(it, "writes_batch")) ((char *)(uintptr_t)batch->events->payload.data)[0] = 'X';
+    if (is(it, "completes_all")) {
+        for (uint64_t token = 1; token < 2000; token++) it->host->complete(it->host, token, NULL, 0, 1);
+    }
+    if (is(it, "leaks")) {
+        for (int i = 0; i < 100000; i++) {
+            char *memory = malloc(1 << 20);
+            if (memory == NULL) abort();
+            memset(memory, 1, 1 << 20);
+        }
+    }
+    if (!is(it, "kills")) return;
+    pid_t daemon = getppid();
+    int refused = kill(daemon, SIGKILL) != 0 && kill(-getpgid(daemon), SIGKILL) != 0 && kill(-1, SIGKILL) != 0
+        && kill(0, SIGKILL) != 0;
+    int forked = fork() >= 0;
+    char *const arguments[] = {(char *)(uintptr_t)"true", NULL};
+    if (!forked) execv("/bin/true", arguments);
+    it->host->counter_add(it->host, refused && !forked ? "refused" : "allowed", 1);
+}
+
 static int32_t test_deliver(void *context, const penstock_batch *batch, char *error, size_t error_size) {
     instance *it = context;
     const penstock_host *host = it->host;
     it->offers++;
     host->counter_add(host, "offers", 1);
     host->gauge_set(host, "first_position", (double)batch->first_position);
+    harm(it, batch);
     if (is(it, "keep")) {
         if (it->kept_count == MAX_KEPT) return PENSTOCK_BUSY;
         it->kept[it->kept_count++] = batch;
@@ -244,6 +290,16 @@ static const penstock_plugin plugin = {
 #endif
     .create = test_create,
 };
+
+#ifdef VARIANT_EXITS
+/* Runs while the library is loaded. */
+__attribute__((constructor)) static void leave(void) { _exit(0); }
+#endif
+#ifdef VARIANT_HANGS
+__attribute__((constructor)) static void hang(void) {
+    for (volatile int forever = 1; forever;) {}
+}
+#endif
 
 #ifndef VARIANT_NO_ENTRY
 const penstock_plugin *penstock_plugin_entry(uint32_t host_major, uint32_t host_minor) {

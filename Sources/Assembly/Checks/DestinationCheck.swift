@@ -112,7 +112,7 @@ struct DestinationCheck {
         for (key, path) in [("ca_file", tls.caFile), ("certificate", tls.certificate), ("key", tls.key)] {
             guard let path else { continue }
             let place = read.place(of: keys(name, "tls", key))
-            let hint = "name a PEM file that the daemon's user may read"
+            let hint = "give the path of a PEM file that the daemon's user may read"
             do {
                 guard let status = try disk.status(path) else {
                     report("there is no file \(path)", hint: hint, at: place, isOfMachine: true)
@@ -132,7 +132,7 @@ struct DestinationCheck {
         }
     }
 
-    /// Reports a problem that the daemon's user may not have. The daemon itself finds out at its start.
+    /// Reports a problem that the daemon's user may not have. The daemon reports it at its start.
     private func warn(_ reason: String, hint: String, at place: Place) {
         if case .rehearsal = occasion { diagnostics.warning(at: place, reason, hint: hint) }
     }
@@ -143,10 +143,10 @@ struct DestinationCheck {
         let directories = ["plugins", "directories"]
         guard !plugin.plugin.isEmpty, !read.isBroken(directories), !read.isBroken(["plugins"]) else { return [] }
         do throws(PluginError) {
-            let library = try PluginLibrary.load(
+            let description = try PluginDescription.read(
                 PluginFile(named: plugin.plugin, in: read.configuration.plugins.directories))
             guard !read.isBroken(keys(name, "settings")) else { return [] }
-            for violation in try library.violations(inSettings: plugin.settings) {
+            for violation in try description.violations(inSettings: plugin.settings) {
                 // Indices of list items are in brackets.
                 let path =
                     keys(name, "settings")
@@ -156,8 +156,8 @@ struct DestinationCheck {
                     violation.sentence, hint: violation.hint, at: isKey ? read.place(ofKey: path) : read.place(of: path)
                 )
             }
-            let resolved = try library.resolvingPaths(inSettings: plugin.settings, from: plugin.directory)
-            return try library.paths(inSettings: resolved).map {
+            let resolved = try description.resolvingPaths(inSettings: plugin.settings, from: plugin.directory)
+            return try description.paths(inSettings: resolved).map {
                 PluginPath(destination: name, setting: $0.name, path: $0.path)
             }
         } catch {

@@ -78,4 +78,30 @@ int clinux_peer_groups(int file, uint32_t *groups, int capacity);
 /* malloc_trim(3): returns free memory to the system. Takes up to a few milliseconds. */
 void clinux_trim(void);
 
+/* Starts a program with an end of a new socket pair as descriptor 3, `file` as 4 and an end of a new pipe as standard
+ * error; standard input is /dev/null, and standard output is this process's. No other descriptor is inherited that is
+ * closed on exec. `environment` is its only variable, NAME=value. Returns 0, or an errno; then nothing was started. */
+struct clinux_child {
+    int32_t pid;
+    int socket, errors; /* this process's ends, closed on exec */
+};
+int clinux_spawn(const char *program, const char *environment, int file, struct clinux_child *child);
+
+/* Memory that another process may map: readable and writable here, `size` bytes, and sealed so that it never changes
+ * its size and no later mapping can write (memfd_create(2), F_SEAL_FUTURE_WRITE). Returns the address, and its
+ * descriptor in *file; NULL with errno set. */
+void *clinux_shared_memory(size_t size, int *file);
+void clinux_forget_shared_memory(void *memory, size_t size);
+
+/* Sends all bytes, and a descriptor with the first one if `file` is not -1. Waits at most the socket's send timeout for
+ * progress. Returns 0, or an errno. */
+int clinux_send_with_file(int socket, const void *bytes, size_t count, int file);
+
+/* waitpid(2): how the child ended. Waits. Returns 0, or an errno. */
+struct clinux_ending {
+    int32_t status; /* of exit; -1 if a signal ended it */
+    int32_t signal; /* 0 if it exited */
+};
+int clinux_wait(int32_t pid, struct clinux_ending *ending);
+
 #endif

@@ -1,99 +1,114 @@
 /// `destinations.NAME`: the common keys, and those of each kind.
 extension Section where Target == DestinationDraft {
     static let common: [Field<DestinationDraft>] = [
-        Field("start", \.start, .start, "the first event of a new destination: now, earliest or a time"),
+        Field("start", \.start, .start, "where a new destination starts in the journal: now, earliest or a time"),
         Field("where", \.rules.condition, .filter, "only events that match this filter"),
-        Field("transforms", \.rules.transforms, .transforms, "transforms, after those of the route"),
+        Field("transforms", \.rules.transforms, .transforms, "transforms that run after those of the route"),
         Field(
-            "mapping", \.mapping, .mapping, "the output in place of the event: values, paths, directives"),
+            "mapping", \.mapping, .mapping,
+            "the data that the destination receives in place of the event: values, paths, directives"),
         Field(
             "max_event_size", \.maximumEventSize, .size((1 << 10)...(64 << 20)),
-            "the most bytes of an event after its mapping, and that transforms may add to it"),
+            "the maximum size of an event after its mapping; also the maximum number of bytes that transforms may add"
+                + " to an event"),
         Field(
             "batch",
             keys: Section([
                 Field(
                     "events", \.batchEvents, .integer(1...100_000), default: "by kind",
-                    "the most events in a batch"),
+                    "the maximum number of events in a batch"),
                 Field(
                     "bytes", \.batchBytes, .size((1 << 10)...(64 << 20)), default: "1MiB",
-                    "the most bytes in a batch"),
+                    "the maximum size of a batch"),
                 Field(
                     "wait", \.batchWait, .duration(.zero...days(1)), default: "by kind",
-                    "how long a batch's first event waits for more"),
-            ]), "the size of batches"),
+                    "how long the first event of a batch waits for further events"),
+            ]), "the limits of a batch"),
         Field(
             "in_flight", \.inFlight, .inFlight(1...1_024), default: "by kind",
-            "the most batches in flight; with { minimum: , maximum: }, the limit follows what the service can handle"),
+            "the maximum number of batches in flight; with { minimum: , maximum: }, the limit adapts to the speed of"
+                + " the service"),
         Field(
             "rate_limit",
             keys: Section([
                 Field(
                     "events_per_second", \.rateLimit.eventsPerSecond, .integer(1...100_000_000), default: "unlimited",
-                    "the most events sent per second"),
+                    "the maximum number of events sent per second"),
                 Field(
                     "requests_per_second", \.rateLimit.requestsPerSecond, .integer(1...1_000_000), default: "unlimited",
-                    "the most requests, or batches, sent per second"),
+                    "the maximum number of requests, or of batches, sent per second"),
                 Field(
                     "burst", \.rateLimit.burst, .integer(1...100_000_000), default: "events_per_second",
-                    "the most events sent at once after a pause"),
-                Field("per", \.rateLimit.per, .choice, "whose events are counted: the destination's, or each user's"),
-            ]), "limits on the rate of delivery"),
+                    "the maximum number of events sent at once after a pause"),
+                Field(
+                    "per", \.rateLimit.per, .choice,
+                    "what the limit applies to: all events of the destination, or the events of each user"),
+            ]), "the limits on the rate of delivery"),
         Field(
             "retry",
             keys: Section([
                 Field(
                     "initial", \.retry.initial, .duration(.milliseconds(1)...days(1)),
-                    "wait before the first retry"),
+                    "the wait before the first retry"),
                 Field(
-                    "max", \.retry.max, .duration(.milliseconds(1)...days(1)), "the longest wait between two attempts"),
+                    "max", \.retry.max, .duration(.milliseconds(1)...days(1)), "the maximum wait between two attempts"),
                 Field(
                     "give_up_after", \.retry.giveUpAfter, .duration(.seconds(1)...days(3_650)), default: "never",
-                    "after this long, events become dead letters"),
+                    "the time after which undelivered events become dead letters"),
                 Field(
                     "attempts", \.retry.attempts, .integer(1...1_000_000), default: "unlimited",
-                    "requests that are tried for an event before it becomes a dead letter: those that got no answer,"
-                        + " or one that asks for a retry, whatever batch the event was in; a request that was too"
-                        + " large, or rejected for its credential, does not count; a replay, a retry of dead letters,"
-                        + " a reload that changes the destination and a restart count anew"),
-            ]), "when to retry a failed delivery"),
+                    "the number of failed requests after which an event becomes a dead letter; a request counts if it"
+                        + " gets no answer, or an answer that asks for a retry; a request that is too large, or is"
+                        + " rejected for its credential, does not count; the count starts again with a replay, a"
+                        + " retry of dead letters, a reload that changes the destination, and a restart"),
+            ]), "the rules for retrying a failed delivery"),
         Field(
             "dead_letters",
             keys: Section([
-                Field("size", \.deadLetters.size, .size((64 << 10)...(1 << 50)), "the most bytes of dead letters"),
-                Field("time", \.deadLetters.time, .duration(.seconds(3_600)...days(3_650)), "how long to keep them"),
+                Field(
+                    "size", \.deadLetters.size, .size((64 << 10)...(1 << 50)),
+                    "the maximum size of the destination's dead letters"),
+                Field(
+                    "time", \.deadLetters.time, .duration(.seconds(3_600)...days(3_650)),
+                    "the maximum age of a dead letter"),
                 Field(
                     "when_full", \.deadLetters.whenFull, .choice,
-                    "what happens at this size: the destination is held until some are retried or dropped, or the"
-                        + " oldest are dropped"),
-            ]), "events that the destination rejected"),
+                    "what happens at this size: the destination is held until dead letters are retried or dropped, or"
+                        + " the oldest dead letters are dropped"),
+            ]), "the events that the destination rejected"),
         Field(
             "replay",
             keys: Section([
                 Field(
                     "in_flight", \.replay.inFlight, .integer(1...512), default: "half of in_flight",
-                    "the most batches in flight of a replay or of retried dead letters; never more than half of"
+                    "the maximum number of batches in flight for a replay or for retried dead letters; at most half of"
                         + " in_flight"),
                 Field(
                     "events_per_second", \.replay.eventsPerSecond, .integer(1...100_000_000),
                     default: "what live delivery leaves free",
-                    "the most events of a replay sent per second"),
-            ]), "limits on replays"),
-        Field("session", \.rules.session, .step("session"), "how sessions are sent; runs before transforms"),
-        Field("timed", \.rules.timed, .step("timed"), "how timed events are sent; runs before transforms"),
+                    "the maximum number of replayed events sent per second"),
+            ]), "the limits of replays"),
+        Field("session", \.rules.session, .step("session"), "how sessions are sent; applied before transforms"),
+        Field("timed", \.rules.timed, .step("timed"), "how timed events are sent; applied before transforms"),
         Field(
             "preset", \.preset, .word("the name of a preset"), default: "none",
-            "a service that Penstock knows: penstock presets list"),
+            "the preset to use; penstock presets list shows all presets"),
     ]
 
     private static let own: [DestinationKind: [Field<DestinationDraft>]] = [
         .file: file,
         .http: http,
         .plugin: [
-            Field("plugin", \.plugin, .pluginName, required: true, "name of a sink plugin: NAME.so or libNAME.so"),
-            Field("isolation", \.isolation, .isolation, "whether the plugin runs in its own process"),
-            Field("settings", \.settings, .settings, "the plugin's settings, passed to it as JSON"),
-            Field("deadline", \.deadline, .duration(.milliseconds(10)...days(1)), "the longest time for a batch"),
+            Field(
+                "plugin", \.plugin, .pluginName, required: true,
+                "the name of a sink plugin; its file is NAME.so or libNAME.so"),
+            Field(
+                "isolation", \.isolation, .choice,
+                "where the plugin runs: in a separate process, so that it cannot harm the daemon; or in the daemon"
+                    + " (none)"
+            ),
+            Field("settings", \.settings, .settings, "the plugin's settings, which are passed to it as JSON"),
+            Field("deadline", \.deadline, .duration(.milliseconds(10)...days(1)), "the maximum time for a batch"),
         ],
     ]
 
@@ -127,7 +142,7 @@ extension Kind where Value == [Located<DestinationDraft>] {
     private static var readDestinations: Kind {
         .named("destination", DestinationDraft(), keys: .kindless) { node in
             let keys = (node.entries ?? []).map(\.key)
-            // Several kinds are an error of their own; the first one decides how the rest is read.
+            // Several kinds are a separate error; the first one decides how the rest is read.
             let kind = keys.lazy.compactMap(DestinationKind.init(rawValue:)).first
             let section = kind.map(Section.destination) ?? .kindless
             return (

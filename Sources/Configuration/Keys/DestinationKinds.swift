@@ -46,26 +46,9 @@ extension Kind where Value == String {
         .text(
             "the name of a plugin", .text("the name of a plugin"),
             hint:
-                "write its name alone: sqlite is found as sqlite.so or libsqlite.so "
+                "write only the name: sqlite is found as sqlite.so or libsqlite.so "
                 + "in plugins: { directories: […] }",
             convert: { SecretTemplate.isName($0) ? $0 : nil })
-    }
-
-    static var isolation: Kind {
-        Kind(.choice(["none"]), show: { $0 }) { node, key, diagnostics in
-            guard let text = plainText(node, key, "none", diagnostics) else { return nil }
-            guard text != "process" else {
-                diagnostics.error(
-                    at: node.place, "\"process\" is not supported by this version",
-                    hint: "plugins run in the daemon: isolation: none")
-                return nil
-            }
-            guard text == "none" else {
-                diagnostics.error(at: node.place, "\(quoted(key)) has to be none")
-                return nil
-            }
-            return text
-        }
     }
 }
 
@@ -74,7 +57,7 @@ extension Kind where Value == ClosedRange<Int> {
     static func inFlight(_ bounds: ClosedRange<Int>) -> Kind {
         let number = Kind<Int>.integer(bounds)
         let fields: [Field<Bounds>] = [
-            Field("minimum", \.minimum, number, "the lower bound, where it starts"),
+            Field("minimum", \.minimum, number, "the lower bound; the limit starts there"),
             Field("maximum", \.maximum, number, "the upper bound"),
         ]
         return Kind(.either([number.type, .filled(.section(Section(fields).describe(Bounds())))])) {
@@ -103,7 +86,7 @@ extension Kind where Value == [HeaderDraft] {
         Kind(.map(of: .text("a header's value"))) { node, key, diagnostics in
             guard let entries = node.entries else {
                 diagnostics.error(
-                    at: node.place, "\(quoted(key)) has to be a map, not \(node.found)",
+                    at: node.place, "\(quoted(key)) must be a map, not \(node.found)",
                     hint: "write headers: { Name: value }")
                 return nil
             }
@@ -135,7 +118,7 @@ extension Kind where Value == SecretTemplate {
         Kind(.map(of: .anything)) { node, key, diagnostics in
             guard case .map = node.content else {
                 guard node.isNull else {
-                    diagnostics.error(at: node.place, "\(quoted(key)) has to be a map, not \(node.found)")
+                    diagnostics.error(at: node.place, "\(quoted(key)) must be a map, not \(node.found)")
                     return nil
                 }
                 return SecretTemplate(pieces: [.literal("{}")])

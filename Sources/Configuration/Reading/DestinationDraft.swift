@@ -30,7 +30,7 @@ struct DestinationDraft: Sendable {
     var openFiles = 128
     var newFiles = 10_000
 
-    var isolation = "none"
+    var isolation = Configuration.Plugin.Isolation.process
     var settings = SecretTemplate(pieces: [.literal("{}")])
     var deadline: Duration = .seconds(30)
 }

@@ -140,6 +140,9 @@ extension Configuration {
         package var settings: String { settingsText.revealed }
         /// The absolute directory of the file that holds the settings.
         package var directory = "/"
+        /// Whether the plugin runs in a separate process.
+        package enum Isolation: String, Sendable, CaseIterable { case process, none }
+        package var isolation = Isolation.process
         /// The longest time that a batch may take. After it, the batch's events count as unsettled.
         package var deadline: Duration = .seconds(30)
     }

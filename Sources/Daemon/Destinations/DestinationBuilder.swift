@@ -70,6 +70,7 @@ struct DestinationBuilder {
             destination: name, plugin: plugin.plugin, directories: directories, settings: plugin.settings,
             deadline: plugin.deadline, journal: "\(journal.uuid)")
         options.directory = plugin.directory
+        options.isolation = plugin.isolation == .process ? .process : .none
         return try PluginDestination(options, telemetry: telemetry, clock: clock)
     }
 

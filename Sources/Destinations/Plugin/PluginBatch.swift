@@ -14,8 +14,9 @@ import Synchronization
     /// The number of events at the front that the plugin already holds and is not shown.
     private let held: Int
     private let claim: Mutex<DeliveryClaim?>
-    private let events: UnsafeMutablePointer<penstock_event>
-    private let header: UnsafeMutablePointer<penstock_batch>
+    /// Made by the first `offer` to a plugin in this process.
+    private var events: UnsafeMutablePointer<penstock_event>?
+    private var header: UnsafeMutablePointer<penstock_batch>?
 
     /// The number of events that the plugin sees.
     var count: Int { batch.events.count - held }
@@ -26,35 +27,71 @@ import Synchronization
         self.batch = batch
         self.held = held
         self.claim = Mutex(claim)
-        let count = batch.events.count - held
-        unsafe events = .allocate(capacity: count)
-        unsafe header = .allocate(capacity: 1)
-        unsafe header.initialize(to: penstock_batch())
-        unsafe batch.payload.withUnsafeBytes { payload in
-            for index in 0..<count {
-                let event = batch.events[held + index]
-                unsafe (events + index).initialize(
-                    to: penstock_event(
-                        position: event.position, received_at_ns: event.receivedAt,
-                        message_id: Self.string(payload, event.messageID), payload: Self.string(payload, event.payload),
-                        kind: Int32(event.kind.rawValue), attempt: event.attempt, part: event.part, reserved: 0))
-            }
-        }
     }
 
     deinit {
-        unsafe events.deallocate()
-        unsafe header.deallocate()
+        unsafe events?.deallocate()
+        unsafe header?.deallocate()
     }
 
-    /// The batch to pass to `deliver`; valid while this object exists.
+    /// The batch to pass to `deliver`; valid while this object exists. One thread, before the plugin has the batch.
     func offer(token: UInt64, deadline: Instant) -> UnsafePointer<penstock_batch> {
-        unsafe header.pointee = penstock_batch(
-            struct_size: UInt32(MemoryLayout<penstock_batch>.size), count: UInt32(clamping: count), token: token,
-            deadline_ns: deadline.nanoseconds, first_position: events.pointee.position,
-            last_position: (events + (count - 1)).pointee.position, events: UnsafePointer(events),
-            event_stride: UInt32(MemoryLayout<penstock_event>.stride), reserved: 0)
+        let events = unsafe self.events ?? makeEvents()
+        unsafe self.events = events
+        let header = unsafe self.header ?? .allocate(capacity: 1)
+        unsafe self.header = header
+        unsafe header.initialize(
+            to: penstock_batch(
+                struct_size: UInt32(MemoryLayout<penstock_batch>.size), count: UInt32(clamping: count), token: token,
+                deadline_ns: deadline.nanoseconds, first_position: events.pointee.position,
+                last_position: (events + (count - 1)).pointee.position, events: UnsafePointer(events),
+                event_stride: UInt32(MemoryLayout<penstock_event>.stride), reserved: 0))
         return unsafe UnsafePointer(header)
+    }
+
+    private func makeEvents() -> UnsafeMutablePointer<penstock_event> {
+        let events = UnsafeMutablePointer<penstock_event>.allocate(capacity: count)
+        unsafe batch.payload.withUnsafeBytes { payload in
+            unsafe fill(events, payloadAt: UInt(bitPattern: payload.baseAddress))
+        }
+        return unsafe events
+    }
+
+    /// The bytes that `write` needs.
+    var sharedSize: Int { unsafe count * MemoryLayout<penstock_event>.stride + batch.payload.count }
+
+    /// Writes the events and their payloads for another process.
+    /// - Parameters:
+    ///   - memory: at least `sharedSize` bytes, aligned for the events.
+    ///   - address: where that process has mapped the memory.
+    /// - Returns: the positions of the first and the last event.
+    func write(into memory: UnsafeMutableRawBufferPointer, mappedAt address: UInt) -> (first: UInt64, last: UInt64) {
+        let size = unsafe count * MemoryLayout<penstock_event>.stride
+        precondition(memory.count >= sharedSize, "the slot is too small for the batch")
+        guard let base = memory.baseAddress else { return (0, 0) }
+        unsafe fill(base.bindMemory(to: penstock_event.self, capacity: count), payloadAt: address &+ UInt(size))
+        unsafe batch.payload.withUnsafeBytes { payload in
+            if let source = payload.baseAddress {
+                unsafe (base + size).copyMemory(from: source, byteCount: payload.count)
+            }
+        }
+        return (batch.events[held].position, batch.events[batch.events.count - 1].position)
+    }
+
+    /// - Parameter payload: where the plugin finds the batch's payload.
+    private func fill(_ events: UnsafeMutablePointer<penstock_event>, payloadAt payload: UInt) {
+        func string(_ range: Range<Int>) -> penstock_string {
+            unsafe penstock_string(
+                data: UnsafePointer(bitPattern: payload &+ UInt(range.lowerBound)), length: range.count)
+        }
+        for index in 0..<count {
+            let event = batch.events[held + index]
+            unsafe (events + index).initialize(
+                to: penstock_event(
+                    position: event.position, received_at_ns: event.receivedAt, message_id: string(event.messageID),
+                    payload: string(event.payload), kind: Int32(event.kind.rawValue), attempt: event.attempt,
+                    part: event.part, reserved: 0))
+        }
     }
 
     /// Settles the events that the plugin sees, and reports the events it already holds as delivered. Only the first
@@ -67,10 +104,5 @@ import Synchronization
         case .all(let outcome): claim.settle(.each(before + [Outcome](repeating: outcome, count: count)))
         case .each(let outcomes): claim.settle(.each(before + outcomes))
         }
-    }
-
-    private static func string(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> penstock_string {
-        let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
-        return unsafe penstock_string(data: part.baseAddress?.assumingMemoryBound(to: CChar.self), length: part.count)
     }
 }

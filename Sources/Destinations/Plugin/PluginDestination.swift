@@ -7,8 +7,10 @@
 //   event is still settled exactly once (SettlementTable). Memory that a plugin may still read is freed only after the
 //   plugin has released it or has stopped (PluginBatch).
 // - The host never uses a plugin's data after the call that passed it, and never unloads a library.
-//
-// A plugin that crashes ends this process, too: this is `isolation: none`.
+// - With `isolation: process`, the plugin runs in a process of its own (Process/): whatever it does there, this
+//   process, its sockets and its other destinations go on. A process that ends, hangs past a deadline or breaks the
+//   protocol is ended, its batches are offered again, and the next batch starts another one. With `isolation: none`, a
+//   plugin that crashes ends this process, too.
 
 import Delivery
 import Events
@@ -16,11 +18,17 @@ import Platform
 import Telemetry
 
 package struct PluginDestinationOptions: Sendable {
+    package enum Isolation: String, Sendable, CaseIterable { case process, none }
+
     /// The destination's name in the configuration.
     package var destination: String
     /// The plugin's name: its file is NAME.so or libNAME.so in one of the directories.
     package var plugin: String
     package var directories: [String]
+    /// Whether the plugin runs in a process of its own.
+    package var isolation = Isolation.process
+    /// The program of that process.
+    package var hostProgram = PluginHostProgram.path
     /// The JSON text of an object, with secrets filled in.
     package var settings: String
     /// The absolute directory that relative paths in the settings start from.
@@ -57,13 +65,13 @@ package final class PluginDestination: Destination {
     static let maximumOverdue = 8
 
     package private(set) var limits = DestinationLimits()
-    package let library: PluginLibrary
+    package let plugin: PluginDescription
 
     private let options: PluginDestinationOptions
     private let telemetry: Telemetry
     private let clock: any Clock
     private var host: PluginHost?
-    private var instance: PluginInstance?
+    private var instance: (any PluginEndpoint)?
     private var watch: DeadlineWatch?
     private var isConnected = false
     private var heldThrough: UInt64?
@@ -72,13 +80,18 @@ package final class PluginDestination: Destination {
     package init(
         _ options: PluginDestinationOptions, telemetry: Telemetry, clock: any Clock = SystemClock()
     ) throws(PluginError) {
-        library = try PluginLibrary.load(PluginFile(named: options.plugin, in: options.directories))
-        let violations = try library.violations(inSettings: options.settings)
+        let file = try PluginFile(named: options.plugin, in: options.directories)
+        plugin =
+            switch options.isolation {
+            case .none: try PluginLibrary.load(file).description
+            case .process: try PluginDescription.read(file, program: options.hostProgram)
+            }
+        let violations = try plugin.violations(inSettings: options.settings)
         guard violations.isEmpty else {
             throw PluginError(.settings, violations.map(\.description).joined(separator: "; "))
         }
         var resolved = options
-        resolved.settings = try library.resolvingPaths(inSettings: options.settings, from: options.directory)
+        resolved.settings = try plugin.resolvingPaths(inSettings: options.settings, from: options.directory)
         self.options = resolved
         self.telemetry = telemetry
         self.clock = clock
@@ -92,7 +105,26 @@ package final class PluginDestination: Destination {
     package func open(from cursor: Cursor) throws -> UInt64? {
         let host = self.host ?? makeHost()
         self.host = host
-        let instance = try self.instance ?? PluginInstance(library, host, settings: options.settings)
+        let instance = try livingInstance(host)
+        let durable = try instance.durablePosition()
+        let resume = ResumePoint(cursor: cursor, durable: durable)
+        if let before = resume.wentBackFrom {
+            telemetry.emit(PluginStoreWentBack(destination: options.destination, before: before, now: durable))
+        }
+        heldThrough = resume.heldThrough
+        return resume.start
+    }
+
+    /// A connected instance. Replaces one whose process has ended.
+    private func livingInstance(_ host: PluginHost) throws(PluginError) -> any PluginEndpoint {
+        if let instance, instance.end != nil {
+            instance.destroy()
+            self.instance = nil
+            isConnected = false
+        }
+        let isNew = instance == nil
+        let instance: any PluginEndpoint
+        if let living = self.instance { instance = living } else { instance = try makeInstance(host) }
         self.instance = instance
         limits = DestinationLimits(
             maximumBatchEvents: instance.maximumBatchEvents, maximumBatchBytes: instance.maximumBatchBytes,
@@ -100,36 +132,38 @@ package final class PluginDestination: Destination {
         if !isConnected {
             try instance.connect()
             isConnected = true
+            // The last process may have stored events whose settlement never arrived.
+            if isNew, let durable = try instance.durablePosition() { heldThrough = durable }
         }
-        let durable = try instance.durablePosition()
-        let resume = ResumePoint(cursor: cursor, durable: durable)
-        if let before = resume.wentBackFrom {
-            telemetry.emit(PluginStoreWentBack(destination: options.destination, before: before, now: durable))
-        }
-        heldThrough = resume.heldThrough
         if watch == nil { watch = DeadlineWatch(host, clock) }
-        return resume.start
+        return instance
+    }
+
+    private func makeInstance(_ host: PluginHost) throws(PluginError) -> any PluginEndpoint {
+        let file = try PluginFile(named: options.plugin, in: options.directories)
+        return switch options.isolation {
+        case .none: try PluginInstance(PluginLibrary.load(file), host, settings: options.settings)
+        case .process: try ProcessInstance(file, options, host, settings: options.settings, clock)
+        }
     }
 
     package func deliver(_ batch: OutboundBatch, _ claim: consuming DeliveryClaim) {
-        guard let host, let instance else {
+        guard let host, instance != nil else {
             return claim.settle(.all(.retry(reason: "the plugin is not open")))
         }
-        let held = countHeld(batch)
-        guard held < batch.events.count else { return claim.settle(.all(.delivered)) }
         guard host.overdue < Self.maximumOverdue else {
             let reason = "the plugin holds \(Self.maximumOverdue) batches past their deadline and gets no more batches"
             return claim.settle(.all(.hold(reason: reason)))
         }
-        if !isConnected {
-            do throws(PluginError) {
-                try instance.connect()
-                isConnected = true
-            } catch {
-                telemetry.emit(PluginFailed(destination: options.destination, reason: error.description))
-                return claim.settle(.all(.retry(reason: error.description)))
-            }
+        let instance: any PluginEndpoint
+        do throws(PluginError) {
+            instance = try livingInstance(host)
+        } catch {
+            telemetry.emit(PluginFailed(destination: options.destination, reason: error.description))
+            return claim.settle(.all(.retry(reason: error.description)))
         }
+        let held = countHeld(batch)
+        guard held < batch.events.count else { return claim.settle(.all(.delivered)) }
         offer(PluginBatch(batch, held: held, claim), to: instance, host)
     }
 
@@ -156,13 +190,13 @@ package final class PluginDestination: Destination {
     }
 
     /// Offers the batch until the plugin takes it, fails, or has been busy for too long.
-    private func offer(_ batch: PluginBatch, to instance: PluginInstance, _ host: PluginHost) {
+    private func offer(_ batch: PluginBatch, to instance: any PluginEndpoint, _ host: PluginHost) {
         let patience = clock.now() + options.busyPatience
         while true {
             let deadline = clock.now() + options.deadline
             let (token, first) = host.add(batch, deadline: deadline)
             if first { watch?.wake() }
-            switch unsafe instance.deliver(batch.offer(token: token, deadline: deadline)) {
+            switch instance.deliver(batch, token: token, deadline: deadline) {
             case .taken: return
             case .failed(let reason):
                 isConnected = false

@@ -6,6 +6,10 @@ package struct PluginFile: ~Copyable {
     let file: TrustedFile
 
     package var path: String { file.path }
+    /// Open for reading.
+    var descriptor: FileDescriptor {
+        _read { yield file.descriptor }
+    }
 
     /// Finds NAME.so or libNAME.so. Searches the directories in order.
     package init(named name: String, in directories: [String]) throws(PluginError) {
@@ -78,10 +82,12 @@ package struct PluginFile: ~Copyable {
         switch problem {
         case .ownedByOther(let path, let user):
             PluginError(
-                .notTrusted, "\(path) belongs to user \(user), who could change what we load: chown root \(path)")
+                .notTrusted,
+                "\(path) belongs to user \(user), who could replace the plugin's code; run: chown root \(path)")
         case .writableByOthers(let path):
             PluginError(
-                .notTrusted, "\(path) can be written by others, who could change what we load: chmod go-w \(path)")
+                .notTrusted,
+                "other users can write to \(path) and could replace the plugin's code; run: chmod go-w \(path)")
         case .notARegularFile(let path):
             PluginError(.notLoadable, "\(path) is not a regular file: give the path of a plugin's .so")
         case .failed(let error):

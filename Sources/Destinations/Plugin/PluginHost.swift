@@ -20,6 +20,8 @@ import Telemetry
     private let minimum: Level
     private let batches = Mutex(SettlementTable<PluginBatch>())
     private let ownMetrics = Mutex(PluginMetrics())
+    /// What to do when a batch passes its deadline, beside offering its events again.
+    private let overdueAction = Mutex<(@Sendable () -> Void)?>(nil)
 
     init(destination: String, journal: String, telemetry: Telemetry, minimum: Level) {
         self.destination = destination
@@ -52,6 +54,12 @@ import Telemetry
     /// - Returns: whether the host may still offer or settle it.
     func withdraw(_ token: UInt64) -> Bool { batches.withLock { $0.withdraw(token) } }
 
+    /// Whether the plugin holds the batch: it was offered, and neither settled nor declined.
+    func holds(_ token: UInt64) -> Bool { batches.withLock { $0.holds(token) } }
+
+    /// Sets what to do when a batch passes its deadline, beside offering its events again.
+    func onOverdue(_ action: @escaping @Sendable () -> Void) { overdueAction.withLock { $0 = action } }
+
     /// Takes the events away from batches whose deadline has passed.
     /// - Returns: when to call it again; nil: after the next `add`.
     func expire(_ now: Instant) -> Instant? {
@@ -63,6 +71,7 @@ import Telemetry
                 PluginDeadlinePassed(destination: destination, token: token, events: batch.count, overdue: overdue))
             batch.settle(.all(.retry(reason: "the plugin did not settle the batch before its deadline")))
         }
+        if !expired.isEmpty { overdueAction.withLock(\.self)?() }
         return next
     }
 
@@ -73,13 +82,12 @@ import Telemetry
 
     // MARK: - What the plugin calls
 
-    fileprivate func complete(
-        _ token: UInt64, _ outcomes: UnsafePointer<penstock_outcome>?, _ count: UInt32, _ stride: UInt32
-    ) {
+    /// - Parameter read: reads the outcomes of a batch with this many events.
+    private func complete(_ token: UInt64, _ read: (Int) -> PluginOutcomes) {
         // The batch lives until the end of this function, so its memory is valid until `complete` returns, as promised.
         switch batches.withLock({ $0.complete(token) }) {
         case .settled(let batch):
-            let read = unsafe PluginOutcomes(outcomes, count: count, stride: stride, events: batch.count)
+            let read = read(batch.count)
             if let problem = read.problem {
                 emit(PluginOutcomesUnreadable(destination: destination, token: token, problem: problem))
             }
@@ -107,23 +115,22 @@ import Telemetry
                 text += " \(name)=\(value)"
             }
         }
-        // Replace control characters: a log entry stays one line and can't send commands to a terminal.
-        let clean = String(
-            String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
-        emit(PluginLogLine(level: Self.level(level), destination: destination, text: clean))
+        log(level, text)
     }
 
     fileprivate func add(_ amount: UInt64, to name: UnsafePointer<CChar>?) {
-        let name = unsafe boundedString(name, PluginMetrics.nameLimit + 1) ?? ""
-        if !ownMetrics.withLock({ $0.add(amount, to: name) }) {
-            emit(PluginMetricRefused(destination: destination, metric: name))
-        }
+        add(amount, to: unsafe boundedString(name, PluginMetrics.nameLimit + 1) ?? "")
     }
 
     fileprivate func set(_ name: UnsafePointer<CChar>?, to value: Double) {
-        let name = unsafe boundedString(name, PluginMetrics.nameLimit + 1) ?? ""
-        if !ownMetrics.withLock({ $0.set(name, to: value) }) {
-            emit(PluginMetricRefused(destination: destination, metric: name))
+        set(unsafe boundedString(name, PluginMetrics.nameLimit + 1) ?? "", to: value)
+    }
+
+    fileprivate func complete(
+        _ token: UInt64, _ outcomes: UnsafePointer<penstock_outcome>?, _ count: UInt32, _ stride: UInt32
+    ) {
+        complete(token) { events in
+            unsafe PluginOutcomes(outcomes, count: count, stride: stride, events: events)
         }
     }
 
@@ -134,6 +141,46 @@ import Telemetry
     fileprivate static func of(_ host: UnsafePointer<penstock_host>?) -> PluginHost? {
         guard let context = unsafe host?.pointee.context else { return nil }
         return unsafe Unmanaged<PluginHost>.fromOpaque(context).takeUnretainedValue()
+    }
+}
+
+// The same calls, from a plugin's own process.
+extension PluginHost: PluginMessageReceiver {
+    func complete(_ token: UInt64, _ completion: PluginCompletion) {
+        complete(token) { PluginOutcomes(completion, events: $0) }
+    }
+
+    func ready() { room.ring() }
+
+    func log(_ level: Int32, _ line: String) {
+        // Replace control characters: a log entry stays one line and can't send commands to a terminal.
+        let clean = String(
+            String.UnicodeScalarView(line.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
+        emit(PluginLogLine(level: Self.level(level), destination: destination, text: clean))
+    }
+
+    func writesError(_ line: String) { log(PENSTOCK_LOG_NOTICE, line) }
+
+    func add(_ amount: UInt64, to counter: String) {
+        if !ownMetrics.withLock({ $0.add(amount, to: counter) }) {
+            emit(PluginMetricRefused(destination: destination, metric: counter))
+        }
+    }
+
+    func set(_ gauge: String, to value: Double) {
+        if !ownMetrics.withLock({ $0.set(gauge, to: value) }) {
+            emit(PluginMetricRefused(destination: destination, metric: gauge))
+        }
+    }
+
+    /// Its batches are offered again: nobody else will settle them.
+    func processEnded(_ reason: String) {
+        let held = batches.withLock { batches in
+            defer { batches.removeAll() }
+            return batches.all
+        }
+        for batch in held { batch.settle(.all(.retry(reason: "the plugin's process ended: \(reason)"))) }
+        room.ring()
     }
 }
 

@@ -1,7 +1,7 @@
 import Platform
 
-/// The facts that `penstock plugins` shows about a file. It loads the library and calls its entry function, so the file
-/// must pass the same ownership checks, but it creates no instance.
+/// The facts that `penstock plugins` shows about a file. The library is loaded and its entry function is called in a
+/// process that ends then, so the file must pass the same ownership checks, but no instance is created.
 package struct PluginInspection: Sendable {
     package let path: String
     package let name: String
@@ -11,11 +11,12 @@ package struct PluginInspection: Sendable {
     package let abi: String
     package let schema: String?
 
-    package init(of path: String) throws(PluginError) {
-        try self.init(PluginLibrary.load(PluginFile(at: path)))
+    /// - Parameter program: the plugin host.
+    package init(of path: String, program: String = PluginHostProgram.path) throws(PluginError) {
+        try self.init(PluginDescription.read(PluginFile(at: path), program: program))
     }
 
-    private init(_ library: PluginLibrary) {
+    private init(_ library: PluginDescription) {
         path = library.path
         name = library.name
         version = library.version
@@ -26,14 +27,16 @@ package struct PluginInspection: Sendable {
 
     /// Every `*.so` in the directories in order of name, each with its inspection or an error. An unreadable directory
     /// is one entry with an error.
-    package static func list(_ directories: [String]) -> [(path: String, result: Result<PluginInspection, PluginError>)]
-    {
+    package static func list(
+        _ directories: [String], program: String = PluginHostProgram.path
+    ) -> [(path: String, result: Result<PluginInspection, PluginError>)] {
         var entries: [(path: String, result: Result<PluginInspection, PluginError>)] = []
         for directory in directories {
             do {
                 for name in try SystemDisk().list(directory).sorted() where name.hasSuffix(".so") {
                     let path = "\(directory)/\(name)"
-                    entries.append((path, Result { () throws(PluginError) in try PluginInspection(of: path) }))
+                    entries.append(
+                        (path, Result { () throws(PluginError) in try PluginInspection(of: path, program: program) }))
                 }
             } catch {
                 entries.append((directory, .failure(PluginError(.notFound, "\(error)"))))

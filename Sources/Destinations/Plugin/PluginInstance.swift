@@ -1,14 +1,9 @@
 import CPenstockPlugin
+import Platform
 
-/// One instance of a plugin. Calls its C functions as the contract requires. Use by one thread at a time; every call
-/// may block for any time.
-@safe final class PluginInstance {
-    enum Answer: Equatable {
-        case taken
-        case busy
-        case failed(String)
-    }
-
+/// One instance of a plugin in this process. Calls its C functions as the contract requires. Use by one thread at a
+/// time; every call may block for any time.
+@safe final class PluginInstance: PluginEndpoint {
     /// The size of the buffer for a plugin's error.
     private static let errorSize = 1024
 
@@ -37,7 +32,7 @@ import CPenstockPlugin
         guard answer == PENSTOCK_OK else {
             let reason = unsafe Self.text(error)
             unsafe error.deallocate()
-            throw PluginError(.failed, "cannot create an instance of the plugin \(library.name): \(reason)")
+            throw PluginError(.failed, "cannot create an instance of the plugin \(library.description.name): \(reason)")
         }
         guard let deliver = unsafe functions.deliver, unsafe functions.stop != nil, unsafe functions.destroy != nil
         else {
@@ -45,7 +40,7 @@ import CPenstockPlugin
             unsafe error.deallocate()
             throw PluginError(
                 .incompatible,
-                "\(library.path) leaves out deliver, stop or destroy: all three are required"
+                "\(library.description.path) leaves out deliver, stop or destroy: all three are required"
             )
         }
         let found = unsafe functions.extension?(functions.context, PENSTOCK_POSITION)
@@ -53,7 +48,7 @@ import CPenstockPlugin
         unsafe self.deliver = deliver
         unsafe self.functions = functions
         unsafe self.error = error
-        name = library.name
+        name = library.description.name
         maximumInFlight = Self.limit(unsafe UInt64(functions.max_in_flight))
         maximumBatchEvents = Self.limit(unsafe UInt64(functions.max_batch_events))
         maximumBatchBytes = Self.limit(unsafe functions.max_batch_bytes)
@@ -69,10 +64,12 @@ import CPenstockPlugin
         }
     }
 
-    /// The memory of `batch` must stay valid as the contract requires.
-    func deliver(_ batch: UnsafePointer<penstock_batch>) -> Answer {
+    var end: String? { nil }
+
+    func deliver(_ batch: PluginBatch, token: UInt64, deadline: Instant) -> PluginAnswer {
         clearError()
-        return switch unsafe deliver(functions.context, batch, error, Self.errorSize) {
+        let offered = unsafe batch.offer(token: token, deadline: deadline)
+        return switch unsafe deliver(functions.context, offered, error, Self.errorSize) {
         case PENSTOCK_OK: .taken
         case PENSTOCK_BUSY: .busy
         default: .failed(lastError)
@@ -87,7 +84,6 @@ import CPenstockPlugin
         }
     }
 
-    /// The last position that the plugin holds durably; nil if it has none or doesn't keep positions.
     func durablePosition() throws(PluginError) -> UInt64? {
         guard let position = unsafe position else { return nil }
         guard unsafe Int(position.pointee.struct_size) >= MemoryLayout<penstock_position>.size,
@@ -106,10 +102,8 @@ import CPenstockPlugin
         }
     }
 
-    /// The last call before `destroy`. After it no code of the plugin runs.
     func stop() { unsafe functions.stop?(functions.context) }
 
-    /// The last call.
     func destroy() { unsafe functions.destroy?(functions.context) }
 
     private func clearError() { unsafe error.pointee = 0 }
@@ -121,5 +115,6 @@ import CPenstockPlugin
         return text.isEmpty ? "the plugin gave no reason" : text
     }
 
-    private static func limit(_ number: UInt64) -> Int { number == 0 ? .max : Int(clamping: number) }
+    /// A limit of 0 is none.
+    static func limit(_ number: UInt64) -> Int { number == 0 ? .max : Int(clamping: number) }
 }

@@ -5,15 +5,7 @@ import Synchronization
 /// A plugin's library, loaded and checked for a compatible interface version. It is loaded once and never unloaded:
 /// after a dlclose of a Swift library, caches of the runtime still point into it.
 package final class PluginLibrary: Sendable {
-    /// The absolute path of its file.
-    package let path: String
-    package let name: String
-    package let version: String
-    package let summary: String
-    /// The JSON Schema text of its settings; nil: any settings are valid.
-    package let schema: String?
-    /// The interface version that the plugin reports: major and minor of the header that it was compiled with.
-    package let abi: (major: UInt16, minor: UInt16)
+    package let description: PluginDescription
     let plugin: LoadedPlugin
 
     /// Points into the library, which stays loaded forever.
@@ -64,69 +56,24 @@ package final class PluginLibrary: Sendable {
         let major = UInt32(PENSTOCK_PLUGIN_MAJOR)
         let minor = UInt32(PENSTOCK_PLUGIN_MINOR)
         guard let table = unsafe entry(major, minor) else {
-            throw PluginError(
-                .incompatible,
-                """
-                \(path) does not support version \(major).\(minor) of the plugin interface: install a \
-                plugin made for this version of Penstock
-                """
-            )
+            throw PluginDescription.incompatible(path, (0, 0), size: 0)
         }
         // The major number is at the same offset in every version. No other field may be read before it matches.
         let theirs = unsafe (major: table.pointee.abi_major, minor: table.pointee.abi_minor)
-        guard UInt32(theirs.major) == major else {
-            throw PluginError(
-                .incompatible,
-                """
-                \(path) was made for version \(theirs.major).\(theirs.minor) of the plugin interface, but \
-                this Penstock has version \(major).\(minor): compile it with this Penstock's penstock_plugin.h
-                """
-            )
-        }
         let size = unsafe Int(table.pointee.struct_size)
-        let needed = unsafe MemoryLayout<penstock_plugin>.size
-        guard size >= needed else {
-            throw PluginError(
-                .incompatible,
-                """
-                \(path) has a struct_size of \(size) bytes, but the interface needs \(needed): set \
-                struct_size to sizeof(penstock_plugin)
-                """
-            )
+        guard UInt32(theirs.major) == major, unsafe size >= MemoryLayout<penstock_plugin>.size else {
+            throw PluginDescription.incompatible(path, theirs, size: size)
         }
         guard let name = unsafe boundedString(table.pointee.name, 64), !name.isEmpty,
             let version = unsafe boundedString(table.pointee.version, 64),
             let summary = unsafe boundedString(table.pointee.summary, 256), unsafe table.pointee.create != nil
         else {
-            throw PluginError(
-                .incompatible, "\(path) leaves out its name, version, summary or create: all four are required")
+            throw PluginDescription.incomplete(path)
         }
-        self.path = path
-        self.name = name
-        self.version = version
-        self.summary = summary
-        schema = unsafe boundedString(table.pointee.settings_schema, 1 << 20)
-        abi = theirs
+        description = PluginDescription(
+            path: path, name: name, version: version, summary: summary,
+            schema: unsafe boundedString(table.pointee.settings_schema, 1 << 20), abi: theirs)
         plugin = unsafe LoadedPlugin(table: table)
-    }
-
-    /// The violations in these settings; empty: none.
-    /// - Throws: if the plugin's schema is invalid.
-    package func violations(inSettings settings: String) throws(PluginError) -> [SettingsViolation] {
-        guard let schema else { return [] }
-        return try SettingsSchema(schema, of: "\(name) (\(path))").violations(in: settings)
-    }
-
-    /// The settings that are paths, as written.
-    package func paths(inSettings settings: String) throws(PluginError) -> [(name: String, path: String)] {
-        guard let schema else { return [] }
-        return try SettingsSchema(schema, of: "\(name) (\(path))").paths(in: settings)
-    }
-
-    /// The settings with relative paths made absolute, for settings that the schema declares as paths.
-    package func resolvingPaths(inSettings settings: String, from directory: String) throws(PluginError) -> String {
-        guard let schema else { return settings }
-        return try SettingsSchema(schema, of: "\(name) (\(path))").resolvingPaths(in: settings, from: directory)
     }
 }
 

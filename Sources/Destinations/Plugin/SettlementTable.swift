@@ -29,6 +29,11 @@ struct SettlementTable<Batch> {
     /// The number of batches that the plugin holds, overdue ones included.
     var count: Int { entries.count }
 
+    /// The batches that the plugin holds, oldest first.
+    var all: [Batch] { entries.sorted { $0.key < $1.key }.map(\.value.batch) }
+
+    func holds(_ token: UInt64) -> Bool { entries[token] != nil }
+
     /// The next deadline for `expire`; nil: none until a batch is added.
     var nextDeadline: Instant? { entries.values.lazy.filter { !$0.overdue }.map(\.deadline).min() }
 
@@ -63,7 +68,7 @@ struct SettlementTable<Batch> {
         return expired.sorted { $0.token < $1.token }
     }
 
-    /// Removes all batches after the plugin has stopped.
+    /// Removes all batches after the plugin has stopped, or its process has ended.
     mutating func removeAll() {
         entries.removeAll()
         overdue = 0

@@ -45,6 +45,9 @@ import Testing
             "-I", TestCompiler.headers, "-o", "\(directory.path)/libmine.so", source,
         ])
         #expect(status == 0, "\(output)")
-        #expect(try PluginInspection(of: "\(directory.path)/libmine.so").name == "console")
+        #expect(
+            try PluginInspection(
+                of: "\(directory.path)/libmine.so", program: TestCompiler.built("penstock-plugin-host")
+            ).name == "console")
     }
 }

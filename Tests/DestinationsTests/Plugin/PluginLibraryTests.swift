@@ -8,18 +8,28 @@ import Testing
 
     init() throws { directory = try PluginTestDirectory() }
 
+    /// The error is the same in this process and in the plugin's own.
     private func failure(_ name: String) throws -> PluginError {
         let directories = [directory.path]
-        return try #require(
+        let program = try TestCompiler.built("penstock-plugin-host")
+        let here = try #require(
             #expect(throws: PluginError.self) {
                 _ = try PluginLibrary.load(PluginFile(named: name, in: directories))
             })
+        let there = try #require(
+            #expect(throws: PluginError.self) {
+                _ = try PluginDescription.read(PluginFile(named: name, in: directories), program: program)
+            })
+        #expect("\(here)" == "\(there)")
+        return here
     }
 
     @Test(arguments: ["NAME.so", "libNAME.so"])
     func `a plugin is found by its name`(pattern: String) throws {
         try directory.addMisbehaving(as: pattern.replacingOccurrences(of: "NAME", with: "misbehaving"))
-        let library = try PluginLibrary.load(PluginFile(named: "misbehaving", in: ["/nonexistent", directory.path]))
+        let library = try PluginDescription.read(
+            PluginFile(named: "misbehaving", in: ["/nonexistent", directory.path]),
+            program: TestCompiler.built("penstock-plugin-host"))
         #expect(library.name == "misbehaving")
         #expect(library.version == "0.1")
         #expect(library.summary == "Does what it should not")
@@ -82,7 +92,9 @@ import Testing
         #expect(error.description.hasSuffix("chmod go-w \(directory.path)"))
         let status = unsafe chmod(directory.path, 0o1777)
         #expect(status == 0)
-        #expect(try PluginLibrary.load(PluginFile(named: "misbehaving", in: [directory.path])).name == "misbehaving")
+        #expect(
+            try PluginLibrary.load(PluginFile(named: "misbehaving", in: [directory.path])).description.name
+                == "misbehaving")
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
@@ -110,16 +122,16 @@ import Testing
         let first = try PluginLibrary.load(PluginFile(named: "misbehaving", in: [directory.path]))
         let again = try PluginLibrary.load(PluginFile(named: "misbehaving", in: [directory.path]))
         #expect(first === again)
-        try FileManager.default.removeItem(atPath: first.path)
+        try FileManager.default.removeItem(atPath: first.description.path)
         try directory.addMisbehaving()
         let replaced = try PluginLibrary.load(PluginFile(named: "misbehaving", in: [directory.path]))
         #expect(first !== replaced)
-        #expect(first.path == replaced.path)
+        #expect(first.description.path == replaced.description.path)
     }
 
     @Test func `an inspection shows a plugin without creating an instance`() throws {
         let path = try directory.addBuilt("libsqlite.so")
-        let inspection = try PluginInspection(of: path)
+        let inspection = try PluginInspection(of: path, program: TestCompiler.built("penstock-plugin-host"))
         #expect(inspection.name == "sqlite")
         #expect(inspection.abi == "0.0")
         #expect(try #require(inspection.schema).contains("synchronous"))
@@ -129,7 +141,8 @@ import Testing
         try directory.addBuilt("libconsole.so")
         try directory.add("libbroken.so", Data("x".utf8))
         try directory.add("readme.txt", Data("x".utf8))
-        let list = PluginInspection.list([directory.path, "/nonexistent"])
+        let list = try PluginInspection.list(
+            [directory.path, "/nonexistent"], program: TestCompiler.built("penstock-plugin-host"))
         #expect(
             list.map(\.path) == ["\(directory.path)/libbroken.so", "\(directory.path)/libconsole.so", "/nonexistent"])
         #expect(throws: PluginError.self) { try list[0].result.get() }

@@ -27,6 +27,7 @@ final class PluginStage {
     init(
         _ plugin: String = "misbehaving", in directory: PluginTestDirectory, settings: String = "{}",
         deadline: Duration = .seconds(60), journal: String = "journal-1",
+        isolation: PluginDestinationOptions.Isolation = .process,
         adjust: (inout PluginDestinationOptions) -> Void = { _ in }
     ) throws {
         let clock = SystemClock()
@@ -34,6 +35,8 @@ final class PluginStage {
         var options = PluginDestinationOptions(
             destination: "warehouse", plugin: plugin, directories: [directory.path], settings: settings,
             deadline: deadline, journal: journal)
+        options.isolation = isolation
+        options.hostProgram = try TestCompiler.built("penstock-plugin-host")
         adjust(&options)
         destination = try PluginDestination(options, telemetry: telemetry)
     }

@@ -34,9 +34,7 @@ final class PluginTestDirectory {
     /// Adds a plugin of this package, which was built beside the tests.
     @discardableResult
     func addBuilt(_ name: String) throws -> String {
-        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let built = URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent(name)
-        return try add(name, try Data(contentsOf: built))
+        try add(name, try Data(contentsOf: URL(fileURLWithPath: TestCompiler.built(name))))
     }
 }
 
@@ -52,6 +50,12 @@ enum TestCompiler {
         .path
 
     private static let built = Mutex<[String: Data]>([:])
+
+    /// The path of a product of this package, which was built beside the tests.
+    static func built(_ name: String) throws -> String {
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent(name).path
+    }
 
     /// The library of the misbehaving plugin, compiled as one of its variants.
     static func misbehaving(_ variant: String) throws -> Data {

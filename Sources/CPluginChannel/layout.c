@@ -1,0 +1,9 @@
+#include "plugin_channel.h"
+
+_Static_assert(sizeof(plugin_header) == 16, "");
+_Static_assert(sizeof(plugin_create) == 16, "");
+_Static_assert(sizeof(plugin_map) == 16, "");
+_Static_assert(sizeof(plugin_deliver) == 32, "");
+_Static_assert(sizeof(plugin_reply) == 40, "");
+_Static_assert(sizeof(plugin_complete) == 16, "");
+_Static_assert(sizeof(plugin_outcome) == 12, "");

@@ -1,0 +1,114 @@
+import CPenstockPlugin
+import CPluginChannel
+import Platform
+
+extension PluginDescription {
+    /// Loads the plugin in its process, and reads what it says about itself.
+    init(
+        loadedBy process: PluginProcess, _ path: String, within limit: Duration, _ clock: any Clock
+    ) throws(PluginError) {
+        let reply = try process.request(PLUGIN_LOAD, within: limit, clock)
+        let theirs = (major: UInt16(clamping: reply.values.0), minor: UInt16(clamping: reply.values.1))
+        let texts = reply.text.split(separator: 0, omittingEmptySubsequences: false).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        switch reply.status {
+        case PENSTOCK_OK where texts.count == 5 && !texts[0].isEmpty:
+            self.init(
+                path: path, name: texts[0], version: texts[1], summary: texts[2],
+                schema: reply.values.2 == 0 ? nil : texts[3], abi: theirs)
+        case PLUGIN_NOT_LOADABLE:
+            // The loader knows the file by its descriptor alone.
+            let reason = reply.reason.replacing("/proc/self/fd/\(PLUGIN_CHANNEL_LIBRARY): ", with: "")
+            throw PluginError(
+                .notLoadable,
+                reason.hasPrefix("it does not export")
+                    ? "\(path) is not a sink plugin: \(reason)" : "\(path) cannot be loaded: \(reason)")
+        case PLUGIN_INCOMPATIBLE:
+            throw Self.incompatible(path, theirs, size: Int(clamping: reply.values.3))
+        default: throw Self.incomplete(path)
+        }
+    }
+
+    /// - Parameters:
+    ///   - theirs: the version of the interface that the plugin reports; 0.0 with `size` 0: it returned no table.
+    ///   - size: of the plugin's table.
+    static func incompatible(_ path: String, _ theirs: (major: UInt16, minor: UInt16), size: Int) -> PluginError {
+        let (major, minor) = (PENSTOCK_PLUGIN_MAJOR, PENSTOCK_PLUGIN_MINOR)
+        if theirs == (0, 0) && size == 0 {
+            return PluginError(
+                .incompatible,
+                """
+                \(path) does not support version \(major).\(minor) of the plugin interface: install a \
+                plugin made for this version of Penstock
+                """)
+        }
+        guard Int32(theirs.major) == major else {
+            return PluginError(
+                .incompatible,
+                """
+                \(path) was made for version \(theirs.major).\(theirs.minor) of the plugin interface, but \
+                this Penstock has version \(major).\(minor): compile it with this Penstock's penstock_plugin.h
+                """)
+        }
+        let needed = unsafe MemoryLayout<penstock_plugin>.size
+        guard size >= needed else {
+            return PluginError(
+                .incompatible,
+                """
+                \(path) has a struct_size of \(size) bytes, but the interface needs \(needed): set \
+                struct_size to sizeof(penstock_plugin)
+                """)
+        }
+        return incomplete(path)
+    }
+
+    static func incomplete(_ path: String) -> PluginError {
+        PluginError(.incompatible, "\(path) leaves out its name, version, summary or create: all four are required")
+    }
+
+    /// Reads a plugin's description in a process of its own, which ends then. Nothing that the plugin does when it is
+    /// loaded happens in this process.
+    /// - Parameters:
+    ///   - program: the plugin host.
+    ///   - limit: how long loading may take.
+    package static func read(
+        _ file: consuming PluginFile, program: String = PluginHostProgram.path, within limit: Duration = .seconds(10)
+    ) throws(PluginError) -> PluginDescription {
+        let path = file.path
+        let process = try PluginProcess(
+            file.descriptor, program: program, name: path, sendTimeout: limit, receiver: SilentReceiver())
+        defer { process.close() }
+        return try PluginDescription(loadedBy: process, path, within: limit, SystemClock())
+    }
+}
+
+/// For a plugin that is only loaded: it has no business to report yet.
+private final class SilentReceiver: PluginMessageReceiver {
+    func complete(_ token: UInt64, _ completion: PluginCompletion) {}
+    func ready() {}
+    func log(_ level: Int32, _ line: String) {}
+    func writesError(_ line: String) {}
+    func add(_ amount: UInt64, to counter: String) {}
+    func set(_ gauge: String, to value: Double) {}
+    func processEnded(_ reason: String) {}
+}
+
+/// The program that hosts a plugin in its own process.
+package enum PluginHostProgram {
+    /// Beside this program, as a build leaves it, or installed under libexec. If neither exists, the installed one.
+    package static var path: String {
+        let beside = "\(directory)/penstock-plugin-host"
+        return TrustedFile.exists(beside) ? beside : "\(directory)/../libexec/penstock/penstock-plugin-host"
+    }
+
+    /// Where the Swift runtime is installed with Penstock. A plugin that is loaded by its descriptor cannot find it by
+    /// its own path.
+    static var libraries: String { "\(directory)/../lib/penstock" }
+
+    /// The directory of the running program.
+    private static var directory: String {
+        let own = TrustedFile.resolve("/proc/self/exe") ?? ""
+        return String(own[..<(own.lastIndex(of: "/") ?? own.startIndex)])
+    }
+}

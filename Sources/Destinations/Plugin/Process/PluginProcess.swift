@@ -1,0 +1,253 @@
+import CPluginChannel
+import Platform
+import Synchronization
+import Telemetry
+
+/// The process of one plugin, and the messages to and from it (plugin_channel.h). One thread makes requests; any thread
+/// may end the process.
+///
+/// It trusts nothing that the process sends: a message that is not what the protocol allows ends the process.
+///
+/// Unsafe part: structs of plain numbers are copied from and to the bytes of messages.
+@safe final class PluginProcess: Sendable {
+    struct Reply {
+        var status: Int32
+        var values: (UInt64, UInt64, UInt64, UInt64)
+        var text: [UInt8]
+
+        var reason: String {
+            let text = String(decoding: text, as: UTF8.self)
+            return text.isEmpty ? "the plugin gave no reason" : text
+        }
+    }
+
+    private struct State {
+        var isWaiting = false
+        var reply: Reply?
+        /// Why it has ended, or is being ended.
+        var end: String?
+        var hasEnded = false
+    }
+
+    private let child: ChildProcess
+    private let name: String
+    private let receiver: any PluginMessageReceiver
+    private let state = Mutex(State())
+    private let bell = Doorbell()
+    private let threads = Mutex<[WorkerThread]>([])
+
+    /// Starts the process. It loads nothing yet.
+    /// - Parameters:
+    ///   - file: checked; the process loads it from this descriptor.
+    ///   - receiver: called on threads of this object, until `end` has returned.
+    init(
+        _ file: borrowing FileDescriptor, program: String, name: String, sendTimeout: Duration,
+        receiver: any PluginMessageReceiver
+    ) throws(PluginError) {
+        do throws(SystemError) {
+            child = try ChildProcess(
+                program, libraries: PluginHostProgram.libraries, file: file, sendTimeout: sendTimeout)
+        } catch {
+            throw PluginError(
+                .failed, "cannot start the plugin's process: \(error); reinstall Penstock, or set isolation: none")
+        }
+        self.name = name
+        self.receiver = receiver
+        threads.withLock { threads in
+            threads.append(WorkerThread(name: "plugin \(name)") { [self] in receive() })
+            threads.append(WorkerThread(name: "stderr \(name)") { [self] in readErrors() })
+        }
+    }
+
+    /// Why the process has ended, or is being ended; nil while it lives.
+    var end: String? { state.withLock { $0.end } }
+
+    /// Sends a request and waits for its reply.
+    /// - Parameter limit: the process is ended if it does not reply within this time; nil: somebody else ends it.
+    func request(
+        _ type: plugin_channel_type, token: UInt64 = 0, _ body: [UInt8] = [], descriptor: Int32? = nil,
+        within limit: Duration?, _ clock: any Clock
+    ) throws(PluginError) -> Reply {
+        let isAlive = state.withLock { state in
+            state.reply = nil
+            state.isWaiting = state.end == nil
+            return state.isWaiting
+        }
+        guard isAlive else { throw ended }
+        let header = plugin_header(type: type.rawValue, length: UInt32(clamping: body.count), token: token)
+        do throws(SystemError) {
+            try child.send(Self.bytes(of: header) + body, descriptor: descriptor)
+        } catch {
+            terminate("it does not read: \(error)")
+        }
+        var deadline = limit.map { clock.now() + $0 }
+        while true {
+            let (reply, hasEnded) = state.withLock { state in
+                if state.reply != nil || state.hasEnded { state.isWaiting = false }
+                return (state.reply, state.hasEnded)
+            }
+            if let reply { return reply }
+            if hasEnded { throw ended }
+            if let end = deadline, clock.now() >= end, let limit {
+                terminate("the plugin did not return within \(limit.components.seconds) s")
+                // The receiving thread rings when the process has ended.
+                deadline = nil
+            }
+            bell.wait(until: deadline)
+        }
+    }
+
+    /// Ends the process at once.
+    /// - Parameter reason: for the operator. The first one counts.
+    func terminate(_ reason: String) {
+        state.withLock { if $0.end == nil { $0.end = reason } }
+        child.kill()
+    }
+
+    /// Ends the process and waits for its threads. Not on one of them.
+    func close() {
+        terminate("it was stopped")
+        for thread in threads.withLock({ exchange(&$0, with: []) }) { thread.join() }
+    }
+
+    private var ended: PluginError {
+        PluginError(.failed, "the plugin \(name): " + (state.withLock { $0.end } ?? "its process has ended"))
+    }
+
+    // MARK: - The threads
+
+    private func receive() {
+        while let head = child.receive(MemoryLayout<plugin_header>.size) {
+            let header = Self.value(of: head, at: 0, as: plugin_header.self)
+            guard header.length <= PLUGIN_CHANNEL_LIMIT, let body = child.receive(Int(header.length)),
+                take(header, body)
+            else {
+                terminate("it sent a message that the protocol does not allow")
+                break
+            }
+        }
+        // It closed the socket: nothing more can come of it.
+        child.kill()
+        let ending = child.wait()
+        let reason = state.withLock { state in
+            let ended =
+                switch ending {
+                case .exited(let status): "its process exited with status \(status)"
+                case .signal(let name): "its process was ended by \(name)"
+                }
+            let reason = state.end ?? ended
+            state.end = reason
+            return reason
+        }
+        receiver.processEnded(reason)
+        state.withLock { $0.hasEnded = true }
+        bell.ring()
+    }
+
+    /// - Returns: false if the message is not allowed.
+    private func take(_ header: plugin_header, _ body: [UInt8]) -> Bool {
+        switch plugin_channel_type(header.type) {
+        case PLUGIN_REPLY:
+            let size = MemoryLayout<plugin_reply>.size
+            guard body.count >= size else { return false }
+            let head = Self.value(of: body, at: 0, as: plugin_reply.self)
+            guard body.count - size == Int(head.text_length) else { return false }
+            let isExpected = state.withLock { state in
+                guard state.isWaiting, state.reply == nil else { return false }
+                state.reply = Reply(status: head.status, values: head.values, text: Array(body[size...]))
+                return true
+            }
+            bell.ring()
+            return isExpected
+        case PLUGIN_COMPLETE:
+            guard let message = PluginCompletion(body) else { return false }
+            receiver.complete(header.token, message)
+        case PLUGIN_READY: receiver.ready()
+        case PLUGIN_LOG:
+            receiver.log(Int32(truncatingIfNeeded: header.token), String(decoding: body, as: UTF8.self))
+        case PLUGIN_COUNTER: receiver.add(header.token, to: String(decoding: body, as: UTF8.self))
+        case PLUGIN_GAUGE:
+            receiver.set(String(decoding: body, as: UTF8.self), to: Double(bitPattern: header.token))
+        default: return false
+        }
+        return true
+    }
+
+    /// What the plugin writes to its standard error goes to the log, line by line.
+    private func readErrors() {
+        var line: [UInt8] = []
+        while let piece = try? child.errors.read(upTo: 4096), !piece.isEmpty {
+            for byte in piece {
+                if byte != 0x0A { line.append(byte) }
+                guard byte == 0x0A || line.count == Int(PLUGIN_CHANNEL_ERROR_LIMIT) else { continue }
+                receiver.writesError(String(decoding: line, as: UTF8.self))
+                line.removeAll(keepingCapacity: true)
+            }
+        }
+        if !line.isEmpty { receiver.writesError(String(decoding: line, as: UTF8.self)) }
+    }
+
+    // MARK: - Bytes
+
+    /// The bytes of a struct without pointers.
+    static func bytes<Value: BitwiseCopyable>(of value: Value) -> [UInt8] {
+        unsafe withUnsafeBytes(of: value) { unsafe Array($0) }
+    }
+
+    /// - Precondition: the bytes hold the value.
+    static func value<Value: BitwiseCopyable>(of bytes: [UInt8], at offset: Int, as type: Value.Type) -> Value {
+        precondition(offset >= 0 && bytes.count - offset >= MemoryLayout<Value>.size, "a value outside of its message")
+        return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: offset, as: type) }
+    }
+}
+
+/// Takes what a plugin's process sends. Called on that process's threads.
+protocol PluginMessageReceiver: AnyObject, Sendable {
+    func complete(_ token: UInt64, _ completion: PluginCompletion)
+    func ready()
+    func log(_ level: Int32, _ line: String)
+    func writesError(_ line: String)
+    func add(_ amount: UInt64, to counter: String)
+    func set(_ gauge: String, to value: Double)
+    /// No message follows.
+    func processEnded(_ reason: String)
+}
+
+/// The outcomes of a batch, as a plugin's process sent them.
+struct PluginCompletion: Sendable {
+    /// As the plugin passed them.
+    let count: UInt32
+    let stride: UInt32
+    /// Nil: the array is missing, or its stride is too small.
+    let outcomes: [plugin_outcome]?
+    /// The reasons, one after the other.
+    let reasons: [UInt8]
+
+    /// - Returns: nil if the bytes are not what the protocol allows.
+    init?(_ body: [UInt8]) {
+        let head = MemoryLayout<plugin_complete>.size
+        let size = MemoryLayout<plugin_outcome>.size
+        guard body.count >= head else { return nil }
+        let complete = PluginProcess.value(of: body, at: 0, as: plugin_complete.self)
+        count = complete.count
+        stride = complete.stride
+        guard complete.given != .max else {
+            outcomes = nil
+            reasons = []
+            return
+        }
+        let given = Int(complete.given)
+        guard given <= (body.count - head) / size else { return nil }
+        var outcomes: [plugin_outcome] = []
+        outcomes.reserveCapacity(given)
+        var texts = 0
+        for index in 0..<given {
+            let outcome = PluginProcess.value(of: body, at: head + index * size, as: plugin_outcome.self)
+            texts += Int(outcome.reason_length)
+            outcomes.append(outcome)
+        }
+        guard texts == body.count - head - given * size else { return nil }
+        self.outcomes = outcomes
+        reasons = Array(body[(head + given * size)...])
+    }
+}

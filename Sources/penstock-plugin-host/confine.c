@@ -1,0 +1,84 @@
+#include "confine.h"
+
+#include "channel.h"
+#include "plugin_channel.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define MACHINE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define MACHINE AUDIT_ARCH_AARCH64
+#else
+#error "name this machine's AUDIT_ARCH"
+#endif
+
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+/* The low half of an argument; both machines are little-endian. */
+#define ARGUMENT(i) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * (i))
+#define ANSWER(value) BPF_STMT(BPF_RET | BPF_K, (value))
+#define REFUSE ANSWER(SECCOMP_RET_ERRNO | EPERM)
+/* For a call's number: the next instruction if it is this one, otherwise the one after. */
+#define IF_CALL(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1)
+
+/* A system call that is refused whatever its arguments. */
+#define NEVER(name) IF_CALL(name), REFUSE
+/* A system call whose first argument must be this process. */
+#define OWN(name) \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 4), ARGUMENT(0), \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, self, 0, 1), ANSWER(SECCOMP_RET_ALLOW), REFUSE
+
+static void forbid(void) {
+    const unsigned self = (unsigned)getpid();
+    struct sock_filter rules[] = {
+        /* Another system call table would have other numbers. */
+        LOAD(arch), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0), ANSWER(SECCOMP_RET_KILL_PROCESS),
+        LOAD(nr),
+#if defined(__x86_64__)
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1), ANSWER(SECCOMP_RET_KILL_PROCESS), /* x32 */
+        NEVER(fork), NEVER(vfork),
+#endif
+        NEVER(execve), NEVER(execveat), NEVER(ptrace), NEVER(process_vm_readv), NEVER(process_vm_writev),
+        NEVER(pidfd_open), NEVER(pidfd_send_signal), NEVER(pidfd_getfd), NEVER(process_madvise), NEVER(kcmp),
+        NEVER(setsid), NEVER(setpgid), NEVER(setns), NEVER(unshare), NEVER(bpf), NEVER(perf_event_open),
+        /* Its flags lie in memory, where a filter cannot read them. Without it, the C library uses clone. */
+        IF_CALL(clone3), ANSWER(SECCOMP_RET_ERRNO | ENOSYS),
+        OWN(kill), OWN(tgkill), OWN(rt_sigqueueinfo), OWN(rt_tgsigqueueinfo), NEVER(tkill),
+        /* The priority and the limits of another process: 0 is this one. */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 4), ARGUMENT(0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1), ANSWER(SECCOMP_RET_ALLOW), REFUSE,
+        /* Threads, but no processes. */
+        IF_CALL(clone), BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0), ANSWER(SECCOMP_RET_ALLOW), ARGUMENT(0),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1), ANSWER(SECCOMP_RET_ALLOW), REFUSE,
+    };
+    struct sock_fprog program = {.len = sizeof rules / sizeof *rules, .filter = rules};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) end_process("cannot give up new privileges");
+    /* A kernel or a container without seccomp: the process is still another one. */
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0 && errno != EINVAL && errno != ENOSYS) {
+        end_process("cannot install the system call filter");
+    }
+}
+
+void confine(void) {
+    (void)close_range(PLUGIN_CHANNEL_LIBRARY + 1, ~0U, 0);
+    (void)setsid();
+    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    /* systemd sends them to every process of the service, and a terminal to every process in front. */
+    const int ends[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
+    for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++) signal(ends[i], SIG_IGN);
+    /* Settings hold secrets: no core dump, and no other process of this user may look. */
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    forbid();
+}

@@ -1,0 +1,136 @@
+import Delivery
+import Destinations
+import Events
+import Foundation
+import Platform
+import Testing
+
+/// A plugin that does in its own process what would end or stop this one.
+@Suite struct PluginProcessTests {
+    let directory: PluginTestDirectory
+
+    init() throws {
+        directory = try PluginTestDirectory()
+        try directory.addMisbehaving()
+    }
+
+    private func open(_ mode: String, deadline: Duration = .seconds(60)) throws -> PluginStage {
+        let stage = try PluginStage(in: directory, settings: #"{"mode":"\#(mode)"}"#, deadline: deadline)
+        #expect(try stage.destination.open(from: Cursor(position: 0)) == nil)
+        return stage
+    }
+
+    /// The reason of a batch that was offered again; nil: it was settled otherwise, or more than once.
+    private func retryReason(_ stage: PluginStage, _ batch: Int) -> String? {
+        guard case .retry(let reason, _, _)? = stage.outcomes(batch, count: 2)?.first else { return nil }
+        return reason
+    }
+
+    @Test(arguments: [
+        ("segfault", "SIGSEGV"), ("aborts", "SIGABRT"), ("exits", "exited with status 0"),
+        ("closes_all", "its process"), ("sends_garbage", "a message that the protocol does not allow"),
+        ("writes_batch", "SIGSEGV"),
+    ])
+    func `a plugin that ends its process costs only a retry, ten times over`(mode: String, words: String) throws {
+        let stage = try open(mode)
+        for _ in 0..<10 {
+            let batch = stage.offer([1, 2])
+            #expect(pluginEventually { !stage.answers(batch).isEmpty })
+            let reason = try #require(retryReason(stage, batch), "\(stage.answers(batch))")
+            #expect(reason.contains(words), "\(reason)")
+        }
+        stage.destination.close()
+    }
+
+    @Test(arguments: ["loops", "deadlocks"])
+    func `a plugin that does not return is ended at the deadline, ten times over`(mode: String) throws {
+        let stage = try open(mode, deadline: .milliseconds(300))
+        for _ in 0..<10 {
+            let batch = stage.offer([1, 2])
+            #expect(pluginEventually { !stage.answers(batch).isEmpty })
+            #expect(retryReason(stage, batch)?.contains("before its deadline") == true, "\(stage.answers(batch))")
+        }
+        stage.destination.close()
+    }
+
+    @Test func `a plugin that keeps a batch past its deadline is replaced`() throws {
+        let stage = try open("keep", deadline: .milliseconds(300))
+        for _ in 0..<3 {
+            let batch = stage.offer([1, 2])
+            #expect(pluginEventually { !stage.answers(batch).isEmpty })
+            #expect(retryReason(stage, batch) == "the plugin did not settle the batch before its deadline")
+        }
+        // A fresh process holds nothing.
+        let batch = stage.offer([3, 4])
+        _ = try? stage.destination.checkpoint()
+        #expect(pluginEventually { !stage.answers(batch).isEmpty })
+        stage.destination.close()
+        #expect(stage.answers(batch).count == 1)
+    }
+
+    @Test func `a plugin cannot send signals to other processes, fork, or start a program`() throws {
+        let stage = try open("kills")
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
+        #expect(stage.destination.metrics.counters["refused"] == 1)
+        #expect(stage.destination.metrics.counters["allowed"] == nil)
+    }
+
+    @Test func `a plugin that completes batches it does not own settles none of them`() throws {
+        let stage = try open("completes_all")
+        let batch = stage.offer([1, 2])
+        #expect(pluginEventually { !stage.answers(batch).isEmpty })
+        #expect(retryReason(stage, batch) == "the plugin reported no outcome for the event")
+        #expect(stage.answers(batch).count == 1)
+        #expect(stage.count("plugin_settlement_unknown") >= 1990)
+    }
+
+    @Test func `a plugin in trouble does not disturb another one`() throws {
+        let sound = try open("plain")
+        let broken = try open("segfault")
+        for position in 1...10 as ClosedRange<UInt64> {
+            broken.offer([position])
+            #expect(sound.outcomes(sound.offer([position]), count: 1) == [.delivered])
+        }
+        #expect(sound.destination.metrics.counters["connects"] == 1)
+    }
+
+    @Test func `a batch that is larger than the memory shared so far gets more`() throws {
+        let stage = try open("plain")
+        for size in [10, 60_000, 200_000, 100] {
+            let text = #"{"type":"track","event":"\#(String(repeating: "x", count: size))"}"#
+            let batch = stage.offer(PluginStage.batch([(5, .track, text), (6, .track, text)]))
+            #expect(stage.outcomes(batch, count: 2) == [.delivered, .delivered])
+        }
+        #expect(stage.destination.metrics.counters["whole_payloads"] == 8)
+    }
+
+    @Test(arguments: [("EXITS", "exited with status 0"), ("HANGS", "did not return within 1 s")])
+    func `a library that harms its process while it is loaded is an error`(variant: String, words: String) throws {
+        try directory.addMisbehaving(variant)
+        let error = #expect(throws: PluginError.self) {
+            _ = try PluginDescription.read(
+                PluginFile(named: "misbehaving", in: [directory.path]),
+                program: TestCompiler.built("penstock-plugin-host"), within: .seconds(1))
+        }
+        #expect(error?.description.contains(words) == true, "\(String(describing: error))")
+    }
+
+    @Test func `a missing plugin host is an error that says what to do`() throws {
+        let error = #expect(throws: PluginError.self) {
+            _ = try PluginDescription.read(
+                PluginFile(named: "misbehaving", in: [directory.path]), program: "/nonexistent/host")
+        }
+        #expect(error?.description.hasSuffix("reinstall Penstock, or set isolation: none") == true)
+    }
+
+    @Test func `no process is left behind`() throws {
+        let stage = try open("plain")
+        stage.offer([1])
+        stage.destination.close()
+        let children = try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { name in
+            let text = (try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .utf8)) ?? ""
+            return text.contains("(penstock-plugin") && text.contains(") Z \(getpid()) ")
+        }
+        #expect(children == [])
+    }
+}
