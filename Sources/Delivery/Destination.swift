@@ -50,6 +50,11 @@ package protocol Destination: AnyObject {
     /// that its state does not cover.
     var settlesAtOnce: Bool { get }
 
+    /// Why the destination has lost what was settled as delivered since the last checkpoint, if it has: its process
+    /// ended, for example. The worker then closes it and opens it again at its cursor, after a backoff. Read at the
+    /// beginning of each turn.
+    var failure: String? { get }
+
     /// Closes the destination. It settles the claims that it still holds as retry, or drops them.
     func close()
 }
@@ -59,6 +64,7 @@ extension Destination {
     package func resume() {}
     package var checkpointsLate: Bool { false }
     package var settlesAtOnce: Bool { false }
+    package var failure: String? { nil }
 
     package func checkpoint(settled position: UInt64) throws -> Cursor? {
         Cursor(position: position, state: try checkpoint() ?? [])

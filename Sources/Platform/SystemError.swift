@@ -24,6 +24,9 @@ package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible 
     /// The file or directory does not exist.
     package var isMissing: Bool { code == ENOENT }
 
+    /// The other end of a connection is closed.
+    package var isDisconnected: Bool { code == EPIPE || code == ECONNRESET }
+
     /// The operation is not possible on this kind of file or filesystem.
     package var isUnsupported: Bool { code == EOPNOTSUPP || code == EINVAL }
 

@@ -92,6 +92,23 @@ struct DeliveryWorkerTests {
         #expect(bench.worker.status.state == .up)
     }
 
+    @Test func `a worker reopens a destination at the cursor when it has failed`() {
+        let bench = Bench()
+        bench.log.append(5)
+        bench.turn()
+        bench.destination.failure = "its process was ended by SIGSEGV"
+        bench.turn()
+        #expect(bench.destination.closed == 1)
+        #expect(bench.worker.status.state == .failing)
+        #expect(bench.worker.status.lastError?.message.contains("SIGSEGV") == true)
+        bench.run(for: .seconds(10))
+        // What was delivered, and not covered by a checkpoint, may be lost: it is delivered again.
+        #expect(bench.destination.opened.map(\.position) == [0, 0])
+        #expect(bench.destination.positions == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4]])
+        #expect(bench.cursors.position == 5)
+        #expect(bench.worker.status.state == .up)
+    }
+
     @Test func `a worker backs off from a destination that opens and then fails at each checkpoint`() {
         let bench = Bench(DeliveryPolicy(retryInitial: .seconds(1), retryMaximum: .seconds(100)))
         bench.destination.checkpointError = Broken()

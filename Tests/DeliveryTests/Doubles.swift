@@ -165,6 +165,8 @@ final class ScriptedDestination: Destination {
     var startAt: UInt64?
     var openError: (any Error)?
     var checkpointError: (any Error)?
+    /// Ends when it is opened again.
+    var failure: String?
     var state: [UInt8]?
     private(set) var offers: [OutboundBatch] = []
     private(set) var opened: [Cursor] = []
@@ -178,6 +180,7 @@ final class ScriptedDestination: Destination {
     func open(from cursor: Cursor) throws -> UInt64? {
         if let openError { throw openError }
         opened.append(cursor)
+        failure = nil
         return startAt
     }
 

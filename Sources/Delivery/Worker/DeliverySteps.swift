@@ -52,6 +52,16 @@ extension DeliveryWorker {
         unsavedSince = nil
     }
 
+    /// Opens the destination again if it has lost what no checkpoint covers.
+    func restartIfFailed(_ now: Instant) {
+        guard intake != nil, let reason = destination.failure else { return }
+        restart("the destination has failed", DestinationFailure(description: reason), now)
+    }
+
+    private struct DestinationFailure: Error, CustomStringConvertible {
+        var description: String
+    }
+
     // MARK: Reading and offering
 
     /// - Returns: whether anything was read or routed.

@@ -181,6 +181,7 @@ package final class DeliveryWorker: @unchecked Sendable {
             return nil
         }
         if mustResume.exchange(false, ordering: .acquiring) { resume(now) }
+        restartIfFailed(now)
         if intake == nil, !open(now) { return troubleUntil }
         if backfillsChanged.exchange(false, ordering: .acquiring) { beginBackfills(now) }
         let bound = TurnBound(setting.clock, limit, setting.interruption)

@@ -9,8 +9,8 @@
 // - The host never uses a plugin's data after the call that passed it, and never unloads a library.
 // - With `isolation: process`, the plugin runs in a process of its own (Process/): whatever it does there, this
 //   process, its sockets and its other destinations go on. A process that ends, hangs past a deadline or breaks the
-//   protocol is ended, its batches are offered again, and the next batch starts another one. With `isolation: none`, a
-//   plugin that crashes ends this process, too.
+//   protocol is replaced, and delivery continues at the last checkpoint: events that the process took since then may be
+//   lost with it. With `isolation: none`, a plugin that crashes ends this process, too.
 
 import Delivery
 import Events
@@ -75,6 +75,7 @@ package final class PluginDestination: Destination {
     private var watch: DeadlineWatch?
     private var isConnected = false
     private var heldThrough: UInt64?
+    private var wake: @Sendable () -> Void = {}
 
     /// Finds, checks and loads the plugin, and validates the settings against its schema. Creates no instance yet.
     package init(
@@ -102,27 +103,19 @@ package final class PluginDestination: Destination {
     /// The plugin's own metrics. Call it on the worker, like every method here.
     package var metrics: PluginMetrics { host?.metrics ?? PluginMetrics() }
 
+    package func attach(wake: @escaping @Sendable () -> Void) { self.wake = wake }
+
+    /// The process may have kept delivered events in memory until the next flush.
+    package var failure: String? { instance?.end }
+
     package func open(from cursor: Cursor) throws -> UInt64? {
         let host = self.host ?? makeHost()
         self.host = host
-        let instance = try livingInstance(host)
-        let durable = try instance.durablePosition()
-        let resume = ResumePoint(cursor: cursor, durable: durable)
-        if let before = resume.wentBackFrom {
-            telemetry.emit(PluginStoreWentBack(destination: options.destination, before: before, now: durable))
-        }
-        heldThrough = resume.heldThrough
-        return resume.start
-    }
-
-    /// A connected instance. Replaces one whose process has ended.
-    private func livingInstance(_ host: PluginHost) throws(PluginError) -> any PluginEndpoint {
         if let instance, instance.end != nil {
             instance.destroy()
             self.instance = nil
             isConnected = false
         }
-        let isNew = instance == nil
         let instance: any PluginEndpoint
         if let living = self.instance { instance = living } else { instance = try makeInstance(host) }
         self.instance = instance
@@ -132,11 +125,15 @@ package final class PluginDestination: Destination {
         if !isConnected {
             try instance.connect()
             isConnected = true
-            // The last process may have stored events whose settlement never arrived.
-            if isNew, let durable = try instance.durablePosition() { heldThrough = durable }
         }
+        let durable = try instance.durablePosition()
+        let resume = ResumePoint(cursor: cursor, durable: durable)
+        if let before = resume.wentBackFrom {
+            telemetry.emit(PluginStoreWentBack(destination: options.destination, before: before, now: durable))
+        }
+        heldThrough = resume.heldThrough
         if watch == nil { watch = DeadlineWatch(host, clock) }
-        return instance
+        return resume.start
     }
 
     private func makeInstance(_ host: PluginHost) throws(PluginError) -> any PluginEndpoint {
@@ -148,22 +145,25 @@ package final class PluginDestination: Destination {
     }
 
     package func deliver(_ batch: OutboundBatch, _ claim: consuming DeliveryClaim) {
-        guard let host, instance != nil else {
+        guard let host, let instance else {
             return claim.settle(.all(.retry(reason: "the plugin is not open")))
         }
+        if let end = instance.end { return claim.settle(.all(.retry(reason: "the plugin's process ended: \(end)"))) }
+        let held = countHeld(batch)
+        guard held < batch.events.count else { return claim.settle(.all(.delivered)) }
         guard host.overdue < Self.maximumOverdue else {
             let reason = "the plugin holds \(Self.maximumOverdue) batches past their deadline and gets no more batches"
             return claim.settle(.all(.hold(reason: reason)))
         }
-        let instance: any PluginEndpoint
-        do throws(PluginError) {
-            instance = try livingInstance(host)
-        } catch {
-            telemetry.emit(PluginFailed(destination: options.destination, reason: error.description))
-            return claim.settle(.all(.retry(reason: error.description)))
+        if !isConnected {
+            do throws(PluginError) {
+                try instance.connect()
+                isConnected = true
+            } catch {
+                telemetry.emit(PluginFailed(destination: options.destination, reason: error.description))
+                return claim.settle(.all(.retry(reason: error.description)))
+            }
         }
-        let held = countHeld(batch)
-        guard held < batch.events.count else { return claim.settle(.all(.delivered)) }
         offer(PluginBatch(batch, held: held, claim), to: instance, host)
     }
 
@@ -185,8 +185,10 @@ package final class PluginDestination: Destination {
     }
 
     private func makeHost() -> PluginHost {
-        PluginHost(
+        let host = PluginHost(
             destination: options.destination, journal: options.journal, telemetry: telemetry, minimum: options.logLevel)
+        host.onEnd(wake)
+        return host
     }
 
     /// Offers the batch until the plugin takes it, fails, or has been busy for too long.

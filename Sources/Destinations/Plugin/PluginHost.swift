@@ -22,6 +22,7 @@ import Telemetry
     private let ownMetrics = Mutex(PluginMetrics())
     /// What to do when a batch passes its deadline, beside offering its events again.
     private let overdueAction = Mutex<(@Sendable () -> Void)?>(nil)
+    private let endAction = Mutex<(@Sendable () -> Void)?>(nil)
 
     init(destination: String, journal: String, telemetry: Telemetry, minimum: Level) {
         self.destination = destination
@@ -59,6 +60,9 @@ import Telemetry
 
     /// Sets what to do when a batch passes its deadline, beside offering its events again.
     func onOverdue(_ action: @escaping @Sendable () -> Void) { overdueAction.withLock { $0 = action } }
+
+    /// Sets what to do when the plugin's process has ended, beside offering its events again.
+    func onEnd(_ action: @escaping @Sendable () -> Void) { endAction.withLock { $0 = action } }
 
     /// Takes the events away from batches whose deadline has passed.
     /// - Returns: when to call it again; nil: after the next `add`.
@@ -181,6 +185,7 @@ extension PluginHost: PluginMessageReceiver {
         }
         for batch in held { batch.settle(.all(.retry(reason: "the plugin's process ended: \(reason)"))) }
         room.ring()
+        endAction.withLock(\.self)?()
     }
 }
 

@@ -20,6 +20,17 @@ import Testing
         return stage
     }
 
+    /// Does what a worker does when a destination has failed.
+    private func reopen(_ stage: PluginStage) throws {
+        #expect(pluginEventually { stage.destination.failure != nil })
+        // Until then, nothing is offered.
+        #expect(stage.answers(stage.offer([9])).count == 1)
+        #expect(throws: PluginError.self) { try stage.destination.checkpoint() }
+        stage.destination.close()
+        #expect(try stage.destination.open(from: Cursor(position: 0)) == nil)
+        #expect(stage.destination.failure == nil)
+    }
+
     /// The reason of a batch that was offered again; nil: it was settled otherwise, or more than once.
     private func retryReason(_ stage: PluginStage, _ batch: Int) -> String? {
         guard case .retry(let reason, _, _)? = stage.outcomes(batch, count: 2)?.first else { return nil }
@@ -38,6 +49,7 @@ import Testing
             #expect(pluginEventually { !stage.answers(batch).isEmpty })
             let reason = try #require(retryReason(stage, batch), "\(stage.answers(batch))")
             #expect(reason.contains(words), "\(reason)")
+            try reopen(stage)
         }
         stage.destination.close()
     }
@@ -49,6 +61,7 @@ import Testing
             let batch = stage.offer([1, 2])
             #expect(pluginEventually { !stage.answers(batch).isEmpty })
             #expect(retryReason(stage, batch)?.contains("before its deadline") == true, "\(stage.answers(batch))")
+            try reopen(stage)
         }
         stage.destination.close()
     }
@@ -59,6 +72,7 @@ import Testing
             let batch = stage.offer([1, 2])
             #expect(pluginEventually { !stage.answers(batch).isEmpty })
             #expect(retryReason(stage, batch) == "the plugin did not settle the batch before its deadline")
+            try reopen(stage)
         }
         // A fresh process holds nothing.
         let batch = stage.offer([3, 4])
@@ -89,6 +103,7 @@ import Testing
         let broken = try open("segfault")
         for position in 1...10 as ClosedRange<UInt64> {
             broken.offer([position])
+            try reopen(broken)
             #expect(sound.outcomes(sound.offer([position]), count: 1) == [.delivered])
         }
         #expect(sound.destination.metrics.counters["connects"] == 1)

@@ -78,7 +78,8 @@ import Telemetry
         do throws(SystemError) {
             try child.send(Self.bytes(of: header) + body, descriptor: descriptor)
         } catch {
-            terminate("it does not read: \(error)")
+            // If it has ended, the receiving thread knows how.
+            if !error.isDisconnected { terminate("it does not read: \(error)") }
         }
         var deadline = limit.map { clock.now() + $0 }
         while true {
