@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -12,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -129,44 +131,56 @@ int clinux_peer_groups(int file, uint32_t *groups, int capacity) {
 
 void clinux_trim(void) { malloc_trim(0); }
 
-int clinux_spawn(const char *program, const char *environment, int file, struct clinux_child *child) {
-    int sockets[2] = {-1, -1}, pipes[2] = {-1, -1}, theirs[3] = {-1, -1, -1}, error = 0;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0 || pipe2(pipes, O_CLOEXEC) != 0) {
-        error = errno;
+static void close_all(const int *files, int count) {
+    for (int i = 0; i < count; i++) {
+        if (files[i] >= 0) close(files[i]);
     }
-    /* Copies above the numbers that the child uses, so that no dup2 there closes a source. */
-    const int sources[3] = {sockets[1], file, pipes[1]};
-    for (int i = 0; i < 3 && error == 0; i++) {
-        theirs[i] = fcntl(sources[i], F_DUPFD_CLOEXEC, 16);
-        if (theirs[i] < 0) error = errno;
+}
+
+int clinux_spawn(const char *program, const char *environment, int file, struct clinux_child *child) {
+    enum { SOCKET, LIBRARY, MESSAGES, OUTPUT, ERRORS, COUNT };
+    const int numbers[COUNT] = {3, 4, 5, 1, 2};
+    int ours[COUNT] = {-1, -1, -1, -1, -1}, theirs[COUNT] = {-1, -1, -1, -1, -1}, error = 0;
+    for (int i = 0; i < COUNT && error == 0; i++) {
+        int pair[2] = {-1, -1};
+        if (i == SOCKET && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) error = errno;
+        if (i >= MESSAGES && pipe2(pair, O_CLOEXEC) != 0) error = errno;
+        if (i == LIBRARY) pair[1] = file;
+        ours[i] = pair[0];
+        if (i >= MESSAGES && error == 0 && fcntl(pair[0], F_SETFL, O_NONBLOCK) != 0) error = errno;
+        /* Copies above the numbers that the child uses, so that no dup2 there closes a source. */
+        if (error == 0) theirs[i] = fcntl(pair[1], F_DUPFD_CLOEXEC, 16);
+        if (error == 0 && theirs[i] < 0) error = errno;
+        if (i != LIBRARY && pair[1] >= 0) close(pair[1]);
     }
     posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
+    child->process = -1;
     if (error == 0) {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-        posix_spawn_file_actions_adddup2(&actions, theirs[2], 2);
-        posix_spawn_file_actions_adddup2(&actions, theirs[0], 3);
-        posix_spawn_file_actions_adddup2(&actions, theirs[1], 4);
+        for (int i = 0; i < COUNT; i++) posix_spawn_file_actions_adddup2(&actions, theirs[i], numbers[i]);
         char *const arguments[] = {(char *)(uintptr_t)program, NULL};
         char *const variables[] = {(char *)(uintptr_t)environment, NULL};
-        error = posix_spawn(&child->pid, program, &actions, &attributes, arguments, variables);
+        error = posix_spawn(&child->pid, program, &actions, NULL, arguments, variables);
+    }
+    if (error == 0) {
+        child->process = (int)syscall(SYS_pidfd_open, child->pid, 0);
+        if (child->process < 0) {
+            error = errno;
+            kill(child->pid, SIGKILL);
+            waitpid(child->pid, NULL, 0);
+        }
     }
     posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    for (int i = 0; i < 3; i++) {
-        if (theirs[i] >= 0) close(theirs[i]);
-    }
-    if (sockets[1] >= 0) close(sockets[1]);
-    if (pipes[1] >= 0) close(pipes[1]);
+    close_all(theirs, COUNT);
     if (error != 0) {
-        if (sockets[0] >= 0) close(sockets[0]);
-        if (pipes[0] >= 0) close(pipes[0]);
+        close_all(ours, COUNT);
         return error;
     }
-    child->socket = sockets[0];
-    child->errors = pipes[0];
+    child->socket = ours[SOCKET];
+    child->messages = ours[MESSAGES];
+    child->output = ours[OUTPUT];
+    child->errors = ours[ERRORS];
     return 0;
 }
 

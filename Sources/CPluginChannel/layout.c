@@ -1,5 +1,6 @@
 #include "plugin_channel.h"
 
+_Static_assert(PLUGIN_CHANNEL_DESCRIPTION_LIMIT == 64 + 64 + 256 + (1 << 20) + 4, "");
 _Static_assert(sizeof(plugin_header) == 16, "");
 _Static_assert(sizeof(plugin_create) == 16, "");
 _Static_assert(sizeof(plugin_map) == 16, "");

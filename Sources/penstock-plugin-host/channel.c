@@ -27,20 +27,21 @@ void send_message(uint32_t type, uint64_t token, const struct iovec *pieces, int
         header.length += (uint32_t)pieces[i].iov_len;
     }
     all[0] = (struct iovec){&header, sizeof header};
-    struct msghdr message = {.msg_iov = all, .msg_iovlen = (size_t)count + 1};
+    struct iovec *left = all;
+    count++;
     pthread_mutex_lock(&sending);
-    while (message.msg_iovlen > 0) {
-        ssize_t sent = sendmsg(PLUGIN_CHANNEL_SOCKET, &message, MSG_NOSIGNAL);
+    while (count > 0) {
+        ssize_t sent = writev(PLUGIN_CHANNEL_MESSAGES, left, count);
         if (sent < 0 && errno == EINTR) continue;
-        if (sent < 0) end_process(errno == EPIPE || errno == ECONNRESET ? NULL : "cannot write to the daemon");
-        while (message.msg_iovlen > 0 && (size_t)sent >= message.msg_iov->iov_len) {
-            sent -= (ssize_t)message.msg_iov->iov_len;
-            message.msg_iov++;
-            message.msg_iovlen--;
+        if (sent < 0) end_process(errno == EPIPE ? NULL : "cannot write to the daemon");
+        while (count > 0 && (size_t)sent >= left->iov_len) {
+            sent -= (ssize_t)left->iov_len;
+            left++;
+            count--;
         }
-        if (message.msg_iovlen > 0) {
-            message.msg_iov->iov_base = (char *)message.msg_iov->iov_base + sent;
-            message.msg_iov->iov_len -= (size_t)sent;
+        if (count > 0) {
+            left->iov_base = (char *)left->iov_base + sent;
+            left->iov_len -= (size_t)sent;
         }
     }
     pthread_mutex_unlock(&sending);

@@ -1,4 +1,4 @@
-/* The socket to the daemon. */
+/* The socket from the daemon, and the pipe to it. */
 #ifndef PENSTOCK_CHANNEL_H
 #define PENSTOCK_CHANNEL_H
 

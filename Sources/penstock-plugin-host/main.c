@@ -1,7 +1,7 @@
 /* penstock-plugin-host: the process of one plugin destination with `isolation: process`.
  *
- * The daemon starts it with two descriptors: a socket to the daemon (3) and the plugin's file, which the daemon has
- * checked (4). It loads the file and calls the plugin's functions as the daemon asks, one at a time, on the main
+ * The daemon starts it with three descriptors: a socket to read from (3), the plugin's file, which the daemon has
+ * checked (4), and a pipe to write to (5). It loads the file and calls the plugin's functions as the daemon asks, one at a time, on the main
  * thread, which may block. Batches lie in memory that the daemon shares and that this process can only read. What the
  * plugin calls (services.c) becomes a message to the daemon, from any thread.
  *
@@ -83,7 +83,7 @@ static void load(void) {
     values[2] = plugin->settings_schema != NULL;
     const char *texts[] = {plugin->name, plugin->version, plugin->summary, text_or_empty(plugin->settings_schema)};
     const size_t limits[] = {64, 64, 256, 1 << 20};
-    char *all = malloc(64 + 64 + 256 + (1 << 20) + 4), *next = all;
+    char *all = malloc(PLUGIN_CHANNEL_DESCRIPTION_LIMIT), *next = all;
     if (!all) end_process("out of memory");
     for (int i = 0; i < 4; i++) {
         size_t length = strnlen(texts[i], limits[i]);

@@ -113,8 +113,8 @@ static void write_log(const penstock_host *host, int32_t level, const char *mess
 }
 
 static void send_metric(uint32_t type, uint64_t amount, const char *name) {
-    /* One byte more than a name may have, so that the daemon refuses it. */
-    size_t length = name ? strnlen(name, 65) : 0;
+    /* A name that is too long stays too long, so that the daemon refuses it. */
+    size_t length = name ? strnlen(name, PLUGIN_CHANNEL_NAME_LIMIT) : 0;
     send_message(type, amount, &(struct iovec){(void *)(uintptr_t)name, length}, 1);
 }
 

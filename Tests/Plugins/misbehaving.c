@@ -4,11 +4,14 @@
  * instance by its settings: {"mode":"...","position":N}, written without spaces. */
 #include "penstock_plugin.h"
 
+#include <asm/sockios.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define MAX_KEPT 64
@@ -120,9 +123,26 @@ static void harm(instance *it, const penstock_batch *batch) {
     if (is(it, "sends_garbage")) {
         char garbage[4096];
         memset(garbage, 0xa5, sizeof garbage);
-        if (write(3, garbage, sizeof garbage) < 0) abort();
+        if (write(5, garbage, sizeof garbage) < 0) abort();
     }
     if (is(it, "writes_batch")) ((char *)(uintptr_t)batch->events->payload.data)[0] = 'X';
+    if (is(it, "settles_and_hangs")) {
+        settle(it->host, batch);
+        pause();
+    }
+    if (is(it, "prints_much")) {
+        char text[4096];
+        memset(text, 'x', sizeof text);
+        for (int i = 0; i < 1000; i++) {
+            if (write(2, text, sizeof text) < 0) abort();
+        }
+    }
+    if (is(it, "long_log")) {
+        /* A header of the channel that the host would not send: a log line of 16 MiB. */
+        const uint32_t header[4] = {35, 16 << 20, 3, 0};
+        if (write(5, header, sizeof header) < 0) abort();
+        pause();
+    }
     if (is(it, "completes_all")) {
         for (uint64_t token = 1; token < 2000; token++) it->host->complete(it->host, token, NULL, 0, 1);
     }
@@ -137,6 +157,11 @@ static void harm(instance *it, const penstock_batch *batch) {
     pid_t daemon = getppid();
     int refused = kill(daemon, SIGKILL) != 0 && kill(-getpgid(daemon), SIGKILL) != 0 && kill(-1, SIGKILL) != 0
         && kill(0, SIGKILL) != 0;
+    refused = refused && fcntl(5, F_SETOWN, daemon) != 0 && fcntl(5, F_SETSIG, SIGKILL) != 0
+        && ioctl(5, FIOSETOWN, &daemon) != 0;
+    char memory[64];
+    snprintf(memory, sizeof memory, "/proc/%d/mem", (int)daemon);
+    it->host->counter_add(it->host, open(memory, O_RDONLY) < 0 ? "memory_hidden" : "memory_shown", 1);
     int forked = fork() >= 0;
     char *const arguments[] = {(char *)(uintptr_t)"true", NULL};
     if (!forked) execv("/bin/true", arguments);

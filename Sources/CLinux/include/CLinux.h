@@ -78,12 +78,14 @@ int clinux_peer_groups(int file, uint32_t *groups, int capacity);
 /* malloc_trim(3): returns free memory to the system. Takes up to a few milliseconds. */
 void clinux_trim(void);
 
-/* Starts a program with an end of a new socket pair as descriptor 3, `file` as 4 and an end of a new pipe as standard
- * error; standard input is /dev/null, and standard output is this process's. No other descriptor is inherited that is
- * closed on exec. `environment` is its only variable, NAME=value. Returns 0, or an errno; then nothing was started. */
+/* Starts a program with an end of a new socket pair as descriptor 3, `file` as 4, and ends of new pipes as 5, standard
+ * output and standard error; standard input is /dev/null. No other descriptor is inherited that is closed on exec.
+ * `environment` is its only variable, NAME=value. Returns 0, or an errno; then nothing was started. */
 struct clinux_child {
     int32_t pid;
-    int socket, errors; /* this process's ends, closed on exec */
+    /* This process's ends, closed on exec. The pipes are not blocking. process becomes readable when the child ends
+     * (pidfd_open(2)). */
+    int socket, messages, output, errors, process;
 };
 int clinux_spawn(const char *program, const char *environment, int file, struct clinux_child *child);
 

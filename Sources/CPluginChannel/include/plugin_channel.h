@@ -1,7 +1,7 @@
 /* plugin_channel.h: the messages between the daemon and a plugin's process (penstock-plugin-host).
  *
- * Both programs come from the same build, so the messages have no version. They travel over a stream socket: a header,
- * then `length` bytes. Numbers are in the machine's byte order. Neither side trusts the other: the daemon because the
+ * Both programs come from the same build, so the messages have no version. They travel over a stream socket, and back
+ * over a pipe, which carries no descriptors: a header, then `length` bytes. Numbers are in the machine's byte order. Neither side trusts the other: the daemon because the
  * plugin may have overwritten the process's memory, the plugin's process because a bug should end it, not go on.
  *
  *   daemon                                   plugin's process
@@ -19,6 +19,7 @@
 /* Descriptors of the plugin's process. */
 #define PLUGIN_CHANNEL_SOCKET 3
 #define PLUGIN_CHANNEL_LIBRARY 4
+#define PLUGIN_CHANNEL_MESSAGES 5
 
 /* Memory for batches. A slot holds one batch at a time. */
 #define PLUGIN_CHANNEL_SLOTS 64u
@@ -26,7 +27,10 @@
 /* The longest message. The settings and a schema are the longest texts; outcomes of a batch are bounded by its count. */
 #define PLUGIN_CHANNEL_LIMIT (16u << 20)
 
-/* The longest texts of a log line, of an outcome's reason, and of an error, in bytes. */
+/* The longest texts of a log line, of an outcome's reason, of an error, of a metric's name (one byte more than it may
+ * have), and of what a plugin says about itself: name, version, summary and schema, each with a NUL; in bytes. */
+#define PLUGIN_CHANNEL_NAME_LIMIT 65u
+#define PLUGIN_CHANNEL_DESCRIPTION_LIMIT 1048964u
 #define PLUGIN_CHANNEL_LOG_LIMIT 8192u
 #define PLUGIN_CHANNEL_REASON_LIMIT 1024u
 #define PLUGIN_CHANNEL_ERROR_LIMIT 1024u

@@ -8,8 +8,9 @@ final class DeadlineWatch: Sendable {
     private let ended = Atomic(false)
     private let thread = Mutex<WorkerThread?>(nil)
 
-    init(_ host: PluginHost, _ clock: any Clock) {
-        let thread = WorkerThread(name: "deadline \(host.destination)") { [bell, weak self] in
+    /// - Throws: the process may not create another thread now.
+    init(_ host: PluginHost, _ clock: any Clock) throws(SystemError) {
+        let thread = try WorkerThread(trying: "deadline \(host.destination)") { [bell, weak self] in
             while let self, !self.ended.load(ordering: .acquiring) {
                 bell.wait(until: host.expire(clock.now()))
             }

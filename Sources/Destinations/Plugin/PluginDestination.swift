@@ -132,7 +132,7 @@ package final class PluginDestination: Destination {
             telemetry.emit(PluginStoreWentBack(destination: options.destination, before: before, now: durable))
         }
         heldThrough = resume.heldThrough
-        if watch == nil { watch = DeadlineWatch(host, clock) }
+        if watch == nil { watch = try DeadlineWatch(host, clock) }
         return resume.start
     }
 
@@ -169,6 +169,7 @@ package final class PluginDestination: Destination {
 
     package func checkpoint() throws -> [UInt8]? {
         guard let instance else { return nil }
+        if let end = instance.end { throw PluginError(.failed, end) }
         try instance.flush()
         return try instance.durablePosition().map(ResumePoint.state)
     }

@@ -163,6 +163,8 @@ extension PluginHost: PluginMessageReceiver {
         emit(PluginLogLine(level: Self.level(level), destination: destination, text: clean))
     }
 
+    func prints(_ bytes: [UInt8]) { ChildProcess.copyToOutput(bytes) }
+
     func writesError(_ line: String) { log(PENSTOCK_LOG_NOTICE, line) }
 
     func add(_ amount: UInt64, to counter: String) {

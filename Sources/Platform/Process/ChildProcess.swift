@@ -12,19 +12,27 @@ package final class ChildProcess: Sendable {
         case signal(name: String)
     }
 
+    /// What the child writes.
+    package enum Stream: Int, Sendable { case messages, output, errors }
+
     package let id: Int32
     private let socket: FileDescriptor
-    /// What the child writes to its standard error.
-    package let errors: FileDescriptor
+    private let messages: FileDescriptor
+    private let output: FileDescriptor
+    private let errors: FileDescriptor
+    /// Readable when the child has ended.
+    private let process: FileDescriptor
     /// Whether the child's number may belong to another process.
     private let hasEnded = Mutex(false)
     /// Keeps the pieces of two messages apart.
     private let sending = Mutex(())
 
-    /// Starts the program. The child has the socket as descriptor 3, `file` as 4, no standard input, and this process's
-    /// standard output. It inherits no environment.
-    /// - Parameter libraries: the child's LD_LIBRARY_PATH.
-    /// - Parameter sendTimeout: how long `send` may wait for a child that does not read.
+    /// Starts the program. The child has a socket as descriptor 3, to read from, `file` as 4, and pipes as 5, standard
+    /// output and standard error, to write to; it has no standard input. It inherits no environment. A pipe, and not
+    /// the socket, is what this process reads from: a child cannot send it descriptors.
+    /// - Parameters:
+    ///   - libraries: the child's LD_LIBRARY_PATH.
+    ///   - sendTimeout: how long `send` may wait for a child that does not read.
     package init(
         _ program: String, libraries: String, file: borrowing FileDescriptor, sendTimeout: Duration
     ) throws(SystemError) {
@@ -33,7 +41,10 @@ package final class ChildProcess: Sendable {
         guard error == 0 else { throw SystemError("posix_spawn", program, code: error) }
         id = child.pid
         socket = FileDescriptor(owning: child.socket)
+        messages = FileDescriptor(owning: child.messages)
+        output = FileDescriptor(owning: child.output)
         errors = FileDescriptor(owning: child.errors)
+        process = FileDescriptor(owning: child.process)
         _ = clinux_send_timeout(socket.raw, max(1, sendTimeout.inNanoseconds / 1000))
     }
 
@@ -45,23 +56,63 @@ package final class ChildProcess: Sendable {
         if error != 0 { throw SystemError("sendmsg", code: error) }
     }
 
-    /// Waits for exactly `count` bytes.
-    /// - Returns: nil at the end of the stream: the child has closed its end, or has ended.
-    package func receive(_ count: Int) -> [UInt8]? {
-        var isWhole = true
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            while initialized < count {
-                let free = unsafe buffer.baseAddress?.advanced(by: initialized)
-                let got = unsafe recv(socket.raw, free, count - initialized, 0)
-                if got < 0 && errno == EINTR { continue }
-                guard got > 0 else {
-                    isWhole = false
-                    return
+    /// Waits until one of these streams has bytes, or the child has ended. One thread for each stream.
+    /// - Returns: up to 64 KiB; nil: the streams are closed, or the child has ended and they are empty. Another process
+    ///   that holds their other ends does not matter then.
+    package func read(_ streams: [Stream]) -> (stream: Stream, bytes: [UInt8])? {
+        var open = streams
+        while !open.isEmpty {
+            var files = open.map { pollfd(fd: number(of: $0), events: Int16(POLLIN), revents: 0) }
+            files.append(pollfd(fd: process.raw, events: Int16(POLLIN), revents: 0))
+            guard unsafe poll(&files, nfds_t(files.count), -1) > 0 else {
+                if errno == EINTR { continue }
+                return nil
+            }
+            for (index, stream) in open.enumerated() where files[index].revents != 0 {
+                if let bytes = readNow(stream) { return (stream, bytes) }
+                open.removeAll { $0 == stream }
+            }
+            guard files[files.count - 1].revents == 0 else {
+                for stream in open {
+                    if let bytes = readNow(stream) { return (stream, bytes) }
                 }
-                initialized += got
+                return nil
             }
         }
-        return isWhole ? bytes : nil
+        return nil
+    }
+
+    /// - Returns: nil: there are no bytes, now or ever.
+    private func readNow(_ stream: Stream) -> [UInt8]? {
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 64 << 10) { buffer, initialized in
+            var got: Int
+            repeat {
+                got = unsafe Glibc.read(number(of: stream), buffer.baseAddress, buffer.count)
+            } while got < 0 && errno == EINTR
+            initialized = max(got, 0)
+        }
+        return bytes.isEmpty ? nil : bytes
+    }
+
+    private func number(of stream: Stream) -> Int32 {
+        switch stream {
+        case .messages: messages.raw
+        case .output: output.raw
+        case .errors: errors.raw
+        }
+    }
+
+    /// Copies bytes to this process's standard output. What it does not take is lost.
+    package static func copyToOutput(_ bytes: [UInt8]) {
+        var place = 0
+        while place < bytes.count {
+            let done = unsafe bytes.withUnsafeBufferPointer { bytes in
+                unsafe write(1, bytes.baseAddress?.advanced(by: place), bytes.count - place)
+            }
+            if done < 0 && errno == EINTR { continue }
+            guard done > 0 else { return }
+            place += done
+        }
     }
 
     /// Ends the child at once (SIGKILL). No effect after `wait` has returned.

@@ -18,7 +18,15 @@ package final class WorkerThread: @unchecked Sendable {
     /// Starts the thread.
     /// - Parameter name: at most 15 bytes are shown (prctl(2), PR_SET_NAME).
     /// - Precondition: the process may create another thread. The daemon cannot work without it.
-    package init(name: String, _ run: @escaping @Sendable () -> Void) {
+    package convenience init(name: String, _ run: @escaping @Sendable () -> Void) {
+        do throws(SystemError) { try self.init(trying: name, run) } catch {
+            preconditionFailure("\(error): raise the limit of tasks (TasksMax=)")
+        }
+    }
+
+    /// Starts the thread, for work that can wait.
+    /// - Throws: the process may not create another thread now.
+    package init(trying name: String, _ run: @escaping @Sendable () -> Void) throws(SystemError) {
         let body = unsafe Unmanaged.passRetained(Body(name: name, run: run)).toOpaque()
         var all = sigset_t()
         var before = sigset_t()
@@ -26,7 +34,10 @@ package final class WorkerThread: @unchecked Sendable {
         unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
         let error = unsafe pthread_create(&handle, nil, workerThreadMain, body)
         unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
-        precondition(error == 0, "pthread_create: error \(error): raise the limit of tasks (TasksMax=)")
+        guard error == 0 else {
+            unsafe Unmanaged<Body>.fromOpaque(body).release()
+            throw SystemError("pthread_create", code: error)
+        }
     }
 
     /// Waits until the thread has ended. Call once, from another thread.

@@ -40,6 +40,7 @@ import Testing
     @Test(arguments: [
         ("segfault", "SIGSEGV"), ("aborts", "SIGABRT"), ("exits", "exited with status 0"),
         ("closes_all", "its process"), ("sends_garbage", "a message that the protocol does not allow"),
+        ("long_log", "a message that the protocol does not allow"),
         ("writes_batch", "SIGSEGV"),
     ])
     func `a plugin that ends its process costs only a retry, ten times over`(mode: String, words: String) throws {
@@ -87,6 +88,28 @@ import Testing
         #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
         #expect(stage.destination.metrics.counters["refused"] == 1)
         #expect(stage.destination.metrics.counters["allowed"] == nil)
+    }
+
+    /// Landlock protects the memory of other processes, where the kernel has it.
+    @Test(.enabled(if: PluginProcessTests.hasLandlock, "the kernel has no Landlock"))
+    func `a plugin cannot open the memory of the daemon`() throws {
+        let stage = try open("kills")
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
+        #expect(stage.destination.metrics.counters["memory_hidden"] == 1)
+    }
+
+    private static let hasLandlock =
+        (try? String(contentsOfFile: "/sys/kernel/security/lsm", encoding: .utf8))?.contains("landlock") == true
+
+    @Test func `a plugin that settles a batch and does not return is ended`() throws {
+        let stage = try open("settles_and_hangs", deadline: .milliseconds(200))
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
+        try reopen(stage)
+    }
+
+    @Test func `much text on standard error blocks nothing`() throws {
+        let stage = try open("prints_much")
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
     }
 
     @Test func `a plugin that completes batches it does not own settles none of them`() throws {

@@ -66,7 +66,7 @@ enum TestCompiler {
             let (status, output) = try run([
                 "clang", "-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread",
                 "-fvisibility=hidden",
-                "-D_POSIX_C_SOURCE=200809L", "-DVARIANT_\(variant)", "-I", headers, "-o", library,
+                "-D_GNU_SOURCE", "-DVARIANT_\(variant)", "-I", headers, "-o", library,
                 sources.appendingPathComponent("Plugins/misbehaving.c").path,
             ])
             guard status == 0 else { throw TestProblem(description: output) }

@@ -89,6 +89,7 @@ private final class SilentReceiver: PluginMessageReceiver {
     func ready() {}
     func log(_ level: Int32, _ line: String) {}
     func writesError(_ line: String) {}
+    func prints(_ bytes: [UInt8]) {}
     func add(_ amount: UInt64, to counter: String) {}
     func set(_ gauge: String, to value: Double) {}
     func processEnded(_ reason: String) {}

@@ -16,7 +16,7 @@ import Telemetry
         var text: [UInt8]
 
         var reason: String {
-            let text = String(decoding: text, as: UTF8.self)
+            let text = String(decoding: text.prefix(Int(PLUGIN_CHANNEL_ERROR_LIMIT)), as: UTF8.self)
             return text.isEmpty ? "the plugin gave no reason" : text
         }
     }
@@ -53,9 +53,15 @@ import Telemetry
         }
         self.name = name
         self.receiver = receiver
-        threads.withLock { threads in
-            threads.append(WorkerThread(name: "plugin \(name)") { [self] in receive() })
-            threads.append(WorkerThread(name: "stderr \(name)") { [self] in readErrors() })
+        do throws(SystemError) {
+            let receiving = try WorkerThread(trying: "plugin \(name)") { [self] in receive() }
+            threads.withLock { $0.append(receiving) }
+            let printing = try WorkerThread(trying: "stderr \(name)") { [self] in readOutput() }
+            threads.withLock { $0.append(printing) }
+        } catch {
+            child.kill()
+            if threads.withLock(\.isEmpty) { _ = child.wait() } else { close() }
+            throw PluginError(.failed, "cannot start a thread for the plugin's process: \(error)")
         }
     }
 
@@ -63,10 +69,10 @@ import Telemetry
     var end: String? { state.withLock { $0.end } }
 
     /// Sends a request and waits for its reply.
-    /// - Parameter limit: the process is ended if it does not reply within this time; nil: somebody else ends it.
+    /// - Parameter limit: the process is ended if it does not reply within this time.
     func request(
         _ type: plugin_channel_type, token: UInt64 = 0, _ body: [UInt8] = [], descriptor: Int32? = nil,
-        within limit: Duration?, _ clock: any Clock
+        within limit: Duration, _ clock: any Clock
     ) throws(PluginError) -> Reply {
         let isAlive = state.withLock { state in
             state.reply = nil
@@ -81,7 +87,7 @@ import Telemetry
             // If it has ended, the receiving thread knows how.
             if !error.isDisconnected { terminate("it does not read: \(error)") }
         }
-        var deadline = limit.map { clock.now() + $0 }
+        var deadline: Instant? = clock.now() + limit
         while true {
             let (reply, hasEnded) = state.withLock { state in
                 if state.reply != nil || state.hasEnded { state.isWaiting = false }
@@ -89,7 +95,7 @@ import Telemetry
             }
             if let reply { return reply }
             if hasEnded { throw ended }
-            if let end = deadline, clock.now() >= end, let limit {
+            if let end = deadline, clock.now() >= end {
                 terminate("the plugin did not return within \(limit.components.seconds) s")
                 // The receiving thread rings when the process has ended.
                 deadline = nil
@@ -118,16 +124,17 @@ import Telemetry
     // MARK: - The threads
 
     private func receive() {
-        while let head = child.receive(MemoryLayout<plugin_header>.size) {
+        var messages = MessageReader(child)
+        while let head = messages.read(MemoryLayout<plugin_header>.size) {
             let header = Self.value(of: head, at: 0, as: plugin_header.self)
-            guard header.length <= PLUGIN_CHANNEL_LIMIT, let body = child.receive(Int(header.length)),
+            guard Int(header.length) <= Self.longest(header.type), let body = messages.read(Int(header.length)),
                 take(header, body)
             else {
                 terminate("it sent a message that the protocol does not allow")
                 break
             }
         }
-        // It closed the socket: nothing more can come of it.
+        // It closed the pipe, or has ended: nothing more can come of it.
         child.kill()
         let ending = child.wait()
         let reason = state.withLock { state in
@@ -143,6 +150,17 @@ import Telemetry
         receiver.processEnded(reason)
         state.withLock { $0.hasEnded = true }
         bell.ring()
+    }
+
+    /// The bounds of the plugin host. A plugin can write past it.
+    private static func longest(_ type: UInt32) -> Int {
+        switch plugin_channel_type(type) {
+        case PLUGIN_REPLY: MemoryLayout<plugin_reply>.size + Int(PLUGIN_CHANNEL_DESCRIPTION_LIMIT)
+        case PLUGIN_COMPLETE: Int(PLUGIN_CHANNEL_LIMIT)
+        case PLUGIN_LOG: Int(PLUGIN_CHANNEL_LOG_LIMIT)
+        case PLUGIN_COUNTER, PLUGIN_GAUGE: Int(PLUGIN_CHANNEL_NAME_LIMIT)
+        default: 0
+        }
     }
 
     /// - Returns: false if the message is not allowed.
@@ -174,10 +192,14 @@ import Telemetry
         return true
     }
 
-    /// What the plugin writes to its standard error goes to the log, line by line.
-    private func readErrors() {
+    /// What the plugin writes to its standard error goes to the log, line by line. What it prints, the receiver gets.
+    private func readOutput() {
         var line: [UInt8] = []
-        while let piece = try? child.errors.read(upTo: 4096), !piece.isEmpty {
+        while let (stream, piece) = child.read([.errors, .output]) {
+            guard stream == .errors else {
+                receiver.prints(piece)
+                continue
+            }
             for byte in piece {
                 if byte != 0x0A { line.append(byte) }
                 guard byte == 0x0A || line.count == Int(PLUGIN_CHANNEL_ERROR_LIMIT) else { continue }
@@ -186,6 +208,27 @@ import Telemetry
             }
         }
         if !line.isEmpty { receiver.writesError(String(decoding: line, as: UTF8.self)) }
+    }
+
+    /// Whole pieces of the messages that a child writes.
+    private struct MessageReader {
+        private let child: ChildProcess
+        private var bytes: [UInt8] = []
+        private var place = 0
+
+        init(_ child: ChildProcess) { self.child = child }
+
+        /// - Returns: nil at the end.
+        mutating func read(_ count: Int) -> [UInt8]? {
+            while bytes.count - place < count {
+                guard let (_, more) = child.read([.messages]) else { return nil }
+                bytes.removeFirst(place)
+                place = 0
+                bytes += more
+            }
+            defer { place += count }
+            return Array(bytes[place..<place + count])
+        }
     }
 
     // MARK: - Bytes
@@ -208,6 +251,7 @@ protocol PluginMessageReceiver: AnyObject, Sendable {
     func ready()
     func log(_ level: Int32, _ line: String)
     func writesError(_ line: String)
+    func prints(_ bytes: [UInt8])
     func add(_ amount: UInt64, to counter: String)
     func set(_ gauge: String, to value: Double)
     /// No message follows.
@@ -244,6 +288,7 @@ struct PluginCompletion: Sendable {
         var texts = 0
         for index in 0..<given {
             let outcome = PluginProcess.value(of: body, at: head + index * size, as: plugin_outcome.self)
+            guard outcome.reason_length <= PLUGIN_CHANNEL_REASON_LIMIT else { return nil }
             texts += Int(outcome.reason_length)
             outcomes.append(outcome)
         }

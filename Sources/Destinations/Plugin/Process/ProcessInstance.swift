@@ -103,9 +103,9 @@ final class ProcessInstance: PluginEndpoint {
             let message = plugin_deliver(
                 slot: UInt32(index), count: UInt32(clamping: batch.count), deadline_ns: deadline.nanoseconds,
                 first_position: first, last_position: last)
-            // The watch of the deadline ends the process if the plugin does not return.
+            // The watch of the deadline is first, unless the plugin has settled the batch and does not return.
             let reply = try process.request(
-                PLUGIN_DELIVER, token: token, PluginProcess.bytes(of: message), within: nil, clock)
+                PLUGIN_DELIVER, token: token, PluginProcess.bytes(of: message), within: limit + .seconds(1), clock)
             switch reply.status {
             case PENSTOCK_OK: return .taken
             case PENSTOCK_BUSY:
