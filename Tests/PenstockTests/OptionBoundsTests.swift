@@ -70,7 +70,14 @@ import Testing
     @Test(arguments: durations, durations) func `a retry delay accepts bounds of every size`(a: Duration, b: Duration) {
         var backoff = Backoff(min(a, b)...max(a, b))
         var random = SystemRandomNumberGenerator()
-        for _ in 0..<100 { #expect(Duration.zero ... .seconds(365 * 86_400) ~= backoff.fail(using: &random)) }
+        for _ in 0..<100 { #expect(.milliseconds(1) ... .seconds(365 * 86_400) ~= backoff.fail(using: &random)) }
+    }
+
+    @Test func `a retry delay grows from zero`() {
+        var backoff = Backoff(.zero ... .seconds(60))
+        var random = SystemRandomNumberGenerator()
+        let delays = (0..<100).map { _ in backoff.fail(using: &random) }
+        #expect(delays.contains { $0 > .seconds(10) })
     }
 }
 

@@ -92,7 +92,7 @@ struct HTTPOutbox {
             remove(count, now: now)
             return .refused(lines: count)
         case .status(_, let asked):
-            retryAt = now + min(max(backoff.fail(using: &random), asked ?? .zero), options.retryDelay.upperBound)
+            retryAt = now + min(max(backoff.fail(using: &random), asked ?? .zero), backoff.bounds.upperBound)
         case .failed:
             retryAt = now + backoff.fail(using: &random)
         }
