@@ -35,8 +35,8 @@ extension DaemonProvider {
         /// The maximum size of the events in memory in bytes. It is applied like ``queueEvents``.
         public var queueBytes: Int = 64 << 20
 
-        /// The range of delays before the next attempt to connect. The delay is random between the lower bound and a
-        /// limit that doubles with each consecutive failure, up to the upper bound. At least 1 ms.
+        /// The range of delays before the next attempt to connect, at least 1 ms. The delay is random between the lower
+        /// bound and a limit that doubles with each consecutive failure, up to the upper bound.
         public var reconnectDelay: ClosedRange<Duration> = .milliseconds(50) ... .seconds(2)
 
         /// How long the provider's thread waits for more events after it has sent some. Meanwhile recording need not
