@@ -4,8 +4,8 @@ struct Backoff {
     let bounds: ClosedRange<Duration>
     private var failures = 0
 
-    /// - Parameter bounds: The shortest and longest delay, clamped to the range from 1 ms to one year. A delay of 0 would
-    ///   keep a processor busy, and would never grow.
+    /// - Parameter bounds: The shortest and longest delay, clamped to the range from 1 ms to one year. A delay of 0
+    ///   would keep a processor busy, and would never grow.
     init(_ bounds: ClosedRange<Duration>) {
         let possible: ClosedRange<Duration> = .milliseconds(1) ... .seconds(365 * 86_400)
         self.bounds = bounds.lowerBound.held(in: possible)...bounds.upperBound.held(in: possible)
