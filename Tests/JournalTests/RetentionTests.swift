@@ -118,7 +118,8 @@ import Testing
             #expect(
                 journal.statistics().problem
                     == "journal full (384.0 KiB): waiting for destination \"behind\"; "
-                    + (whenFull == .block ? "clients wait" : "events are refused") + " once the last segment is full")
+                    + (whenFull == .block ? "clients wait" : "events are refused") + " once the last segment is full"
+                    + " (journal.retain)")
             #expect(journal.firstPosition == 0)
             #expect(journal.statistics().bytes <= options.retainSize)
             let taken = journal.statistics().next

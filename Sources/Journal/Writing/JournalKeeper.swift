@@ -82,7 +82,7 @@ final class JournalKeeper: @unchecked Sendable {
             report: "journal full (\(Readable.size(UInt64(clamping: options.retainSize)))): waiting for "
                 + (names.isEmpty ? "a destination" : destinations)
                 + "; \(waits ? "clients wait" : "events are refused")"
-                + " once the last segment is full",
+                + " once the last segment is full (journal.retain)",
             blocks: waits, isFull: true)
     }
 
