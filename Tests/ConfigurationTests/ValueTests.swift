@@ -116,7 +116,7 @@ import Testing
         #expect(http.headers.map(\.name) == ["X-One", "X-Two"] && http.headers.map(\.value) == ["1", "two"])
         #expect(http.compression == .gzip && http.timeout == .seconds(7) && http.connectTimeout == .milliseconds(300))
         #expect(h.start == .time(1_769_846_400_000_000_000))
-        #expect(plugin.plugin == "sqlite" && plugin.deadline == .seconds(9))
+        #expect(plugin.plugin == "sqlite" && plugin.deadline == .seconds(9) && plugin.isolation == .none)
         #expect(plugin.settings == #"{"file":"a.db","n":[1,2.50,16,1e3,true,null,"yes","5"],"o":{"k":"é\""}}"#)
         #expect(configuration.routing.threads == 3)
         #expect(configuration.control.socket == "/etc/penstock/ctl.sock")
@@ -155,6 +155,7 @@ import Testing
             })
         guard case .plugin(let plugin) = configuration.destinations[3].kind else { return }
         #expect(plugin.settings == "{}")
+        #expect(plugin.isolation == .process)
     }
 
     @Test(arguments: ["W1", "W2", "W3"])

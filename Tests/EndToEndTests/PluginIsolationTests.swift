@@ -46,18 +46,47 @@ import Testing
         try eventually("the process has ended") { kill(child, 0) != 0 }
     }
 
+    @Test func `a reload moves a plugin into the daemon and back, and each event is stored once`() throws {
+        func configuration(_ isolation: String) -> String {
+            """
+            routes: [ { to: [rows] } ]
+            destinations:
+              rows: { plugin: sqlite, isolation: \(isolation), settings: { path: DIRECTORY/rows.db } }
+            """
+        }
+        let daemon = try TestDaemon(configuration: configuration("none"))
+        try daemon.start()
+        for (round, isolation) in ["process", "none", "process"].enumerated() {
+            #expect(try processes(of: daemon).count == round % 2)
+            let sent = try daemon.penstock("send", "--acks", input: events(round * 100..<round * 100 + 100))
+            #expect(sent.status == 0, "\(sent.errors)")
+            try daemon.write(configuration: configuration(isolation))
+            let reload = try daemon.penstock("reload")
+            #expect(reload.status == 0, "\(reload.errors)")
+        }
+        try daemon.settle()
+        let rows = try daemon.sqlite("rows.db", "SELECT message_id FROM events ORDER BY position")
+        #expect(rows.compactMap { Int($0.dropFirst(2)) } == Array(0..<300))
+        #expect(daemon.terminate() == 0)
+    }
+
     /// The number of the one process that hosts a plugin of this daemon.
     private func pluginProcess(of daemon: TestDaemon) throws -> pid_t {
         var found: pid_t?
         try eventually("the plugin's process runs") {
-            let tasks = "/proc/\(daemon.processIdentifier)/task"
-            let children = try FileManager.default.contentsOfDirectory(atPath: tasks).flatMap { task in
-                ((try? String(contentsOfFile: "\(tasks)/\(task)/children", encoding: .utf8)) ?? "")
-                    .split(separator: " ").compactMap { pid_t($0) }
-            }
-            found = children.first
-            return children.count == 1
+            let processes = try processes(of: daemon)
+            found = processes.first
+            return processes.count == 1
         }
         return try #require(found)
+    }
+
+    /// The numbers of the daemon's children.
+    private func processes(of daemon: TestDaemon) throws -> [pid_t] {
+        let tasks = "/proc/\(daemon.processIdentifier)/task"
+        return try FileManager.default.contentsOfDirectory(atPath: tasks).flatMap { task in
+            ((try? String(contentsOfFile: "\(tasks)/\(task)/children", encoding: .utf8)) ?? "")
+                .split(separator: " ").compactMap { pid_t($0) }
+        }
     }
 }
