@@ -175,13 +175,13 @@ package final class DeliveryWorker: @unchecked Sendable {
     private func run(from start: Instant, until limit: Instant) -> Instant? {
         var now = start
         settle(now)
+        restartIfFailed(now)
         if let stopBy {
             guard window.offered + backfillsOffered == 0 || now >= stopBy || intake == nil else { return stopBy }
             stop(now)
             return nil
         }
         if mustResume.exchange(false, ordering: .acquiring) { resume(now) }
-        restartIfFailed(now)
         if intake == nil, !open(now) { return troubleUntil }
         if backfillsChanged.exchange(false, ordering: .acquiring) { beginBackfills(now) }
         let bound = TurnBound(setting.clock, limit, setting.interruption)

@@ -148,7 +148,6 @@ package final class PluginDestination: Destination {
         guard let host, let instance else {
             return claim.settle(.all(.retry(reason: "the plugin is not open")))
         }
-        if let end = instance.end { return claim.settle(.all(.retry(reason: "the plugin's process ended: \(end)"))) }
         let held = countHeld(batch)
         guard held < batch.events.count else { return claim.settle(.all(.delivered)) }
         guard host.overdue < Self.maximumOverdue else {
@@ -201,6 +200,9 @@ package final class PluginDestination: Destination {
             if first { watch?.wake() }
             switch instance.deliver(batch, token: token, deadline: deadline) {
             case .taken: return
+            case .failed where instance.end != nil:
+                // `failure` tells the worker, which closes this destination; that drops the batch.
+                return
             case .failed(let reason):
                 isConnected = false
                 telemetry.emit(PluginFailed(destination: options.destination, reason: reason))

@@ -20,7 +20,7 @@ import Telemetry
     private let minimum: Level
     private let batches = Mutex(SettlementTable<PluginBatch>())
     private let ownMetrics = Mutex(PluginMetrics())
-    /// What to do when a batch passes its deadline, beside offering its events again.
+    /// What to do when a batch passes its deadline, instead of offering its events again.
     private let overdueAction = Mutex<(@Sendable () -> Void)?>(nil)
     private let endAction = Mutex<(@Sendable () -> Void)?>(nil)
 
@@ -58,24 +58,26 @@ import Telemetry
     /// Whether the plugin holds the batch: it was offered, and neither settled nor declined.
     func holds(_ token: UInt64) -> Bool { batches.withLock { $0.holds(token) } }
 
-    /// Sets what to do when a batch passes its deadline, beside offering its events again.
+    /// Sets what to do when a batch passes its deadline, instead of offering its events again.
     func onOverdue(_ action: @escaping @Sendable () -> Void) { overdueAction.withLock { $0 = action } }
 
-    /// Sets what to do when the plugin's process has ended, beside offering its events again.
+    /// Sets what to do when the plugin's process has ended.
     func onEnd(_ action: @escaping @Sendable () -> Void) { endAction.withLock { $0 = action } }
 
-    /// Takes the events away from batches whose deadline has passed.
+    /// Takes the events away from batches whose deadline has passed, or ends the process that holds them.
     /// - Returns: when to call it again; nil: after the next `add`.
     func expire(_ now: Instant) -> Instant? {
         let (expired, overdue, next) = batches.withLock { batches in
             (batches.expire(now), batches.overdue, batches.nextDeadline)
         }
+        let action = overdueAction.withLock(\.self)
         for (token, batch) in expired {
             telemetry.emit(
                 PluginDeadlinePassed(destination: destination, token: token, events: batch.count, overdue: overdue))
+            guard action == nil else { continue }
             batch.settle(.all(.retry(reason: "the plugin did not settle the batch before its deadline")))
         }
-        if !expired.isEmpty { overdueAction.withLock(\.self)?() }
+        if !expired.isEmpty { action?() }
         return next
     }
 
@@ -179,13 +181,8 @@ extension PluginHost: PluginMessageReceiver {
         }
     }
 
-    /// Its batches are offered again: nobody else will settle them.
-    func processEnded(_ reason: String) {
-        let held = batches.withLock { batches in
-            defer { batches.removeAll() }
-            return batches.all
-        }
-        for batch in held { batch.settle(.all(.retry(reason: "the plugin's process ended: \(reason)"))) }
+    /// Its batches stay until `close`: the worker opens the destination again, and offers all events since the cursor.
+    func processEnded() {
         room.ring()
         endAction.withLock(\.self)?()
     }

@@ -29,9 +29,6 @@ struct SettlementTable<Batch> {
     /// The number of batches that the plugin holds, overdue ones included.
     var count: Int { entries.count }
 
-    /// The batches that the plugin holds, oldest first.
-    var all: [Batch] { entries.sorted { $0.key < $1.key }.map(\.value.batch) }
-
     func holds(_ token: UInt64) -> Bool { entries[token] != nil }
 
     /// The next deadline for `expire`; nil: none until a batch is added.
@@ -68,7 +65,7 @@ struct SettlementTable<Batch> {
         return expired.sorted { $0.token < $1.token }
     }
 
-    /// Removes all batches after the plugin has stopped, or its process has ended.
+    /// Removes all batches after the plugin has stopped.
     mutating func removeAll() {
         entries.removeAll()
         overdue = 0

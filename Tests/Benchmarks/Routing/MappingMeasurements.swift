@@ -24,6 +24,11 @@ enum MappingMeasurements {
                 destination: """
                     mapping: { name: $.event, at: $.timestamp, who: $.userId, os: $.context.os.name, text: "{{ event }} by {{ userId }}" }
                     """),
+            measure(
+                "properties as text, and that text as JSON", limit: nil,
+                destination: """
+                    mapping: { p: { $json: { mode: decode, value: { $json: { mode: encode, value: $.properties } } } } }
+                    """),
             measure("a script that returns the event", limit: nil, destination: "transforms: [ lua: return event ]"),
             measure(
                 "a script that sets a field", limit: nil,

@@ -7,7 +7,12 @@ extension PluginDescription {
     init(
         loadedBy process: PluginProcess, _ path: String, within limit: Duration, _ clock: any Clock
     ) throws(PluginError) {
-        let reply = try process.request(PLUGIN_LOAD, within: limit, clock)
+        let reply: PluginProcess.Reply
+        do throws(PluginError) {
+            reply = try process.request(PLUGIN_LOAD, within: limit, clock)
+        } catch {
+            throw PluginError(.notLoadable, "\(path) cannot be loaded: \(error)")
+        }
         let theirs = (major: UInt16(clamping: reply.values.0), minor: UInt16(clamping: reply.values.1))
         let texts = reply.text.split(separator: 0, omittingEmptySubsequences: false).map {
             String(decoding: $0, as: UTF8.self)
@@ -92,7 +97,7 @@ private final class SilentReceiver: PluginMessageReceiver {
     func prints(_ bytes: [UInt8]) {}
     func add(_ amount: UInt64, to counter: String) {}
     func set(_ gauge: String, to value: Double) {}
-    func processEnded(_ reason: String) {}
+    func processEnded() {}
 }
 
 /// The program that hosts a plugin in its own process.

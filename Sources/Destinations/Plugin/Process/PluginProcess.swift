@@ -30,7 +30,6 @@ import Telemetry
     }
 
     private let child: ChildProcess
-    private let name: String
     private let receiver: any PluginMessageReceiver
     private let state = Mutex(State())
     private let bell = Doorbell()
@@ -51,7 +50,6 @@ import Telemetry
             throw PluginError(
                 .failed, "cannot start the plugin's process: \(error); reinstall Penstock, or set isolation: none")
         }
-        self.name = name
         self.receiver = receiver
         do throws(SystemError) {
             let receiving = try WorkerThread(trying: "plugin \(name)") { [self] in receive() }
@@ -85,7 +83,7 @@ import Telemetry
             try child.send(Self.bytes(of: header) + body, descriptor: descriptor)
         } catch {
             // If it has ended, the receiving thread knows how.
-            if !error.isDisconnected { terminate("it does not read: \(error)") }
+            if !error.isDisconnected { terminate("the plugin's process does not read: \(error)") }
         }
         var deadline: Instant? = clock.now() + limit
         while true {
@@ -96,7 +94,7 @@ import Telemetry
             if let reply { return reply }
             if hasEnded { throw ended }
             if let end = deadline, clock.now() >= end {
-                terminate("the plugin did not return within \(limit.components.seconds) s")
+                terminate("the plugin did not return within \(Readable.duration(limit))")
                 // The receiving thread rings when the process has ended.
                 deadline = nil
             }
@@ -105,7 +103,7 @@ import Telemetry
     }
 
     /// Ends the process at once.
-    /// - Parameter reason: for the operator. The first one counts.
+    /// - Parameter reason: a clause for the operator. The first one counts.
     func terminate(_ reason: String) {
         state.withLock { if $0.end == nil { $0.end = reason } }
         child.kill()
@@ -113,12 +111,12 @@ import Telemetry
 
     /// Ends the process and waits for its threads. Not on one of them.
     func close() {
-        terminate("it was stopped")
+        terminate("the plugin was stopped")
         for thread in threads.withLock({ exchange(&$0, with: []) }) { thread.join() }
     }
 
     private var ended: PluginError {
-        PluginError(.failed, "the plugin \(name): " + (state.withLock { $0.end } ?? "its process has ended"))
+        PluginError(.failed, end ?? "the plugin's process has ended")
     }
 
     // MARK: - The threads
@@ -130,24 +128,20 @@ import Telemetry
             guard Int(header.length) <= Self.longest(header.type), let body = messages.read(Int(header.length)),
                 take(header, body)
             else {
-                terminate("it sent a message that the protocol does not allow")
+                terminate("the plugin sent a message that the protocol does not allow")
                 break
             }
         }
         // It closed the pipe, or has ended: nothing more can come of it.
         child.kill()
         let ending = child.wait()
-        let reason = state.withLock { state in
-            let ended =
-                switch ending {
-                case .exited(let status): "its process exited with status \(status)"
-                case .signal(let name): "its process was ended by \(name)"
-                }
-            let reason = state.end ?? ended
-            state.end = reason
-            return reason
-        }
-        receiver.processEnded(reason)
+        let end =
+            switch ending {
+            case .exited(let status): "the plugin's process exited with status \(status)"
+            case .signal(let name): "the plugin's process was ended by \(name)"
+            }
+        state.withLock { if $0.end == nil { $0.end = end } }
+        receiver.processEnded()
         state.withLock { $0.hasEnded = true }
         bell.ring()
     }
@@ -255,7 +249,7 @@ protocol PluginMessageReceiver: AnyObject, Sendable {
     func add(_ amount: UInt64, to counter: String)
     func set(_ gauge: String, to value: Double)
     /// No message follows.
-    func processEnded(_ reason: String)
+    func processEnded()
 }
 
 /// The outcomes of a batch, as a plugin's process sent them.

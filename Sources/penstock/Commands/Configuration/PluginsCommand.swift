@@ -28,7 +28,8 @@ struct PluginsList: ParsableCommand {
         for (path, result) in PluginInspection.list(directory) {
             switch result {
             case .success(let plugin): table.add(plugin.name, plugin.version, plugin.summary, path)
-            case .failure(let error): printError("\(path): \(error)")
+            // It names the file.
+            case .failure(let error): printError("\(error)")
             }
         }
         print(table.render(), terminator: "")
