@@ -24,6 +24,13 @@ func room(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [St
     .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: rules)
 }
 
+/// A sink plugin in Swift.
+func sink(_ name: String, _ dependencies: [Target.Dependency], path: String) -> Target {
+    .target(
+        name: name, dependencies: ["CPenstockPlugin", "PenstockPluginKit"] + dependencies, path: path,
+        swiftSettings: rules)
+}
+
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: rules)
 }
@@ -60,8 +67,10 @@ let package = Package(
         .executable(name: "penstock", targets: ["PenstockCommand"]),
         // Started by the daemon, one process for each plugin destination.
         .executable(name: "penstock-plugin-host", targets: ["penstock-plugin-host"]),
+        // For sink plugins: the interface in C, and the kit for plugins in Swift.
         .library(name: "CPenstockPlugin", targets: ["CPenstockPlugin"]),
-        // Loaded by the daemon with dlopen: libsqlite.so, libconsole.so.
+        .library(name: "PenstockPluginKit", targets: ["PenstockPluginKit"]),
+        // Loaded with dlopen: libsqlite.so, libconsole.so.
         .library(name: "sqlite", type: .dynamic, targets: ["SQLitePlugin"]),
         .library(name: "console", type: .dynamic, targets: ["ConsolePlugin"]),
     ],
@@ -181,10 +190,11 @@ let package = Package(
 
         .plugin(name: "GenerateTrackingPlan", capability: .buildTool(), dependencies: ["penstock-plan-generator"]),
 
+        // Sink plugins in Swift: the interface without pointers. It depends on none of the rooms.
+        room("PenstockPluginKit", ["CPenstockPlugin"]),
+
         // Sink plugins that ship with Penstock.
-        .target(
-            name: "SQLitePlugin", dependencies: ["CPenstockPlugin", "CSQLite"], path: "Plugins/SQLite",
-            swiftSettings: rules),
+        sink("SQLitePlugin", ["CSQLite"], path: "Plugins/SQLite"),
         .target(
             name: "ConsolePlugin", dependencies: ["CPenstockPlugin"], path: "Plugins/Console", publicHeadersPath: ".",
             cSettings: cRules),
@@ -198,6 +208,11 @@ let package = Package(
         // Code that several test targets need.
         .target(
             name: "TestSupport", dependencies: ["Platform"], path: "Tests/Support/TestSupport", swiftSettings: rules),
+        // A plugin destination with the parts of a daemon around it.
+        .target(
+            name: "PluginTesting",
+            dependencies: ["CPenstockPlugin", "Delivery", "Destinations", "Events", "Platform", "Telemetry"],
+            path: "Tests/Support/PluginTesting", swiftSettings: rules),
         .target(name: "CAllocations", path: "Tests/Support/CAllocations", cSettings: cRules),
         .target(
             name: "CFieldOracle", path: "Tests/Support/CFieldOracle", cxxSettings: cxxRules,
@@ -232,8 +247,12 @@ let package = Package(
             "DestinationsTests",
             [
                 "Destinations", "Delivery", "Events", "Platform", "Telemetry", "CZlib", "CZstd", "CSQLite",
-                "CPenstockPlugin", "TestSupport",
+                "CPenstockPlugin", "PluginTesting", "TestSupport",
             ]),
+        // The sink plugins, against real servers.
+        tests(
+            "SinkTests",
+            ["CSQLite", "Delivery", "Destinations", "Events", "Platform", "PluginTesting", "Telemetry", "TestSupport"]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),
         tests(
             "ExplanationTests",

@@ -88,9 +88,10 @@ struct SQLiteError: Error {
     }
 
     /// Binds without a copy: the bytes must stay valid until `reset`. Empty becomes NULL.
-    func bind(_ index: Int32, borrowing data: UnsafePointer<CChar>?, count: Int) throws(SQLiteError) {
-        guard count > 0 else { return try check(unsafe sqlite3_bind_null(handle, index)) }
-        try check(unsafe sqlite3_bind_text64(handle, index, data, UInt64(count), nil, UInt8(SQLITE_UTF8)))
+    func bind(_ index: Int32, borrowing text: UnsafeRawBufferPointer) throws(SQLiteError) {
+        guard text.count > 0 else { return try check(unsafe sqlite3_bind_null(handle, index)) }
+        let data = unsafe text.baseAddress?.assumingMemoryBound(to: CChar.self)
+        try check(unsafe sqlite3_bind_text64(handle, index, data, UInt64(text.count), nil, UInt8(SQLITE_UTF8)))
     }
 
     /// - Returns: whether there is a row to read.

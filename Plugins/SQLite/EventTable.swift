@@ -1,5 +1,5 @@
-import CPenstockPlugin
 import CSQLite
+import PenstockPluginKit
 
 /// The table of events in one database, and the position up to which the table is complete. Both change in the same
 /// transaction, so they always agree.
@@ -30,8 +30,8 @@ final class EventTable {
     init(_ settings: SQLiteSettings, destination: String, journal: String) throws(SQLiteError) {
         database = try Database(path: settings.path, busyTimeout: Self.busyTimeout)
         try database.execute("PRAGMA journal_mode = WAL")
-        try database.execute("PRAGMA synchronous = \(settings.synchronous.uppercased())")
-        let table = "\"\(settings.table)\""
+        try database.execute("PRAGMA synchronous = \((settings.synchronous ?? .full).rawValue.uppercased())")
+        let table = "\"\(settings.tableName)\""
         try database.execute(
             """
             CREATE TABLE IF NOT EXISTS \(table) (
@@ -43,14 +43,14 @@ final class EventTable {
                 table_name TEXT PRIMARY KEY COLLATE NOCASE, destination TEXT NOT NULL, journal TEXT NOT NULL,
                 position INTEGER);
             """)
-        try Self.claim(settings.table, of: database, for: destination, journal)
+        try Self.claim(settings.tableName, of: database, for: destination, journal)
         insert = try database.prepare(Self.insertion(into: table))
         isJSON = try database.prepare("SELECT json_valid(?1)")
         readPosition = try database.prepare(
             "SELECT position FROM penstock_position WHERE table_name = ?1 AND position IS NOT NULL")
         writePosition = try database.prepare(
             "UPDATE penstock_position SET position = max(ifnull(position, ?2), ?2) WHERE table_name = ?1")
-        name = settings.table
+        name = settings.tableName
     }
 
     /// The last committed position; nil: none yet.
@@ -64,16 +64,12 @@ final class EventTable {
     /// nothing.
     /// - Parameter position: returns the position up to which the table is then complete, given the rejected events;
     ///   nil: keep the old position.
-    func write(
-        _ batch: UnsafePointer<penstock_batch>, position: (Committed) -> Int64?
-    ) throws(SQLiteError) -> Committed {
+    func write(_ batch: Batch, position: (Committed) -> Int64?) throws(SQLiteError) -> Committed {
         var committed = Committed()
         try database.execute("BEGIN IMMEDIATE")
         do throws(SQLiteError) {
-            let count = unsafe batch.pointee.count
-            for index in 0..<count {
-                guard let event = unsafe penstock_batch_event(batch, index) else { continue }
-                if let reason = unsafe try add(event) { committed.rejected[Int(index)] = reason }
+            for (index, event) in batch.enumerated() {
+                if let reason = try add(event) { committed.rejected[index] = reason }
             }
             if let position = position(committed) { try record(position) }
             try database.execute("COMMIT")
@@ -86,37 +82,43 @@ final class EventTable {
     }
 
     /// - Returns: why the event can never be stored; nil: it is stored.
-    private func add(_ event: UnsafePointer<penstock_event>) throws(SQLiteError) -> String? {
-        let payload = unsafe event.pointee.payload
-        guard let position = Int64(exactly: unsafe event.pointee.position) else {
+    private func add(_ event: Event) throws(SQLiteError) -> String? {
+        guard let position = Int64(exactly: event.position) else {
             return "its position is larger than SQLite's integers"
         }
-        let (seconds, nanoseconds) = unsafe event.pointee.received_at_ns.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let (seconds, nanoseconds) = event.receivedAt.quotientAndRemainder(dividingBy: 1_000_000_000)
         defer { insert.reset() }
         do throws(SQLiteError) {
             try insert.bind(1, position)
-            unsafe try insert.bind(2, borrowing: payload.data, count: payload.length)
-            unsafe try insert.bind(3, borrowing: event.pointee.message_id.data, count: event.pointee.message_id.length)
-            try insert.bind(4, Self.name(ofKind: unsafe event.pointee.kind))
-            try insert.bind(5, seconds)
-            try insert.bind(6, nanoseconds / 1_000_000)
-            try insert.bind(7, Int64(unsafe event.pointee.part))
-            try insert.step()
+            unsafe try event.withUnsafePayload { payload throws(SQLiteError) in
+                unsafe try event.withUnsafeMessageID { id throws(SQLiteError) in
+                    unsafe try insert.bind(2, borrowing: payload)
+                    unsafe try insert.bind(3, borrowing: id)
+                    try insert.bind(4, event.kind.map { "\($0)" } ?? "unknown")
+                    try insert.bind(5, seconds)
+                    try insert.bind(6, nanoseconds / 1_000_000)
+                    try insert.bind(7, Int64(event.part))
+                    for (parameter, text) in unsafe TextWithNUL.find(in: payload) { try insert.bind(parameter, text) }
+                    try insert.step()
+                }
+            }
             return nil
         } catch {
             // "Malformed JSON" has the same code as all other errors of a statement, such as a dropped table. Only
             // malformed JSON is the event's fault.
             var blamesEvent = error.blamesRow
-            if error.primary == SQLITE_ERROR { blamesEvent = unsafe try !isValidJSON(payload) }
+            if error.primary == SQLITE_ERROR { blamesEvent = try !isValidJSON(event) }
             guard blamesEvent, database.isInTransaction else { throw error }
             return error.message
         }
     }
 
-    private func isValidJSON(_ text: penstock_string) throws(SQLiteError) -> Bool {
+    private func isValidJSON(_ event: Event) throws(SQLiteError) -> Bool {
         defer { isJSON.reset() }
-        unsafe try isJSON.bind(1, borrowing: text.data, count: text.length)
-        return try isJSON.step() && isJSON.integer(0) == 1
+        return unsafe try event.withUnsafePayload { payload throws(SQLiteError) in
+            unsafe try isJSON.bind(1, borrowing: payload)
+            return try isJSON.step() && isJSON.integer(0) == 1
+        }
     }
 
     private func record(_ position: Int64) throws(SQLiteError) {
@@ -150,14 +152,14 @@ final class EventTable {
         }
     }
 
-    /// ?1 position, ?2 payload, ?3 message id, ?4 kind, ?5 and ?6 receive time in seconds and milliseconds, ?7 part.
+    /// ?1 position, ?2 payload, ?3 message id, ?4 kind, ?5 and ?6 receive time in seconds and milliseconds, ?7 part;
+    /// ?8 to ?11: see `TextWithNUL`.
     private static func insertion(into table: String) -> String {
         """
         INSERT INTO \(table) (position, part, message_id, kind, event, user_id, anonymous_id, timestamp, received_at,
             properties, traits, context, rest)
-        SELECT ?1, ?7, coalesce(?2 ->> '$.messageId', ?3), ?4, ?2 ->> '$.event', ?2 ->> '$.userId', \
-        ?2 ->> '$.anonymousId',
-            coalesce(?2 ->> '$.timestamp', received.at), received.at,
+        SELECT ?1, ?7, coalesce(?8, ?2 ->> '$.messageId', ?3), ?4, coalesce(?9, ?2 ->> '$.event'),
+            coalesce(?10, ?2 ->> '$.userId'), coalesce(?11, ?2 ->> '$.anonymousId'), coalesce(?2 ->> '$.timestamp', received.at), received.at,
             nullif(?2 -> '$.properties', 'null'), nullif(?2 -> '$.traits', 'null'), nullif(?2 -> '$.context', 'null'),
             nullif(json_remove(?2, '$.type', '$.messageId', '$.event', '$.userId', '$.anonymousId', '$.timestamp',
                 '$.properties', '$.traits', '$.context'), '{}')
@@ -165,17 +167,5 @@ final class EventTable {
         WHERE true
         ON CONFLICT (position, part) DO NOTHING
         """
-    }
-
-    private static func name(ofKind kind: Int32) -> String {
-        switch kind {
-        case PENSTOCK_TRACK: "track"
-        case PENSTOCK_IDENTIFY: "identify"
-        case PENSTOCK_PAGE: "page"
-        case PENSTOCK_SCREEN: "screen"
-        case PENSTOCK_GROUP: "group"
-        case PENSTOCK_ALIAS: "alias"
-        default: "unknown"
-        }
     }
 }

@@ -1,6 +1,9 @@
-/// The plugin's settings: JSON from the host that matches the schema. SQLite parses it.
-struct SQLiteSettings {
-    static let schema: StaticString = """
+import PenstockPluginKit
+
+struct SQLiteSettings: Decodable {
+    enum Synchronous: String, Decodable { case full, normal }
+
+    static let schema = """
         {"type": "object", "required": ["path"], "additionalProperties": false, "properties": {
             "path": {"type": "string", "minLength": 1, "format": "path",
                 "description": "the database file; it and its directories are created if they are missing"},
@@ -10,37 +13,23 @@ struct SQLiteSettings {
                 "description": "default: full; normal is faster; events lost in a power cut are delivered again"}}}
         """
 
-    let path: String
-    let table: String
-    let synchronous: String
+    var path: String
+    var table: String?
+    var synchronous: Synchronous?
+
+    var tableName: String { table ?? "events" }
 
     /// - Throws: an error that names the invalid setting.
-    init(json: String) throws(SinkError) {
-        let row: Statement
-        do throws(SQLiteError) {
-            row = try Database(path: ":memory:", busyTimeout: 0).prepare(
-                "SELECT ?1 ->> '$.path', coalesce(?1 ->> '$.table', 'events'), coalesce(?1 ->> '$.synchronous', 'full')"
-            )
-            try row.bind(1, json)
-            _ = try row.step()
-        } catch {
-            throw SinkError(message: "cannot read the settings: \(error.message)")
-        }
-        path = row.text(0) ?? ""
-        table = row.text(1) ?? ""
-        synchronous = row.text(2) ?? ""
+    func validate() throws(SinkError) {
         guard path.hasPrefix("/"), !path.utf8.contains(0) else {
-            throw SinkError(message: "settings.path: must be an absolute path, such as /var/lib/penstock/events.db")
+            throw SinkError("settings.path: must be an absolute path, such as /var/lib/penstock/events.db")
         }
-        guard Self.isIdentifier(table) else {
+        guard Self.isIdentifier(tableName) else {
             throw SinkError(
-                message:
-                    "settings.table: must be letters, digits and '_', and must not begin with a digit, sqlite_"
-                    + " or penstock_"
+                """
+                settings.table: must be letters, digits and '_', and must not begin with a digit, sqlite_ or penstock_
+                """
             )
-        }
-        guard synchronous == "full" || synchronous == "normal" else {
-            throw SinkError(message: "settings.synchronous: must be full or normal")
         }
     }
 
@@ -60,8 +49,4 @@ struct SQLiteSettings {
                 }
             }
     }
-}
-
-struct SinkError: Error {
-    var message: String
 }

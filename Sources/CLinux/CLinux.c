@@ -11,12 +11,14 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 int clinux_name_thread(const char *name) { return pthread_setname_np(pthread_self(), name); }
@@ -232,10 +234,28 @@ int clinux_send_with_file(int socket, const void *bytes, size_t count, int file)
 
 int clinux_wait(int32_t pid, struct clinux_ending *ending) {
     int status = 0;
-    while (waitpid(pid, &status, 0) < 0) {
+    struct rusage usage;
+    while (wait4(pid, &status, 0, &usage) < 0) {
         if (errno != EINTR) return errno;
     }
+    ending->memory = (uint64_t)usage.ru_maxrss << 10;
     ending->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     ending->status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     return 0;
+}
+
+int clinux_set_limit(int32_t pid, enum clinux_limit limit, uint64_t value) {
+    /* Only the soft limit of processor time: nobody but root could raise the hard limit again. */
+    const struct rlimit both = {.rlim_cur = value, .rlim_max = limit == CLINUX_PROCESSOR_TIME ? RLIM_INFINITY : value};
+    const __rlimit_resource_t resource = limit == CLINUX_MEMORY ? RLIMIT_DATA
+        : limit == CLINUX_OPEN_FILES                            ? RLIMIT_NOFILE
+                                                                : RLIMIT_CPU;
+    return prlimit(pid, resource, &both, NULL) == 0 ? 0 : errno;
+}
+
+int64_t clinux_processor_time(int32_t pid) {
+    clockid_t clock;
+    struct timespec time;
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return -1;
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }

@@ -69,7 +69,7 @@ AT(penstock_instance, stop, 56);
 AT(penstock_instance, destroy, 64);
 AT(penstock_instance, extension, 72);
 
-SIZE(penstock_plugin, 48);
+SIZE(penstock_plugin, 56);
 AT(penstock_plugin, struct_size, 0);
 AT(penstock_plugin, abi_major, 4);
 AT(penstock_plugin, abi_minor, 6);
@@ -78,6 +78,7 @@ AT(penstock_plugin, version, 16);
 AT(penstock_plugin, summary, 24);
 AT(penstock_plugin, settings_schema, 32);
 AT(penstock_plugin, create, 40);
+AT(penstock_plugin, needs, 48);
 
 SIZE(penstock_position, 16);
 AT(penstock_position, struct_size, 0);

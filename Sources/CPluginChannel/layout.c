@@ -1,10 +1,10 @@
 #include "plugin_channel.h"
 
-_Static_assert(PLUGIN_CHANNEL_DESCRIPTION_LIMIT == 64 + 64 + 256 + (1 << 20) + 4, "");
+_Static_assert(PLUGIN_CHANNEL_DESCRIPTION_LIMIT == 64 + 64 + 256 + (1 << 20) + 4096 + 5, "");
 _Static_assert(sizeof(plugin_header) == 16, "");
-_Static_assert(sizeof(plugin_create) == 16, "");
+_Static_assert(sizeof(plugin_create) == 20, "");
 _Static_assert(sizeof(plugin_map) == 16, "");
-_Static_assert(sizeof(plugin_deliver) == 32, "");
+_Static_assert(sizeof(plugin_deliver) == 40, "");
 _Static_assert(sizeof(plugin_reply) == 40, "");
 _Static_assert(sizeof(plugin_complete) == 16, "");
 _Static_assert(sizeof(plugin_outcome) == 12, "");

@@ -27,6 +27,7 @@
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 /* The low half of an argument; both machines are little-endian. */
 #define ARGUMENT(i) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * (i))
+#define UPPER_HALF(i) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * (i) + 4)
 #define ANSWER(value) BPF_STMT(BPF_RET | BPF_K, (value))
 #define REFUSE ANSWER(SECCOMP_RET_ERRNO | EPERM)
 /* For a call's number: the next instruction if it is this one, otherwise the one after. */
@@ -82,9 +83,12 @@ static void forbid(void) {
         /* Its flags lie in memory, where a filter cannot read them. Without it, the C library uses clone. */
         IF_CALL(clone3), ANSWER(SECCOMP_RET_ERRNO | ENOSYS),
         OWN(kill), OWN(tgkill), OWN(rt_sigqueueinfo), OWN(rt_tgsigqueueinfo), NEVER(tkill),
-        /* The limits and the scheduling of another process. */
-        CALLER(prlimit64), CALLER(sched_setaffinity), CALLER(sched_setscheduler), CALLER(sched_setparam),
-        CALLER(sched_setattr),
+        /* The limits that the daemon has set may be read: process 0, and no new limit. */
+        NEVER(setrlimit), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 8), ARGUMENT(0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 5), ARGUMENT(2), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3),
+        UPPER_HALF(2), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1), ANSWER(SECCOMP_RET_ALLOW), REFUSE,
+        /* The scheduling of another process. */
+        CALLER(sched_setaffinity), CALLER(sched_setscheduler), CALLER(sched_setparam), CALLER(sched_setattr),
         /* Threads, but no processes. */
         IF_CALL(clone), BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0), ANSWER(SECCOMP_RET_ALLOW), ARGUMENT(0),
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1), ANSWER(SECCOMP_RET_ALLOW), REFUSE,

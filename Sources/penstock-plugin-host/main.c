@@ -10,6 +10,7 @@
  */
 #include "channel.h"
 #include "confine.h"
+#include "needs.h"
 #include "penstock_plugin.h"
 #include "plugin_channel.h"
 #include "services.h"
@@ -22,7 +23,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const penstock_plugin *plugin;
+/* A copy of the plugin's table; what an older plugin does not have is 0. */
+static penstock_plugin plugin;
 static penstock_instance instance;
 static const penstock_position *position;
 
@@ -69,23 +71,26 @@ static void load(void) {
         return;
     }
     memcpy(&entry, &symbol, sizeof entry);
-    plugin = entry(PENSTOCK_PLUGIN_MAJOR, PENSTOCK_PLUGIN_MINOR);
-    if (!plugin) {
+    const penstock_plugin *found = entry(PENSTOCK_PLUGIN_MAJOR, PENSTOCK_PLUGIN_MINOR);
+    if (!found) {
         reply_error(PLUGIN_INCOMPATIBLE, "");
         return;
     }
-    uint64_t values[4] = {plugin->abi_major, plugin->abi_minor, 0, plugin->struct_size};
-    if (plugin->abi_major != PENSTOCK_PLUGIN_MAJOR || plugin->struct_size < sizeof *plugin || !plugin->name
-        || !plugin->version || !plugin->summary || !plugin->create) {
+    uint64_t values[4] = {found->abi_major, found->abi_minor, 0, found->struct_size};
+    if (found->abi_major == PENSTOCK_PLUGIN_MAJOR && found->struct_size >= PLUGIN_SIZE_1_0) {
+        memcpy(&plugin, found, found->struct_size < sizeof plugin ? found->struct_size : sizeof plugin);
+    }
+    if (!plugin.name || !plugin.version || !plugin.summary || !plugin.create) {
         reply(PLUGIN_INCOMPATIBLE, values, "", 0);
         return;
     }
-    values[2] = plugin->settings_schema != NULL;
-    const char *texts[] = {plugin->name, plugin->version, plugin->summary, text_or_empty(plugin->settings_schema)};
-    const size_t limits[] = {64, 64, 256, 1 << 20};
+    values[2] = (plugin.settings_schema ? PLUGIN_HAS_SCHEMA : 0) | (plugin.needs ? PLUGIN_HAS_NEEDS : 0);
+    const char *texts[] = {plugin.name, plugin.version, plugin.summary, text_or_empty(plugin.settings_schema),
+        text_or_empty(plugin.needs)};
+    const size_t limits[] = {64, 64, 256, 1 << 20, 4096};
     char *all = malloc(PLUGIN_CHANNEL_DESCRIPTION_LIMIT), *next = all;
     if (!all) end_process("out of memory");
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         size_t length = strnlen(texts[i], limits[i]);
         memcpy(next, texts[i], length);
         next[length] = 0;
@@ -100,20 +105,22 @@ static void create(const char *body, size_t size) {
     if (size < sizeof sizes) end_process("a short create message");
     memcpy(&sizes, body, sizeof sizes);
     const char *destination = body + sizeof sizes, *journal = destination + sizes.destination_size;
-    const char *settings = journal + sizes.journal_size;
+    const char *settings = journal + sizes.journal_size, *paths = settings + sizes.settings_size;
     if (sizes.destination_size == 0 || sizes.journal_size == 0 || sizes.settings_size == 0
         || size != sizeof sizes + (size_t)sizes.destination_size + sizes.journal_size + sizes.settings_size
-        || journal[-1] || settings[-1] || body[size - 1]) {
+                + sizes.paths_size
+        || journal[-1] || settings[-1] || paths[-1] || body[size - 1]) {
         end_process("a wrong create message");
     }
-    if (!plugin) end_process("create before load");
+    if (!plugin.create) end_process("create before load");
     /* The host's table and its texts outlive the instance. */
     const char *names[] = {strdup(destination), strdup(journal)};
     if (!names[0] || !names[1]) end_process("out of memory");
     const penstock_host *host = make_host(names[0], names[1], sizes.log_level);
+    confine_to(plugin.needs, paths, sizes.paths_size);
     memset(&instance, 0, sizeof instance);
     instance.struct_size = sizeof instance;
-    int32_t status = plugin->create(host, settings, &instance, error, sizeof error);
+    int32_t status = plugin.create(host, settings, &instance, error, sizeof error);
     if (status != PENSTOCK_OK) {
         reply_status(PENSTOCK_FAILED);
         return;
@@ -123,7 +130,7 @@ static void create(const char *body, size_t size) {
         return;
     }
     if (instance.extension) position = instance.extension(instance.context, PENSTOCK_POSITION);
-    if (position && (position->struct_size < sizeof *position || !position->durable)) {
+    if (position && (position->struct_size < PLUGIN_POSITION_SIZE_1_0 || !position->durable)) {
         reply_error(PLUGIN_INCOMPATIBLE, "position");
         return;
     }
@@ -156,14 +163,14 @@ static void deliver(uint64_t token, const char *body, size_t size) {
     if (size != sizeof request || !instance.deliver) end_process("a wrong deliver message");
     memcpy(&request, body, sizeof request);
     if (request.slot >= PLUGIN_CHANNEL_SLOTS || !slots[request.slot].memory
-        || request.count > slots[request.slot].size / sizeof(penstock_event)) {
+        || request.stride < sizeof(penstock_event) || request.count > slots[request.slot].size / request.stride) {
         end_process("a batch outside of its slot");
     }
     penstock_batch *batch = &slots[request.slot].batch;
     *batch = (penstock_batch){
         .struct_size = sizeof *batch, .count = request.count, .token = token, .deadline_ns = request.deadline_ns,
         .first_position = request.first_position, .last_position = request.last_position,
-        .events = slots[request.slot].memory, .event_stride = sizeof(penstock_event)};
+        .events = slots[request.slot].memory, .event_stride = request.stride};
     expect_outcomes(token, request.count);
     int32_t status = instance.deliver(instance.context, batch, error, sizeof error);
     if (status != PENSTOCK_OK) expect_no_outcomes(token);

@@ -50,20 +50,20 @@ static void complete(const penstock_host *host, uint64_t token, const penstock_o
     plugin_complete head = {.count = count, .stride = stride};
     uint32_t expected = token == 0 ? 0 : take_expected(token);
     head.given = count < expected ? count : expected;
-    if (!outcomes || stride < sizeof(penstock_outcome)) head.given = UINT32_MAX;
+    if (!outcomes || stride < PLUGIN_OUTCOME_SIZE_1_0) head.given = UINT32_MAX;
     uint32_t given = head.given == UINT32_MAX ? 0 : head.given;
 
-    size_t texts = 0;
-    penstock_outcome outcome;
+    size_t texts = 0, size = stride < sizeof(penstock_outcome) ? stride : sizeof(penstock_outcome);
+    penstock_outcome outcome = {0};
     for (uint32_t i = 0; i < given; i++) {
-        memcpy(&outcome, (const char *)outcomes + (size_t)i * stride, sizeof outcome);
+        memcpy(&outcome, (const char *)outcomes + (size_t)i * stride, size);
         if (outcome.reason) texts += strnlen(outcome.reason, PLUGIN_CHANNEL_REASON_LIMIT);
     }
     plugin_outcome *list = given > 0 ? malloc(given * sizeof *list + texts) : NULL;
     if (given > 0 && !list) end_process("out of memory");
     char *reasons = (char *)(list + given), *next = reasons;
     for (uint32_t i = 0; i < given; i++) {
-        memcpy(&outcome, (const char *)outcomes + (size_t)i * stride, sizeof outcome);
+        memcpy(&outcome, (const char *)outcomes + (size_t)i * stride, size);
         /* Measured again, and bounded by what is left: another thread of the plugin may have changed it. */
         size_t length = outcome.reason ? strnlen(outcome.reason, PLUGIN_CHANNEL_REASON_LIMIT) : 0;
         if (length > (size_t)(reasons + texts - next)) length = (size_t)(reasons + texts - next);

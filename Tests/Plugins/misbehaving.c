@@ -297,7 +297,7 @@ static const penstock_plugin plugin = {
     .struct_size = sizeof(penstock_plugin),
 #endif
 #ifdef VARIANT_OTHER_MAJOR
-    .abi_major = PENSTOCK_PLUGIN_MAJOR + 7,
+    .abi_major = 7,
 #else
     .abi_major = PENSTOCK_PLUGIN_MAJOR,
 #endif

@@ -139,6 +139,15 @@ struct DestinationCheck {
 
     // MARK: Plugins
 
+    /// Whether only the destination waits, not the daemon. A wrong name in a new configuration is an error as any other.
+    private func isHeld(for error: PluginError) -> Bool {
+        switch occasion {
+        case .rehearsal: false
+        case .start: true
+        case .reload: error.code != .notFound
+        }
+    }
+
     private func check(_ plugin: Configuration.Plugin, of name: String) -> [PluginPath] {
         let directories = ["plugins", "directories"]
         guard !plugin.plugin.isEmpty, !read.isBroken(directories), !read.isBroken(["plugins"]) else { return [] }
@@ -165,10 +174,16 @@ struct DestinationCheck {
                 error.code == .notFound
                 ? NearestName.find(plugin.plugin, among: PluginFile.names(in: read.configuration.plugins.directories))
                 : nil
-            report(
-                nearest == nil ? error.description : "there is no plugin \(quoted(plugin.plugin))",
-                hint: nearest.map { "did you mean \(quoted($0))?" }, at: read.place(of: keys(name, "plugin")),
-                isOfMachine: true)
+            let message = nearest == nil ? error.description : "there is no plugin \(quoted(plugin.plugin))"
+            let hint = nearest.map { "did you mean \(quoted($0))?" }
+            let place = read.place(of: keys(name, "plugin"))
+            if isHeld(for: error) {
+                diagnostics.warning(
+                    at: place, "destination \(quoted(name)) waits for its plugin: \(message)",
+                    hint: hint ?? "the daemon tries again; systemctl reload penstock makes it try at once")
+            } else {
+                report(message, hint: hint, at: place, isOfMachine: true)
+            }
             return []
         }
     }

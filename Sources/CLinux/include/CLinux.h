@@ -103,7 +103,15 @@ int clinux_send_with_file(int socket, const void *bytes, size_t count, int file)
 struct clinux_ending {
     int32_t status; /* of exit; -1 if a signal ended it */
     int32_t signal; /* 0 if it exited */
+    uint64_t memory; /* the most resident memory that it had, in bytes */
 };
 int clinux_wait(int32_t pid, struct clinux_ending *ending);
+
+/* Limits of a process of the same user (prlimit(2)). Returns 0, or an errno. */
+enum clinux_limit { CLINUX_MEMORY /* RLIMIT_DATA, bytes */, CLINUX_OPEN_FILES, CLINUX_PROCESSOR_TIME /* s, soft */ };
+int clinux_set_limit(int32_t pid, enum clinux_limit limit, uint64_t value);
+
+/* The processor time that a process has used, in nanoseconds; -1: it has ended. */
+int64_t clinux_processor_time(int32_t pid);
 
 #endif

@@ -30,8 +30,8 @@
  *
  * Versions. The major number must match. Within a major version, a struct that begins with struct_size only grows at
  * its end: compare struct_size before you read a field that is newer than the minor version you need. Arrays come
- * with a stride: use it instead of sizeof. Optional features are extensions, found by their id. Major 0 is a draft
- * and may still change.
+ * with a stride: use it instead of sizeof. Optional features are extensions, found by their id. A plugin that is
+ * compiled with this header works with every later host of major version 1.
  *
  * The layout is for 64-bit machines; layout.c asserts every offset.
  */
@@ -41,7 +41,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PENSTOCK_PLUGIN_MAJOR 0
+#define PENSTOCK_PLUGIN_MAJOR 1
 #define PENSTOCK_PLUGIN_MINOR 0
 
 #if defined(__GNUC__)
@@ -236,6 +236,14 @@ typedef struct penstock_plugin {
      * until create returns. create does no slow I/O: connect does. OK or FAILED; after FAILED the host ignores out. */
     int32_t (*create)(const penstock_host *host, const char *settings, penstock_instance *out, char *error,
                       size_t error_size);
+    /* What the plugin uses beyond its own memory, in words with a space between them; in a process of its own, all else
+     * is refused from before create on. NULL: whatever the daemon may use. Besides what it names, a plugin may read the
+     * system's files (/usr, /etc, /proc ...), and may write to the directories of its settings with "format": "path".
+     *   network     sockets of any kind
+     *   unix        sockets of this machine (AF_UNIX) alone
+     *   files:PATH  what is at or below this absolute path, to read and to write
+     * An unknown word permits nothing. */
+    const char *needs;
 } penstock_plugin;
 
 /* The only symbol that a plugin exports. Pure: it starts no thread, does no I/O and keeps no state, so any plugin

@@ -233,7 +233,7 @@ struct ConfigurationBuilder {
                         plugin: draft.plugin, settingsText: resolve(draft.settings),
                         directory: absolutePath(
                             ".", in: ConfigurationFile.directory(of: located.place(of: "settings").file)),
-                        isolation: draft.isolation, deadline: draft.deadline))
+                        isolation: draft.isolation, limits: draft.pluginLimits, deadline: draft.deadline))
             }
             if let range = draft.inFlight, range.lowerBound < range.upperBound, kind != .http {
                 diagnostics.error(

@@ -31,6 +31,7 @@ struct DestinationDraft: Sendable {
     var newFiles = 10_000
 
     var isolation = Configuration.Plugin.Isolation.process
+    var pluginLimits = Configuration.Plugin.Limits()
     var settings = SecretTemplate(pieces: [.literal("{}")])
     var deadline: Duration = .seconds(30)
 }

@@ -143,6 +143,15 @@ extension Configuration {
         /// Whether the plugin runs in a separate process.
         package enum Isolation: String, Sendable, CaseIterable { case process, none }
         package var isolation = Isolation.process
+        /// What the plugin's process may use.
+        package struct Limits: Sendable, Equatable {
+            /// Bytes of private memory.
+            package var memory = 512 << 20
+            /// Processors, on average; nil: no limit.
+            package var processors: Double?
+            package var openFiles = 1024
+        }
+        package var limits = Limits()
         /// The longest time that a batch may take. After it, the batch's events count as unsettled.
         package var deadline: Duration = .seconds(30)
     }

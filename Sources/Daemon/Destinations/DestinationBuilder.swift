@@ -18,6 +18,8 @@ struct DestinationBuilder {
         var deadLetters: DeadLetterFile
         /// Whether its turns run in the routing pool, because they never block. Otherwise it gets its own thread.
         var runsInPool: Bool
+        /// Whether the code that it runs has been replaced on disk: a plugin's file. Any thread.
+        var isReplaced: @Sendable () -> Bool = { false }
     }
 
     let journal: Journal
@@ -35,7 +37,7 @@ struct DestinationBuilder {
         self.telemetry = telemetry
     }
 
-    /// Loads plugins, checks URLs and paths, and opens the dead letters. Does not affect running destinations.
+    /// Checks URLs and paths, and opens the dead letters. Does not affect running destinations.
     func prepare(_ destination: Configuration.Destination, in configuration: Configuration) throws -> Prepared {
         let deadLetters = try openDeadLetters.file(of: destination.name) {
             let file = DeadLetterFile(
@@ -57,21 +59,28 @@ struct DestinationBuilder {
                     HTTPOptions(http, inFlight: destination.inFlight), engine: engine, clock: clock),
                 deadLetters: deadLetters, runsInPool: true)
         case .plugin(let plugin):
-            Prepared(
-                destination: try make(plugin, destination.name, configuration.plugins.directories),
-                deadLetters: deadLetters, runsInPool: false)
+            prepare(make(plugin, destination.name, configuration.plugins.directories), deadLetters)
         }
+    }
+
+    private func prepare(_ plugin: PluginDestination, _ deadLetters: DeadLetterFile) -> Prepared {
+        let replacement = plugin.replacement
+        return Prepared(
+            destination: plugin, deadLetters: deadLetters, runsInPool: false, isReplaced: { replacement.isThere })
     }
 
     private func make(
         _ plugin: Configuration.Plugin, _ name: String, _ directories: [String]
-    ) throws -> PluginDestination {
+    ) -> PluginDestination {
         var options = PluginDestinationOptions(
             destination: name, plugin: plugin.plugin, directories: directories, settings: plugin.settings,
             deadline: plugin.deadline, journal: "\(journal.uuid)")
         options.directory = plugin.directory
         options.isolation = plugin.isolation == .process ? .process : .none
-        return try PluginDestination(options, telemetry: telemetry, clock: clock)
+        options.limits.memory = plugin.limits.memory
+        options.limits.processors = plugin.limits.processors
+        options.limits.openFiles = plugin.limits.openFiles
+        return PluginDestination(options, telemetry: telemetry, clock: clock)
     }
 
     private func make(
@@ -131,7 +140,9 @@ struct DestinationBuilder {
                 worker { place.wake() }, deadLetters: deadLetters, place: place, callsScripts: router.mayTakeLong)
         } else {
             let bell = Doorbell()
-            return .start(worker { bell.ring() }, deadLetters: deadLetters, bell: bell, clock: clock)
+            return .start(
+                worker { bell.ring() }, deadLetters: deadLetters, isReplaced: prepared.isReplaced, bell: bell,
+                clock: clock)
         }
     }
 }

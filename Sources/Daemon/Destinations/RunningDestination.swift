@@ -14,21 +14,29 @@ final class RunningDestination: Sendable {
 
     let worker: DeliveryWorker
     let deadLetters: DeadLetterFile
+    /// Whether the code that it runs has been replaced on disk.
+    let isReplaced: @Sendable () -> Bool
     private let runner: Runner
 
-    private init(_ worker: DeliveryWorker, deadLetters: DeadLetterFile, runner: Runner) {
+    private init(
+        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, isReplaced: @escaping @Sendable () -> Bool = { false },
+        runner: Runner
+    ) {
         self.worker = worker
         self.deadLetters = deadLetters
+        self.isReplaced = isReplaced
         self.runner = runner
     }
 
     /// Starts the worker on its own thread.
     /// - Parameter bell: the doorbell that the worker's `wake` rings.
     static func start(
-        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, bell: Doorbell, clock: any Clock
+        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, isReplaced: @escaping @Sendable () -> Bool,
+        bell: Doorbell, clock: any Clock
     ) -> RunningDestination {
         RunningDestination(
-            worker, deadLetters: deadLetters, runner: .thread(WorkerRunner(worker, bell: bell, clock: clock)))
+            worker, deadLetters: deadLetters, isReplaced: isReplaced,
+            runner: .thread(WorkerRunner(worker, bell: bell, clock: clock)))
     }
 
     /// Starts the worker in the routing pool.

@@ -25,7 +25,11 @@ extension Daemon {
             return refused(loaded.errors.map(\.description), warnings)
         }
         do {
-            try apply(Preparation(of: configuration, replacing: self.configuration, builder: builder, sockets: sockets))
+            try apply(
+                Preparation(
+                    of: configuration, replacing: self.configuration,
+                    replaced: pipeline.destinations.filter { $0.isReplaced() }.map(\.worker.name), builder: builder,
+                    sockets: sockets))
             telemetry.emit(Reloaded())
             status.note(refusedReload: nil)
             let later = needingRestart()

@@ -4,7 +4,7 @@ import Destinations
 import Ingest
 import Journal
 
-/// A configuration with everything prepared that can fail: sockets are opened, plugins loaded, names resolved. Nothing
+/// A configuration with everything prepared that can fail: sockets are opened, names resolved. Nothing
 /// that runs has been changed. If it is not applied, `abandon` releases what was prepared.
 struct Preparation {
     struct PreparedSource {
@@ -29,11 +29,13 @@ struct Preparation {
     let journalChanged: Bool
     let controlChanged: Bool
 
-    /// - Parameter old: the running configuration; nil at the start.
+    /// - Parameters:
+    ///   - old: the running configuration; nil at the start.
+    ///   - replaced: the running destinations whose code has been replaced on disk. They start again.
     /// - Throws: all errors at once, not just the first.
     init(
-        of configuration: Configuration, replacing old: Configuration?, builder: DestinationBuilder,
-        sockets: SourceSockets
+        of configuration: Configuration, replacing old: Configuration?, replaced: [String] = [],
+        builder: DestinationBuilder, sockets: SourceSockets
     ) throws(OperatorErrors) {
         self.configuration = configuration
         var errors: [OperatorError] = []
@@ -64,10 +66,12 @@ struct Preparation {
             }
         }
 
-        let changed = difference.map { $0.destinations.changed + $0.rerouted } ?? []
+        let removed = Set(difference?.destinations.removed ?? [])
+        let changed =
+            (difference.map { $0.destinations.changed + $0.rerouted } ?? []) + replaced.filter { !removed.contains($0) }
         let newDestinations = Set(
             difference.map { $0.destinations.added + changed } ?? configuration.destinations.map(\.name))
-        endingDestinations = Array(Set(changed + (difference?.destinations.removed ?? []))).sorted()
+        endingDestinations = Set(changed).union(removed).sorted()
         for destination in configuration.destinations where newDestinations.contains(destination.name) {
             do {
                 destinations.append(

@@ -7,6 +7,8 @@ package struct PluginDescription: Sendable {
     package var summary: String
     /// The JSON Schema text of its settings; nil: any settings are valid.
     package var schema: String?
+    /// What it uses beyond its own memory, in words (`needs` in penstock_plugin.h); nil: anything.
+    package var needs: String?
     /// The version of the interface that it was compiled with.
     package var abi: (major: UInt16, minor: UInt16)
 
@@ -24,6 +26,15 @@ package struct PluginDescription: Sendable {
     /// The settings with relative paths made absolute, for settings that the schema declares as paths.
     package func resolvingPaths(inSettings settings: String, from directory: String) throws(PluginError) -> String {
         try parsedSchema()?.resolvingPaths(in: settings, from: directory) ?? settings
+    }
+
+    /// The settings for `create`: valid, with absolute paths.
+    func checkedSettings(_ options: PluginDestinationOptions) throws(PluginError) -> String {
+        let violations = try violations(inSettings: options.settings)
+        guard violations.isEmpty else {
+            throw PluginError(.settings, violations.map(\.description).joined(separator: "; "))
+        }
+        return try resolvingPaths(inSettings: options.settings, from: options.directory)
     }
 
     private func parsedSchema() throws(PluginError) -> SettingsSchema? {

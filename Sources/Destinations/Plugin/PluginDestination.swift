@@ -25,8 +25,20 @@ package struct PluginDestinationOptions: Sendable {
     /// The plugin's name: its file is NAME.so or libNAME.so in one of the directories.
     package var plugin: String
     package var directories: [String]
+    /// What the plugin's process may use.
+    package struct Limits: Sendable {
+        /// Bytes of private memory.
+        package var memory = 512 << 20
+        /// Processors, on average; nil: no limit.
+        package var processors: Double?
+        package var openFiles = 1024
+
+        package init() {}
+    }
+
     /// Whether the plugin runs in a process of its own.
     package var isolation = Isolation.process
+    package var limits = Limits()
     /// The program of that process.
     package var hostProgram = PluginHostProgram.path
     /// The JSON text of an object, with secrets filled in.
@@ -65,7 +77,8 @@ package final class PluginDestination: Destination {
     static let maximumOverdue = 8
 
     package private(set) var limits = DestinationLimits()
-    package let plugin: PluginDescription
+    /// nil: not loaded yet.
+    package var plugin: PluginDescription? { instance?.description }
 
     private let options: PluginDestinationOptions
     private let telemetry: Telemetry
@@ -77,25 +90,12 @@ package final class PluginDestination: Destination {
     private var heldThrough: UInt64?
     private var wake: @Sendable () -> Void = {}
 
-    /// Finds, checks and loads the plugin, and validates the settings against its schema. Creates no instance yet.
-    package init(
-        _ options: PluginDestinationOptions, telemetry: Telemetry, clock: any Clock = SystemClock()
-    ) throws(PluginError) {
-        let file = try PluginFile(named: options.plugin, in: options.directories)
-        plugin =
-            switch options.isolation {
-            case .none: try PluginLibrary.load(file).description
-            case .process: try PluginDescription.read(file, program: options.hostProgram)
-            }
-        let violations = try plugin.violations(inSettings: options.settings)
-        guard violations.isEmpty else {
-            throw PluginError(.settings, violations.map(\.description).joined(separator: "; "))
-        }
-        var resolved = options
-        resolved.settings = try plugin.resolvingPaths(inSettings: options.settings, from: options.directory)
-        self.options = resolved
+    /// Loads nothing: `open` does. So a plugin that cannot be loaded holds its destination, and nothing else.
+    package init(_ options: PluginDestinationOptions, telemetry: Telemetry, clock: any Clock = SystemClock()) {
+        self.options = options
         self.telemetry = telemetry
         self.clock = clock
+        replacement = PluginReplacement(ofPlugin: options.plugin, in: options.directories)
     }
 
     deinit { close() }
@@ -103,11 +103,15 @@ package final class PluginDestination: Destination {
     /// The plugin's own metrics. Call it on the worker, like every method here.
     package var metrics: PluginMetrics { host?.metrics ?? PluginMetrics() }
 
+    /// Whether the plugin's file has been replaced since it was loaded. Any thread.
+    package let replacement: PluginReplacement
+
     package func attach(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
     /// The process may have kept delivered events in memory until the next flush.
     package var failure: String? { instance?.end }
 
+    /// Finds, checks and loads the plugin if it is not loaded, and validates the settings against its schema.
     package func open(from cursor: Cursor) throws -> UInt64? {
         let host = self.host ?? makeHost()
         self.host = host
@@ -137,11 +141,21 @@ package final class PluginDestination: Destination {
     }
 
     private func makeInstance(_ host: PluginHost) throws(PluginError) -> any PluginEndpoint {
+        replacement.note()
         let file = try PluginFile(named: options.plugin, in: options.directories)
-        return switch options.isolation {
-        case .none: try PluginInstance(PluginLibrary.load(file), host, settings: options.settings)
-        case .process: try ProcessInstance(file, options, host, settings: options.settings, clock)
-        }
+        replacement.note(file.file.identity)
+        let build = file.build
+        let instance: any PluginEndpoint =
+            switch options.isolation {
+            case .none: try PluginInstance(PluginLibrary.load(file), host, options)
+            case .process: try ProcessInstance(file, options, host, clock)
+            }
+        let plugin = instance.description
+        telemetry.emit(
+            PluginLoaded(
+                destination: options.destination, plugin: plugin.name, version: plugin.version, build: build,
+                path: plugin.path))
+        return instance
     }
 
     package func deliver(_ batch: OutboundBatch, _ claim: consuming DeliveryClaim) {

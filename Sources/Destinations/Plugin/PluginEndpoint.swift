@@ -2,6 +2,7 @@ import Platform
 
 /// One instance of a plugin, in this process or in one of its own. Use by one thread at a time; every call may block.
 protocol PluginEndpoint: AnyObject {
+    var description: PluginDescription { get }
     var maximumInFlight: Int { get }
     var maximumBatchEvents: Int { get }
     var maximumBatchBytes: Int { get }

@@ -9,6 +9,22 @@ struct PluginLogLine: NamedEvent {
     var message: String { "\(destination): \(text)" }
 }
 
+/// A plugin was loaded: at the start, after its process ended, or because its file was replaced.
+struct PluginLoaded: NamedEvent {
+    static let name = "plugin_loaded"
+    var level: Level { .info }
+    var destination: String
+    var plugin: String
+    var version: String
+    /// The build id of its file, in hexadecimal; nil: it has none.
+    var build: String?
+    var path: String
+    var message: String {
+        let build = build.map { " (build \($0.prefix(12)))" } ?? ""
+        return "\(destination): loaded the plugin \(plugin) \(version)\(build) from \(path)"
+    }
+}
+
 /// A batch was not settled before its deadline.
 struct PluginDeadlinePassed: NamedEvent {
     static let name = "plugin_deadline_passed"

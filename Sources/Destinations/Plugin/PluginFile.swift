@@ -4,6 +4,8 @@ import Platform
 /// the path is opened before it is checked, and the loader gets the descriptor, not the path.
 package struct PluginFile: ~Copyable {
     let file: TrustedFile
+    /// The build id that the linker wrote, in hexadecimal; nil: there is none.
+    let build: String?
 
     package var path: String { file.path }
     /// Open for reading.
@@ -30,12 +32,9 @@ package struct PluginFile: ~Copyable {
                 """
             )
         }
-        for directory in directories {
-            for candidate in ["\(directory)/\(name).so", "\(directory)/lib\(name).so"]
-            where TrustedFile.exists(candidate) {
-                try self.init(at: candidate, below: directory)
-                return
-            }
+        if let (candidate, directory) = Self.find(name, in: directories) {
+            try self.init(at: candidate, below: directory)
+            return
         }
         throw PluginError(
             .notFound,
@@ -45,6 +44,18 @@ package struct PluginFile: ~Copyable {
             install it there, or add its directory to plugins.directories
             """
         )
+    }
+
+    /// The file with which `init(named:in:)` would begin; nil: there is none.
+    static func path(ofPlugin name: String, in directories: [String]) -> String? { find(name, in: directories)?.path }
+
+    private static func find(_ name: String, in directories: [String]) -> (path: String, directory: String)? {
+        for directory in directories {
+            for path in ["\(directory)/\(name).so", "\(directory)/lib\(name).so"] where TrustedFile.exists(path) {
+                return (path, directory)
+            }
+        }
+        return nil
     }
 
     /// The names of the plugins in these directories.
@@ -71,8 +82,14 @@ package struct PluginFile: ~Copyable {
                 )
             }
         }
+        let trusted = try Self.open(resolved)
+        build = try ELFFile(resolved, trusted.descriptor).build
+        file = trusted
+    }
+
+    private static func open(_ path: String) throws(PluginError) -> TrustedFile {
         do throws(TrustedFile.Problem) {
-            file = try TrustedFile(at: resolved)
+            return try TrustedFile(at: path)
         } catch {
             throw Self.error(error)
         }

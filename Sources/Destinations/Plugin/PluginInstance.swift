@@ -1,4 +1,5 @@
 import CPenstockPlugin
+import CPluginChannel
 import Platform
 
 /// One instance of a plugin in this process. Calls its C functions as the contract requires. Use by one thread at a
@@ -7,6 +8,7 @@ import Platform
     /// The size of the buffer for a plugin's error.
     private static let errorSize = 1024
 
+    let description: PluginDescription
     /// The plugin's limits; its 0, which means no limit, becomes `Int.max`.
     let maximumInFlight: Int
     let maximumBatchEvents: Int
@@ -17,12 +19,12 @@ import Platform
         @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<penstock_batch>?, UnsafeMutablePointer<CChar>?, Int) ->
             Int32
     private let position: UnsafePointer<penstock_position>?
-    private let name: String
     private let error: UnsafeMutablePointer<CChar>
 
     /// Calls the plugin's `create`. The host must outlive the instance.
-    /// - Parameter settings: the JSON text of an object that matches the plugin's schema.
-    init(_ library: PluginLibrary, _ host: PluginHost, settings: String) throws(PluginError) {
+    init(_ library: PluginLibrary, _ host: PluginHost, _ options: PluginDestinationOptions) throws(PluginError) {
+        description = library.description
+        let settings = try description.checkedSettings(options)
         let error = UnsafeMutablePointer<CChar>.allocate(capacity: Self.errorSize)
         unsafe error.initialize(repeating: 0, count: Self.errorSize)
         var functions = unsafe penstock_instance()
@@ -32,7 +34,7 @@ import Platform
         guard answer == PENSTOCK_OK else {
             let reason = unsafe Self.text(error)
             unsafe error.deallocate()
-            throw PluginError(.failed, "cannot create an instance of the plugin \(library.description.name): \(reason)")
+            throw PluginError(.failed, "cannot create an instance of the plugin \(description.name): \(reason)")
         }
         guard let deliver = unsafe functions.deliver, unsafe functions.stop != nil, unsafe functions.destroy != nil
         else {
@@ -40,7 +42,7 @@ import Platform
             unsafe error.deallocate()
             throw PluginError(
                 .incompatible,
-                "\(library.description.path) leaves out deliver, stop or destroy: all three are required"
+                "\(description.path) leaves out deliver, stop or destroy: all three are required"
             )
         }
         let found = unsafe functions.extension?(functions.context, PENSTOCK_POSITION)
@@ -48,7 +50,6 @@ import Platform
         unsafe self.deliver = deliver
         unsafe self.functions = functions
         unsafe self.error = error
-        name = library.description.name
         maximumInFlight = Self.limit(unsafe UInt64(functions.max_in_flight))
         maximumBatchEvents = Self.limit(unsafe UInt64(functions.max_batch_events))
         maximumBatchBytes = Self.limit(unsafe functions.max_batch_bytes)
@@ -60,7 +61,7 @@ import Platform
         guard let connect = unsafe functions.connect else { return }
         clearError()
         guard unsafe connect(functions.context, error, Self.errorSize) == PENSTOCK_OK else {
-            throw PluginError(.failed, "the plugin \(name) cannot connect: \(lastError)")
+            throw PluginError(.failed, "the plugin \(description.name) cannot connect: \(lastError)")
         }
     }
 
@@ -80,25 +81,27 @@ import Platform
         guard let flush = unsafe functions.flush else { return }
         clearError()
         guard unsafe flush(functions.context, error, Self.errorSize) == PENSTOCK_OK else {
-            throw PluginError(.failed, "the plugin \(name) cannot flush: \(lastError)")
+            throw PluginError(.failed, "the plugin \(description.name) cannot flush: \(lastError)")
         }
     }
 
     func durablePosition() throws(PluginError) -> UInt64? {
         guard let position = unsafe position else { return nil }
-        guard unsafe Int(position.pointee.struct_size) >= MemoryLayout<penstock_position>.size,
+        guard unsafe position.pointee.struct_size >= PLUGIN_POSITION_SIZE_1_0,
             let durable = unsafe position.pointee.durable
         else {
             throw PluginError(
-                .incompatible, "the plugin \(name) has an invalid \(PENSTOCK_POSITION): set struct_size and durable")
+                .incompatible,
+                "the plugin \(description.name) has an invalid \(PENSTOCK_POSITION): set struct_size and durable")
         }
         var value: UInt64 = 0
         clearError()
         switch unsafe durable(functions.context, &value, error, Self.errorSize) {
         case PENSTOCK_OK where value < .max: return value
-        case PENSTOCK_OK: throw PluginError(.failed, "the plugin \(name) reports a position that no journal can reach")
+        case PENSTOCK_OK:
+            throw PluginError(.failed, "the plugin \(description.name) reports a position that no journal can reach")
         case PENSTOCK_NONE: return nil
-        default: throw PluginError(.failed, "the plugin \(name) cannot read its position: \(lastError)")
+        default: throw PluginError(.failed, "the plugin \(description.name) cannot read its position: \(lastError)")
         }
     }
 

@@ -1,4 +1,5 @@
 import CPenstockPlugin
+import CPluginChannel
 import Platform
 import Synchronization
 
@@ -38,7 +39,7 @@ package final class PluginLibrary: Sendable {
                 library = try DynamicLibrary(openedAs: descriptor)
             } catch {
                 _ = FileDescriptor(owning: descriptor)
-                return .failure(PluginError(.notLoadable, "\(path) cannot be loaded: \(error.reason)"))
+                return .failure(PluginDescription.notLoadable(path, error.reason))
             }
             let result = Result { () throws(PluginError) in try PluginLibrary(library, path) }
             loaded[identity] = Loaded(result: result, descriptor: descriptor)
@@ -61,7 +62,7 @@ package final class PluginLibrary: Sendable {
         // The major number is at the same offset in every version. No other field may be read before it matches.
         let theirs = unsafe (major: table.pointee.abi_major, minor: table.pointee.abi_minor)
         let size = unsafe Int(table.pointee.struct_size)
-        guard UInt32(theirs.major) == major, unsafe size >= MemoryLayout<penstock_plugin>.size else {
+        guard UInt32(theirs.major) == major, size >= Int(PLUGIN_SIZE_1_0) else {
             throw PluginDescription.incompatible(path, theirs, size: size)
         }
         guard let name = unsafe boundedString(table.pointee.name, 64), !name.isEmpty,
@@ -72,7 +73,8 @@ package final class PluginLibrary: Sendable {
         }
         description = PluginDescription(
             path: path, name: name, version: version, summary: summary,
-            schema: unsafe boundedString(table.pointee.settings_schema, 1 << 20), abi: theirs)
+            schema: unsafe boundedString(table.pointee.settings_schema, 1 << 20),
+            needs: unsafe boundedString(table.pointee.needs, 4096), abi: theirs)
         plugin = unsafe LoadedPlugin(table: table)
     }
 }

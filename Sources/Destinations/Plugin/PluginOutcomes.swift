@@ -14,7 +14,7 @@ struct PluginOutcomes {
     /// - Parameter events: the number of events in the batch.
     init(_ first: UnsafePointer<penstock_outcome>?, count: UInt32, stride: UInt32, events: Int) {
         let first = unsafe UnsafeRawPointer(first)
-        let isReadable = unsafe first != nil && Int(stride) >= MemoryLayout<penstock_outcome>.size
+        let isReadable = unsafe first != nil && stride >= PLUGIN_OUTCOME_SIZE_1_0
         self.init(count: count, stride: stride, isReadable: isReadable, events: events) { index in
             // Unaligned, because the plugin's stride may be any number.
             guard
@@ -51,7 +51,7 @@ struct PluginOutcomes {
             settlement = .all(Self.unsettled)
             problem =
                 "the array is missing, or its stride is \(stride) bytes, less than sizeof(penstock_outcome), "
-                + "\(unsafe MemoryLayout<penstock_outcome>.size); the events are offered again"
+                + "\(PLUGIN_OUTCOME_SIZE_1_0); the events are offered again"
             return
         }
         problem =

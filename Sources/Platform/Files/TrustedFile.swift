@@ -19,6 +19,8 @@ package struct TrustedFile: ~Copyable {
     package struct Identity: Hashable, Sendable {
         package var device: UInt64
         package var inode: UInt64
+        /// When the file was last changed: its contents, owner, permissions or name. Nanoseconds since 1970.
+        package var changed: Int64
     }
 
     /// Why a file is not trusted or cannot be opened.
@@ -75,7 +77,13 @@ package struct TrustedFile: ~Copyable {
         let file = try open(name, in: place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, path)
         let status = try check(file, path)
         guard status.st_mode & S_IFMT == S_IFREG else { throw Problem.notARegularFile(path: path) }
-        return TrustedFile(path: path, file, Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)))
+        return TrustedFile(path: path, file, Identity(status))
+    }
+
+    /// The identity of a file that may not be trusted, links followed; nil: there is none.
+    package static func identity(of path: String) -> Identity? {
+        var status = Glibc.stat()
+        return unsafe fstatat(AT_FDCWD, path, &status, 0) == 0 ? Identity(status) : nil
     }
 
     private static func check(_ descriptor: borrowing FileDescriptor, _ path: String) throws -> stat {
@@ -97,5 +105,13 @@ package struct TrustedFile: ~Copyable {
             if number >= 0 { return FileDescriptor(owning: number) }
             if errno != EINTR { throw SystemError("open", path) }
         }
+    }
+}
+
+extension TrustedFile.Identity {
+    fileprivate init(_ status: stat) {
+        self.init(
+            device: UInt64(status.st_dev), inode: UInt64(status.st_ino),
+            changed: Int64(status.st_ctim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_ctim.tv_nsec))
     }
 }

@@ -12,6 +12,18 @@ package final class ChildProcess: Sendable {
         case signal(name: String)
     }
 
+    /// What a child may use. The kernel enforces it.
+    package struct Limits: Sendable {
+        /// Its private memory, in bytes: what it allocates beyond that fails (RLIMIT_DATA, setrlimit(2)).
+        package var memory: UInt64
+        package var openFiles: UInt64
+
+        package init(memory: UInt64, openFiles: UInt64) {
+            self.memory = memory
+            self.openFiles = openFiles
+        }
+    }
+
     /// What the child writes.
     package enum Stream: Int, Sendable { case messages, output, errors }
 
@@ -122,8 +134,33 @@ package final class ChildProcess: Sendable {
         }
     }
 
+    /// Limits the child. Do it before the first message.
+    package func limit(_ limits: Limits) throws(SystemError) {
+        for (limit, value) in [(CLINUX_MEMORY, limits.memory), (CLINUX_OPEN_FILES, limits.openFiles)] {
+            let error = clinux_set_limit(id, limit, value)
+            if error != 0 { throw SystemError("prlimit", code: error) }
+        }
+    }
+
+    /// The processor time that the child has used; nil: it has ended.
+    package var processorTime: Duration? {
+        hasEnded.withLock { hasEnded in
+            let time = hasEnded ? -1 : clinux_processor_time(id)
+            return time < 0 ? nil : .nanoseconds(time)
+        }
+    }
+
+    /// Sets how much processor time the child may have used before the kernel ends it with SIGXCPU.
+    /// - Parameter limit: whole seconds; at least 1.
+    package func limitProcessorTime(seconds limit: Int64) {
+        hasEnded.withLock { hasEnded in
+            if !hasEnded { _ = clinux_set_limit(id, CLINUX_PROCESSOR_TIME, UInt64(max(1, limit))) }
+        }
+    }
+
     /// Waits until the child has ended. Call once, from the thread that receives.
-    package func wait() -> Ending {
+    /// - Returns: how it ended, and the most resident memory that it had, in bytes.
+    package func wait() -> (ending: Ending, memory: UInt64) {
         var info = unsafe siginfo_t()
         // The process stays a zombie, so its number stays its own, until waitpid.
         while unsafe waitid(P_PID, id_t(id), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
@@ -132,7 +169,10 @@ package final class ChildProcess: Sendable {
             hasEnded = true
             _ = unsafe clinux_wait(id, &ending)
         }
-        return ending.signal == 0 ? .exited(status: ending.status) : .signal(name: Self.name(ofSignal: ending.signal))
+        return (
+            ending.signal == 0 ? .exited(status: ending.status) : .signal(name: Self.name(ofSignal: ending.signal)),
+            ending.memory
+        )
     }
 
     private static func name(ofSignal number: Int32) -> String {
@@ -146,6 +186,7 @@ package final class ChildProcess: Sendable {
         case SIGTRAP: "SIGTRAP"
         case SIGSYS: "SIGSYS"
         case SIGTERM: "SIGTERM"
+        case SIGXCPU: "SIGXCPU"
         default: "signal \(number)"
         }
     }

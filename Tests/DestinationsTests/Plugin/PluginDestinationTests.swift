@@ -2,6 +2,7 @@ import Delivery
 import Destinations
 import Platform
 import Synchronization
+import PluginTesting
 import Testing
 
 /// A real library, in this process and in one of its own, that keeps or breaks the contract.

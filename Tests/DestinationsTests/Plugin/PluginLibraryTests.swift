@@ -1,5 +1,6 @@
 import Destinations
 import Foundation
+import PluginTesting
 import Testing
 
 /// Which files are loaded, and the errors for the others.
@@ -33,7 +34,7 @@ import Testing
         #expect(library.name == "misbehaving")
         #expect(library.version == "0.1")
         #expect(library.summary == "Does what it should not")
-        #expect(library.abi == (0, 0))
+        #expect(library.abi == (1, 0))
     }
 
     @Test func `a missing plugin is an error that lists the searched directories`() throws {
@@ -51,9 +52,9 @@ import Testing
     @Test(arguments: [
         ("NO_ENTRY", PluginError.Code.notLoadable, "penstock_plugin_entry"),
         ("OTHER_MAJOR", .incompatible, "version 7.0"),
-        ("SHORT_STRUCT", .incompatible, "40 bytes"),
+        ("SHORT_STRUCT", .incompatible, "48 bytes"),
         ("NAMELESS", .incompatible, "name"),
-        ("DECLINES", .incompatible, "0.0"),
+        ("DECLINES", .incompatible, "1.0"),
     ])
     func `a library with a broken handshake is rejected`(variant: String, code: PluginError.Code, words: String) throws
     {
@@ -133,7 +134,7 @@ import Testing
         let path = try directory.addBuilt("libsqlite.so")
         let inspection = try PluginInspection(of: path, program: TestCompiler.built("penstock-plugin-host"))
         #expect(inspection.name == "sqlite")
-        #expect(inspection.abi == "0.0")
+        #expect(inspection.abi == "1.0")
         #expect(try #require(inspection.schema).contains("synchronous"))
     }
 

@@ -1,5 +1,6 @@
 import Delivery
 import Destinations
+import PluginTesting
 import Testing
 
 /// `penstock.position/1`: where delivery resumes for a plugin that keeps its position itself.

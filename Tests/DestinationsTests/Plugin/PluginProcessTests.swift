@@ -3,6 +3,7 @@ import Destinations
 import Events
 import Foundation
 import Platform
+import PluginTesting
 import Testing
 
 /// A plugin that does in its own process what would end or stop this one.

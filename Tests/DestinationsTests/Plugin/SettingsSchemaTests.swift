@@ -1,3 +1,5 @@
+import Delivery
+import PluginTesting
 import Testing
 
 @testable import Destinations
@@ -56,11 +58,12 @@ import Testing
         #expect(error?.code == .incompatible)
     }
 
-    @Test func `a destination is not created with invalid settings`() throws {
+    @Test func `a plugin gets no invalid settings`() throws {
         let directory = try PluginTestDirectory()
         try directory.addMisbehaving()
         let error = #expect(throws: PluginError.self) {
-            _ = try PluginStage(in: directory, settings: #"{"mode":1,"colour":"red"}"#)
+            let stage = try PluginStage(in: directory, settings: #"{"mode":1,"colour":"red"}"#)
+            _ = try stage.destination.open(from: Cursor(position: 0))
         }
         #expect(error?.code == .settings)
         #expect(
@@ -72,7 +75,9 @@ import Testing
     @Test func `a plugin with an unreadable schema is not used`() throws {
         let directory = try PluginTestDirectory()
         try directory.addMisbehaving("BROKEN_SCHEMA")
-        let error = #expect(throws: PluginError.self) { _ = try PluginStage(in: directory) }
+        let error = #expect(throws: PluginError.self) {
+            _ = try PluginStage(in: directory).destination.open(from: Cursor(position: 0))
+        }
         #expect(error?.code == .incompatible)
         #expect(error?.description.contains("patternProperties") == true)
     }

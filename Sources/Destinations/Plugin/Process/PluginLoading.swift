@@ -18,17 +18,15 @@ extension PluginDescription {
             String(decoding: $0, as: UTF8.self)
         }
         switch reply.status {
-        case PENSTOCK_OK where texts.count == 5 && !texts[0].isEmpty:
+        case PENSTOCK_OK where texts.count == 6 && !texts[0].isEmpty:
             self.init(
                 path: path, name: texts[0], version: texts[1], summary: texts[2],
-                schema: reply.values.2 == 0 ? nil : texts[3], abi: theirs)
+                schema: reply.values.2 & UInt64(PLUGIN_HAS_SCHEMA) == 0 ? nil : texts[3],
+                needs: reply.values.2 & UInt64(PLUGIN_HAS_NEEDS) == 0 ? nil : texts[4], abi: theirs)
         case PLUGIN_NOT_LOADABLE:
             // The loader knows the file by its descriptor alone.
             let reason = reply.reason.replacing("/proc/self/fd/\(PLUGIN_CHANNEL_LIBRARY): ", with: "")
-            throw PluginError(
-                .notLoadable,
-                reason.hasPrefix("it does not export")
-                    ? "\(path) is not a sink plugin: \(reason)" : "\(path) cannot be loaded: \(reason)")
+            throw Self.notLoadable(path, reason)
         case PLUGIN_INCOMPATIBLE:
             throw Self.incompatible(path, theirs, size: Int(clamping: reply.values.3))
         default: throw Self.incomplete(path)
@@ -56,7 +54,7 @@ extension PluginDescription {
                 this Penstock has version \(major).\(minor): compile it with this Penstock's penstock_plugin.h
                 """)
         }
-        let needed = unsafe MemoryLayout<penstock_plugin>.size
+        let needed = Int(PLUGIN_SIZE_1_0)
         guard size >= needed else {
             return PluginError(
                 .incompatible,
@@ -66,6 +64,19 @@ extension PluginDescription {
                 """)
         }
         return incomplete(path)
+    }
+
+    /// - Parameter reason: the loader's (dlerror(3)).
+    static func notLoadable(_ path: String, _ reason: String) -> PluginError {
+        if reason.hasPrefix("it does not export") {
+            return PluginError(.notLoadable, "\(path) is not a sink plugin: \(reason)")
+        }
+        if let end = reason.firstRange(of: ": cannot open shared object file")?.lowerBound {
+            return PluginError(
+                .notLoadable, "\(path) cannot be loaded: it needs the library \(reason[..<end]), which is not installed"
+            )
+        }
+        return PluginError(.notLoadable, "\(path) cannot be loaded: \(reason)")
     }
 
     static func incomplete(_ path: String) -> PluginError {
@@ -81,10 +92,13 @@ extension PluginDescription {
         _ file: consuming PluginFile, program: String = PluginHostProgram.path, within limit: Duration = .seconds(10)
     ) throws(PluginError) -> PluginDescription {
         let path = file.path
+        let clock = SystemClock()
         let process = try PluginProcess(
-            file.descriptor, program: program, name: path, sendTimeout: limit, receiver: SilentReceiver())
+            file.descriptor, program: program, name: path, sendTimeout: limit, limits: .init(),
+            receiver: SilentReceiver(),
+            clock)
         defer { process.close() }
-        return try PluginDescription(loadedBy: process, path, within: limit, SystemClock())
+        return try PluginDescription(loadedBy: process, path, within: limit, clock)
     }
 }
 

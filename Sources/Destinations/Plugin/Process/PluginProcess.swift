@@ -34,6 +34,8 @@ import Telemetry
     private let state = Mutex(State())
     private let bell = Doorbell()
     private let threads = Mutex<[WorkerThread]>([])
+    private let limits: PluginDestinationOptions.Limits
+    private let budget: Mutex<ProcessorBudget?>
 
     /// Starts the process. It loads nothing yet.
     /// - Parameters:
@@ -41,8 +43,10 @@ import Telemetry
     ///   - receiver: called on threads of this object, until `end` has returned.
     init(
         _ file: borrowing FileDescriptor, program: String, name: String, sendTimeout: Duration,
-        receiver: any PluginMessageReceiver
+        limits: PluginDestinationOptions.Limits, receiver: any PluginMessageReceiver, _ clock: any Clock
     ) throws(PluginError) {
+        self.limits = limits
+        budget = Mutex(limits.processors.map { ProcessorBudget(share: $0, clock.now()) })
         do throws(SystemError) {
             child = try ChildProcess(
                 program, libraries: PluginHostProgram.libraries, file: file, sendTimeout: sendTimeout)
@@ -56,10 +60,13 @@ import Telemetry
             threads.withLock { $0.append(receiving) }
             let printing = try WorkerThread(trying: "stderr \(name)") { [self] in readOutput() }
             threads.withLock { $0.append(printing) }
+            try child.limit(
+                .init(memory: UInt64(clamping: limits.memory), openFiles: UInt64(clamping: limits.openFiles)))
+            renewBudget(clock.now())
         } catch {
             child.kill()
             if threads.withLock(\.isEmpty) { _ = child.wait() } else { close() }
-            throw PluginError(.failed, "cannot start a thread for the plugin's process: \(error)")
+            throw PluginError(.failed, "cannot prepare the plugin's process: \(error)")
         }
     }
 
@@ -78,6 +85,8 @@ import Telemetry
             return state.isWaiting
         }
         guard isAlive else { throw ended }
+        let now = clock.now()
+        if budget.withLock({ $0?.isDue(now) ?? false }) { renewBudget(now) }
         let header = plugin_header(type: type.rawValue, length: UInt32(clamping: body.count), token: token)
         do throws(SystemError) {
             try child.send(Self.bytes(of: header) + body, descriptor: descriptor)
@@ -115,6 +124,22 @@ import Telemetry
         for thread in threads.withLock({ exchange(&$0, with: []) }) { thread.join() }
     }
 
+    private func renewBudget(_ now: Instant) {
+        guard let used = child.processorTime else { return }
+        budget.withLock { budget in
+            guard budget != nil else { return }
+            if let limit = budget?.renew(used: used, now) {
+                child.limitProcessorTime(seconds: limit)
+            } else {
+                terminate(usedTooMuchTime)
+            }
+        }
+    }
+
+    private var usedTooMuchTime: String {
+        "the plugin used more processor time than limits.cpu permits (\(limits.processors ?? 0))"
+    }
+
     private var ended: PluginError {
         PluginError(.failed, end ?? "the plugin's process has ended")
     }
@@ -134,12 +159,18 @@ import Telemetry
         }
         // It closed the pipe, or has ended: nothing more can come of it.
         child.kill()
-        let ending = child.wait()
-        let end =
+        let (ending, memory) = child.wait()
+        var end =
             switch ending {
             case .exited(let status): "the plugin's process exited with status \(status)"
+            case .signal(name: "SIGXCPU"): usedTooMuchTime
             case .signal(let name): "the plugin's process was ended by \(name)"
             }
+        // An allocation that fails is often a plugin's end, in one way or another.
+        if memory > UInt64(clamping: limits.memory) / 10 * 9 {
+            end +=
+                ", after it had used \(Readable.size(memory)) of limits.memory (\(Readable.size(UInt64(clamping: limits.memory))))"
+        }
         state.withLock { if $0.end == nil { $0.end = end } }
         receiver.processEnded()
         state.withLock { $0.hasEnded = true }

@@ -33,25 +33,25 @@ final class ProcessInstance: PluginEndpoint {
     private var slots: [Slot] = []
 
     /// Starts the process, loads the plugin in it and calls its `create`.
-    /// - Parameter settings: the JSON text of an object that matches the plugin's schema.
     init(
-        _ file: consuming PluginFile, _ options: PluginDestinationOptions, _ host: PluginHost, settings: String,
-        _ clock: any Clock
+        _ file: consuming PluginFile, _ options: PluginDestinationOptions, _ host: PluginHost, _ clock: any Clock
     ) throws(PluginError) {
         let path = file.path
         let process = try PluginProcess(
             file.descriptor, program: options.hostProgram, name: options.destination, sendTimeout: options.deadline,
-            receiver: host)
+            limits: options.limits, receiver: host, clock)
         host.onOverdue { [weak process] in
             process?.terminate("the plugin did not settle a batch before its deadline")
         }
         do throws(PluginError) {
             description = try PluginDescription(loadedBy: process, path, within: options.deadline, clock)
-            let texts = [options.destination, options.journal, settings].map { Array($0.utf8) + [0] }
+            let settings = try description.checkedSettings(options)
+            let paths = try description.paths(inSettings: settings).map(\.path)
+            let texts = ([options.destination, options.journal, settings] + paths).map { Array($0.utf8) + [0] }
             let sizes = texts.map { UInt32(clamping: $0.count) }
             let head = plugin_create(
                 log_level: Int32(clamping: options.logLevel.rawValue), destination_size: sizes[0],
-                journal_size: sizes[1], settings_size: sizes[2])
+                journal_size: sizes[1], settings_size: sizes[2], paths_size: sizes[3...].reduce(0, +))
             let reply = try process.request(
                 PLUGIN_CREATE, PluginProcess.bytes(of: head) + texts.joined(), within: options.deadline, clock)
             switch reply.status {
@@ -101,7 +101,9 @@ final class ProcessInstance: PluginEndpoint {
             let address = slots[index].address
             let (first, last) = unsafe slots[index].memory.withBytes { unsafe batch.write(into: $0, mappedAt: address) }
             let message = plugin_deliver(
-                slot: UInt32(index), count: UInt32(clamping: batch.count), deadline_ns: deadline.nanoseconds,
+                slot: UInt32(index), count: UInt32(clamping: batch.count),
+                stride: UInt32(unsafe MemoryLayout<penstock_event>.stride), reserved: 0,
+                deadline_ns: deadline.nanoseconds,
                 first_position: first, last_position: last)
             // The watch of the deadline is first, unless the plugin has settled the batch and does not return.
             let reply = try process.request(

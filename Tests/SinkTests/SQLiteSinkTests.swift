@@ -3,10 +3,11 @@ import Delivery
 import Destinations
 import Events
 import Foundation
+import PluginTesting
 import Testing
 
 /// The sqlite plugin as it ships, loaded by the host.
-@Suite struct SQLitePluginTests {
+@Suite struct SQLiteSinkTests {
     let directory: PluginTestDirectory
     var path: String { "\(directory.path)/data/events.db" }
 

@@ -8,23 +8,23 @@ import Telemetry
 
 /// A plugin destination with the parts of a daemon around it: a log, and code that offers batches and records their
 /// settlements.
-final class PluginStage {
-    let destination: PluginDestination
-    let log = Log()
-    let telemetry: Telemetry
+package final class PluginStage {
+    package let destination: PluginDestination
+    package let log = Log()
+    package let telemetry: Telemetry
     private let settled = Settled()
 
-    final class Log: LogSink {
-        let lines = Mutex<[String]>([])
-        func write(_ level: Level, _ line: String) { lines.withLock { $0.append("\(level): \(line)") } }
+    package final class Log: LogSink {
+        package let lines = Mutex<[String]>([])
+        package func write(_ level: Level, _ line: String) { lines.withLock { $0.append("\(level): \(line)") } }
     }
 
     /// The settlements of each batch, by the number of its offer.
-    final class Settled: Sendable {
+    private final class Settled: Sendable {
         let answers = Mutex<[Int: [DeliveryClaim.Settlement]]>([:])
     }
 
-    init(
+    package init(
         _ plugin: String = "misbehaving", in directory: PluginTestDirectory, settings: String = "{}",
         deadline: Duration = .seconds(60), journal: String = "journal-1",
         isolation: PluginDestinationOptions.Isolation = .process,
@@ -38,19 +38,19 @@ final class PluginStage {
         options.isolation = isolation
         options.hostProgram = try TestCompiler.built("penstock-plugin-host")
         adjust(&options)
-        destination = try PluginDestination(options, telemetry: telemetry)
+        destination = PluginDestination(options, telemetry: telemetry)
     }
 
     private var offered = 0
 
     /// Offers events with these positions. Returns the number of the offer.
     @discardableResult
-    func offer(_ positions: [UInt64]) -> Int {
+    package func offer(_ positions: [UInt64]) -> Int {
         offer(Self.batch(positions.map { ($0, .track, Self.event($0)) }))
     }
 
     @discardableResult
-    func offer(_ batch: OutboundBatch) -> Int {
+    package func offer(_ batch: OutboundBatch) -> Int {
         let number = offered
         offered += 1
         destination.deliver(
@@ -60,10 +60,10 @@ final class PluginStage {
     }
 
     /// Every settlement of the batch: exactly one, if all is well.
-    func answers(_ number: Int) -> [DeliveryClaim.Settlement] { settled.answers.withLock { $0[number] ?? [] } }
+    package func answers(_ number: Int) -> [DeliveryClaim.Settlement] { settled.answers.withLock { $0[number] ?? [] } }
 
     /// One outcome for each of the batch's events, if it was settled exactly once.
-    func outcomes(_ number: Int, count: Int) -> [Outcome]? {
+    package func outcomes(_ number: Int, count: Int) -> [Outcome]? {
         let answers = answers(number)
         guard answers.count == 1 else { return nil }
         switch answers[0] {
@@ -72,13 +72,13 @@ final class PluginStage {
         }
     }
 
-    func count(_ event: String) -> UInt64 { telemetry.counts()[event] ?? 0 }
+    package func count(_ event: String) -> UInt64 { telemetry.counts()[event] ?? 0 }
 
-    static func event(_ position: UInt64) -> String {
+    package static func event(_ position: UInt64) -> String {
         #"{"type":"track","event":"Order Completed","userId":"u\#(position)","messageId":"m-\#(position)","properties":{"total":12.50}}"#
     }
 
-    static func batch(
+    package static func batch(
         _ events: [(position: UInt64, kind: EventKind, json: String)], receivedAt: Int64 = 1_700_000_000_123_456_789
     ) -> OutboundBatch {
         var batch = OutboundBatch()
@@ -103,7 +103,7 @@ final class PluginStage {
 }
 
 /// Waits until the condition holds, at most 20 seconds.
-func pluginEventually(_ condition: () -> Bool) -> Bool {
+package func pluginEventually(_ condition: () -> Bool) -> Bool {
     let end = SystemClock().now() + .seconds(20)
     while !condition() {
         if SystemClock().now() > end { return false }

@@ -2,10 +2,10 @@ import Foundation
 import Synchronization
 
 /// A directory for one test that only this user can write to. It is removed with this object.
-final class PluginTestDirectory {
-    let path: String
+package final class PluginTestDirectory {
+    package let path: String
 
-    init() throws {
+    package init() throws {
         path =
             FileManager.default.temporaryDirectory.appendingPathComponent("penstock-plugin-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(
@@ -16,7 +16,7 @@ final class PluginTestDirectory {
 
     /// Adds a file with these bytes.
     @discardableResult
-    func add(_ name: String, _ bytes: Data) throws -> String {
+    package func add(_ name: String, _ bytes: Data) throws -> String {
         let file = "\(path)/\(name)"
         guard FileManager.default.createFile(atPath: file, contents: bytes, attributes: [.posixPermissions: 0o755])
         else {
@@ -27,38 +27,43 @@ final class PluginTestDirectory {
 
     /// Adds the misbehaving plugin, as libmisbehaving.so.
     @discardableResult
-    func addMisbehaving(_ variant: String = "PLAIN", as name: String = "libmisbehaving.so") throws -> String {
+    package func addMisbehaving(_ variant: String = "PLAIN", as name: String = "libmisbehaving.so") throws -> String {
         try add(name, try TestCompiler.misbehaving(variant))
     }
 
     /// Adds a plugin of this package, which was built beside the tests.
     @discardableResult
-    func addBuilt(_ name: String) throws -> String {
+    package func addBuilt(_ name: String) throws -> String {
         try add(name, try Data(contentsOf: URL(fileURLWithPath: TestCompiler.built(name))))
     }
 }
 
-struct TestProblem: Error, CustomStringConvertible {
-    var description: String
+package struct TestProblem: Error, CustomStringConvertible {
+    package var description: String
+
+    package init(description: String) { self.description = description }
 }
 
 /// The C compiler of the Swift toolchain.
-enum TestCompiler {
-    static let sources = URL(fileURLWithPath: #filePath)
+package enum TestCompiler {
+    /// The directory Tests.
+    package static let sources = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    static let headers = sources.deletingLastPathComponent().appendingPathComponent("Sources/CPenstockPlugin/include")
-        .path
+    package static let headers = sources.deletingLastPathComponent().appendingPathComponent(
+        "Sources/CPenstockPlugin/include"
+    )
+    .path
 
     private static let built = Mutex<[String: Data]>([:])
 
     /// The path of a product of this package, which was built beside the tests.
-    static func built(_ name: String) throws -> String {
+    package static func built(_ name: String) throws -> String {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent(name).path
     }
 
     /// The library of the misbehaving plugin, compiled as one of its variants.
-    static func misbehaving(_ variant: String) throws -> Data {
+    package static func misbehaving(_ variant: String) throws -> Data {
         try built.withLock { built in
             if let bytes = built[variant] { return bytes }
             let directory = try PluginTestDirectory()
@@ -77,7 +82,7 @@ enum TestCompiler {
     }
 
     /// - Returns: the exit status and everything that the command printed.
-    static func run(_ command: [String]) throws -> (status: Int32, output: String) {
+    package static func run(_ command: [String]) throws -> (status: Int32, output: String) {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = command

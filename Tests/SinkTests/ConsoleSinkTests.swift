@@ -1,9 +1,10 @@
 import Delivery
 import Destinations
 import Foundation
+import PluginTesting
 import Testing
 
-@Suite struct ConsolePluginTests {
+@Suite struct ConsoleSinkTests {
     let directory: PluginTestDirectory
 
     init() throws {
@@ -30,7 +31,8 @@ import Testing
 
     @Test func `a stream that the plugin does not know is rejected before it runs`() throws {
         let error = #expect(throws: PluginError.self) {
-            _ = try PluginStage("console", in: directory, settings: #"{"stream":"paper"}"#)
+            let stage = try PluginStage("console", in: directory, settings: #"{"stream":"paper"}"#)
+            _ = try stage.destination.open(from: Cursor(position: 0))
         }
         #expect(error?.description == #"settings.stream: must be one of "stdout", "stderr""#)
     }

@@ -1,0 +1,122 @@
+import CPenstockPlugin
+import Synchronization
+
+/// A batch of events in journal order. Settled exactly once; a batch that is released without it is settled then, and
+/// its events are offered again. Any thread.
+///
+/// Unsafe part: the host's batch, valid until it is settled. Nothing is read after that.
+@safe public final class Batch: RandomAccessCollection, Sendable {
+    private enum State { case offered, settled, declined }
+
+    public let startIndex = 0
+    public let endIndex: Int
+    /// The positions of the first and the last event.
+    public let firstPosition: UInt64
+    public let lastPosition: UInt64
+    /// CLOCK_MONOTONIC in nanoseconds. After it the host offers the events again.
+    public let deadline: Int64
+
+    fileprivate let pointer: BatchPointer
+    private let host: Host
+    private let state = Mutex(State.offered)
+
+    init(_ batch: UnsafePointer<penstock_batch>, _ host: Host) {
+        unsafe pointer = BatchPointer(batch: batch)
+        endIndex = unsafe Int(batch.pointee.count)
+        firstPosition = unsafe batch.pointee.first_position
+        lastPosition = unsafe batch.pointee.last_position
+        deadline = unsafe batch.pointee.deadline_ns
+        self.host = host
+    }
+
+    deinit { settle([]) }
+
+    /// - Precondition: the batch is not settled.
+    public subscript(index: Int) -> Event {
+        precondition(index >= 0 && index < endIndex, "event \(index) of a batch of \(endIndex)")
+        return Event(batch: self, index: UInt32(index))
+    }
+
+    /// Reports an outcome for each event, in the batch's order. An event without one is offered again. Only the first
+    /// call has an effect.
+    public func settle(_ outcomes: some Collection<Outcome>) {
+        settle { token in host.complete(token, Array(outcomes.prefix(endIndex))) }
+    }
+
+    /// Reports one outcome for all events.
+    public func settle(_ outcome: Outcome) { settle(repeatElement(outcome, count: endIndex)) }
+
+    /// The host takes the batch back.
+    func decline() { state.withLock { if $0 == .offered { $0 = .declined } } }
+
+    private func settle(_ complete: (UInt64) -> Void) {
+        let isFirst = state.withLock { state in
+            guard state == .offered else { return false }
+            state = .settled
+            return true
+        }
+        if isFirst { unsafe complete(pointer.batch.pointee.token) }
+    }
+
+    /// Reads the host's memory, which stays valid meanwhile only if no other thread settles the batch.
+    fileprivate func read<Value, Failure>(
+        _ index: UInt32, _ body: (penstock_event) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        precondition(state.withLock { $0 == .offered }, "an event was read after its batch was settled")
+        guard let event = unsafe penstock_batch_event(pointer.batch, index) else {
+            preconditionFailure("the batch has no events")
+        }
+        return unsafe try body(event.pointee)
+    }
+}
+
+/// Valid until the batch is settled.
+@safe private struct BatchPointer: @unchecked Sendable {
+    let batch: UnsafePointer<penstock_batch>
+}
+
+/// One event of a batch. It can be read until the batch is settled: reading it later is a programming error and ends
+/// the process.
+public struct Event: Sendable {
+    public enum Kind: Int32, Sendable { case track = 1, identify, page, screen, group, alias }
+
+    let batch: Batch
+    let index: UInt32
+
+    /// Its position in the host's journal. With `part` it is the idempotency key, the same on every retry and replay.
+    public var position: UInt64 { unsafe batch.read(index) { unsafe $0.position } }
+    /// The index, from 0, among the events that transforms made of the one at `position`.
+    public var part: UInt32 { unsafe batch.read(index) { unsafe $0.part } }
+    /// When the host received it: nanoseconds since 1970-01-01 UTC.
+    public var receivedAt: Int64 { unsafe batch.read(index) { unsafe $0.received_at_ns } }
+    /// nil: a kind that is newer than this kit.
+    public var kind: Kind? { unsafe batch.read(index) { unsafe Kind(rawValue: $0.kind) } }
+    /// How often it was offered before; 0: this is the first time.
+    public var attempt: UInt32 { unsafe batch.read(index) { unsafe $0.attempt } }
+    /// Its message id as written in the payload, with JSON escapes; empty if the payload has none.
+    public var messageID: String {
+        unsafe batch.read(index) { unsafe String(decoding: $0.message_id.bytes, as: UTF8.self) }
+    }
+    /// The JSON object after filters and transforms, or the value that the destination's mapping makes of it. Valid
+    /// JSON without line feeds.
+    public var payload: String { unsafe batch.read(index) { unsafe String(decoding: $0.payload.bytes, as: UTF8.self) } }
+
+    /// The payload without a copy.
+    /// - Parameter body: must not keep the bytes, nor settle the batch.
+    public func withUnsafePayload<Value, Failure>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        unsafe try batch.read(index) { event throws(Failure) in unsafe try body(event.payload.bytes) }
+    }
+
+    /// As `withUnsafePayload`, for the message id.
+    public func withUnsafeMessageID<Value, Failure>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        unsafe try batch.read(index) { event throws(Failure) in unsafe try body(event.message_id.bytes) }
+    }
+}
+
+extension penstock_string {
+    fileprivate var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: data, count: length) }
+}
