@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+static penstock_plugin_entry_function entry;
 /* A copy of the plugin's table; what an older plugin does not have is 0. */
 static penstock_plugin plugin;
 static penstock_instance instance;
@@ -64,7 +65,6 @@ static void load(void) {
         return;
     }
     close(PLUGIN_CHANNEL_LIBRARY);
-    penstock_plugin_entry_function entry;
     void *symbol = dlsym(library, "penstock_plugin_entry");
     if (!symbol) {
         reply_error(PLUGIN_NOT_LOADABLE, "it does not export penstock_plugin_entry (see penstock_plugin.h)");
@@ -98,6 +98,22 @@ static void load(void) {
     }
     reply(PENSTOCK_OK, values, all, (size_t)(next - all));
     free(all);
+}
+
+/* The entry function is pure: it gives the same answer each time, and only a major version it knows gets a table. */
+static void probe(void) {
+    const penstock_plugin *again = entry ? entry(PENSTOCK_PLUGIN_MAJOR, PENSTOCK_PLUGIN_MINOR) : NULL;
+    if (!again) {
+        reply_error(PENSTOCK_FAILED, "its second call returned NULL");
+    } else if (entry(PENSTOCK_PLUGIN_MAJOR, PENSTOCK_PLUGIN_MINOR) != again) {
+        reply_error(PENSTOCK_FAILED, "it returns another table at each call");
+    } else if (!entry(PENSTOCK_PLUGIN_MAJOR, PENSTOCK_PLUGIN_MINOR + 1)) {
+        reply_error(PENSTOCK_FAILED, "it declines a host with a later minor version, which is compatible");
+    } else if (entry(PENSTOCK_PLUGIN_MAJOR + 1, 0)) {
+        reply_error(PENSTOCK_FAILED, "it accepts a host with another major version");
+    } else {
+        reply_error(PENSTOCK_OK, "");
+    }
 }
 
 static void create(const char *body, size_t size) {
@@ -193,6 +209,7 @@ static void serve(const plugin_header *header, const char *body, int descriptor)
     error[0] = 0;
     switch (header->type) {
     case PLUGIN_LOAD: load(); break;
+    case PLUGIN_PROBE: probe(); break;
     case PLUGIN_CREATE: create(body, header->length); break;
     case PLUGIN_CONNECT:
         reply_status(instance.connect ? instance.connect(instance.context, error, sizeof error) : PENSTOCK_OK);

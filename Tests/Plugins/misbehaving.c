@@ -62,6 +62,12 @@ static void *say_ready(void *context) {
     return NULL;
 }
 
+/* 50 ms later, whether or not stop has returned by then. */
+static void *settle_late(void *context) {
+    usleep(50000);
+    return settle_kept(context);
+}
+
 static void in_thread(instance *it, void *(*run)(void *)) {
     join(it);
     it->has_thread = pthread_create(&it->thread, NULL, run, it) == 0;
@@ -182,6 +188,11 @@ static int32_t test_deliver(void *context, const penstock_batch *batch, char *er
         it->kept[0] = batch;
         it->kept_count = 1;
         in_thread(it, settle_kept);
+    } else if (is(it, "late")) {
+        it->kept[0] = batch;
+        it->kept_count = 1;
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, settle_late, it) == 0) pthread_detach(thread);
     } else if (is(it, "twice")) {
         uint64_t token = batch->token;
         settle(host, batch);
@@ -246,7 +257,10 @@ static void test_stop(void *context) {
     join(it);
 }
 
-static void test_destroy(void *context) { free(context); }
+static void test_destroy(void *context) {
+    /* Its thread may still use it. */
+    if (!is(context, "late")) free(context);
+}
 
 static int32_t test_durable(void *context, uint64_t *position, char *error, size_t error_size) {
     instance *it = context;
@@ -259,7 +273,7 @@ static int32_t test_durable(void *context, uint64_t *position, char *error, size
 static const penstock_position position = {.struct_size = sizeof(penstock_position), .durable = test_durable};
 
 static const void *test_extension(void *context, const char *id) {
-    (void)context;
+    if (is(context, "stateless")) return NULL;
     return strcmp(id, PENSTOCK_POSITION) == 0 ? &position : NULL;
 }
 
@@ -277,7 +291,7 @@ static int32_t test_create(const penstock_host *host, const char *settings, pens
         free(it);
         return PENSTOCK_FAILED;
     }
-    out->max_in_flight = 3;
+    out->max_in_flight = is(it, "late") ? 1 : 3;
     out->max_batch_events = MAX_EVENTS;
     out->max_batch_bytes = 1 << 20;
     out->context = it;
@@ -328,11 +342,11 @@ __attribute__((constructor)) static void hang(void) {
 
 #ifndef VARIANT_NO_ENTRY
 const penstock_plugin *penstock_plugin_entry(uint32_t host_major, uint32_t host_minor) {
-    (void)host_major, (void)host_minor;
+    (void)host_minor;
 #ifdef VARIANT_DECLINES
     return host_major == UINT32_MAX ? &plugin : NULL;
 #else
-    return &plugin;
+    return host_major == PENSTOCK_PLUGIN_MAJOR ? &plugin : NULL;
 #endif
 }
 #else

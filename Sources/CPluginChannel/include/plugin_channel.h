@@ -53,6 +53,7 @@ enum plugin_channel_type {
     PLUGIN_DURABLE = 7,
     PLUGIN_STOP = 8,
     PLUGIN_DESTROY = 9,
+    PLUGIN_PROBE = 10, /* for a conformance run: calls the entry function again, with other versions */
 
     /* What the plugin's process sends. */
     PLUGIN_REPLY = 32,    /* plugin_reply, then a text */

@@ -52,24 +52,30 @@ import Synchronization
     private func makeEvents() -> UnsafeMutablePointer<penstock_event> {
         let events = UnsafeMutablePointer<penstock_event>.allocate(capacity: count)
         unsafe batch.payload.withUnsafeBytes { payload in
-            unsafe fill(events, payloadAt: UInt(bitPattern: payload.baseAddress))
+            unsafe fill(
+                UnsafeMutableRawPointer(events), stride: MemoryLayout<penstock_event>.stride,
+                payloadAt: UInt(bitPattern: payload.baseAddress))
         }
         return unsafe events
     }
 
     /// The bytes that `write` needs.
-    var sharedSize: Int { unsafe count * MemoryLayout<penstock_event>.stride + batch.payload.count }
+    /// - Parameter stride: the distance from one event to the next, in bytes; a multiple of 8.
+    func sharedSize(stride: Int) -> Int { count * stride + batch.payload.count }
 
     /// Writes the events and their payloads for another process.
     /// - Parameters:
     ///   - memory: at least `sharedSize` bytes, aligned for the events.
     ///   - address: where that process has mapped the memory.
+    ///   - stride: the distance from one event to the next, in bytes.
     /// - Returns: the positions of the first and the last event.
-    func write(into memory: UnsafeMutableRawBufferPointer, mappedAt address: UInt) -> (first: UInt64, last: UInt64) {
-        let size = unsafe count * MemoryLayout<penstock_event>.stride
-        precondition(memory.count >= sharedSize, "the slot is too small for the batch")
+    func write(
+        into memory: UnsafeMutableRawBufferPointer, mappedAt address: UInt, stride: Int
+    ) -> (first: UInt64, last: UInt64) {
+        let size = count * stride
+        precondition(memory.count >= sharedSize(stride: stride), "the slot is too small for the batch")
         guard let base = memory.baseAddress else { return (0, 0) }
-        unsafe fill(base.bindMemory(to: penstock_event.self, capacity: count), payloadAt: address &+ UInt(size))
+        unsafe fill(base, stride: stride, payloadAt: address &+ UInt(size))
         unsafe batch.payload.withUnsafeBytes { payload in
             if let source = payload.baseAddress {
                 unsafe (base + size).copyMemory(from: source, byteCount: payload.count)
@@ -79,14 +85,15 @@ import Synchronization
     }
 
     /// - Parameter payload: where the plugin finds the batch's payload.
-    private func fill(_ events: UnsafeMutablePointer<penstock_event>, payloadAt payload: UInt) {
+    private func fill(_ events: UnsafeMutableRawPointer, stride: Int, payloadAt payload: UInt) {
         func string(_ range: Range<Int>) -> penstock_string {
             unsafe penstock_string(
                 data: UnsafePointer(bitPattern: payload &+ UInt(range.lowerBound)), length: range.count)
         }
         for index in 0..<count {
             let event = batch.events[held + index]
-            unsafe (events + index).initialize(
+            unsafe (events + index * stride).initializeMemory(
+                as: penstock_event.self,
                 to: penstock_event(
                     position: event.position, received_at_ns: event.receivedAt, message_id: string(event.messageID),
                     payload: string(event.payload), kind: Int32(event.kind.rawValue), attempt: event.attempt,

@@ -24,8 +24,12 @@ import Telemetry
     private let overdueAction = Mutex<(@Sendable () -> Void)?>(nil)
     private let endAction = Mutex<(@Sendable () -> Void)?>(nil)
 
-    init(destination: String, journal: String, telemetry: Telemetry, minimum: Level) {
+    /// Whether what a plugin's process prints goes to this process's standard output, or nowhere.
+    private let passesOutput: Bool
+
+    init(destination: String, journal: String, telemetry: Telemetry, minimum: Level, passesOutput: Bool = true) {
         self.destination = destination
+        self.passesOutput = passesOutput
         self.telemetry = telemetry
         self.minimum = minimum
         let memory = UnsafeMutablePointer<penstock_host>.allocate(capacity: 1)
@@ -165,7 +169,7 @@ extension PluginHost: PluginMessageReceiver {
         emit(PluginLogLine(level: Self.level(level), destination: destination, text: clean))
     }
 
-    func prints(_ bytes: [UInt8]) { ChildProcess.copyToOutput(bytes) }
+    func prints(_ bytes: [UInt8]) { if passesOutput { ChildProcess.copyToOutput(bytes) } }
 
     func writesError(_ line: String) { log(PENSTOCK_LOG_NOTICE, line) }
 

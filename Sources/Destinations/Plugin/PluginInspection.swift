@@ -7,9 +7,11 @@ package struct PluginInspection: Sendable {
     package let name: String
     package let version: String
     package let summary: String
-    /// The interface version that it was compiled with, such as "0.0".
+    /// The interface version that it was compiled with, such as "1.0".
     package let abi: String
     package let schema: String?
+    /// What it uses beyond its own memory, in words; nil: anything.
+    package let needs: String?
 
     /// - Parameter program: the plugin host.
     package init(of path: String, program: String = PluginHostProgram.path) throws(PluginError) {
@@ -23,6 +25,7 @@ package struct PluginInspection: Sendable {
         summary = library.summary
         abi = "\(library.abi.major).\(library.abi.minor)"
         schema = library.schema
+        needs = library.needs
     }
 
     /// Every `*.so` in the directories in order of name, each with its inspection or an error. An unreadable directory

@@ -24,13 +24,16 @@ final class ProcessInstance: PluginEndpoint {
     let maximumBatchEvents: Int
     let maximumBatchBytes: Int
 
+    let keepsPosition: Bool
     private let process: PluginProcess
     private let host: PluginHost
     private let clock: any Clock
     /// How long a call of the plugin may take.
     private let limit: Duration
-    private let keepsPosition: Bool
+
     private var slots: [Slot] = []
+    /// The distance between two events of a batch. A newer host's is larger.
+    var eventStride = unsafe MemoryLayout<penstock_event>.stride
 
     /// Starts the process, loads the plugin in it and calls its `create`.
     init(
@@ -87,6 +90,12 @@ final class ProcessInstance: PluginEndpoint {
 
     var end: String? { process.end }
 
+    /// Calls the plugin's entry function again, with other versions.
+    func probeEntry() throws(PluginError) {
+        let reply = try process.request(PLUGIN_PROBE, within: limit, clock)
+        guard reply.status == PENSTOCK_OK else { throw PluginError(.incompatible, reply.reason) }
+    }
+
     func connect() throws(PluginError) {
         let reply = try process.request(PLUGIN_CONNECT, within: limit, clock)
         guard reply.status == PENSTOCK_OK else {
@@ -96,13 +105,15 @@ final class ProcessInstance: PluginEndpoint {
 
     func deliver(_ batch: PluginBatch, token: UInt64, deadline: Instant) -> PluginAnswer {
         do throws(PluginError) {
-            let index = try slot(for: batch.sharedSize)
+            let index = try slot(for: batch.sharedSize(stride: eventStride))
             slots[index].token = token
             let address = slots[index].address
-            let (first, last) = unsafe slots[index].memory.withBytes { unsafe batch.write(into: $0, mappedAt: address) }
+            let (first, last) = unsafe slots[index].memory.withBytes {
+                unsafe batch.write(into: $0, mappedAt: address, stride: eventStride)
+            }
             let message = plugin_deliver(
                 slot: UInt32(index), count: UInt32(clamping: batch.count),
-                stride: UInt32(unsafe MemoryLayout<penstock_event>.stride), reserved: 0,
+                stride: UInt32(eventStride), reserved: 0,
                 deadline_ns: deadline.nanoseconds,
                 first_position: first, last_position: last)
             // The watch of the deadline is first, unless the plugin has settled the batch and does not return.

@@ -2,6 +2,7 @@ import ArgumentParser
 import Assembly
 import Control
 import Destinations
+import Platform
 
 struct PluginsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -37,21 +38,71 @@ struct PluginsList: ParsableCommand {
 }
 
 struct PluginsInspect: ParsableCommand {
-    private static let exitCodes: ExitCodes = [0: "shown", 1: "the plugin cannot be loaded"]
+    private static let exitCodes: ExitCodes = [
+        0: "shown; with --conformance: every check passed or was skipped",
+        1: "the plugin cannot be loaded; with --conformance: a check failed",
+    ]
 
     static let configuration = CommandConfiguration(
-        commandName: "inspect", abstract: "Show a plugin's name, version, ABI and settings.", discussion: "\(exitCodes)"
+        commandName: "inspect", abstract: "Show a plugin's name, version, ABI and settings, or test it.",
+        discussion: """
+            With --conformance, the plugin is called as a daemon may call it, each check in a process of its own: in all
+            orders of its functions, with unusual settings and events, with batches in flight when it stops. The plugin
+            delivers the events of the checks to where its settings point: use a file or a server for tests.
+
+            \(exitCodes)
+            """
     )
 
     @Argument(help: "The plugin's file.")
     var file: String
 
+    @Flag(help: "Test whether the plugin keeps the contract of penstock_plugin.h.")
+    var conformance = false
+
+    @Option(help: "With --conformance: the plugin's settings, as a JSON object.")
+    var settings = "{}"
+
+    @Option(help: "With --conformance: the time limit in seconds for each call and each batch.")
+    var deadline = 10
+
+    func validate() throws {
+        guard (1...86_400).contains(deadline) else { throw ValidationError("--deadline takes 1 to 86400 seconds") }
+    }
+
     func run() throws {
+        try conformance ? test() : show()
+    }
+
+    private func test() throws {
+        var counts = (passed: 0, failed: 0, skipped: 0)
+        let run = PluginConformance(
+            of: file, settings: settings, directory: TrustedFile.resolve(".") ?? "/",
+            deadline: .seconds(deadline))
+        let conforms = run.run { check, verdict in
+            switch verdict {
+            case .passed:
+                counts.passed += 1
+                print("pass  \(check)")
+            case .failed(let reason):
+                counts.failed += 1
+                print("FAIL  \(check)\n      \(reason)")
+            case .skipped(let reason):
+                counts.skipped += 1
+                print("skip  \(check): \(reason)")
+            }
+        }
+        print("\(counts.passed) passed, \(counts.failed) failed, \(counts.skipped) skipped")
+        if !conforms { throw ExitCode(1) }
+    }
+
+    private func show() throws {
         let plugin = try PluginInspection(of: file)
         print("name:     \(plugin.name)")
         print("version:  \(plugin.version)")
         print("summary:  \(plugin.summary)")
         print("abi:      \(plugin.abi)")
+        print("needs:    \(plugin.needs.map { $0.isEmpty ? "nothing" : $0 } ?? "not described by the plugin")")
         print("settings: \(plugin.schema ?? "not described by the plugin")")
     }
 }
