@@ -12,11 +12,16 @@ final class TestDaemon {
     }()
 
     let directory: String
+    /// The directory of the plugins.
+    private let plugins: String
     private var process: Process?
 
     /// Makes the directory, short enough for a socket's path, and writes the configuration, in which `DIRECTORY` stands
     /// for that directory.
-    init(configuration: String, sources: String = oneSource, journal: String = plainJournal) throws {
+    init(
+        configuration: String, sources: String = oneSource, journal: String = plainJournal, plugins: String = binaries
+    ) throws {
+        self.plugins = plugins
         directory = "/tmp/penstock-test-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
         try write(configuration: configuration, sources: sources, journal: journal)
@@ -45,10 +50,10 @@ final class TestDaemon {
             sources: \(sources)
             journal: \(journal)
             control: { socket: control.sock }
-            plugins: { directories: [\(Self.binaries)] }
+            plugins: { directories: [\(plugins)] }
 
             """
-        try (common + configuration.replacingOccurrences(of: "DIRECTORY", with: directory))
+        try (common + configuration).replacingOccurrences(of: "DIRECTORY", with: directory)
             .write(toFile: configurationFile, atomically: true, encoding: .utf8)
     }
 

@@ -31,7 +31,7 @@ final class RunningDestination: Sendable {
     /// Starts the worker on its own thread.
     /// - Parameter bell: the doorbell that the worker's `wake` rings.
     static func start(
-        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, isReplaced: @escaping @Sendable () -> Bool,
+        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, isReplaced: @escaping @Sendable () -> Bool = { false },
         bell: Doorbell, clock: any Clock
     ) -> RunningDestination {
         RunningDestination(
