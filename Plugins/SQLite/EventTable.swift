@@ -159,7 +159,8 @@ final class EventTable {
         INSERT INTO \(table) (position, part, message_id, kind, event, user_id, anonymous_id, timestamp, received_at,
             properties, traits, context, rest)
         SELECT ?1, ?7, coalesce(?8, ?2 ->> '$.messageId', ?3), ?4, coalesce(?9, ?2 ->> '$.event'),
-            coalesce(?10, ?2 ->> '$.userId'), coalesce(?11, ?2 ->> '$.anonymousId'), coalesce(?2 ->> '$.timestamp', received.at), received.at,
+            coalesce(?10, ?2 ->> '$.userId'), coalesce(?11, ?2 ->> '$.anonymousId'),
+            coalesce(?2 ->> '$.timestamp', received.at), received.at,
             nullif(?2 -> '$.properties', 'null'), nullif(?2 -> '$.traits', 'null'), nullif(?2 -> '$.context', 'null'),
             nullif(json_remove(?2, '$.type', '$.messageId', '$.event', '$.userId', '$.anonymousId', '$.timestamp',
                 '$.properties', '$.traits', '$.context'), '{}')

@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/* Permanently forbids what `needs` does not name, to every thread, beyond what `confine` forbids. NULL: nothing more.
- * `paths`: the settings that are paths, each ended by a NUL, `size` bytes in all; the directory of each is made if it is
- * missing, and may be written. The main thread. */
+/* Permanently forbids what `needs` does not name, beyond what `confine` forbids. NULL: nothing more. `paths`: the
+ * settings that are paths, each ended by a NUL, `size` bytes in all. The directory of each is made if it is missing, and
+ * may be written. The main thread. Sockets are forbidden to every thread; files to this one and those that it starts. */
 void confine_to(const char *needs, const char *paths, size_t size);
 
 #endif

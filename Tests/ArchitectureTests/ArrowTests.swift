@@ -40,6 +40,7 @@ import Testing
             "Assembly", "Configuration", "Delivery", "Destinations", "Events", "Ingest", "Journal", "Platform",
             "Routing",
         ],
+        "PenstockPluginKit": ["CPenstockPlugin", "Dispatch", "Glibc"],
         // The SDK runs on Apple's platforms, too, and stands alone.
         "Penstock": ["Darwin", "FoundationNetworking", "Glibc", "Musl", "os"],
         "PenstockTesting": ["Darwin", "FoundationNetworking", "Glibc", "Musl", "Penstock", "Testing", "XCTest"],

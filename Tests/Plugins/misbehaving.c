@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define MAX_KEPT 64
@@ -109,6 +111,23 @@ static void settle_with_stride(instance *it, const penstock_batch *batch) {
     it->host->complete(it->host, batch->token, &outcomes[0].outcome, batch->count, sizeof outcomes[0]);
 }
 
+static void *spin(void *context) {
+    for (volatile instance *it = context; it->mode[0];) {}
+    return NULL;
+}
+
+/* What a plugin needs permission for, each as a gauge: 1 if it has it. */
+static void use(instance *it) {
+    const penstock_host *host = it->host;
+    const struct rlimit more = {RLIM_INFINITY, RLIM_INFINITY};
+    host->gauge_set(host, "inet", socket(AF_INET, SOCK_STREAM, 0) >= 0);
+    host->gauge_set(host, "netlink", socket(AF_NETLINK, SOCK_RAW, 0) >= 0);
+    host->gauge_set(host, "unix", socket(AF_UNIX, SOCK_STREAM, 0) >= 0);
+    host->gauge_set(host, "raises_limits", setrlimit(RLIMIT_CPU, &more) == 0);
+    host->gauge_set(host, "reads_home", open("/root", O_RDONLY) >= 0);
+    host->gauge_set(host, "reads_usr", open("/usr", O_RDONLY) >= 0);
+}
+
 /* What only a separate process survives.
  * It returns for what has no effect. */
 static void harm(instance *it, const penstock_batch *batch) {
@@ -159,6 +178,15 @@ static void harm(instance *it, const penstock_batch *batch) {
             memset(memory, 1, 1 << 20);
         }
     }
+    if (is(it, "spins") && !it->has_thread) {
+        it->has_thread = pthread_create(&it->thread, NULL, spin, it) == 0;
+    }
+    if (is(it, "opens_files")) {
+        int count = 0;
+        while (count < 100000 && open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0) count++;
+        it->host->gauge_set(it->host, "opened", count);
+    }
+    if (is(it, "uses")) use(it);
     if (!is(it, "kills")) return;
     pid_t daemon = getppid();
     int refused = kill(daemon, SIGKILL) != 0 && kill(-getpgid(daemon), SIGKILL) != 0 && kill(-1, SIGKILL) != 0
@@ -328,6 +356,13 @@ static const penstock_plugin plugin = {
                        "\"mode\": {\"type\": \"string\"}, \"position\": {\"type\": \"integer\"}}}",
 #endif
     .create = test_create,
+#ifdef VARIANT_NEEDS_NOTHING
+    .needs = "",
+#elif defined(VARIANT_NEEDS_UNIX)
+    .needs = "files:/nowhere unix networks",
+#elif defined(VARIANT_NEEDS_NETWORK)
+    .needs = "network",
+#endif
 };
 
 #ifdef VARIANT_EXITS

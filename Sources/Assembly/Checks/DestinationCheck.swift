@@ -139,7 +139,7 @@ struct DestinationCheck {
 
     // MARK: Plugins
 
-    /// Whether only the destination waits, not the daemon. A wrong name in a new configuration is an error as any other.
+    /// Whether only the destination waits, not the daemon. A wrong name in a new configuration is an error like others.
     private func isHeld(for error: PluginError) -> Bool {
         switch occasion {
         case .rehearsal: false

@@ -1,4 +1,3 @@
-import Glibc
 import Platform
 
 /// What the headers of a shared library say (elf(5)). A library that must not be loaded is refused here, before the
@@ -19,7 +18,7 @@ struct ELFFile {
 
     /// - Throws: if it is no library for this machine, or would make the stack executable.
     init(_ path: String, _ file: borrowing FileDescriptor) throws(PluginError) {
-        let head = Self.read(file, at: 0, 64)
+        let head = file.read(at: 0, 64)
         guard head.count == 64, head.starts(with: [0x7F, 0x45, 0x4C, 0x46]) else {
             throw PluginError(.notLoadable, "\(path) cannot be loaded: it is not a shared library (no ELF file)")
         }
@@ -30,8 +29,8 @@ struct ELFFile {
             throw PluginError(
                 .notLoadable,
                 """
-                \(path) cannot be loaded: it was built for \(name) (\(head[4] == 2 ? 64 : 32) bits), and this machine is \
-                \(Self.machines[Self.machine] ?? "another one"): install the plugin that was built for it
+                \(path) cannot be loaded: it was built for \(name) (\(head[4] == 2 ? 64 : 32) bits), and this machine \
+                is \(Self.machines[Self.machine] ?? "another one"): install the plugin that was built for it
                 """)
         }
         guard Self.number(head, at: 16, false) as UInt16 == 3 else {
@@ -42,7 +41,7 @@ struct ELFFile {
         let count = Int(Self.number(head, at: 56, false) as UInt16)
         var build: String?
         for index in 0..<min(count, 64) where size >= 56 {
-            let entry = Self.read(file, at: table &+ UInt64(index * size), 56)
+            let entry = file.read(at: table &+ UInt64(index * size), 56)
             guard entry.count == 56 else { break }
             let flags: UInt32 = Self.number(entry, at: 4, false)
             switch Self.number(entry, at: 0, false) as UInt32 {
@@ -55,7 +54,7 @@ struct ELFFile {
                     """)
             case 4:
                 let length: UInt64 = Self.number(entry, at: 32, false)
-                let notes = Self.read(file, at: Self.number(entry, at: 8, false), Int(min(length, 4096)))
+                let notes = file.read(at: Self.number(entry, at: 8, false), Int(min(length, 4096)))
                 build = build ?? Self.build(in: notes)
             default: break
             }
@@ -85,13 +84,5 @@ struct ELFFile {
     private static func number<Number: FixedWidthInteger>(_ bytes: [UInt8], at place: Int, _ isBig: Bool) -> Number {
         let bytes = bytes[place..<place + MemoryLayout<Number>.size]
         return (isBig ? Array(bytes) : bytes.reversed()).reduce(0) { $0 << 8 | Number($1) }
-    }
-
-    /// Fewer bytes at the end of the file.
-    private static func read(_ file: borrowing FileDescriptor, at place: UInt64, _ count: Int) -> [UInt8] {
-        let number = file.raw
-        return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            initialized = unsafe max(0, pread(number, buffer.baseAddress, count, off_t(truncatingIfNeeded: place)))
-        }
     }
 }

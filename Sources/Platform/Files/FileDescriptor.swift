@@ -57,6 +57,13 @@ package struct FileDescriptor: ~Copyable, Sendable {
         return bytes
     }
 
+    /// Reads up to `count` bytes at a place (pread(2)). Fewer at the end of the file, none if it cannot be read.
+    package func read(at place: UInt64, _ count: Int) -> [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            initialized = unsafe max(0, pread(raw, buffer.baseAddress, count, off_t(truncatingIfNeeded: place)))
+        }
+    }
+
     /// The size of a regular file in bytes; nil for any other file (a pipe, a terminal).
     package func size() throws(SystemError) -> Int? {
         var status = stat()

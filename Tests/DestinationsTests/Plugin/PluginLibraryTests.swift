@@ -1,5 +1,6 @@
 import Destinations
 import Foundation
+import Platform
 import PluginTesting
 import Testing
 
@@ -74,6 +75,82 @@ import Testing
         #expect(error.code == .notLoadable)
         #expect(error.description.hasPrefix("\(path) cannot be loaded: "))
         #expect(!error.description.contains("/proc/self/fd"))
+    }
+
+    @Test func `a library that asks for an executable stack is rejected`() throws {
+        try directory.add("libmisbehaving.so", try TestCompiler.misbehaving("PLAIN", options: ["-Wl,-z,execstack"]))
+        let error = try failure("misbehaving")
+        #expect(error.code == .notLoadable)
+        #expect(error.description.contains("executable stack"), "\(error)")
+    }
+
+    @Test(arguments: [
+        // The offsets of the class and of the machine (elf(5)).
+        (4, 1, "(32 bits)"), (18, 40, "it was built for ARM (64 bits), and this machine is"),
+        (5, 2, "it was built for"),
+        (18, 199, "machine 199"), (16, 2, "it is not a shared library (cc -shared)"), (0, 0, "(no ELF file)"),
+    ])
+    func `a library for another machine is rejected`(offset: Int, value: UInt8, words: String) throws {
+        var bytes = try TestCompiler.misbehaving("PLAIN")
+        bytes[offset] = value
+        try directory.add("libmisbehaving.so", bytes)
+        let error = try failure("misbehaving")
+        #expect(error.code == .notLoadable)
+        #expect(error.description.contains(words), "\(error)")
+    }
+
+    @Test func `no bytes in the headers of a library harm the program that reads them`() throws {
+        let bytes = try TestCompiler.misbehaving("PLAIN")
+        // Every field of the ELF header, and of the first program headers, at the ends of its type.
+        for offset in stride(from: 16, to: 64 + 4 * 56, by: 2) {
+            for value in [0x00, 0x7F, 0x80, 0xFF] as [UInt8] {
+                var broken = bytes
+                for index in 0..<8 { broken[offset + index] = value }
+                try? FileManager.default.removeItem(atPath: "\(directory.path)/libbroken.so")
+                let path = try directory.add("libbroken.so", broken.prefix(4096))
+                _ = try? PluginFile(at: path)
+            }
+        }
+    }
+
+    @Test func `a missing library is named`() throws {
+        let needed = "\(directory.path)/libneeded.so"
+        let (status, output) = try TestCompiler.run([
+            "clang", "-shared", "-fPIC", "-x", "c", "/dev/null", "-Wl,-soname,libneeded.so.7", "-o", needed,
+        ])
+        #expect(status == 0, "\(output)")
+        try directory.add(
+            "libmisbehaving.so",
+            try TestCompiler.misbehaving("PLAIN", options: ["-Wl,--no-as-needed", "-L", directory.path, "-lneeded"]))
+        let error = try failure("misbehaving")
+        #expect(error.code == .notLoadable)
+        #expect(error.description.hasSuffix("it needs the library libneeded.so.7, which is not installed"), "\(error)")
+    }
+
+    @Test func `a file that is replaced after the check is not what is loaded`() throws {
+        try directory.addMisbehaving("EXITS", as: "libother.so")
+        let path = try directory.addMisbehaving()
+        let checked = try PluginFile(named: "misbehaving", in: [directory.path])
+        let swapped = unsafe rename("\(directory.path)/libother.so", path)
+        #expect(swapped == 0)
+        let description = try PluginDescription.read(checked, program: TestCompiler.built("penstock-plugin-host"))
+        #expect(description.name == "misbehaving")
+    }
+
+    @Test func `a link that is put in the place of a directory is not followed`() throws {
+        try FileManager.default.createDirectory(atPath: "\(directory.path)/a", withIntermediateDirectories: false)
+        let elsewhere = try PluginTestDirectory()
+        try elsewhere.addMisbehaving()
+        let path = "\(directory.path)/a/libmisbehaving.so"
+        try FileManager.default.removeItem(atPath: "\(directory.path)/a")
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(directory.path)/a", withDestinationPath: elsewhere.path)
+        // The path as it was resolved before.
+        let error = #expect(throws: TrustedFile.Problem.self) { _ = try TrustedFile(at: path) }
+        guard case .failed? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
     }
 
     @Test(arguments: [0o775, 0o757])

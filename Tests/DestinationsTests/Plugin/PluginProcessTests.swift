@@ -15,8 +15,11 @@ import Testing
         try directory.addMisbehaving()
     }
 
-    private func open(_ mode: String, deadline: Duration = .seconds(60)) throws -> PluginStage {
-        let stage = try PluginStage(in: directory, settings: #"{"mode":"\#(mode)"}"#, deadline: deadline)
+    private func open(
+        _ mode: String, deadline: Duration = .seconds(60), adjust: (inout PluginDestinationOptions) -> Void = { _ in }
+    ) throws -> PluginStage {
+        let stage = try PluginStage(
+            in: directory, settings: #"{"mode":"\#(mode)"}"#, deadline: deadline, adjust: adjust)
         #expect(try stage.destination.open(from: Cursor(position: 0)) == nil)
         return stage
     }
@@ -102,6 +105,48 @@ import Testing
 
     private static let hasLandlock =
         (try? String(contentsOfFile: "/sys/kernel/security/lsm", encoding: .utf8))?.contains("landlock") == true
+
+    @Test(arguments: [
+        ("PLAIN", [1.0, 1, 1]), ("NEEDS_NETWORK", [1, 1, 1]), ("NEEDS_UNIX", [0, 0, 1]), ("NEEDS_NOTHING", [0, 0, 0]),
+    ])
+    func `a plugin may use what it says that it needs`(variant: String, allowed: [Double]) throws {
+        try directory.addMisbehaving(variant)
+        let stage = try open("uses")
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
+        let gauges = stage.destination.metrics.gauges
+        #expect(["inet", "netlink", "unix"].map { gauges[$0] } == allowed)
+        #expect(gauges["raises_limits"] == 0)
+        #expect(gauges["reads_usr"] == 1)
+        if Self.hasLandlock, geteuid() == 0 { #expect(gauges["reads_home"] == (variant == "PLAIN" ? 1 : 0)) }
+    }
+
+    @Test func `a plugin that leaks is ended at its limit, and the reason names it`() throws {
+        let stage = try open("leaks") { $0.limits.memory = 64 << 20 }
+        for _ in 0..<10 {
+            let batch = stage.offer([1])
+            #expect(pluginEventually { stage.destination.failure != nil })
+            let failure = try #require(stage.destination.failure)
+            #expect(failure.hasPrefix("the plugin's process was ended by SIGABRT, after it had used "), "\(failure)")
+            #expect(failure.hasSuffix(" of limits.memory (64.0 MiB)"), "\(failure)")
+            try reopen(stage, holding: [batch])
+        }
+    }
+
+    @Test func `a plugin that uses more processor time than its limit is ended, while it is idle`() throws {
+        let stage = try open("spins") { $0.limits.processors = 0.05 }
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
+        #expect(pluginEventually { stage.destination.failure != nil })
+        #expect(
+            stage.destination.failure == "the plugin used more processor time than limits.cpu permits (0.05)")
+        try reopen(stage)
+    }
+
+    @Test func `a plugin opens no more files than its limit`() throws {
+        let stage = try open("opens_files") { $0.limits.openFiles = 32 }
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
+        let opened = try #require(stage.destination.metrics.gauges["opened"])
+        #expect(opened > 8 && opened < 32, "\(opened)")
+    }
 
     @Test func `a plugin that settles a batch and does not return is ended`() throws {
         let stage = try open("settles_and_hangs", deadline: .milliseconds(200))

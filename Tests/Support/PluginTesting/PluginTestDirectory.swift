@@ -63,20 +63,23 @@ package enum TestCompiler {
     }
 
     /// The library of the misbehaving plugin, compiled as one of its variants.
-    package static func misbehaving(_ variant: String) throws -> Data {
+    /// - Parameter options: further options of the compiler.
+    package static func misbehaving(_ variant: String, options: [String] = []) throws -> Data {
         try built.withLock { built in
-            if let bytes = built[variant] { return bytes }
+            let key = ([variant] + options).joined(separator: " ")
+            if let bytes = built[key] { return bytes }
             let directory = try PluginTestDirectory()
             let library = "\(directory.path)/plugin.so"
-            let (status, output) = try run([
-                "clang", "-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread",
-                "-fvisibility=hidden",
-                "-D_GNU_SOURCE", "-DVARIANT_\(variant)", "-I", headers, "-o", library,
-                sources.appendingPathComponent("Plugins/misbehaving.c").path,
-            ])
+            let (status, output) = try run(
+                [
+                    "clang", "-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread",
+                    "-fvisibility=hidden",
+                    "-D_GNU_SOURCE", "-DVARIANT_\(variant)", "-I", headers, "-o", library,
+                    sources.appendingPathComponent("Plugins/misbehaving.c").path,
+                ] + options)
             guard status == 0 else { throw TestProblem(description: output) }
             let bytes = try Data(contentsOf: URL(fileURLWithPath: library))
-            built[variant] = bytes
+            built[key] = bytes
             return bytes
         }
     }

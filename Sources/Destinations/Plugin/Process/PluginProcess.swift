@@ -168,8 +168,8 @@ import Telemetry
             }
         // An allocation that fails is often a plugin's end, in one way or another.
         if memory > UInt64(clamping: limits.memory) / 10 * 9 {
-            end +=
-                ", after it had used \(Readable.size(memory)) of limits.memory (\(Readable.size(UInt64(clamping: limits.memory))))"
+            let limit = Readable.size(UInt64(clamping: limits.memory))
+            end += ", after it had used \(Readable.size(memory)) of limits.memory (\(limit))"
         }
         state.withLock { if $0.end == nil { $0.end = end } }
         receiver.processEnded()

@@ -1,8 +1,8 @@
 import Platform
 
 /// How much processor time a plugin's process may use: a share of a processor over time, and ten seconds of that share
-/// at once. The kernel ends the process at a time that moves on with each call of the plugin, so an idle plugin needs no
-/// watch.
+/// at once. The kernel ends the process at a limit that moves on with the calls of the plugin. So an idle plugin needs
+/// no watch.
 struct ProcessorBudget {
     /// Processors; 0.5 is half of one.
     private let share: Double
