@@ -168,6 +168,7 @@ def plugin_replacements(trial):
     trial.load(daemon, CLIENTS)
 
     def usage():
+        eventually("the plugin runs", lambda: "deadline sqlite" in daemon.threads())
         descriptors = len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
         status = pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text()
         memory = int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
