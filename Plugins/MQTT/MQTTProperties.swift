@@ -20,16 +20,23 @@ import PenstockPluginKit
         add("part", String(event.part))
         var id: [UInt8] = []
         event.appendMessageID(to: &id)
-        // A text that MQTT forbids keeps its JSON escapes.
-        let text = String(decoding: id, as: UTF8.self)
-        if !id.isEmpty, id.contains(0) || !add("message_id", text) { add("message_id", event.messageID) }
+        guard !id.isEmpty else { return }
+        // A text that MQTT forbids keeps its JSON escapes: a broker ends the connection that sends it.
+        add("message_id", Self.isAllowed(id) ? String(decoding: id, as: UTF8.self) : event.messageID)
     }
 
     deinit { unsafe mosquitto_property_free_all(&list) }
 
-    @discardableResult
-    private func add(_ name: String, _ value: String) -> Bool {
-        unsafe mosquitto_property_add_string_pair(
-            &list, Int32(MQTT_PROP_USER_PROPERTY.rawValue), name, value) == MOSQ_ERR_SUCCESS.rawValue
+    /// Whether MQTT allows the text (MQTT 5, 1.5.4): UTF-8 without control characters and noncharacters.
+    static func isAllowed(_ text: [UInt8]) -> Bool {
+        guard text.count <= 65535 else { return false }
+        let status = unsafe text.withUnsafeBytes { text in
+            unsafe mosquitto_validate_utf8(text.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(text.count))
+        }
+        return status == MOSQ_ERR_SUCCESS.rawValue
+    }
+
+    private func add(_ name: String, _ value: String) {
+        _ = unsafe mosquitto_property_add_string_pair(&list, Int32(MQTT_PROP_USER_PROPERTY.rawValue), name, value)
     }
 }

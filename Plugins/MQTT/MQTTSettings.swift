@@ -62,6 +62,12 @@ struct MQTTSettings: Decodable {
         guard !topic.contains(where: { "+#\0".contains($0) }) else {
             throw SinkError("settings.topic: must not contain +, # or U+0000: a topic that is published has no wildcards")
         }
+        guard MQTTProperties.isAllowed(Array(topic.utf8)) else {
+            throw SinkError("settings.topic: must not contain control characters")
+        }
+        guard client_id.map({ MQTTProperties.isAllowed(Array($0.utf8)) }) ?? true else {
+            throw SinkError("settings.client_id: must not contain control characters")
+        }
         guard username != nil || password == nil else {
             throw SinkError("settings.password: needs a username: set settings.username, too")
         }
