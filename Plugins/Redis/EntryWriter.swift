@@ -5,7 +5,7 @@ import PenstockPluginKit
 /// Writes events as commands that append to streams.
 final class EntryWriter {
     private let key: EventTemplate
-    private let maximumLength: Int?
+    let maximumLength: Int?
     private let reader: PathReader
     /// The index of `event` among the reader's paths.
     private let name: Int
@@ -25,6 +25,9 @@ final class EntryWriter {
         reader = PathReader(PathSet(paths))
         maximumLength = settings.max_length
     }
+
+    /// Whether the event's own key is at fault. A fixed key is the operator's fault, and holds back all events.
+    func isFault(ofEvent error: RedisError) -> Bool { error.kind == .key && !hasOneStream }
 
     /// Every entry has the same fields, in this order: Redis then stores their names once for many entries. A missing
     /// value is an empty text.
@@ -52,6 +55,22 @@ final class EntryWriter {
             request.argument(eventName(in: payload))
             request.argument("payload")
             request.argument(payload)
+        }
+    }
+
+    /// Reads the event's key and the values of its entry.
+    /// - Parameter body: gets the key, and what appends the values to a request.
+    func read(_ event: Event, _ body: (_ key: [UInt8], _ values: (inout RedisRequest) -> Void) -> Void) {
+        event.withPayload { payload in
+            _ = reader.read(payload)
+            body(key(of: event, payload)) { request in
+                request.argument(String(event.position))
+                request.argument(String(event.part))
+                request.argument(messageID(of: event))
+                request.argument(event.kindName)
+                request.argument(eventName(in: payload))
+                request.argument(payload)
+            }
         }
     }
 

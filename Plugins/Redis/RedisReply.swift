@@ -7,6 +7,12 @@ enum RedisReply {
     case error(RedisError)
 
     var text: String? { if case .text(let text) = self { text } else { nil } }
+    /// An array of texts.
+    var texts: [String]? {
+        guard case .array(let items) = self else { return nil }
+        let texts = items.compactMap(\.text)
+        return texts.count == items.count ? texts : nil
+    }
     var error: RedisError? { if case .error(let error) = self { error } else { nil } }
 }
 
@@ -32,6 +38,8 @@ struct RedisError: Error, Equatable {
         switch code {
         case "WRONGTYPE": .key
         case "NOPERM": message.contains("key") ? .key : .configuration
+        // NOPERM inside of a script.
+        case "ERR" where message.contains("one of the keys"): .key
         case "READONLY": .replica
         case "NOAUTH", "WRONGPASS", "MOVED", "ASK", "CROSSSLOT", "DENIED", "NOPROTO": .configuration
         default: .passes
@@ -43,7 +51,7 @@ struct RedisError: Error, Equatable {
         switch code {
         case "NOAUTH": "\(message) Set settings.password"
         case "WRONGPASS": "\(message) Check settings.username and settings.password"
-        case "NOPERM": "\(message) (the user needs the commands MULTI, EXEC and XADD, and the streams' keys)"
+        case "NOPERM": "\(message) (the user needs the commands PING, MULTI, EXEC, DISCARD and XADD, with settings.exactly_once also EVAL, HGET, HMGET and HSET, and the keys)"
         case "MOVED", "ASK", "CROSSSLOT":
             "\(message) (a node of a Redis Cluster: this plugin needs a server without cluster mode)"
         case "WRONGTYPE": "\(message) (the key is not a stream: set another settings.stream)"

@@ -36,6 +36,9 @@ struct RedisRequest {
 
     mutating func argument(_ value: [UInt8]) { argument(value.span) }
 
+    /// Appends the arguments of another request.
+    mutating func append(_ arguments: RedisRequest) { bytes += arguments.bytes }
+
     mutating func command(_ texts: [String]) {
         command(texts.count)
         for text in texts { argument(text) }

@@ -14,6 +14,10 @@ struct RedisSettings: Decodable {
             "database": {"type": "integer", "minimum": 0, "maximum": 2147483647, "description": "default: 0"},
             "timeout": {"type": "number", "minimum": 0.01, "maximum": 3600,
                 "description": "seconds to wait for a connection, for a write and for a reply; default: 5"},
+            "exactly_once": {"type": "boolean",
+                "description": "whether the position is stored with the entries, so that no event is stored twice; default: false"},
+            "position_key": {"type": "string", "minLength": 1, "maxLength": 1024,
+                "description": "the key of that position; default: penstock:position:DESTINATION"},
             "batch_events": {"type": "integer", "minimum": 1, "maximum": 100000,
                 "description": "the most events in one transaction; default: 1000"}}}
         """
@@ -31,9 +35,13 @@ struct RedisSettings: Decodable {
     var database: Int?
     var timeout: Double?
     var batch_events: Int?
+    var exactly_once: Bool?
+    var position_key: String?
 
     var batchEvents: Int { batch_events ?? 1000 }
     var seconds: Double { timeout ?? 5 }
+
+    func positionKey(for destination: String) -> String { position_key ?? "penstock:position:\(destination)" }
 
     /// - Throws: an error that names the setting.
     func parsedAddress() throws(SinkError) -> Address {

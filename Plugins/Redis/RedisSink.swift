@@ -4,7 +4,7 @@ import PenstockPluginKit
 final class RedisSink: BlockingSink {
     static let plugin = Plugin(
         name: "redis", version: "1.0", summary: "Appends each event to a Redis stream", schema: RedisSettings.schema,
-        needs: "network")
+        needs: "network", keepsPosition: true)
 
     /// Bounds the memory for a batch's commands, and the time that the server spends on them at once.
     private static let maximumBatchBytes = 8 << 20
@@ -13,7 +13,7 @@ final class RedisSink: BlockingSink {
     private let settings: RedisSettings
     private let address: RedisSettings.Address
     private let writer: EntryWriter
-    private var request = RedisRequest()
+    private let transaction: any StreamTransaction
     /// nil: not connected.
     private var connection: RedisConnection?
 
@@ -23,6 +23,10 @@ final class RedisSink: BlockingSink {
         self.settings = settings
         address = try settings.parsedAddress()
         writer = try EntryWriter(settings)
+        transaction =
+            settings.exactly_once ?? false
+            ? PositionedTransaction(writer, key: settings.positionKey(for: host.destination), host)
+            : PlainTransaction(writer)
     }
 
     var limits: Limits {
@@ -33,84 +37,62 @@ final class RedisSink: BlockingSink {
         connection = nil
         do {
             let connection = try RedisConnection(address, timeout: settings.seconds)
-            for command in greeting {
-                if let error = try connection.ask(command).error { throw problem(error.advice) }
+            for command in greeting + transaction.greeting {
+                if let error = try connection.ask(command).error { throw error }
             }
+            try transaction.begin(on: connection)
             self.connection = connection
-        } catch let lost as RedisConnectionLost {
-            throw problem(lost.reason)
+        } catch {
+            throw problem(error)
         }
     }
 
     func deliver(_ batch: Batch) throws -> [Outcome] {
         if connection == nil { try connect() }
-        guard let connection else { throw problem("not connected") }
-        request.removeAll()
-        request.command(["MULTI"])
-        for event in batch { writer.append(event, to: &request) }
-        request.command(["EXEC"])
-        do throws(RedisConnectionLost) {
-            try connection.send(request)
-            _ = try connection.reply()
-            var queued: [RedisError?] = []
-            for _ in batch { queued.append(try connection.reply().error) }
-            return outcomes(queued, try connection.reply())
+        guard let connection else { throw SinkError(reason("not connected")) }
+        do {
+            let results = try transaction.store(batch, on: connection)
+            let outcomes = results.map(outcome)
+            host.count("redis_entries", by: UInt64(outcomes.count { $0 == .delivered }))
+            return outcomes
         } catch {
             self.connection = nil
-            throw problem(error.reason)
+            throw problem(error)
         }
     }
 
+    /// nil unless settings.exactly_once is set: without it, the host's own cursor counts.
+    func durablePosition() -> UInt64? { transaction.position }
+
     func stop() { connection = nil }
 
-    /// The commands that a new connection begins with. MULTI and DISCARD prove that transactions work: where MULTI
-    /// failed, the commands after it would be executed one by one.
     private var greeting: [[String]] {
         var commands: [[String]] = []
         if let password = settings.password {
             commands.append(["AUTH"] + (settings.username.map { [$0] } ?? []) + [password])
         }
         if let database = settings.database, database > 0 { commands.append(["SELECT", "\(database)"]) }
-        return commands + [["PING"], ["MULTI"], ["DISCARD"]]
+        return commands + [["PING"]]
     }
 
-    /// - Parameters:
-    ///   - queued: the error of each command that the server did not accept into the transaction. If there is one, the
-    ///     server has executed none of them.
-    ///   - executed: EXEC's reply.
-    private func outcomes(_ queued: [RedisError?], _ executed: RedisReply) -> [Outcome] {
-        let refused = queued.compactMap(\.self)
-        if let worst = refused.first(where: { !isFault(ofEvent: $0) }) { return retry(queued.count, worst) }
-        if !refused.isEmpty {
-            // The others are stored in the next transaction, without these.
-            return queued.map { $0.map { .rejected(reason: $0.message) } ?? .retry(reason: nil, after: .milliseconds(1)) }
-        }
-        switch executed {
-        case .array(let replies):
-            let outcomes = replies.map { reply in reply.error.map(outcome) ?? .delivered }
-            host.count("redis_entries", by: UInt64(outcomes.count { $0 == .delivered }))
-            return outcomes
-        case .error(let error): return retry(queued.count, error)
-        case .text, .integer, .null: return retry(queued.count, RedisError(message: "EXEC has an unexpected reply"))
+    private func outcome(_ result: StoreResult) -> Outcome {
+        switch result {
+        case .stored: return .delivered
+        case .skipped: return .retry(reason: nil, after: .milliseconds(1))
+        case .failed(let error):
+            if writer.isFault(ofEvent: error) { return .rejected(reason: error.message) }
+            if error.kind == .replica { connection = nil }
+            return .retry(reason: reason(error.advice))
         }
     }
-
-    private func outcome(_ error: RedisError) -> Outcome {
-        if isFault(ofEvent: error) { return .rejected(reason: error.message) }
-        if error.kind == .replica { connection = nil }
-        return .retry(reason: reason(error.advice))
-    }
-
-    /// Nothing was stored.
-    private func retry(_ count: Int, _ error: RedisError) -> [Outcome] {
-        if error.kind == .replica { connection = nil }
-        return Array(repeating: .retry(reason: reason(error.advice)), count: count)
-    }
-
-    /// Whether the event's own key is at fault. A fixed key is the operator's fault, and holds back all events.
-    private func isFault(ofEvent error: RedisError) -> Bool { error.kind == .key && !writer.hasOneStream }
 
     private func reason(_ text: String) -> String { "redis at \(settings.address): \(text)" }
 
-    private func problem(_ text: String) -> SinkError { SinkError(reason(text)) }
+    private func problem(_ error: any Error) -> SinkError {
+        switch error {
+        case let lost as RedisConnectionLost: SinkError(reason(lost.reason))
+        case let error as RedisError: SinkError(reason(error.advice))
+        default: SinkError(reason("\(error)"))
+        }
+    }
 }

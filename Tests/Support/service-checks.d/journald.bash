@@ -27,7 +27,7 @@ YAML
 
 entries() { # MATCH...: prints the entries of this check as JSON
     journalctl --sync
-    journalctl --since "@$begun" -o json "$@"
+    journalctl --all --since "@$begun" -o json "$@"
 }
 
 field() { # NAME MATCH...: prints the field of each entry; a value that is not plain text as a list of bytes
