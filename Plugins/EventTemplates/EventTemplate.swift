@@ -1,4 +1,4 @@
-// EventTemplates: texts with placeholders, which sinks fill in for each event: the key of a stream, the name of a topic.
+// EventTemplates: texts with placeholders, which sinks fill in for each event: the key of a stream, a topic.
 //
 //     events.{kind}.{properties.plan|none}
 //
@@ -64,7 +64,8 @@ package struct EventTemplate: Sendable {
             segments.count <= FieldPath.maximumSegments, !inside.contains("{")
         else {
             throw Invalid(
-                description: "{\(inside)} in \"\(text)\" is not a placeholder: use one such as {event}, {properties.plan}"
+                description:
+                    "{\(inside)} in \"\(text)\" is not a placeholder: use one such as {event}, {properties.plan}"
                     + " or {properties.plan|none}")
         }
         paths.append(FieldPath(segments))

@@ -40,14 +40,15 @@ struct JournalEntry {
     /// - Returns: 0 or an errno. The library also returns 0 if there is no journald.
     func send() -> Int32 {
         var copy = bytes
-        return -(unsafe copy.withUnsafeMutableBytes { bytes in
-            var start = 0
-            let fields = unsafe ends.map { end in
-                defer { start = end }
-                return unsafe iovec(iov_base: bytes.baseAddress.map { unsafe $0 + start }, iov_len: end - start)
-            }
-            return unsafe sd_journal_sendv(fields, Int32(fields.count))
-        })
+        return
+            -(unsafe copy.withUnsafeMutableBytes { bytes in
+                var start = 0
+                let fields = unsafe ends.map { end in
+                    defer { start = end }
+                    return unsafe iovec(iov_base: bytes.baseAddress.map { unsafe $0 + start }, iov_len: end - start)
+                }
+                return unsafe sd_journal_sendv(fields, Int32(fields.count))
+            })
     }
 }
 

@@ -13,7 +13,7 @@ struct JournaldSettings: Decodable {
                 "enum": ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"],
                 "description": "PRIORITY of the entries; default: info"},
             "fields": {"type": "object",
-                "description": "more fields of an entry: for each name, a path in the event, such as properties.order_id"},
+                "description": "more fields: for each name, a path in the event, such as properties.order_id"},
             "payload": {"type": "boolean",
                 "description": "whether an entry has the whole event as PAYLOAD; default: false"}}}
         """

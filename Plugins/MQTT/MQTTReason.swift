@@ -19,7 +19,8 @@ struct MQTTReason: Equatable {
     var description: String {
         let text = unsafe mosquitto_reason_string(code).map { unsafe String(cString: $0) } ?? "unknown"
         return switch UInt32(bitPattern: code) {
-        case MQTT_RC_NOT_AUTHORIZED.rawValue: "\(text): check settings.username, settings.password and the broker's access rules"
+        case MQTT_RC_NOT_AUTHORIZED.rawValue:
+            "\(text): check settings.username, settings.password and the broker's access rules"
         case MQTT_RC_BAD_USERNAME_OR_PASSWORD.rawValue:
             "\(text): check settings.username and settings.password"
         case MQTT_RC_SESSION_TAKEN_OVER.rawValue:

@@ -159,12 +159,24 @@ import Synchronization
     private func run() {
         while true {
             let status = unsafe mosquitto_loop(handle, 1000, 1)
+            acknowledgeSegments()
             if status != MOSQ_ERR_SUCCESS.rawValue { return end(Self.text(status), nil) }
             if isStopping.load(ordering: .acquiring) {
                 // DISCONNECT may be waiting to be sent.
                 _ = unsafe mosquitto_loop(handle, 0, 1)
                 return end("closed", nil)
             }
+        }
+    }
+
+    /// A broker with Nagle's algorithm (mosquitto's default) sends a second acknowledgement only when TCP has confirmed
+    /// the first. The kernel delays that by 40 ms unless it is asked not to, again after each read.
+    private func acknowledgeSegments() {
+        var yes: Int32 = 1
+        let socket = unsafe mosquitto_socket(handle)
+        if socket >= 0 {
+            _ = unsafe setsockopt(
+                socket, Int32(IPPROTO_TCP), TCP_QUICKACK, &yes, socklen_t(MemoryLayout<Int32>.size))
         }
     }
 
@@ -194,7 +206,9 @@ import Synchronization
     }
 
     fileprivate static func text(_ status: Int32) -> String {
-        let text = unsafe status == MOSQ_ERR_ERRNO.rawValue ? strerror(errno) : mosquitto_strerror(status).map { unsafe .init(mutating: $0) }
+        let text =
+            unsafe status == MOSQ_ERR_ERRNO.rawValue
+            ? strerror(errno) : mosquitto_strerror(status).map { unsafe .init(mutating: $0) }
         return unsafe text.map { unsafe String(cString: $0) } ?? "error \(status)"
     }
 }

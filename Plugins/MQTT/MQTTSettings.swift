@@ -60,7 +60,8 @@ struct MQTTSettings: Decodable {
     func validate() throws(SinkError) {
         // In the text between placeholders, too: what a placeholder inserts is encoded.
         guard !topic.contains(where: { "+#\0".contains($0) }) else {
-            throw SinkError("settings.topic: must not contain +, # or U+0000: a topic that is published has no wildcards")
+            throw SinkError(
+                "settings.topic: must not contain +, # or U+0000: a topic that is published has no wildcards")
         }
         guard MQTTProperties.isAllowed(Array(topic.utf8)) else {
             throw SinkError("settings.topic: must not contain control characters")
@@ -75,7 +76,8 @@ struct MQTTSettings: Decodable {
             throw SinkError("settings.tls: must be true, because another setting for TLS is set")
         }
         guard (tls_certificate == nil) == (tls_key == nil) else {
-            throw SinkError("settings.tls_certificate: needs a key: set both settings.tls_certificate and settings.tls_key")
+            throw SinkError(
+                "settings.tls_certificate: needs a key: set both settings.tls_certificate and settings.tls_key")
         }
     }
 }

@@ -112,7 +112,9 @@ final class MQTTSink: BlockingSink {
         // "No matching subscribers" is a success: the broker has accepted the message.
         guard reason.isFailure else { return .delivered }
         // A fixed topic is the operator's fault, and holds back all events.
-        if reason.blamesMessage || reason.blamesTopic && !writer.isFixed { return .rejected(reason: reason.description) }
+        if reason.blamesMessage || reason.blamesTopic && !writer.isFixed {
+            return .rejected(reason: reason.description)
+        }
         return .retry(reason: self.reason(reason.description))
     }
 

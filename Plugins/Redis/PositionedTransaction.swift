@@ -76,7 +76,9 @@ final class PositionedTransaction: StreamTransaction {
 
     private func resolve(token: String, isWhole: Bool) {
         if !hasClaimed { held = Set(after.filter { $0.position >= firstOffered }) }
-        if let doubt, doubt.token == token { held.formUnion(isWhole ? Set(doubt.ids) : Set(doubt.ids).intersection(after)) }
+        if let doubt, doubt.token == token {
+            held.formUnion(isWhole ? Set(doubt.ids) : Set(doubt.ids).intersection(after))
+        }
         doubt = nil
         hasClaimed = true
     }

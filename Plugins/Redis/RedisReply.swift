@@ -51,7 +51,11 @@ struct RedisError: Error, Equatable {
         switch code {
         case "NOAUTH": "\(message) Set settings.password"
         case "WRONGPASS": "\(message) Check settings.username and settings.password"
-        case "NOPERM": "\(message) (the user needs the commands PING, MULTI, EXEC, DISCARD and XADD, with settings.exactly_once also EVAL, HGET, HMGET and HSET, and the keys)"
+        case "NOPERM":
+            """
+            \(message) (the user needs the keys and the commands PING, MULTI, EXEC, DISCARD and XADD; with \
+            settings.exactly_once: PING, EVAL, HGET, HMGET, HSET and XADD)
+            """
         case "MOVED", "ASK", "CROSSSLOT":
             "\(message) (a node of a Redis Cluster: this plugin needs a server without cluster mode)"
         case "WRONGTYPE": "\(message) (the key is not a stream: set another settings.stream)"

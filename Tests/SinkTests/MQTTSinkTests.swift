@@ -119,7 +119,10 @@ import Testing
             ["a", "b", "a"].enumerated().map { (UInt64($0), .identify, #"{"userId":"\#($1)"}"#) })
         #expect(stage.outcomes(stage.offer(batch), count: 3) == [.delivered, .delivered, .delivered])
         let messages = try MQTTSubscriber(broker).messages(2)
-        #expect(messages.sorted { $0.topic < $1.topic }.map { "\($0.topic) \($0.position ?? 99)" } == ["user/a 2", "user/b 1"])
+        #expect(
+            messages.sorted { $0.topic < $1.topic }.map { "\($0.topic) \($0.position ?? 99)" } == [
+                "user/a 2", "user/b 1",
+            ])
         #expect(messages.map(\.retained) == [true, true])
     }
 
@@ -202,7 +205,9 @@ import Testing
     @Test func `a fixed topic that the user may not write to is retried, and one of the event rejects it`() throws {
         let files = try PluginTestDirectory()
         try files.add("acl", Data("user app\ntopic write a/#\n".utf8))
-        let (status, _) = try TestCompiler.run(["mosquitto_passwd", "-b", "-c", "\(files.path)/passwords", "app", "secret"])
+        let (status, _) = try TestCompiler.run([
+            "mosquitto_passwd", "-b", "-c", "\(files.path)/passwords", "app", "secret",
+        ])
         #expect(status == 0)
         let broker = try MosquittoBroker(
             "allow_anonymous false\npassword_file DIRECTORY/passwords\nacl_file DIRECTORY/acl", in: files)
@@ -241,7 +246,8 @@ import Testing
         #expect(deliver([1], to: stage))
         #expect(error(try self.stage(broker, #","tls":true"#)).hasPrefix("the plugin mqtt cannot connect: mqtt at "))
         #expect(
-            error(try self.stage(broker, #","tls":true,"tls_ca":"\#(files.path)/none.pem""#)).contains("settings.tls_ca"))
+            error(try self.stage(broker, #","tls":true,"tls_ca":"\#(files.path)/none.pem""#)).contains(
+                "settings.tls_ca"))
         // A client that doesn't speak TLS gets no answer from this broker.
         #expect(error(try self.stage(broker, #","timeout":1"#)).contains("mqtt at "))
     }

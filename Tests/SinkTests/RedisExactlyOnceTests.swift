@@ -177,7 +177,8 @@ import Testing
         try FileManager.default.removeItem(atPath: data)
         try FileManager.default.moveItem(atPath: data + ".backup", toPath: data)
         try server.start()
-        #expect(pluginEventually { reason(stage, [4])?.contains("its position went back from 3 to 1. Restart") == true })
+        #expect(
+            pluginEventually { reason(stage, [4])?.contains("its position went back from 3 to 1. Restart") == true })
         stage.destination.close()
         let second = try self.stage()
         #expect(try second.destination.open(from: Cursor(position: 4, state: state)) == 2)

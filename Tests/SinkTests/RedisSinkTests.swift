@@ -49,7 +49,8 @@ import Testing
 
     @Test func `an event becomes an entry with all its parts`() throws {
         let stage = try open()
-        let json = #"{"type":"track","event":"Müll \"A\"","userId":"u1","messageId":"m-\u0031","properties":{"total":12.50}}"#
+        let json =
+            #"{"type":"track","event":"Müll \"A\"","userId":"u1","messageId":"m-\u0031","properties":{"total":12.50}}"#
         var batch = PluginStage.batch([(41, .track, json)])
         batch.events[0].part = .max
         #expect(stage.outcomes(stage.offer(batch), count: 1) == [.delivered])
@@ -186,7 +187,9 @@ import Testing
             ["a", "b", "c"].enumerated().map { (UInt64($0), .track, #"{"event":"\#($1)"}"#) })
         let outcomes = try #require(stage.outcomes(stage.offer(batch), count: 3))
         #expect(outcomes[0] == .delivered && outcomes[2] == .delivered)
-        guard case .rejected(let reason, answer: _) = outcomes[1] else { throw TestProblem(description: "\(outcomes[1])") }
+        guard case .rejected(let reason, answer: _) = outcomes[1] else {
+            throw TestProblem(description: "\(outcomes[1])")
+        }
         #expect(reason.hasPrefix("WRONGTYPE"))
         #expect(try server.positions("a") == [0])
     }
@@ -230,13 +233,15 @@ import Testing
     }
 
     @Test func `user, password and database are used`() throws {
-        try server.ask("ACL", "SETUSER", "app", "on", ">secret", "~events", "+xadd", "+multi", "+exec", "+discard", "+ping", "+select")
+        try server.ask(
+            "ACL", "SETUSER", "app", "on", ">secret", "~events", "+xadd", "+multi", "+exec", "+discard", "+ping",
+            "+select")
         try server.ask("CONFIG", "SET", "requirepass", "other")
         #expect(error(try stage()).contains("Set settings.password"))
         #expect(error(try stage(#","password":"wrong""#)).contains("Check settings.username and settings.password"))
         #expect(error(try stage(#","username":"app","password":"wrong""#)).contains("WRONGPASS"))
         let other = try open(#","username":"app","password":"secret""#, stream: "others")
-        #expect(reason(other)?.contains("the user needs the commands") == true)
+        #expect(reason(other)?.contains("the user needs the keys and the commands") == true)
         let stage = try open(#","username":"app","password":"secret","database":3"#)
         #expect(deliver([5], to: stage))
         #expect(try server.entries("events", ["-a", "other", "--no-auth-warning", "-n", "3"]).count == 1)
@@ -248,7 +253,8 @@ import Testing
         let batch = PluginStage.batch(
             ["a", "b", "ac"].enumerated().map { (UInt64($0), .track, #"{"event":"\#($1)"}"#) })
         let outcomes = try #require(stage.outcomes(stage.offer(batch), count: 3))
-        guard case .rejected(let reason, answer: _) = outcomes[1], case .retry = outcomes[0], case .retry = outcomes[2] else {
+        guard case .rejected(let reason, answer: _) = outcomes[1], case .retry = outcomes[0], case .retry = outcomes[2]
+        else {
             throw TestProblem(description: "\(outcomes)")
         }
         #expect(reason.hasPrefix("NOPERM"))
