@@ -58,10 +58,10 @@ plugin_packages := $(foreach entry,$(optional_plugins),$(lastword $(subst :, ,$(
 install_packages := $(build_packages) patchelf lowdown
 # To crash: filesystems for power cuts, strace for failing system calls.
 torture_packages := $(build_packages) python3 xfsprogs e2fsprogs strace util-linux mount
-# To test: HTTP servers and a database server, which the tests start on free ports, and clients; a separate systemd,
+# To test: HTTP servers, databases and brokers, which the tests start on free ports, and clients; a separate systemd,
 # into which Penstock is installed; a validator for the JSON Schema; a formatter for the man pages.
 test_packages := $(run_packages) $(install_packages) $(torture_packages) $(plugin_packages) \
-	nginx-light clickhouse-server curl openssl zstd systemd dbus libnss-systemd bsdutils \
+	nginx-light clickhouse-server postgresql nats-server redis-server mosquitto curl openssl zstd systemd dbus libnss-systemd bsdutils \
 	python3-jsonschema python3-yaml groff-base man-db
 
 help:

@@ -73,6 +73,9 @@ let package = Package(
         // Loaded with dlopen: libsqlite.so, libconsole.so.
         .library(name: "sqlite", type: .dynamic, targets: ["SQLitePlugin"]),
         .library(name: "console", type: .dynamic, targets: ["ConsolePlugin"]),
+        .library(name: "redis", type: .dynamic, targets: ["RedisPlugin"]),
+        .library(name: "mqtt", type: .dynamic, targets: ["MQTTPlugin"]),
+        .library(name: "journald", type: .dynamic, targets: ["JournaldPlugin"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.0")),
@@ -89,6 +92,9 @@ let package = Package(
         .target(name: "CLua", dependencies: ["CLuaLibrary"], cSettings: cRules),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        // No pkgConfig: its pkg-config file contains a -D that SwiftPM refuses.
+        .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
+        .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         .systemLibrary(name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CCurl", dependencies: ["CCurlLibrary"], cSettings: cRules),
         // Debian's libsimdjson-dev. No pkgConfig: its pkg-config file contains a -D that SwiftPM refuses.
@@ -195,6 +201,11 @@ let package = Package(
 
         // Sink plugins that ship with Penstock.
         sink("SQLitePlugin", ["CSQLite"], path: "Plugins/SQLite"),
+        sink("RedisPlugin", ["CHiredis", "EventTemplates", "Events"], path: "Plugins/Redis"),
+        sink("MQTTPlugin", ["CMosquitto", "EventTemplates", "Events"], path: "Plugins/MQTT"),
+        sink("JournaldPlugin", ["CSystemd", "EventTemplates", "Events"], path: "Plugins/Journald"),
+        // Texts with placeholders for fields of an event.
+        sink("EventTemplates", ["Events"], path: "Plugins/EventTemplates"),
         .target(
             name: "ConsolePlugin", dependencies: ["CPenstockPlugin"], path: "Plugins/Console", publicHeadersPath: ".",
             cSettings: cRules),
@@ -252,7 +263,10 @@ let package = Package(
         // The sink plugins, against real servers.
         tests(
             "SinkTests",
-            ["CSQLite", "Delivery", "Destinations", "Events", "Platform", "PluginTesting", "Telemetry", "TestSupport"]),
+            [
+                "CMosquitto", "CSQLite", "Delivery", "Destinations", "Events", "Platform", "PluginTesting", "Telemetry",
+                "TestSupport",
+            ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),
         tests(
             "ExplanationTests",
