@@ -70,8 +70,9 @@ let package = Package(
         // For sink plugins: the interface in C, and the kit for plugins in Swift.
         .library(name: "CPenstockPlugin", targets: ["CPenstockPlugin"]),
         .library(name: "PenstockPluginKit", targets: ["PenstockPluginKit"]),
-        // Loaded with dlopen: libsqlite.so, libconsole.so.
+        // Loaded with dlopen: libsqlite.so, libpostgres.so, libconsole.so.
         .library(name: "sqlite", type: .dynamic, targets: ["SQLitePlugin"]),
+        .library(name: "postgres", type: .dynamic, targets: ["PostgresPlugin"]),
         .library(name: "console", type: .dynamic, targets: ["ConsolePlugin"]),
     ],
     dependencies: [
@@ -89,6 +90,7 @@ let package = Package(
         .target(name: "CLua", dependencies: ["CLuaLibrary"], cSettings: cRules),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CCurl", dependencies: ["CCurlLibrary"], cSettings: cRules),
         // Debian's libsimdjson-dev. No pkgConfig: its pkg-config file contains a -D that SwiftPM refuses.
@@ -195,6 +197,7 @@ let package = Package(
 
         // Sink plugins that ship with Penstock.
         sink("SQLitePlugin", ["CSQLite"], path: "Plugins/SQLite"),
+        sink("PostgresPlugin", ["CPostgres", "Events"], path: "Plugins/Postgres"),
         .target(
             name: "ConsolePlugin", dependencies: ["CPenstockPlugin"], path: "Plugins/Console", publicHeadersPath: ".",
             cSettings: cRules),
