@@ -255,7 +255,10 @@ let package = Package(
         // The sink plugins, against real servers.
         tests(
             "SinkTests",
-            ["CSQLite", "Delivery", "Destinations", "Events", "Platform", "PluginTesting", "Telemetry", "TestSupport"]),
+            [
+                "CPostgres", "CSQLite", "Delivery", "Destinations", "Events", "Platform", "PluginTesting", "Telemetry",
+                "TestSupport",
+            ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),
         tests(
             "ExplanationTests",

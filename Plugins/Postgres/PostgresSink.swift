@@ -7,7 +7,7 @@ final class PostgresSink: BlockingSink {
         schema: PostgresSettings.schema, needs: "network", keepsPosition: true)
 
     /// They bound the memory of a batch, and the time to find rejected events in it.
-    let limits = Limits(maxBatchEvents: 10_000, maxBatchBytes: 32 << 20)
+    let limits = Limits(maxBatchEvents: 10_000, maxBatchBytes: 16 << 20)
 
     private let host: Host
     private let settings: PostgresSettings
