@@ -33,7 +33,8 @@ struct ConnectionString {
 
     /// A message of libpq on one line, without the password.
     func clean(_ message: String) -> String {
-        var result = message.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        var result = message.split(whereSeparator: \.isNewline)
+            .map { $0.drop(while: \.isWhitespace) }.joined(separator: "; ")
         for secret in secrets {
             result = result.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "***")
         }

@@ -30,13 +30,16 @@ final class PostgresSink: BlockingSink {
 
     func connect() throws {
         table = nil
+        let start = Deadline.after(milliseconds: Int64(settings.statementSeconds) * 1000)
         let connection = try Connection(string, timeout: settings.connect_timeout)
+        // Also after a long search among the server's addresses.
+        let least = Deadline.after(milliseconds: 5000)
         do {
             let table = try EventTable(
                 TableSetup(
                     connection: connection, settings: settings, columns: columns, destination: host.destination,
                     journal: host.journal,
-                    deadline: .after(milliseconds: Int64(settings.statementSeconds) * 1000)))
+                    deadline: start.nanoseconds > least.nanoseconds ? start : least))
             if let position, table.position ?? -1 < position {
                 wentBack = """
                     the position in penstock_position went back from \(position) to \

@@ -80,6 +80,23 @@ import Testing
         #expect(try test.rows("SELECT position FROM events ORDER BY 1") == [["1"], ["2"]])
     }
 
+    @Test func `a server that hangs costs only a retry`() throws {
+        let test = try shared()
+        let stage = try test.open(#","timeout":1"#)
+        let client = try PostgresClient(test.dsn)
+        let backends = try PostgresServer.backends(client)
+        for backend in backends { kill(backend, SIGSTOP) }
+        defer { for backend in backends { kill(backend, SIGCONT) } }
+        #expect(
+            stage.outcomes(stage.offer([1]), count: 1) == [
+                .retry(reason: "PostgreSQL: the server did not answer in time")
+            ])
+        #expect(pluginEventually { stage.outcomes(stage.offer([1]), count: 1) == [.delivered] })
+        for backend in backends { kill(backend, SIGCONT) }
+        #expect(pluginEventually { (try? PostgresServer.backends(client))?.count == 1 })
+        #expect(try test.rows("SELECT count(*) FROM events") == [["1"]])
+    }
+
     @Test(arguments: ["40001", "40P01", "53100", "53200", "55P03"])
     func `a transaction that fails for no fault of a row is retried`(state: String) throws {
         let test = try shared()

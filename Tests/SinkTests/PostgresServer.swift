@@ -102,10 +102,12 @@ final class PostgresServer: Sendable {
         return name
     }
 
-    /// The server's processes for connections of a plugin.
+    /// The server's processes for the connections of plugins to the client's database.
     static func backends(_ client: PostgresClient) throws -> [pid_t] {
-        try client.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'penstock'")
-            .compactMap { pid_t($0[0]) }
+        try client.query(
+            "SELECT pid FROM pg_stat_activity WHERE application_name = 'penstock' AND datname = current_database()"
+        )
+        .compactMap { pid_t($0[0]) }
     }
 
     /// A process that starts the server, and ends it when the tests close the pipe, or end.
