@@ -148,8 +148,9 @@ struct TableSetup {
             guard let row = found.first(where: { $0[0] == column.name }), let type = row[1] else {
                 throw SinkError(
                     """
-                    the table \(settings.tableName) has no column \(column.name): set another table, or add the column: \
-                    ALTER TABLE \(settings.table ?? settings.tableName) ADD COLUMN \(column.name) \(column.type.rawValue)
+                    the table \(settings.tableName) has no column \(column.name): set another table, or add the \
+                    column: ALTER TABLE \(settings.table ?? settings.tableName) ADD COLUMN \(column.name) \
+                    \(column.type.rawValue)
                     """)
             }
             return type
