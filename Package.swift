@@ -70,8 +70,9 @@ let package = Package(
         // For sink plugins: the interface in C, and the kit for plugins in Swift.
         .library(name: "CPenstockPlugin", targets: ["CPenstockPlugin"]),
         .library(name: "PenstockPluginKit", targets: ["PenstockPluginKit"]),
-        // Loaded with dlopen: libsqlite.so, libconsole.so.
+        // Loaded with dlopen: libsqlite.so, libpostgres.so, libconsole.so.
         .library(name: "sqlite", type: .dynamic, targets: ["SQLitePlugin"]),
+        .library(name: "postgres", type: .dynamic, targets: ["PostgresPlugin"]),
         .library(name: "console", type: .dynamic, targets: ["ConsolePlugin"]),
         .library(name: "redis", type: .dynamic, targets: ["RedisPlugin"]),
         .library(name: "mqtt", type: .dynamic, targets: ["MQTTPlugin"]),
@@ -95,6 +96,7 @@ let package = Package(
         // No pkgConfig: its pkg-config file contains a -D that SwiftPM refuses.
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CCurl", dependencies: ["CCurlLibrary"], cSettings: cRules),
         // Debian's libsimdjson-dev. No pkgConfig: its pkg-config file contains a -D that SwiftPM refuses.
@@ -206,6 +208,7 @@ let package = Package(
         sink("JournaldPlugin", ["CSystemd", "EventTemplates", "Events"], path: "Plugins/Journald"),
         // Texts with placeholders for fields of an event.
         sink("EventTemplates", ["Events"], path: "Plugins/EventTemplates"),
+        sink("PostgresPlugin", ["CPostgres", "Events"], path: "Plugins/Postgres"),
         .target(
             name: "ConsolePlugin", dependencies: ["CPenstockPlugin"], path: "Plugins/Console", publicHeadersPath: ".",
             cSettings: cRules),
@@ -264,8 +267,8 @@ let package = Package(
         tests(
             "SinkTests",
             [
-                "CMosquitto", "CSQLite", "Delivery", "Destinations", "Events", "Platform", "PluginTesting", "Telemetry",
-                "TestSupport",
+                "CMosquitto", "CPostgres", "CSQLite", "Delivery", "Destinations", "Events", "Platform", "PluginTesting",
+                "Telemetry", "TestSupport",
             ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),
         tests(
