@@ -73,6 +73,10 @@ let package = Package(
         // Loaded with dlopen: libsqlite.so, libconsole.so.
         .library(name: "sqlite", type: .dynamic, targets: ["SQLitePlugin"]),
         .library(name: "console", type: .dynamic, targets: ["ConsolePlugin"]),
+        // Not "nats": the linker would take the plugin's libnats.so for the client library of that name. Installed as
+        // nats.so.
+        .library(name: "penstock-nats", type: .dynamic, targets: ["NATSPlugin"]),
+        .library(name: "kafka", type: .dynamic, targets: ["KafkaPlugin"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.0")),
@@ -89,6 +93,8 @@ let package = Package(
         .target(name: "CLua", dependencies: ["CLuaLibrary"], cSettings: cRules),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CNats", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
+        .systemLibrary(name: "CKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
         .systemLibrary(name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CCurl", dependencies: ["CCurlLibrary"], cSettings: cRules),
         // Debian's libsimdjson-dev. No pkgConfig: its pkg-config file contains a -D that SwiftPM refuses.
@@ -195,6 +201,12 @@ let package = Package(
 
         // Sink plugins that ship with Penstock.
         sink("SQLitePlugin", ["CSQLite"], path: "Plugins/SQLite"),
+        // What the plugins for message brokers share.
+        .target(
+            name: "Brokers", dependencies: ["Events", "PenstockPluginKit"], path: "Plugins/Brokers",
+            swiftSettings: rules),
+        sink("NATSPlugin", ["Brokers", "CNats", "Events"], path: "Plugins/NATS"),
+        sink("KafkaPlugin", ["Brokers", "CKafka", "Events"], path: "Plugins/Kafka"),
         .target(
             name: "ConsolePlugin", dependencies: ["CPenstockPlugin"], path: "Plugins/Console", publicHeadersPath: ".",
             cSettings: cRules),
@@ -252,7 +264,10 @@ let package = Package(
         // The sink plugins, against real servers.
         tests(
             "SinkTests",
-            ["CSQLite", "Delivery", "Destinations", "Events", "Platform", "PluginTesting", "Telemetry", "TestSupport"]),
+            [
+                "CKafka", "CNats", "CSQLite", "Delivery", "Destinations", "Events", "Platform", "PluginTesting",
+                "Telemetry", "TestSupport",
+            ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),
         tests(
             "ExplanationTests",
