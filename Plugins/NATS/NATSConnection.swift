@@ -12,7 +12,9 @@ struct NATSError: Error {
         self.status = status
         // The thread's last error has the details, unless another call failed since.
         var last = NATS_OK
-        let details = unsafe nats_GetLastError(&last).map { unsafe String(cString: $0) } ?? ""
+        var details = unsafe nats_GetLastError(&last).map { unsafe String(cString: $0) } ?? ""
+        // The place in the library's source: "(conn.c:2088): ".
+        if details.hasPrefix("("), let end = details.firstRange(of: "): ") { details.removeSubrange(..<end.upperBound) }
         let text = unsafe natsStatus_GetText(status).map { unsafe String(cString: $0) } ?? "status \(status.rawValue)"
         message = last == status && !details.isEmpty && details != text ? "\(text): \(details)" : text
     }
