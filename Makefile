@@ -40,7 +40,7 @@ install_products := $(run_products) console manual
 # dependencies), then one library for each system target of Package.swift.
 build_packages := git ca-certificates binutils g++ libc6-dev pkg-config \
 	libsystemd-dev libcurl4-openssl-dev libsimdjson-dev zlib1g-dev libzstd-dev libisal-dev libsqlite3-dev \
-	libssl-dev libre2-dev liblua5.4-dev
+	libssl-dev libre2-dev liblua5.4-dev libnats-dev librdkafka-dev
 # To show the delivered events: the HTTP receiver, and a program that reads the plugin's database file.
 run_packages := $(build_packages) python3 sqlite3 tzdata
 # To install: patchelf sets the path of the Swift runtime in the programs, and lowdown converts pages of the book to man
@@ -51,7 +51,7 @@ torture_packages := $(build_packages) python3 xfsprogs e2fsprogs strace util-lin
 # To test: HTTP servers and a database server, which the tests start on free ports, and clients; a separate systemd,
 # into which Penstock is installed; a validator for the JSON Schema; a formatter for the man pages.
 test_packages := $(run_packages) $(install_packages) $(torture_packages) \
-	nginx-light clickhouse-server curl openssl zstd systemd dbus libnss-systemd bsdutils \
+	nginx-light clickhouse-server nats-server curl openssl zstd systemd dbus libnss-systemd bsdutils \
 	python3-jsonschema python3-yaml groff-base man-db
 
 help:

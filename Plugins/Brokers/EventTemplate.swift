@@ -21,8 +21,9 @@ package struct EventTemplate {
         var rest = text[...]
         while let open = rest.firstIndex(where: { $0 == "{" || $0 == "}" }) {
             guard rest[open] == "{", let close = rest[open...].firstIndex(of: "}") else {
-                throw invalid("'\(rest[open])' at character \(text.distance(from: text.startIndex, to: open) + 1) "
-                    + "has no counterpart")
+                throw invalid(
+                    "'\(rest[open])' at character \(text.distance(from: text.startIndex, to: open) + 1) "
+                        + "has no counterpart")
             }
             add(rest[..<open])
             let name = String(rest[rest.index(after: open)..<close])
@@ -61,7 +62,11 @@ package struct EventTemplate {
     package func text(placeholder: String) -> String {
         var text = ""
         for part in parts {
-            if case .text(let fixed) = part { text += String(decoding: fixed, as: UTF8.self) } else { text += placeholder }
+            if case .text(let fixed) = part {
+                text += String(decoding: fixed, as: UTF8.self)
+            } else {
+                text += placeholder
+            }
         }
         return text
     }

@@ -1,8 +1,8 @@
 import PenstockPluginKit
 import Synchronization
 
-/// The batches whose messages are sent and not yet acknowledged. Settles a batch when each of its events has an outcome.
-/// Any thread.
+/// The batches whose messages are sent and not yet acknowledged. Settles a batch when each of its events has an
+/// outcome. Any thread.
 package final class InFlight: Sendable {
     /// The number of a batch, never 0.
     package typealias Number = UInt32

@@ -4,6 +4,9 @@ import PenstockPluginKit
 
 /// librdkafka's configuration of a client.
 @safe struct KafkaConfiguration {
+    /// What `settings.properties` may replace.
+    static let defaults = [(name: "client.id", value: "penstock")]
+
     /// What follows from the settings of a destination.
     static func producer(_ settings: KafkaSettings, isolates: Bool) -> [(name: String, value: String)] {
         var list = [
@@ -13,15 +16,15 @@ import PenstockPluginKit
             // The sink's window bounds the queue. These bounds are above it.
             ("queue.buffering.max.messages", "\(KafkaSink.maximumBatchEvents * settings.batches + 1)"),
             ("queue.buffering.max.kbytes", "\(1 << 20)"),
-            ("log.queue", "true"), ("client.id", "penstock"),
+            ("log.queue", "true"),
         ]
         if isolates { list.append(("batch.num.messages", "1")) }
         return list
     }
 
-    /// Makes a client of a list of properties. A later value replaces an earlier one.
+    /// A configuration of a list of properties. A later value replaces an earlier one.
     /// - Throws: an error that names the property.
-    static func makeProducer(_ properties: [(name: String, value: String)]) throws(SinkError) -> OpaquePointer {
+    static func make(_ properties: [(name: String, value: String)]) throws(SinkError) -> OpaquePointer {
         guard let configuration = unsafe rd_kafka_conf_new() else { throw SinkError("out of memory") }
         var error = [CChar](repeating: 0, count: 512)
         for (name, value) in properties {
@@ -31,8 +34,15 @@ import PenstockPluginKit
                 throw SinkError("settings.properties.\(name): \(text(error))")
             }
         }
+        return unsafe configuration
+    }
+
+    /// - Throws: an error that names the property.
+    static func makeProducer(_ properties: [(name: String, value: String)]) throws(SinkError) -> OpaquePointer {
+        let configuration = unsafe try make(properties)
         unsafe rd_kafka_conf_set_events(
             configuration, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG)
+        var error = [CChar](repeating: 0, count: 512)
         // Takes the configuration, unless it fails.
         guard let handle = unsafe rd_kafka_new(RD_KAFKA_PRODUCER, configuration, &error, error.count) else {
             unsafe rd_kafka_conf_destroy(configuration)

@@ -9,10 +9,10 @@
 //         key: userId
 //         compression: zstd
 //
-// An event is delivered when its delivery report says so: all in-sync replicas have the message (acks=all). The producer
-// is idempotent, so the library's own retries neither repeat nor reorder messages. When the library gives up on a
-// message, everything that is not delivered yet is withdrawn and offered again, in journal order, to a new producer.
-// Messages with the same key so keep their order, but some may come twice.
+// An event is delivered when its delivery report says so: all in-sync replicas have the message (acks=all). The library
+// is an idempotent producer, so its own retries neither repeat nor reorder messages. When the library gives up on a
+// message, everything that is not delivered yet is withdrawn and offered again, in journal order, to a new producer:
+// messages with the same key keep their order, but some may come twice.
 
 import CPenstockPlugin
 import PenstockPluginKit

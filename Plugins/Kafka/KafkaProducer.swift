@@ -52,7 +52,7 @@ import Synchronization
     /// Checks properties without a connection.
     /// - Throws: an error that names the property.
     static func check(_ properties: [(name: String, value: String)]) throws(SinkError) {
-        unsafe rd_kafka_destroy(try KafkaConfiguration.makeProducer(properties))
+        unsafe rd_kafka_conf_destroy(try KafkaConfiguration.make(properties))
     }
 
     /// nil: it works.
@@ -88,20 +88,27 @@ import Synchronization
 
     /// Withdraws all messages without a report: their reports follow, as errors.
     func fail(_ failure: Failure) {
+        guard withdraw(failure) else { return }
+        host.log(.warning, "the producer is replaced", ["reason": failure.reason])
+    }
+
+    /// - Returns: whether this was the first failure.
+    @discardableResult
+    private func withdraw(_ failure: Failure) -> Bool {
         let isFirst = failed.withLock { failed in
             defer { failed = failed ?? failure }
             return failed == nil
         }
-        guard isFirst else { return }
-        host.log(.warning, "the producer is replaced", ["reason": failure.reason])
+        guard isFirst else { return false }
         unsafe rd_kafka_purge(
             handle, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING)
+        return true
     }
 
     /// Ends the thread. No report comes after it. Called once; no other function is called after it.
     func close() {
         if failure == nil { unsafe rd_kafka_flush(handle, Self.patience) }
-        fail(Failure(reason: "the destination was closed"))
+        withdraw(Failure(reason: "the destination was closed"))
         isStopped.store(true, ordering: .releasing)
         unsafe rd_kafka_queue_yield(queue)
         polling.wait()

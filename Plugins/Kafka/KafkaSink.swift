@@ -128,7 +128,8 @@ final class KafkaSink: SettlingSink {
     }
 
     private static func properties(_ settings: KafkaSettings, isolates: Bool) -> [(name: String, value: String)] {
-        settings.connection.configuration + KafkaConfiguration.producer(settings, isolates: isolates)
+        KafkaConfiguration.defaults + settings.connection.configuration
+            + KafkaConfiguration.producer(settings, isolates: isolates)
     }
 }
 

@@ -20,7 +20,8 @@ struct KafkaTopic {
         let text = settings.topic
         template = try EventTemplate(text, setting: "topic", fields: fields)
         guard template.fixedTexts.joined().utf8.allSatisfy(Self.isSafe) else {
-            throw SinkError("settings.topic: \"\(text)\" may only have the characters A-Z a-z 0-9 . _ - and placeholders")
+            throw SinkError(
+                "settings.topic: \"\(text)\" may only have the characters A-Z a-z 0-9 . _ - and placeholders")
         }
         fixed = template.isFixed ? text : nil
         if let fixed, let why = Self.problem(fixed) { throw SinkError("settings.topic: \"\(text)\" \(why)") }

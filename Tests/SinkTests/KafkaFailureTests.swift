@@ -40,12 +40,13 @@ import Testing
         return messages.count - Int(count)
     }
 
-    @Test(arguments: [
-        RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT,
-        RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE, RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS,
-        RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND, RD_KAFKA_RESP_ERR__TRANSPORT,
-        RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR,
-    ].map(\.rawValue))
+    @Test(
+        arguments: [
+            RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT,
+            RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE, RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS,
+            RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND, RD_KAFKA_RESP_ERR__TRANSPORT,
+            RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR,
+        ].map(\.rawValue))
     func `an error that passes is retried by the library, in order and without duplicates`(code: Int32) throws {
         let kafka = try MockKafka()
         kafka.create("events")
@@ -58,12 +59,13 @@ import Testing
         #expect(try check(kafka, 2000) == 0)
     }
 
-    @Test(arguments: [
-        RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED,
-        RD_KAFKA_RESP_ERR_POLICY_VIOLATION, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,
-        RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH, RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID,
-        RD_KAFKA_RESP_ERR_INVALID_RECORD,
-    ].map(\.rawValue))
+    @Test(
+        arguments: [
+            RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED,
+            RD_KAFKA_RESP_ERR_POLICY_VIOLATION, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,
+            RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH, RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID,
+            RD_KAFKA_RESP_ERR_INVALID_RECORD,
+        ].map(\.rawValue))
     func `an error that stays is a retry with a new producer, in order`(code: Int32) throws {
         let kafka = try MockKafka()
         kafka.create("events")

@@ -96,12 +96,16 @@ import Testing
             outcomes(named, [(1, .track, name)]) == [.rejected(reason: "its topic has more than 249 bytes")])
     }
 
-    @Test func `a request that a broker refuses as too large is divided, and only the large message is rejected`() throws {
+    @Test func `a request that a broker refuses as too large is divided, and only the large message is rejected`()
+        throws
+    {
         let kafka = try MockKafka()
         kafka.create("events", partitions: 1)
         let stage = try open(kafka, #""topic":"events""#)
         // The request, and then one of the messages alone.
-        kafka.fail([RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE])
+        kafka.fail([
+            RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE,
+        ])
         let result = try SinkDriver(stage: stage, batch: 10, inFlight: 1).deliver(0..<10)
         #expect(result.delivered == Set(0..<10).subtracting([1]))
         #expect(
@@ -135,7 +139,10 @@ import Testing
         (#""brokers":["h"],"topic":"t","properties":{"linger":5}"#, "settings.properties.linger: No such"),
         (#""brokers":["h"],"topic":"t","properties":{"linger.ms":"x"}"#, "settings.properties.linger.ms: Invalid"),
         (#""brokers":["h"],"topic":"t","properties":{"linger.ms":[]}"#, "settings.properties.linger.ms: is not a str"),
-        (#""brokers":["h"],"topic":"t","properties":{"acks":1}"#, "settings.properties.acks: would change the delivery"),
+        (
+            #""brokers":["h"],"topic":"t","properties":{"acks":1}"#,
+            "settings.properties.acks: would change the delivery"
+        ),
         (#""brokers":["h"],"topic":"t","properties":{"plugin.library.paths":"x"}"#, "would load code"),
         (
             #""brokers":["h"],"topic":"t","properties":{"max.in.flight":9}"#,

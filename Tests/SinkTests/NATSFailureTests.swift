@@ -12,7 +12,8 @@ import Testing
 
     init() throws {
         directory = try PluginTestDirectory()
-        try directory.add("nats.so", try Data(contentsOf: URL(fileURLWithPath: TestCompiler.built("libpenstock-nats.so"))))
+        try directory.add(
+            "nats.so", try Data(contentsOf: URL(fileURLWithPath: TestCompiler.built("libpenstock-nats.so"))))
     }
 
     private func stage(_ servers: NATSServers, _ more: String, host: NamedHost? = nil) throws -> PluginStage {

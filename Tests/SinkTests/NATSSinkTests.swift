@@ -12,7 +12,8 @@ import Testing
     init() throws {
         directory = try PluginTestDirectory()
         // The plugin's file: its product has another name, for the linker's sake.
-        try directory.add("nats.so", try Data(contentsOf: URL(fileURLWithPath: TestCompiler.built("libpenstock-nats.so"))))
+        try directory.add(
+            "nats.so", try Data(contentsOf: URL(fileURLWithPath: TestCompiler.built("libpenstock-nats.so"))))
     }
 
     private func open(
@@ -51,7 +52,8 @@ import Testing
         #expect(pluginEventually { stage.outcomes(offer, count: 2) == [.delivered, .delivered] })
         let messages = try client.messages("S")
         #expect(messages.map(\.subject) == ["events.track.Order_Completed", "events.page._"])
-        #expect(messages.map(\.data) == [#"{"event":"Order Completed","messageId":"m-\u0031"}"#, #"{"messageId":"m2"}"#])
+        #expect(
+            messages.map(\.data) == [#"{"event":"Order Completed","messageId":"m-\u0031"}"#, #"{"messageId":"m2"}"#])
         #expect(
             messages.map(\.headers) == [
                 ["Nats-Msg-Id": "j1:41:0:warehouse", "Penstock-Kind": "track", "Penstock-Message-Id": "m-1"],
@@ -164,7 +166,8 @@ import Testing
         let client = try NATSClient(servers)
         #expect(
             try error(servers, #""subject":"e","stream":"S""#)
-                == "the plugin nats cannot connect: the stream S does not exist: create it, or set settings.create: true")
+                == "the plugin nats cannot connect: the stream S does not exist: create it, or set settings.create: true"
+        )
         try client.create("S", "other.*")
         #expect(
             try error(servers, #""subject":"e.{kind}","stream":"S""#)
