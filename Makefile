@@ -48,7 +48,7 @@ install_products = $(run_products) $(filter-out sqlite,$(shipped_plugins)) manua
 # dependencies), then one library for each system target of Package.swift.
 build_packages := git ca-certificates binutils g++ libc6-dev pkg-config \
 	libsystemd-dev libcurl4-openssl-dev libsimdjson-dev zlib1g-dev libzstd-dev libisal-dev libsqlite3-dev \
-	libssl-dev libre2-dev liblua5.4-dev
+	libssl-dev libre2-dev liblua5.4-dev 
 # To show the delivered events: the HTTP receiver, and a program that reads the plugin's database file.
 run_packages := $(build_packages) python3 sqlite3 tzdata
 # To build the optional sink plugins.

@@ -77,6 +77,10 @@ let package = Package(
         .library(name: "redis", type: .dynamic, targets: ["RedisPlugin"]),
         .library(name: "mqtt", type: .dynamic, targets: ["MQTTPlugin"]),
         .library(name: "journald", type: .dynamic, targets: ["JournaldPlugin"]),
+        // Not "nats": the linker would take the plugin's libnats.so for the client library of that name. Installed as
+        // nats.so.
+        .library(name: "penstock-nats", type: .dynamic, targets: ["NATSPlugin"]),
+        .library(name: "kafka", type: .dynamic, targets: ["KafkaPlugin"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.0")),
@@ -97,6 +101,8 @@ let package = Package(
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CNats", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
+        .systemLibrary(name: "CKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
         .systemLibrary(name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CCurl", dependencies: ["CCurlLibrary"], cSettings: cRules),
         // Debian's libsimdjson-dev. No pkgConfig: its pkg-config file contains a -D that SwiftPM refuses.
@@ -209,6 +215,12 @@ let package = Package(
         // Texts with placeholders for fields of an event.
         sink("EventTemplates", ["Events"], path: "Plugins/EventTemplates"),
         sink("PostgresPlugin", ["CPostgres", "Events"], path: "Plugins/Postgres"),
+        // What the plugins for message brokers share.
+        .target(
+            name: "Brokers", dependencies: ["Events", "PenstockPluginKit"], path: "Plugins/Brokers",
+            swiftSettings: rules),
+        sink("NATSPlugin", ["Brokers", "CNats", "Events"], path: "Plugins/NATS"),
+        sink("KafkaPlugin", ["Brokers", "CKafka", "Events"], path: "Plugins/Kafka"),
         .target(
             name: "ConsolePlugin", dependencies: ["CPenstockPlugin"], path: "Plugins/Console", publicHeadersPath: ".",
             cSettings: cRules),
@@ -267,8 +279,8 @@ let package = Package(
         tests(
             "SinkTests",
             [
-                "CMosquitto", "CPostgres", "CSQLite", "Delivery", "Destinations", "Events", "Platform", "PluginTesting",
-                "Telemetry", "TestSupport",
+                "CKafka", "CMosquitto", "CNats", "CPostgres", "CSQLite", "Delivery", "Destinations", "Events",
+                "Platform", "PluginTesting", "Telemetry", "TestSupport",
             ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),
         tests(
