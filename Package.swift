@@ -53,6 +53,18 @@ let presets = [
     "webhook",
 ]
 
+/// The files of Sources/PluginTemplates. Their names differ, because each becomes a constant.
+let pluginTemplates = [
+    "C/C-README.md",
+    "C/Makefile",
+    "C/Sink.c",
+    "Swift/Entry.swift",
+    "Swift/LineFile.swift",
+    "Swift/LineFileSink.swift",
+    "Swift/Package.swift",
+    "Swift/Swift-README.md",
+]
+
 let package = Package(
     name: "penstock",
     // The daemon runs only on Linux. The SDK also runs on Apple's platforms, in the versions that have `Mutex`.
@@ -81,6 +93,8 @@ let package = Package(
         // nats.so.
         .library(name: "penstock-nats", type: .dynamic, targets: ["NATSPlugin"]),
         .library(name: "kafka", type: .dynamic, targets: ["KafkaPlugin"]),
+        // Loaded by tests, and never installed: libasyncsink.so.
+        .library(name: "asyncsink", type: .dynamic, targets: ["AsyncSinkPlugin"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.0")),
@@ -112,6 +126,8 @@ let package = Package(
         .target(name: "CRE2", cxxSettings: cxxRules, linkerSettings: [.linkedLibrary("re2")]),
         .target(name: "CLinux", cSettings: cRules),
         .target(name: "CPenstockPlugin", cSettings: cRules),
+        // The header's text, compiled in with `#embed`.
+        .target(name: "CPluginHeader", cSettings: cRules),
         .target(name: "CPluginChannel", cSettings: cRules),
 
         // The rooms. Each room depends only on rooms above it.
@@ -136,6 +152,10 @@ let package = Package(
         .target(
             name: "Presets", path: "Sources/Destinations/Presets",
             resources: presets.map { .embedInCode("\($0).yaml") }, swiftSettings: rules),
+        // The projects that `penstock plugins new` writes, compiled in.
+        .target(
+            name: "PluginTemplates", dependencies: ["CPluginHeader"],
+            resources: pluginTemplates.map { .embedInCode("\($0).template") }, swiftSettings: rules),
         room("ConfigurationSyntax", ["NameSuggestion", .product(name: "Yams", package: "Yams")]),
         room("TrackingPlan", ["ConfigurationSyntax"]),
         room("PlanGeneration", ["ConfigurationSyntax", "TrackingPlan"]),
@@ -183,7 +203,7 @@ let package = Package(
             dependencies: [
                 "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Destinations", "Events", "Explanation",
                 "Journal",
-                "PlanGeneration", "Platform", "Routing", "TrackingPlan",
+                "PlanGeneration", "Platform", "PluginTemplates", "Routing", "TrackingPlan",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
@@ -239,6 +259,8 @@ let package = Package(
             name: "PluginTesting",
             dependencies: ["CPenstockPlugin", "Delivery", "Destinations", "Events", "Platform", "Telemetry"],
             path: "Tests/Support/PluginTesting", swiftSettings: rules),
+        // An `AsyncSink` of the kit, which does what the events ask for.
+        sink("AsyncSinkPlugin", [], path: "Tests/Support/AsyncSinkPlugin"),
         .target(name: "CAllocations", path: "Tests/Support/CAllocations", cSettings: cRules),
         .target(
             name: "CFieldOracle", path: "Tests/Support/CFieldOracle", cxxSettings: cxxRules,
@@ -280,7 +302,7 @@ let package = Package(
             "SinkTests",
             [
                 "CKafka", "CMosquitto", "CNats", "CPostgres", "CSQLite", "Delivery", "Destinations", "Events",
-                "Platform", "PluginTesting", "Telemetry", "TestSupport",
+                "PenstockCommand", "Platform", "PluginTemplates", "PluginTesting", "Telemetry", "TestSupport",
             ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),
         tests(

@@ -59,6 +59,8 @@ final class AsyncInstance<S: AsyncSink>: KindInstance<S>, @unchecked Sendable {
             running.tasks[number] = Task {
                 do {
                     batch.settle(try await sink.deliver(batch))
+                } catch is SinkBusy {
+                    batch.settle(.retry(reason: "the sink is busy"))
                 } catch {
                     batch.settle(.retry(reason: "\(error)"))
                 }

@@ -40,6 +40,7 @@ import Testing
             "Assembly", "Configuration", "Delivery", "Destinations", "Events", "Ingest", "Journal", "Platform",
             "Routing",
         ],
+        "PluginTemplates": ["CPluginHeader"],
         "PenstockPluginKit": ["CPenstockPlugin", "Dispatch", "Glibc"],
         // The SDK runs on Apple's platforms, too, and stands alone.
         "Penstock": ["Darwin", "FoundationNetworking", "Glibc", "Musl", "os"],
@@ -49,7 +50,7 @@ import Testing
         "penstockd": ["ArgumentParser", "Assembly", "Daemon"],
         "penstock": [
             "ArgumentParser", "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Destinations", "Events",
-            "Explanation", "Journal", "PlanGeneration", "Platform", "Routing", "TrackingPlan",
+            "Explanation", "Journal", "PlanGeneration", "Platform", "PluginTemplates", "Routing", "TrackingPlan",
         ],
         "manual": ["Configuration", "ConfigurationSyntax", "Routing"],
         "penstock-plan-generator": ["ConfigurationSyntax", "PlanGeneration"],

@@ -6,8 +6,8 @@ import Platform
 
 struct PluginsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plugins", abstract: "List or inspect sink plugins.",
-        subcommands: [PluginsList.self, PluginsInspect.self])
+        commandName: "plugins", abstract: "List, inspect or begin sink plugins.",
+        subcommands: [PluginsList.self, PluginsInspect.self, PluginsNew.self])
 }
 
 struct PluginsList: ParsableCommand {

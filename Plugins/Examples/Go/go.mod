@@ -1,0 +1,3 @@
+module penstock.example/lines
+
+go 1.19
