@@ -29,6 +29,8 @@ optional_plugins := postgres:libpq:libpq-dev nats:libnats:libnats-dev kafka:rdka
 left_out = $(shell for entry in $(optional_plugins); do IFS=: read -r name library package <<<"$$entry"; \
 	pkg-config --exists "$$library" || echo "$$name"; done)
 shipped_plugins = $(plugins) $(filter-out $(left_out),$(foreach entry,$(optional_plugins),$(firstword $(subst :, ,$(entry)))))
+# The linker would take a product "nats" for the client library of that name, so it has a longer one.
+product_of = $(patsubst nats,penstock-nats,$(1))
 # Builds one product of the release, without the tests' targets. One of them uses the plugin of the plan generator, and
 # SwiftPM would build that plugin first for every product.
 product = PENSTOCK_TESTS=none PENSTOCK_WITHOUT='$(left_out)' swift build -c release --product
@@ -40,7 +42,7 @@ manual_pages := Filters Mapping Scripts Transforms
 
 # The products of Package.swift that each purpose needs. `make run` shows the daemon, the command and one plugin.
 run_products := penstock penstockd penstock-plugin-host sqlite
-install_products = $(run_products) $(filter-out sqlite,$(shipped_plugins)) manual
+install_products = $(run_products) $(call product_of,$(filter-out sqlite,$(shipped_plugins))) manual
 
 # The Debian packages that each purpose needs. .ci/install-packages does not start or enable their services.
 #
@@ -211,15 +213,14 @@ install-files:
 	@install -d '$(DESTDIR)$(PREFIX)'/lib/{systemd/system,sysusers.d,tmpfiles.d}
 	@install -m 755 $(binaries)/penstockd $(binaries)/penstock '$(DESTDIR)$(PREFIX)/bin/'
 	@install -m 755 $(binaries)/penstock-plugin-host '$(DESTDIR)$(PREFIX)/libexec/penstock/'
-	@for plugin in $(shipped_plugins); do \
-		install -m 644 "$(binaries)/lib$$plugin.so" '$(DESTDIR)$(PREFIX)/lib/penstock/plugins/'; \
-	done
+	@$(foreach plugin,$(shipped_plugins),install -m 644 '$(binaries)/lib$(call product_of,$(plugin)).so' \
+		'$(DESTDIR)$(PREFIX)/lib/penstock/plugins/lib$(plugin).so';)
 	@for entry in $(optional_plugins); do IFS=: read -r name library package <<<"$$entry"; \
 		case ' $(left_out) ' in *" $$name "*) \
 			echo "==> left out: the plugin $$name, because $$library is missing (Debian: apt-get install $$package)" ;; \
 		esac; \
 	done
-	@ldd $(addprefix $(binaries)/,penstockd penstock) $(patsubst %,$(binaries)/lib%.so,$(shipped_plugins)) \
+	@ldd $(addprefix $(binaries)/,penstockd penstock) $(patsubst %,$(binaries)/lib%.so,$(call product_of,$(shipped_plugins))) \
 		| awk '$$3 ~ /\/swift\/linux\// { print $$3 }' | sort -u \
 		| xargs -r install -m 644 -t '$(DESTDIR)$(PREFIX)/lib/penstock/'
 	@patchelf --set-rpath '$$ORIGIN/../lib/penstock' '$(DESTDIR)$(PREFIX)'/bin/{penstockd,penstock}

@@ -82,13 +82,13 @@ let package = Package(
         // For sink plugins: the interface in C, and the kit for plugins in Swift.
         .library(name: "CPenstockPlugin", targets: ["CPenstockPlugin"]),
         .library(name: "PenstockPluginKit", targets: ["PenstockPluginKit"]),
-        // Loaded with dlopen: libsqlite.so, libpostgres.so, libconsole.so.
+        // Loaded with dlopen: libsqlite.so, libconsole.so …
         .library(name: "sqlite", type: .dynamic, targets: ["SQLitePlugin"]),
-        .library(name: "postgres", type: .dynamic, targets: ["PostgresPlugin"]),
         .library(name: "console", type: .dynamic, targets: ["ConsolePlugin"]),
+        .library(name: "journald", type: .dynamic, targets: ["JournaldPlugin"]),
+        .library(name: "postgres", type: .dynamic, targets: ["PostgresPlugin"]),
         .library(name: "redis", type: .dynamic, targets: ["RedisPlugin"]),
         .library(name: "mqtt", type: .dynamic, targets: ["MQTTPlugin"]),
-        .library(name: "journald", type: .dynamic, targets: ["JournaldPlugin"]),
         // Not "nats": the linker would take the plugin's libnats.so for the client library of that name. Installed as
         // nats.so.
         .library(name: "penstock-nats", type: .dynamic, targets: ["NATSPlugin"]),
@@ -362,4 +362,14 @@ let package = Package(
 // `make check ROOM=Journal` builds only the tests of one room, and the targets that they need.
 if let only = Context.environment["PENSTOCK_TESTS"]?.split(separator: ",").map(String.init) {
     package.targets.removeAll { $0.type == .test && !only.contains($0.name) }
+}
+
+// `make install` leaves out the sink plugins whose library is missing: PENSTOCK_WITHOUT="kafka nats".
+let targetsOfSinks: [String: Set<String>] = [
+    "postgres": ["CPostgres", "PostgresPlugin"], "nats": ["CNats", "NATSPlugin"], "kafka": ["CKafka", "KafkaPlugin"],
+    "redis": ["CHiredis", "RedisPlugin"], "mqtt": ["CMosquitto", "MQTTPlugin"],
+]
+for name in Context.environment["PENSTOCK_WITHOUT"]?.split(separator: " ").map(String.init) ?? [] {
+    package.products.removeAll { $0.name == name || $0.name == "penstock-\(name)" }
+    package.targets.removeAll { targetsOfSinks[name]?.contains($0.name) ?? false }
 }
