@@ -101,8 +101,8 @@ import Testing
         let stage = try stage(kafka)
         try open(stage)
         var isDown = false
-        let result = try driver(stage).deliver(0..<5000) { count in
-            guard count > 1500, !isDown else { return }
+        let result = try driver(stage).deliver(0..<5000) { result in
+            guard result.delivered.count > 1500, !isDown else { return }
             isDown = true
             kafka.setDown(-1)
             DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(700)) { kafka.setUp(-1) }
@@ -117,8 +117,8 @@ import Testing
         let stage = try stage(kafka)
         try open(stage)
         var moves: Int32 = 0
-        let result = try driver(stage).deliver(0..<5000) { count in
-            guard count > (Int(moves) + 1) * 1000 else { return }
+        let result = try driver(stage).deliver(0..<5000) { result in
+            guard result.delivered.count > (Int(moves) + 1) * 1000 else { return }
             moves += 1
             for partition in 0..<Int32(4) { kafka.setLeader("events", partition, (partition + moves) % 3 + 1) }
         }
@@ -132,11 +132,11 @@ import Testing
         let stage = try stage(kafka, #","timeout":"1s""#)
         try open(stage)
         var isDown = false
-        let result = try driver(stage).deliver(0..<3000) { count in
-            guard count > 1000, !isDown else { return }
+        let result = try driver(stage).deliver(0..<3000) { result in
+            if result.retries > 0 { kafka.setUp(-1) }
+            guard result.delivered.count > 1000, !isDown else { return }
             isDown = true
             kafka.setDown(-1)
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(3500)) { kafka.setUp(-1) }
         }
         #expect(result.delivered.count == 3000 && result.retries > 0)
         try check(kafka, 3000)
@@ -149,8 +149,8 @@ import Testing
         let stage = try stage(kafka, host: host)
         try open(stage)
         var isKilled = false
-        let result = try driver(stage).deliver(0..<5000) { count in
-            guard count > 1500, !isKilled else { return }
+        let result = try driver(stage).deliver(0..<5000) { result in
+            guard result.delivered.count > 1500, !isKilled else { return }
             isKilled = true
             kill(try host.process(), SIGKILL)
         }
