@@ -195,8 +195,12 @@ import Synchronization
     private func log(_ event: OpaquePointer) {
         var (facility, text): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
         var level: Int32 = 0
-        guard unsafe rd_kafka_event_log(event, &facility, &text, &level) == 0, let text = unsafe text else { return }
+        guard unsafe rd_kafka_event_log(event, &facility, &text, &level) == 0,
+            let line = unsafe text.map({ unsafe String(cString: $0) })
+        else { return }
+        // The library calls this property experimental at each start. The sink sets it, not the operator.
+        if line.contains("enable.gapless.guarantee is experimental") { return }
         let known = Host.Level(rawValue: min(max(level, Host.Level.error.rawValue), Host.Level.debug.rawValue))
-        unsafe host.log(known ?? .notice, "librdkafka: \(String(cString: text))")
+        host.log(known ?? .notice, "librdkafka: \(line)")
     }
 }
