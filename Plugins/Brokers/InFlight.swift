@@ -1,3 +1,4 @@
+import Glibc
 import PenstockPluginKit
 import Synchronization
 
@@ -90,6 +91,14 @@ package final class InFlight: Sendable {
             }
         }
         return count
+    }
+
+    /// When the batch's acknowledgements are overdue: some time before the host's deadline, which ends the process.
+    package static func due(_ batch: Batch, _ timeout: Duration, margin: Duration) -> ContinuousClock.Instant {
+        var now = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC, &now)
+        let left = Duration.nanoseconds(batch.deadline) - .seconds(now.tv_sec) - .nanoseconds(now.tv_nsec)
+        return .now + max(min(timeout, left - margin), .milliseconds(10))
     }
 
     private func close(_ number: Number, _ body: (inout Entry) -> Void) {

@@ -11,14 +11,18 @@ import PenstockPluginKit
     static func producer(_ settings: KafkaSettings, isolates: Bool) -> [(name: String, value: String)] {
         var list = [
             ("enable.idempotence", "true"), ("acks", "all"),
-            ("message.timeout.ms", "\(settings.timeout.milliseconds)"),
+            // The sink gives up first, on all messages at once: a message that the library gives up on would be
+            // overtaken by the next one.
+            ("message.timeout.ms", "\(2 * settings.timeout.milliseconds + 10_000)"),
             ("partitioner", settings.partitioner.rawValue), ("compression.codec", settings.compression.rawValue),
             // The sink's window bounds the queue. These bounds are above it.
             ("queue.buffering.max.messages", "\(KafkaSink.maximumBatchEvents * settings.batches + 1)"),
             ("queue.buffering.max.kbytes", "\(1 << 20)"),
             ("log.queue", "true"),
         ]
-        if isolates { list.append(("batch.num.messages", "1")) }
+        // With the guarantee, the library itself stops at a message that fails, before it sends the next one. A producer
+        // that isolates may leave gaps: what a broker refuses there is rejected and not offered again.
+        list.append(isolates ? ("batch.num.messages", "1") : ("enable.gapless.guarantee", "true"))
         return list
     }
 

@@ -16,7 +16,7 @@ import Synchronization
         var needsIsolation = false
     }
 
-    private static let pollTime: Int32 = 1000
+    private static let pollTime: Int32 = 500
     /// How long `close` waits for the acknowledgements of what was sent.
     private static let patience: Int32 = 1000
 
@@ -26,15 +26,20 @@ import Synchronization
     private let handle: OpaquePointer
     private let queue: OpaquePointer?
     private let onReport: @Sendable (_ place: UInt, _ error: KafkaError?) -> Void
+    private let check: @Sendable () -> Failure?
     private let host: Host
     private let failed = Mutex<Failure?>(nil)
     private let isStopped = Atomic(false)
     private let polling = DispatchGroup()
 
-    /// - Parameter onReport: the delivery report of a message. Called on one thread at a time.
+    /// - Parameters:
+    ///   - onReport: the delivery report of a message.
+    ///   - check: called at least twice a second; what it returns is this producer's failure. Both are called on one
+    ///     thread.
     init(
         _ properties: [(name: String, value: String)], isolates: Bool, _ host: Host,
-        onReport: @escaping @Sendable (_ place: UInt, _ error: KafkaError?) -> Void
+        onReport: @escaping @Sendable (_ place: UInt, _ error: KafkaError?) -> Void,
+        check: @escaping @Sendable () -> Failure?
     ) throws(SinkError) {
         unsafe handle = try KafkaConfiguration.makeProducer(properties)
         unsafe queue = rd_kafka_queue_get_main(handle)
@@ -42,9 +47,13 @@ import Synchronization
         self.isolates = isolates
         self.host = host
         self.onReport = onReport
+        self.check = check
         polling.enter()
         DispatchQueue(label: "penstock.kafka.poll").async { [self] in
-            while !isStopped.load(ordering: .acquiring) { poll(Self.pollTime) }
+            while !isStopped.load(ordering: .acquiring) {
+                poll(Self.pollTime)
+                if let failure = check() { fail(failure) }
+            }
             polling.leave()
         }
     }
@@ -96,8 +105,12 @@ import Synchronization
     @discardableResult
     private func withdraw(_ failure: Failure) -> Bool {
         let isFirst = failed.withLock { failed in
-            defer { failed = failed ?? failure }
-            return failed == nil
+            guard failed != nil else {
+                failed = failure
+                return true
+            }
+            if failure.needsIsolation { failed?.needsIsolation = true }
+            return false
         }
         guard isFirst else { return false }
         unsafe rd_kafka_purge(
@@ -182,8 +195,12 @@ import Synchronization
     private func log(_ event: OpaquePointer) {
         var (facility, text): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
         var level: Int32 = 0
-        guard unsafe rd_kafka_event_log(event, &facility, &text, &level) == 0, let text = unsafe text else { return }
+        guard unsafe rd_kafka_event_log(event, &facility, &text, &level) == 0,
+            let line = unsafe text.map({ unsafe String(cString: $0) })
+        else { return }
+        // The library calls this property experimental at each start. The sink sets it, not the operator.
+        if line.contains("enable.gapless.guarantee is experimental") { return }
         let known = Host.Level(rawValue: min(max(level, Host.Level.error.rawValue), Host.Level.debug.rawValue))
-        unsafe host.log(known ?? .notice, "librdkafka: \(String(cString: text))")
+        host.log(known ?? .notice, "librdkafka: \(line)")
     }
 }

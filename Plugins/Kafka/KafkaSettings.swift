@@ -27,7 +27,7 @@ struct KafkaSettings: Decodable {
         "compression": {"type": "string", "enum": ["none", "gzip", "snappy", "lz4", "zstd"],
             "description": "default: none"},
         "timeout": {"type": "string",
-            "description": "until a message is given up and offered again; below the deadline; default: 20s"},
+            "description": "for the delivery reports of a batch; after it, events are offered again; default: 20s"},
         "batches": {"type": "integer", "minimum": 1, "maximum": 64,
             "description": "batches in flight; default: 8"}}}
         """

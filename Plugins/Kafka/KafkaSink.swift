@@ -1,7 +1,6 @@
 import Brokers
 import CKafka
 import Events
-import Glibc
 import PenstockPluginKit
 import Synchronization
 
@@ -21,7 +20,6 @@ final class KafkaSink: SettlingSink {
     private var key: [UInt8] = []
     /// nil: not connected.
     private var producer: KafkaProducer?
-    private var hasWarned = false
 
     init(settings: KafkaSettings, host: Host) throws {
         try settings.validate()
@@ -41,9 +39,14 @@ final class KafkaSink: SettlingSink {
         let isolates = producer?.failure?.needsIsolation == true
         disconnect()
         let reports = Reports(inFlight)
-        let producer = try KafkaProducer(Self.properties(settings, isolates: isolates), isolates: isolates, host) {
-            reports.receive($0, $1)
-        }
+        let (inFlight, timeout) = (inFlight, settings.timeout.duration)
+        let producer = try KafkaProducer(
+            Self.properties(settings, isolates: isolates), isolates: isolates, host,
+            onReport: { reports.receive($0, $1) },
+            check: {
+                guard let due = inFlight.firstDue, due <= .now else { return nil }
+                return KafkaProducer.Failure(reason: "no delivery report within \(timeout)")
+            })
         reports.attach(producer)
         do throws(SinkError) {
             try producer.findTopic(topic.fixed, within: settings.connection.timeout)
@@ -57,10 +60,9 @@ final class KafkaSink: SettlingSink {
     func deliver(_ batch: Batch) throws {
         guard let producer else { throw SinkError("not connected") }
         if let failure = producer.failure { throw SinkError(failure.reason) }
-        // The time at which a batch is due is librdkafka's matter.
-        guard let number = inFlight.add(batch, due: .now) else { throw SinkBusy() }
+        let due = InFlight.due(batch, settings.timeout.duration, margin: .seconds(1))
+        guard let number = inFlight.add(batch, due: due) else { throw SinkBusy() }
         defer { inFlight.sent(number) }
-        warn(batch)
         var failure: Outcome?
         for (index, event) in batch.enumerated() {
             // After a failure nothing is produced, which keeps the order.
@@ -77,13 +79,12 @@ final class KafkaSink: SettlingSink {
         }
     }
 
-    func stop() {
-        disconnect()
-        inFlight.settleRest(.retry(reason: "the destination was closed before the delivery report"))
-    }
+    func stop() { disconnect() }
 
     private func disconnect() {
         producer?.close()
+        // Reports that were not read are lost with the producer.
+        inFlight.settleRest(.retry(reason: producer?.failure?.reason ?? "the destination was closed"))
         producer = nil
     }
 
@@ -113,18 +114,6 @@ final class KafkaSink: SettlingSink {
         let message = event.messageID
         if !message.isEmpty, let text = JSONText.string(message.utf8.span) { headers.append(("messageId", text)) }
         return headers
-    }
-
-    /// After the host's deadline the process is ended, before librdkafka can give up on a message.
-    private func warn(_ batch: Batch) {
-        if hasWarned { return }
-        var now = timespec()
-        unsafe clock_gettime(CLOCK_MONOTONIC, &now)
-        let left = Duration.nanoseconds(batch.deadline) - .seconds(now.tv_sec) - .nanoseconds(now.tv_nsec)
-        guard left < settings.timeout.duration + .seconds(2) else { return }
-        hasWarned = true
-        host.log(
-            .warning, "settings.timeout is not at least 2 seconds below the destination's deadline; change one of them")
     }
 
     private static func properties(_ settings: KafkaSettings, isolates: Bool) -> [(name: String, value: String)] {

@@ -1,7 +1,6 @@
 import Brokers
 import CNats
 import Events
-import Glibc
 import PenstockPluginKit
 import Synchronization
 
@@ -66,7 +65,8 @@ final class NATSSink: SettlingSink {
     func deliver(_ batch: Batch) throws {
         guard let connection, let timer else { throw SinkError("not connected") }
         if let reason = connection.lostReason { throw SinkError("the connection was lost: \(reason)") }
-        guard let number = inFlight.add(batch, due: due(batch)) else { throw SinkBusy() }
+        let due = InFlight.due(batch, settings.timeout.duration, margin: .milliseconds(500))
+        guard let number = inFlight.add(batch, due: due) else { throw SinkBusy() }
         defer { inFlight.sent(number) }
         if let due = inFlight.firstDue { timer.set(due) }
         var failure: Outcome?
@@ -82,10 +82,7 @@ final class NATSSink: SettlingSink {
         }
     }
 
-    func stop() {
-        disconnect()
-        inFlight.settleRest(.retry(reason: "the destination was closed before the acknowledgement"))
-    }
+    func stop() { disconnect() }
 
     /// - Parameter token: the last token of the reply's subject.
     /// - Returns: nil: the message is sent, and the acknowledgement follows.
@@ -120,14 +117,6 @@ final class NATSSink: SettlingSink {
         return headers
     }
 
-    /// When the batch's acknowledgements are overdue: before the host's deadline, which would end the process.
-    private func due(_ batch: Batch) -> ContinuousClock.Instant {
-        var now = timespec()
-        unsafe clock_gettime(CLOCK_MONOTONIC, &now)
-        let left = Duration.nanoseconds(batch.deadline) - .seconds(now.tv_sec) - .nanoseconds(now.tv_nsec)
-        return .now + max(min(settings.timeout.duration, left - .milliseconds(500)), .milliseconds(10))
-    }
-
     private func makeTimer(_ connection: NATSConnection) -> ExpiryTimer {
         let (inFlight, timeout) = (inFlight, settings.timeout.duration)
         return ExpiryTimer { timer in
@@ -143,6 +132,7 @@ final class NATSSink: SettlingSink {
         timer = nil
         connection?.close()
         connection = nil
+        inFlight.settleRest(.retry(reason: "the destination was closed before the acknowledgement"))
     }
 }
 

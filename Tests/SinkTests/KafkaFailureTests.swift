@@ -47,7 +47,7 @@ import Testing
             RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND, RD_KAFKA_RESP_ERR__TRANSPORT,
             RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR,
         ].map(\.rawValue))
-    func `an error that passes is retried by the library, in order and without duplicates`(code: Int32) throws {
+    func `an error that passes is retried by the library, in order`(code: Int32) throws {
         let kafka = try MockKafka()
         kafka.create("events")
         let stage = try stage(kafka)
@@ -56,7 +56,10 @@ import Testing
         let result = try driver(stage).deliver(0..<2000)
         #expect(result.delivered.count == 2000)
         #expect(result.retries == 0, "\(result.reasons)")
-        #expect(try check(kafka, 2000) == 0)
+        let duplicates = try check(kafka, 2000)
+        // After a lost connection the library sends requests again with the same sequence numbers, by which a broker
+        // recognises them. The mock does not look at them.
+        #expect(duplicates == 0 || rd_kafka_resp_err_t(code) == RD_KAFKA_RESP_ERR__TRANSPORT)
     }
 
     @Test(
@@ -69,8 +72,8 @@ import Testing
     func `an error that stays is a retry with a new producer, in order`(code: Int32) throws {
         let kafka = try MockKafka()
         kafka.create("events")
-        // A broker refuses the requests that follow a failed one by their sequence numbers. The mock does not look at
-        // them.
+        // A broker refuses the requests that were sent before the library knows of the failure, by their sequence
+        // numbers. The mock does not look at them.
         let stage = try stage(kafka, #","properties":{"max.in.flight":1}"#)
         try open(stage)
         kafka.fail([rd_kafka_resp_err_t(code)])
@@ -98,8 +101,8 @@ import Testing
         let stage = try stage(kafka)
         try open(stage)
         var isDown = false
-        let result = try driver(stage).deliver(0..<5000) { count in
-            guard count > 1500, !isDown else { return }
+        let result = try driver(stage).deliver(0..<5000) { result in
+            guard result.delivered.count > 1500, !isDown else { return }
             isDown = true
             kafka.setDown(-1)
             DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(700)) { kafka.setUp(-1) }
@@ -114,8 +117,8 @@ import Testing
         let stage = try stage(kafka)
         try open(stage)
         var moves: Int32 = 0
-        let result = try driver(stage).deliver(0..<5000) { count in
-            guard count > (Int(moves) + 1) * 1000 else { return }
+        let result = try driver(stage).deliver(0..<5000) { result in
+            guard result.delivered.count > (Int(moves) + 1) * 1000 else { return }
             moves += 1
             for partition in 0..<Int32(4) { kafka.setLeader("events", partition, (partition + moves) % 3 + 1) }
         }
@@ -123,17 +126,17 @@ import Testing
         #expect(try check(kafka, 5000) == 0)
     }
 
-    @Test func `messages that the library gives up on are offered again, in order`() throws {
+    @Test func `messages without a report within the timeout are offered again, in order`() throws {
         let kafka = try MockKafka()
         kafka.create("events")
         let stage = try stage(kafka, #","timeout":"1s""#)
         try open(stage)
         var isDown = false
-        let result = try driver(stage).deliver(0..<3000) { count in
-            guard count > 1000, !isDown else { return }
+        let result = try driver(stage).deliver(0..<3000) { result in
+            if result.retries > 0 { kafka.setUp(-1) }
+            guard result.delivered.count > 1000, !isDown else { return }
             isDown = true
             kafka.setDown(-1)
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(3500)) { kafka.setUp(-1) }
         }
         #expect(result.delivered.count == 3000 && result.retries > 0)
         try check(kafka, 3000)
@@ -146,8 +149,8 @@ import Testing
         let stage = try stage(kafka, host: host)
         try open(stage)
         var isKilled = false
-        let result = try driver(stage).deliver(0..<5000) { count in
-            guard count > 1500, !isKilled else { return }
+        let result = try driver(stage).deliver(0..<5000) { result in
+            guard result.delivered.count > 1500, !isKilled else { return }
             isKilled = true
             kill(try host.process(), SIGKILL)
         }

@@ -48,8 +48,8 @@ import Testing
         let stage = try stage(servers, #""subject":"e","connect_timeout":"1s","timeout":"2s""#)
         try open(stage)
         var isKilled = false
-        let result = try SinkDriver(stage: stage).deliver(0..<5000) { count in
-            guard count > 1500, !isKilled else { return }
+        let result = try SinkDriver(stage: stage).deliver(0..<5000) { result in
+            guard result.delivered.count > 1500, !isKilled else { return }
             isKilled = true
             servers.end(0)
             try servers.start(0)
@@ -70,7 +70,8 @@ import Testing
         #expect(pluginEventually { (try? open(stage)) != nil })
         #expect(try client.stream("R3").replicas == 3)
         var killed: [Int] = []
-        let result = try SinkDriver(stage: stage, limit: 120).deliver(0..<20_000) { count in
+        let result = try SinkDriver(stage: stage, limit: 120).deliver(0..<20_000) { result in
+            let count = result.delivered.count
             guard killed.isEmpty ? count > 5000 : killed.count == 1 && count > 12_000 else { return }
             if let first = killed.first { try servers.start(first) }
             let next = try client.leader("R3")
@@ -108,8 +109,8 @@ import Testing
         let stage = try stage(servers, #""subject":"e""#, host: host)
         try open(stage)
         var isKilled = false
-        let result = try SinkDriver(stage: stage).deliver(0..<5000) { count in
-            guard count > 1500, !isKilled else { return }
+        let result = try SinkDriver(stage: stage).deliver(0..<5000) { result in
+            guard result.delivered.count > 1500, !isKilled else { return }
             isKilled = true
             kill(try host.process(), SIGKILL)
         }

@@ -21,8 +21,8 @@ struct SinkDriver {
         var reasons: Set<String> = []
     }
 
-    /// - Parameter progress: called with the number of events that are delivered, after each batch.
-    func deliver(_ positions: Range<UInt64>, progress: (Int) throws -> Void = { _ in }) throws -> Result {
+    /// - Parameter progress: called with the result so far, after each batch.
+    func deliver(_ positions: Range<UInt64>, progress: (Result) throws -> Void = { _ in }) throws -> Result {
         var result = Result()
         var waiting = Array(positions)
         var retried: [UInt64] = []
@@ -66,7 +66,7 @@ struct SinkDriver {
                     }
                 }
             }
-            if isSettled { try progress(result.delivered.count) } else { usleep(500) }
+            if isSettled { try progress(result) } else { usleep(500) }
         }
         return result
     }
