@@ -202,6 +202,30 @@ import Testing
         #expect(subscriber.messages(2).compactMap(\.position) == [0, 2])
     }
 
+    /// mosquitto refuses such a message with its acknowledgement.
+    @Test func `a broker that disconnects because of a large event does not stop delivery`() throws {
+        let broker = try DisconnectingBroker(in: directory)
+        let stage = try PluginStage(
+            "mqtt", in: directory, settings: #"{"address":"127.0.0.1:\#(broker.port)","topic":"e"}"#)
+        #expect(try stage.destination.open(from: Cursor(position: 0)) == nil)
+        let large = #"{"event":"\#(String(repeating: "x", count: 3000))"}"#
+        var batch = PluginStage.batch((0..<5).map { ($0, .track, $0 == 2 ? large : "{}") })
+        var rejected: [UInt64: String] = [:]
+        // As the worker does: what is to be retried is offered again.
+        #expect(
+            pluginEventually {
+                let outcomes = stage.outcomes(stage.offer(batch), count: batch.events.count) ?? []
+                for (event, outcome) in zip(batch.events, outcomes) {
+                    if case .rejected(let reason, answer: _) = outcome { rejected[event.position] = reason }
+                }
+                let settled = zip(batch.events, outcomes).filter { !reason($1).hasPrefix("retry") }.map(\.0.position)
+                batch.events.removeAll { settled.contains($0.position) }
+                return batch.events.isEmpty
+            })
+        #expect(rejected.keys.sorted() == [2])
+        #expect(rejected[2] == "Packet too large (reason code 149)")
+    }
+
     @Test func `a fixed topic that the user may not write to is retried, and one of the event rejects it`() throws {
         let files = try PluginTestDirectory()
         try files.add("acl", Data("user app\ntopic write a/#\n".utf8))
