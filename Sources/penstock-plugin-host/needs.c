@@ -1,6 +1,7 @@
 #include "needs.h"
 
 #include "channel.h"
+#include "threads.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -107,6 +108,7 @@ static void limit_files(const char *needs, const char *paths, size_t size) {
     }
     free(words);
     if (syscall(SYS_landlock_restrict_self, rules, 0) != 0) end_process("cannot limit the plugin's files");
+    limit_other_threads(rules);
     close(rules);
 }
 

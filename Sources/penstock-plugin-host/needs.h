@@ -6,7 +6,7 @@
 
 /* Permanently forbids what `needs` does not name, beyond what `confine` forbids. NULL: nothing more. `paths`: the
  * settings that are paths, each ended by a NUL, `size` bytes in all. The directory of each is made if it is missing, and
- * may be written. The main thread. Sockets are forbidden to every thread; files to this one and those that it starts. */
+ * may be written. The main thread. The limits apply to every thread. */
 void confine_to(const char *needs, const char *paths, size_t size);
 
 #endif

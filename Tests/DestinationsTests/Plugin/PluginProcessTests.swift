@@ -96,15 +96,12 @@ import Testing
     }
 
     /// Landlock protects the memory of other processes, where the kernel has it.
-    @Test(.enabled(if: PluginProcessTests.hasLandlock, "the kernel has no Landlock"))
+    @Test(.enabled(if: TestKernel.hasLandlock, "the kernel has no Landlock"))
     func `a plugin cannot open the memory of the daemon`() throws {
         let stage = try open("kills")
         #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
         #expect(stage.destination.metrics.counters["memory_hidden"] == 1)
     }
-
-    private static let hasLandlock =
-        (try? String(contentsOfFile: "/sys/kernel/security/lsm", encoding: .utf8))?.contains("landlock") == true
 
     @Test(arguments: [
         ("PLAIN", [1.0, 1, 1]), ("NEEDS_NETWORK", [1, 1, 1]), ("NEEDS_UNIX", [0, 0, 1]), ("NEEDS_NOTHING", [0, 0, 0]),
@@ -117,7 +114,7 @@ import Testing
         #expect(["inet", "netlink", "unix"].map { gauges[$0] } == allowed)
         #expect(gauges["raises_limits"] == 0)
         #expect(gauges["reads_usr"] == 1)
-        if Self.hasLandlock, geteuid() == 0 { #expect(gauges["reads_home"] == (variant == "PLAIN" ? 1 : 0)) }
+        if TestKernel.hasLandlock, geteuid() == 0 { #expect(gauges["reads_home"] == (variant == "PLAIN" ? 1 : 0)) }
     }
 
     @Test func `a plugin that leaks is ended at its limit, and the reason names it`() throws {
