@@ -66,7 +66,7 @@ final class PositionedTransaction: StreamTransaction {
         if let position, claimed == nil || position > claimed ?? 0 {
             throw SinkError(
                 "the server has lost entries: its position went back from \(position) to"
-                    + " \(claimed.map { "\($0)" } ?? "none"). Restart Penstock to deliver them again")
+                    + " \(claimed.map { "\($0)" } ?? "none"); they are delivered again")
         }
         self.epoch = epoch
         position = claimed

@@ -77,12 +77,17 @@ class Postgres:
         return done.stdout
 
     def start(self):
-        with open(self.directory.parent / "postgres.log", "ab") as log:
-            self.process = subprocess.Popen(
-                self.command("postgres", "-D", self.directory / "data", "-k", self.directory, "-h", ""), cwd=self.directory,
-                stdout=log, stderr=log)
-        eventually("PostgreSQL serves", lambda: subprocess.run(
-            self.command("pg_isready", "-q", "-h", self.directory), cwd=self.directory).returncode == 0)
+        def serves():
+            # While a backend of the killed server lives, a new one ends at once.
+            if self.process is None or self.process.poll() is not None:
+                with open(self.directory.parent / "postgres.log", "ab") as log:
+                    self.process = subprocess.Popen(
+                        self.command("postgres", "-D", self.directory / "data", "-k", self.directory, "-h", ""),
+                        cwd=self.directory, stdout=log, stderr=log)
+            ready = subprocess.run(self.command("pg_isready", "-q", "-h", self.directory), cwd=self.directory)
+            return ready.returncode == 0
+
+        eventually("PostgreSQL serves", serves)
 
     def kill(self):
         """Kills the server. Its backends end on their own then, and the shared memory is released by the next start."""

@@ -88,9 +88,9 @@ package final class PluginDestination: Destination {
     private var watch: DeadlineWatch?
     private var isConnected = false
     private var heldThrough: UInt64?
-    /// Why the plugin lost its connection to a store that keeps the position; nil: it has not. Behind the next connection
-    /// may be another store, such as a replica that lacks the last events. So the destination must be opened again, at
-    /// the position that this store has.
+    /// Why the plugin lost its connection to a store that keeps the position; nil: it has not. Behind the next
+    /// connection may be another store, such as a replica that lacks the last events. So the destination must be opened
+    /// again, at the position that this store has.
     private var lost: String?
     private var wake: @Sendable () -> Void = {}
 
