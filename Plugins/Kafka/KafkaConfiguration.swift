@@ -20,8 +20,8 @@ import PenstockPluginKit
             ("queue.buffering.max.kbytes", "\(1 << 20)"),
             ("log.queue", "true"),
         ]
-        // With the guarantee, the library itself stops at a message that fails, before it sends the next one. A producer
-        // that isolates may leave gaps: what a broker refuses there is rejected and not offered again.
+        // With the guarantee, the library itself stops at a message that fails, before it sends the next one. A
+        // producer that isolates may leave gaps: what a broker refuses there is rejected and not offered again.
         list.append(isolates ? ("batch.num.messages", "1") : ("enable.gapless.guarantee", "true"))
         return list
     }
