@@ -15,10 +15,6 @@ final class PostgresSink: BlockingSink {
     private let string: ConnectionString
     /// nil: not connected.
     private var table: EventTable?
-    /// The last position that this instance has seen in the database.
-    private var position: Int64?
-    /// The stored position was higher before. The host must open the destination again, and start from there.
-    private var wentBack: String?
 
     init(settings: PostgresSettings, host: Host) throws {
         try settings.validate()
@@ -35,21 +31,11 @@ final class PostgresSink: BlockingSink {
         // Also after a long search among the server's addresses.
         let least = Deadline.after(milliseconds: 5000)
         do {
-            let table = try EventTable(
+            table = try EventTable(
                 TableSetup(
                     connection: connection, settings: settings, columns: columns, destination: host.destination,
                     journal: host.journal,
                     deadline: start.nanoseconds > least.nanoseconds ? start : least))
-            if let position, table.position ?? -1 < position {
-                wentBack = """
-                    the position in penstock_position went back from \(position) to \
-                    \(table.position.map { "\($0)" } ?? "none"), as after a restore or a failover: later events are \
-                    delivered again
-                    """
-            } else {
-                position = table.position
-            }
-            self.table = table
         } catch let error as PostgresError {
             throw SinkError("PostgreSQL: \(error.message)")
         }
@@ -63,11 +49,7 @@ final class PostgresSink: BlockingSink {
             nanoseconds: min(
                 now + (batch.deadline - now) / 8 * 7, now + Int64(settings.statementSeconds) * 1_000_000_000))
         do throws(PostgresError) {
-            // While the position is too low, it must not move: that would hide the missing rows.
-            let committed = try table.write(batch, until: deadline) { committed in
-                wentBack == nil ? position(after: batch, committed) : nil
-            }
-            if wentBack == nil { position = table.position }
+            let committed = try table.write(batch, until: deadline) { committed in position(after: batch, committed) }
             host.count("postgres_events", by: UInt64(clamping: committed.inserted))
             return batch.indices.map { index in
                 if let reason = committed.rejected[index] { return .rejected(reason: reason) }
@@ -84,12 +66,11 @@ final class PostgresSink: BlockingSink {
         }
     }
 
-    /// Every batch is committed before it is reported as delivered.
-    func flush() throws { if let wentBack { throw SinkError("PostgreSQL: \(wentBack)") } }
+    // No flush: every batch is committed before it is reported as delivered.
 
     func durablePosition() throws -> UInt64? {
-        if let wentBack { throw SinkError("PostgreSQL: \(wentBack)") }
-        return position.flatMap { UInt64(exactly: $0) }
+        guard let table else { throw SinkError("PostgreSQL: not connected") }
+        return table.position.flatMap { UInt64(exactly: $0) }
     }
 
     func stop() { table = nil }

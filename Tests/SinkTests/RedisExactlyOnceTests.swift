@@ -34,11 +34,7 @@ import Testing
         return stage
     }
 
-    private func deliver(_ positions: [UInt64], to stage: PluginStage) -> Bool {
-        pluginEventually {
-            stage.outcomes(stage.offer(positions), count: positions.count)?.allSatisfy { $0 == .delivered } == true
-        }
-    }
+    private func deliver(_ positions: [UInt64], to stage: PluginStage) -> Bool { stage.deliver(positions) }
 
     private func reason(_ stage: PluginStage, _ positions: [UInt64]) -> String? {
         let first = stage.outcomes(stage.offer(positions), count: positions.count)?.first
@@ -171,19 +167,14 @@ import Testing
         let data = "\(server.directory.path)/appendonlydir"
         try FileManager.default.copyItem(atPath: data, toPath: data + ".backup")
         try server.start()
-        #expect(deliver([2], to: stage))
-        // As the worker does after a lost connection.
-        #expect(stage.destination.failure != nil)
-        stage.destination.close()
-        #expect(try stage.destination.open(from: Cursor(position: 2)) == nil)
         #expect(deliver([2, 3], to: stage))
         let state = try #require(try stage.destination.checkpoint())
         server.kill()
         try FileManager.default.removeItem(atPath: data)
         try FileManager.default.moveItem(atPath: data + ".backup", toPath: data)
         try server.start()
-        #expect(
-            pluginEventually { reason(stage, [4])?.contains("its position went back from 3 to 1; ") == true })
+        #expect(reason(stage, [4]) != nil)
+        #expect(stage.destination.failure != nil)
         stage.destination.close()
         let second = try self.stage()
         #expect(try second.destination.open(from: Cursor(position: 4, state: state)) == 2)
@@ -196,7 +187,7 @@ import Testing
         #expect(deliver([0, 1], to: stage))
         try server.ask("FLUSHALL")
         #expect(reason(stage, [2])?.contains("has lost it") == true)
-        #expect(reason(stage, [2])?.contains("its position went back from 1 to none; ") == true)
+        #expect(stage.destination.failure?.contains("has lost it") == true)
         #expect(try server.ask("EXISTS", "events") == "0")
     }
 

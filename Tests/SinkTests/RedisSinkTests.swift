@@ -33,14 +33,13 @@ import Testing
         return error?.description ?? "none"
     }
 
-    /// Offers the events until all are delivered, as the worker does.
-    private func deliver(_ positions: [UInt64], to stage: PluginStage) -> Bool {
-        pluginEventually {
-            stage.outcomes(stage.offer(positions), count: positions.count)?.allSatisfy { $0 == .delivered } == true
-        }
-    }
+    private func deliver(_ positions: [UInt64], to stage: PluginStage) -> Bool { stage.deliver(positions) }
 
     private func reason(_ stage: PluginStage, _ positions: [UInt64] = [1]) -> String? {
+        if stage.destination.failure != nil {
+            stage.destination.close()
+            do { _ = try stage.destination.open(from: Cursor(position: 0)) } catch { return "\(error)" }
+        }
         guard let outcomes = stage.outcomes(stage.offer(positions), count: positions.count),
             outcomes.allSatisfy({ $0 == outcomes.first }), case .retry(let reason, after: _, answer: _) = outcomes.first
         else { return nil }

@@ -167,6 +167,7 @@ package final class PluginDestination: Destination {
         guard let host, let instance else {
             return claim.settle(.all(.retry(reason: "the plugin is not open")))
         }
+        if let lost { return claim.settle(.all(.retry(reason: lost))) }
         let held = countHeld(batch)
         guard held < batch.events.count else { return claim.settle(.all(.delivered)) }
         guard host.overdue < Self.maximumOverdue else {

@@ -59,6 +59,17 @@ package final class PluginStage {
         return number
     }
 
+    /// Offers the events until all are delivered, as the worker does: it opens the destination again if it has failed.
+    package func deliver(_ positions: [UInt64], from cursor: Cursor = Cursor(position: 0)) -> Bool {
+        pluginEventually {
+            if destination.failure != nil {
+                destination.close()
+                guard (try? destination.open(from: cursor)) != nil else { return false }
+            }
+            return outcomes(offer(positions), count: positions.count)?.allSatisfy { $0 == .delivered } == true
+        }
+    }
+
     /// Every settlement of the batch: exactly one, if all is well.
     package func answers(_ number: Int) -> [DeliveryClaim.Settlement] { settled.answers.withLock { $0[number] ?? [] } }
 
