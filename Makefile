@@ -9,7 +9,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help run test check torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
 .PHONY: format check-format bench-attack bench-isolation bench-sdk install install-files clean checkout
-.PHONY: setup-build setup-run setup-install setup-test setup-torture
+.PHONY: setup-build setup-run setup-install setup-test setup-torture setup-plugin bench-plugins
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
@@ -20,19 +20,29 @@ SEEDS ?= 20000
 FIRST ?= 1
 
 release := .build/release
+# The sink plugins. Those in the second list need a library that not every machine has: its pkg-config name, and its
+# Debian package. `make install` leaves out those whose library is missing, and says so.
+plugins := sqlite console journald
+optional_plugins := postgres:libpq:libpq-dev nats:libnats:libnats-dev kafka:rdkafka:librdkafka-dev \
+	redis:hiredis:libhiredis-dev mqtt:libmosquitto:libmosquitto-dev
+# Evaluated when it is used: a target may have installed a library before.
+left_out = $(shell for entry in $(optional_plugins); do IFS=: read -r name library package <<<"$$entry"; \
+	pkg-config --exists "$$library" || echo "$$name"; done)
+shipped_plugins = $(plugins) $(filter-out $(left_out),$(foreach entry,$(optional_plugins),$(firstword $(subst :, ,$(entry)))))
+# The linker would take a product "nats" for the client library of that name, so it has a longer one.
+product_of = $(patsubst nats,penstock-nats,$(1))
 # Builds one product of the release, without the tests' targets. One of them uses the plugin of the plan generator, and
 # SwiftPM would build that plugin first for every product.
-product := PENSTOCK_TESTS=none swift build -c release --product
+product = PENSTOCK_TESTS=none PENSTOCK_WITHOUT='$(left_out)' swift build -c release --product
 # The directory of the programs that `install-files` installs. The tests install a debug build into a temporary system.
 binaries ?= $(release)
-plugins := libsqlite.so libconsole.so
 # The book, and its pages that are also man pages.
 book := Sources/penstockd/Penstock.docc
 manual_pages := Filters Mapping Scripts Transforms
 
 # The products of Package.swift that each purpose needs. `make run` shows the daemon, the command and one plugin.
 run_products := penstock penstockd penstock-plugin-host sqlite
-install_products := $(run_products) console manual
+install_products = $(run_products) $(call product_of,$(filter-out sqlite,$(shipped_plugins))) manual
 
 # The Debian packages that each purpose needs. .ci/install-packages does not start or enable their services.
 #
@@ -40,18 +50,20 @@ install_products := $(run_products) console manual
 # dependencies), then one library for each system target of Package.swift.
 build_packages := git ca-certificates binutils g++ libc6-dev pkg-config \
 	libsystemd-dev libcurl4-openssl-dev libsimdjson-dev zlib1g-dev libzstd-dev libisal-dev libsqlite3-dev \
-	libssl-dev libre2-dev liblua5.4-dev
+	libssl-dev libre2-dev liblua5.4-dev 
 # To show the delivered events: the HTTP receiver, and a program that reads the plugin's database file.
 run_packages := $(build_packages) python3 sqlite3 tzdata
+# To build the optional sink plugins.
+plugin_packages := $(foreach entry,$(optional_plugins),$(lastword $(subst :, ,$(entry))))
 # To install: patchelf sets the path of the Swift runtime in the programs, and lowdown converts pages of the book to man
 # pages.
 install_packages := $(build_packages) patchelf lowdown
 # To crash: filesystems for power cuts, strace for failing system calls.
 torture_packages := $(build_packages) python3 xfsprogs e2fsprogs strace util-linux mount
-# To test: HTTP servers and a database server, which the tests start on free ports, and clients; a separate systemd,
+# To test: HTTP servers, databases and brokers, which the tests start on free ports, and clients; a separate systemd,
 # into which Penstock is installed; a validator for the JSON Schema; a formatter for the man pages.
-test_packages := $(run_packages) $(install_packages) $(torture_packages) \
-	nginx-light clickhouse-server curl openssl zstd systemd dbus libnss-systemd bsdutils \
+test_packages := $(run_packages) $(install_packages) $(torture_packages) $(plugin_packages) \
+	nginx-light clickhouse-server postgresql nats-server redis-server mosquitto curl openssl zstd systemd dbus libnss-systemd bsdutils \
 	python3-jsonschema python3-yaml groff-base man-db
 
 help:
@@ -63,10 +75,10 @@ help:
 	@echo 'make simulate SEEDS=$(SEEDS) FIRST=$(FIRST)'
 	@echo '              journal, delivery and clients in one thread, on a simulated disk that fails'
 	@echo 'make build    release binaries in $(release)'
-	@echo 'make setup-build, setup-run, setup-install, setup-test, setup-torture'
+	@echo 'make setup-build, setup-run, setup-install, setup-plugin, setup-test, setup-torture'
 	@echo '              install the Debian packages for one purpose, without starting their services'
 	@echo 'make fuzz     random filters and transforms, ROUNDS=20000 of them'
-	@echo 'make bench    measure the release; a part: make bench-journal, -routing, -isolation, -attack, -sdk'
+	@echo 'make bench    measure the release; a part: make bench-journal, -routing, -isolation, -plugins, -attack, -sdk'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make clean    remove the build results'
 
@@ -169,6 +181,10 @@ bench-isolation: build
 	@Tests/Benchmarks/isolation --seconds $(or $(SECONDS_EACH),60) scripts
 	@Tests/Benchmarks/isolation --seconds $(or $(SECONDS_EACH),60) many
 
+# Measures what a plugin's own process costs: events per second from the journal, processor time, idle memory.
+bench-plugins: build
+	@Tests/Benchmarks/plugins
+
 # Measures how much hostile clients slow down a well-behaved client.
 bench-attack: build
 	@Tests/Benchmarks/attack --seconds $(or $(SECONDS_EACH),8) --rounds $(or $(ROUNDS),1)
@@ -197,12 +213,18 @@ install-files:
 	@install -d '$(DESTDIR)$(PREFIX)'/lib/{systemd/system,sysusers.d,tmpfiles.d}
 	@install -m 755 $(binaries)/penstockd $(binaries)/penstock '$(DESTDIR)$(PREFIX)/bin/'
 	@install -m 755 $(binaries)/penstock-plugin-host '$(DESTDIR)$(PREFIX)/libexec/penstock/'
-	@install -m 644 $(addprefix $(binaries)/,$(plugins)) '$(DESTDIR)$(PREFIX)/lib/penstock/plugins/'
-	@ldd $(addprefix $(binaries)/,penstockd penstock $(plugins)) \
+	@$(foreach plugin,$(shipped_plugins),install -m 644 '$(binaries)/lib$(call product_of,$(plugin)).so' \
+		'$(DESTDIR)$(PREFIX)/lib/penstock/plugins/lib$(plugin).so';)
+	@for entry in $(optional_plugins); do IFS=: read -r name library package <<<"$$entry"; \
+		case ' $(left_out) ' in *" $$name "*) \
+			echo "==> left out: the plugin $$name, because $$library is missing (Debian: apt-get install $$package)" ;; \
+		esac; \
+	done
+	@ldd $(addprefix $(binaries)/,penstockd penstock) $(patsubst %,$(binaries)/lib%.so,$(call product_of,$(shipped_plugins))) \
 		| awk '$$3 ~ /\/swift\/linux\// { print $$3 }' | sort -u \
 		| xargs -r install -m 644 -t '$(DESTDIR)$(PREFIX)/lib/penstock/'
 	@patchelf --set-rpath '$$ORIGIN/../lib/penstock' '$(DESTDIR)$(PREFIX)'/bin/{penstockd,penstock}
-	@patchelf --set-rpath '$$ORIGIN/..' $(patsubst %,'$(DESTDIR)$(PREFIX)/lib/penstock/plugins/%',$(plugins))
+	@patchelf --set-rpath '$$ORIGIN/..' $(patsubst %,'$(DESTDIR)$(PREFIX)/lib/penstock/plugins/lib%.so',$(shipped_plugins))
 	@$(binaries)/penstock check --schema | install -m 644 /dev/stdin '$(DESTDIR)$(PREFIX)/share/penstock/penstock.schema.json'
 	@install -d '$(DESTDIR)$(PREFIX)'/share/{man/man{1,5,7,8},doc/penstock,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}
 	@version=$$($(binaries)/penstock --version); \
@@ -248,7 +270,7 @@ clean:
 	@rm -rf .build .penstock-run
 
 # Fast and without output when nothing is missing.
-setup-build setup-run setup-install setup-test setup-torture: setup-%: checkout
+setup-build setup-run setup-install setup-test setup-torture setup-plugin: setup-%: checkout
 	@command -v swift >/dev/null || { \
 		echo 'Swift is not on the PATH: install Swift 6.2 or newer, see https://www.swift.org/install/linux/' >&2; exit 1; }
 	@.ci/install-packages $($*_packages)

@@ -82,9 +82,17 @@ let package = Package(
         // For sink plugins: the interface in C, and the kit for plugins in Swift.
         .library(name: "CPenstockPlugin", targets: ["CPenstockPlugin"]),
         .library(name: "PenstockPluginKit", targets: ["PenstockPluginKit"]),
-        // Loaded with dlopen: libsqlite.so, libconsole.so.
+        // Loaded with dlopen: libsqlite.so, libconsole.so …
         .library(name: "sqlite", type: .dynamic, targets: ["SQLitePlugin"]),
         .library(name: "console", type: .dynamic, targets: ["ConsolePlugin"]),
+        .library(name: "journald", type: .dynamic, targets: ["JournaldPlugin"]),
+        .library(name: "postgres", type: .dynamic, targets: ["PostgresPlugin"]),
+        .library(name: "redis", type: .dynamic, targets: ["RedisPlugin"]),
+        .library(name: "mqtt", type: .dynamic, targets: ["MQTTPlugin"]),
+        // Not "nats": the linker would take the plugin's libnats.so for the client library of that name. Installed as
+        // nats.so.
+        .library(name: "penstock-nats", type: .dynamic, targets: ["NATSPlugin"]),
+        .library(name: "kafka", type: .dynamic, targets: ["KafkaPlugin"]),
         // Loaded by tests, and never installed: libasyncsink.so.
         .library(name: "asyncsink", type: .dynamic, targets: ["AsyncSinkPlugin"]),
     ],
@@ -103,6 +111,12 @@ let package = Package(
         .target(name: "CLua", dependencies: ["CLuaLibrary"], cSettings: cRules),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        // No pkgConfig: its pkg-config file contains a -D that SwiftPM refuses.
+        .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
+        .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CNats", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
+        .systemLibrary(name: "CKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
         .systemLibrary(name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CCurl", dependencies: ["CCurlLibrary"], cSettings: cRules),
         // Debian's libsimdjson-dev. No pkgConfig: its pkg-config file contains a -D that SwiftPM refuses.
@@ -215,6 +229,18 @@ let package = Package(
 
         // Sink plugins that ship with Penstock.
         sink("SQLitePlugin", ["CSQLite"], path: "Plugins/SQLite"),
+        sink("RedisPlugin", ["CHiredis", "EventTemplates", "Events"], path: "Plugins/Redis"),
+        sink("MQTTPlugin", ["CMosquitto", "EventTemplates", "Events"], path: "Plugins/MQTT"),
+        sink("JournaldPlugin", ["CSystemd", "EventTemplates", "Events"], path: "Plugins/Journald"),
+        // Texts with placeholders for fields of an event.
+        sink("EventTemplates", ["Events"], path: "Plugins/EventTemplates"),
+        sink("PostgresPlugin", ["CPostgres", "Events"], path: "Plugins/Postgres"),
+        // What the plugins for message brokers share.
+        .target(
+            name: "Brokers", dependencies: ["Events", "PenstockPluginKit"], path: "Plugins/Brokers",
+            swiftSettings: rules),
+        sink("NATSPlugin", ["Brokers", "CNats", "Events"], path: "Plugins/NATS"),
+        sink("KafkaPlugin", ["Brokers", "CKafka", "Events"], path: "Plugins/Kafka"),
         .target(
             name: "ConsolePlugin", dependencies: ["CPenstockPlugin"], path: "Plugins/Console", publicHeadersPath: ".",
             cSettings: cRules),
@@ -275,8 +301,8 @@ let package = Package(
         tests(
             "SinkTests",
             [
-                "CSQLite", "Delivery", "Destinations", "Events", "PenstockCommand", "Platform", "PluginTemplates",
-                "PluginTesting", "Telemetry", "TestSupport",
+                "CKafka", "CMosquitto", "CNats", "CPostgres", "CSQLite", "Delivery", "Destinations", "Events",
+                "PenstockCommand", "Platform", "PluginTemplates", "PluginTesting", "Telemetry", "TestSupport",
             ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),
         tests(
@@ -336,4 +362,14 @@ let package = Package(
 // `make check ROOM=Journal` builds only the tests of one room, and the targets that they need.
 if let only = Context.environment["PENSTOCK_TESTS"]?.split(separator: ",").map(String.init) {
     package.targets.removeAll { $0.type == .test && !only.contains($0.name) }
+}
+
+// `make install` leaves out the sink plugins whose library is missing: PENSTOCK_WITHOUT="kafka nats".
+let targetsOfSinks: [String: Set<String>] = [
+    "postgres": ["CPostgres", "PostgresPlugin"], "nats": ["CNats", "NATSPlugin"], "kafka": ["CKafka", "KafkaPlugin"],
+    "redis": ["CHiredis", "RedisPlugin"], "mqtt": ["CMosquitto", "MQTTPlugin"],
+]
+for name in Context.environment["PENSTOCK_WITHOUT"]?.split(separator: " ").map(String.init) ?? [] {
+    package.products.removeAll { $0.name == name || $0.name == "penstock-\(name)" }
+    package.targets.removeAll { targetsOfSinks[name]?.contains($0.name) ?? false }
 }

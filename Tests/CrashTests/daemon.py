@@ -61,12 +61,7 @@ class Daemon:
 
     def spawn(self, *before):
         """Starts the daemon and returns at once. `before`: words before the command, such as strace's."""
-        self.notices.setblocking(False)
-        try:
-            while self.notices.recv(4096):
-                pass
-        except BlockingIOError:
-            pass
+        self.drop_notices()
         self.life += 1
         (self.directory / "penstock.yaml").write_text(self.configuration.replace("LIFE", str(self.life)))
         with open(self.log_file, "ab") as log:
@@ -74,6 +69,15 @@ class Daemon:
                 [*before, BINARIES / "penstockd", "--config", self.directory / "penstock.yaml"],
                 stdin=subprocess.DEVNULL, stderr=log, cwd=self.directory,
                 env={**os.environ, "NOTIFY_SOCKET": str(self.directory / "notify.sock")})
+
+    def drop_notices(self):
+        """As a service manager reads them. The daemon waits while the socket is full."""
+        self.notices.setblocking(False)
+        try:
+            while self.notices.recv(4096):
+                pass
+        except BlockingIOError:
+            pass
 
     def await_ready(self, patience=PATIENCE):
         """Waits for READY=1. Returns whether it came. If not, the daemon has ended on its own."""

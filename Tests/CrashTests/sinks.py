@@ -129,12 +129,12 @@ def in_sqlite(path):
         database.close()
 
 
-def judge(ledger, tallies):
+def judge(ledger, tallies, exactly_once=EXACTLY_ONCE):
     """Returns the faults, and the number of duplicates by destination."""
     faults = list(ledger.lies)
     duplicates = {}
     for name, tally in tallies.items():
         verdict = Verdict(ledger, tally)
-        faults += verdict.faults(name, exactly_once=name in EXACTLY_ONCE)
+        faults += verdict.faults(name, exactly_once=name in exactly_once)
         duplicates[name] = verdict.duplicates
     return faults, duplicates

@@ -237,6 +237,8 @@ static int32_t test_deliver(void *context, const penstock_batch *batch, char *er
     } else if (is(it, "fails_once") && it->offers == 1) {
         snprintf(error, error_size, "the connection is gone");
         return PENSTOCK_FAILED;
+    } else if (is(it, "goes_back") && it->offers == 2) {
+        return PENSTOCK_FAILED;
     } else if (is(it, "settles_and_fails")) {
         settle(host, batch);
         return PENSTOCK_FAILED;

@@ -88,6 +88,10 @@ package final class PluginDestination: Destination {
     private var watch: DeadlineWatch?
     private var isConnected = false
     private var heldThrough: UInt64?
+    /// Why the plugin lost its connection to a store that keeps the position; nil: it has not. Behind the next
+    /// connection may be another store, such as a replica that lacks the last events. So the destination must be opened
+    /// again, at the position that this store has.
+    private var lost: String?
     private var wake: @Sendable () -> Void = {}
 
     /// Loads nothing: `open` does. So a plugin that cannot be loaded holds its destination, and nothing else.
@@ -109,7 +113,7 @@ package final class PluginDestination: Destination {
     package func attach(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
     /// The process may have kept delivered events in memory until the next flush.
-    package var failure: String? { instance?.end }
+    package var failure: String? { lost ?? instance?.end }
 
     /// Finds, checks and loads the plugin if it is not loaded, and validates the settings against its schema.
     package func open(from cursor: Cursor) throws -> UInt64? {
@@ -131,6 +135,7 @@ package final class PluginDestination: Destination {
             isConnected = true
         }
         let durable = try instance.durablePosition()
+        lost = nil
         let resume = ResumePoint(cursor: cursor, durable: durable)
         if let before = resume.wentBackFrom {
             telemetry.emit(PluginStoreWentBack(destination: options.destination, before: before, now: durable))
@@ -182,7 +187,7 @@ package final class PluginDestination: Destination {
 
     package func checkpoint() throws -> [UInt8]? {
         guard let instance else { return nil }
-        if let end = instance.end { throw PluginError(.failed, end) }
+        if let end = failure { throw PluginError(.failed, end) }
         try instance.flush()
         return try instance.durablePosition().map(ResumePoint.state)
     }
@@ -219,6 +224,10 @@ package final class PluginDestination: Destination {
                 return
             case .failed(let reason):
                 isConnected = false
+                if instance.keepsPosition {
+                    lost = reason
+                    wake()
+                }
                 telemetry.emit(PluginFailed(destination: options.destination, reason: reason))
                 if host.withdraw(token) { batch.settle(.all(.retry(reason: reason))) }
                 return

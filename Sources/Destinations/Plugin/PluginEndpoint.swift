@@ -3,6 +3,8 @@ import Platform
 /// One instance of a plugin, in this process or in one of its own. Use by one thread at a time; every call may block.
 protocol PluginEndpoint: AnyObject {
     var description: PluginDescription { get }
+    /// Whether it stores the position with its data (`penstock.position/1`).
+    var keepsPosition: Bool { get }
     var maximumInFlight: Int { get }
     var maximumBatchEvents: Int { get }
     var maximumBatchBytes: Int { get }

@@ -4,15 +4,13 @@ import Platform
 import Synchronization
 import Telemetry
 
-/// The host's side of one plugin instance: the `penstock_host` that the plugin gets, and its implementation. Any
-/// thread.
+/// The host's side of one plugin instance: what the plugin calls. Any thread.
 ///
-/// Never freed; it takes a few hundred bytes per destination. A plugin that breaks the contract and calls after `stop`
-/// reaches a host that ignores the call, not freed memory.
+/// Never freed once a plugin in this process has its `table`; it takes a few hundred bytes. A plugin that breaks the
+/// contract and calls after `stop` reaches a host that ignores the call, not freed memory.
 @safe final class PluginHost: @unchecked Sendable {
     let destination: String
-    /// The C struct, constant after `init`.
-    let table: UnsafePointer<penstock_host>
+    let journal: String
     /// Rung by the plugin's `ready`.
     let room = Doorbell()
 
@@ -23,6 +21,8 @@ import Telemetry
     /// What to do when a batch passes its deadline, instead of offering its events again.
     private let overdueAction = Mutex<(@Sendable () -> Void)?>(nil)
     private let endAction = Mutex<(@Sendable () -> Void)?>(nil)
+    /// Of `table`; nil: no plugin in this process has it.
+    private let tableAddress = Mutex<UInt?>(nil)
 
     /// Whether what a plugin's process prints goes to this process's standard output, or nowhere.
     private let passesOutput: Bool
@@ -32,15 +32,31 @@ import Telemetry
         self.passesOutput = passesOutput
         self.telemetry = telemetry
         self.minimum = minimum
-        let memory = UnsafeMutablePointer<penstock_host>.allocate(capacity: 1)
-        unsafe memory.initialize(to: penstock_host())
-        unsafe table = UnsafePointer(memory)
-        unsafe memory.pointee = penstock_host(
-            struct_size: UInt32(MemoryLayout<penstock_host>.size), reserved: 0,
-            context: Unmanaged.passRetained(self).toOpaque(), destination: immortalCString(destination),
-            journal: immortalCString(journal), complete: hostComplete, ready: hostReady,
-            log_enabled: hostLogEnabled, log: hostLog, counter_add: hostCounterAdd, gauge_set: hostGaugeSet,
-            extension: hostExtension)
+        self.journal = journal
+    }
+
+    /// The struct for a plugin in this process. Constant, and never freed.
+    var table: UnsafePointer<penstock_host> {
+        let address = tableAddress.withLock { address in
+            if address == nil { address = unsafe UInt(bitPattern: makeTable()) }
+            return address
+        }
+        guard let table = unsafe address.flatMap({ unsafe UnsafePointer<penstock_host>(bitPattern: $0) }) else {
+            preconditionFailure("memory at address 0")
+        }
+        return unsafe table
+    }
+
+    private func makeTable() -> UnsafePointer<penstock_host> {
+        let table = UnsafeMutablePointer<penstock_host>.allocate(capacity: 1)
+        unsafe table.initialize(
+            to: penstock_host(
+                struct_size: UInt32(MemoryLayout<penstock_host>.size), reserved: 0,
+                context: Unmanaged.passRetained(self).toOpaque(), destination: immortalCString(destination),
+                journal: immortalCString(journal), complete: hostComplete, ready: hostReady,
+                log_enabled: hostLogEnabled, log: hostLog, counter_add: hostCounterAdd, gauge_set: hostGaugeSet,
+                extension: hostExtension))
+        return unsafe UnsafePointer(table)
     }
 
     var metrics: PluginMetrics { ownMetrics.withLock { $0 } }

@@ -67,6 +67,8 @@ import Platform
 
     var end: String? { nil }
 
+    var keepsPosition: Bool { unsafe position != nil }
+
     func deliver(_ batch: PluginBatch, token: UInt64, deadline: Instant) -> PluginAnswer {
         clearError()
         let offered = unsafe batch.offer(token: token, deadline: deadline)

@@ -43,6 +43,21 @@ import Testing
         #expect(stage.count("plugin_store_went_back") == 0)
     }
 
+    /// A failover to a replica that lacks the last events, for example.
+    @Test func `a lost connection opens the destination again, at the position that the plugin has then`() throws {
+        let stage = try PluginStage(in: directory, settings: #"{"mode":"goes_back","position":300}"#)
+        #expect(try stage.destination.open(from: Cursor(position: 310)) == nil)
+        let state = try #require(try stage.destination.checkpoint())
+        #expect(stage.outcomes(stage.offer([310]), count: 1) == [.delivered])
+        let lost = stage.offer([311])
+        #expect(stage.outcomes(lost, count: 1) == [.retry(reason: "the plugin gave no reason")])
+        #expect(stage.destination.failure == "the plugin gave no reason")
+        #expect(throws: PluginError.self) { try stage.destination.checkpoint() }
+        stage.destination.close()
+        #expect(try stage.destination.open(from: Cursor(position: 310, state: state)) == nil)
+        #expect(stage.destination.failure == nil)
+    }
+
     @Test func `delivery resumes at the plugin's position if it went back`() throws {
         let state = try state(at: 300)
         let stage = try stage(position: 250)

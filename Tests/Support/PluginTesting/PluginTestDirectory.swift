@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// A directory for one test that only this user can write to. It is removed with this object.
-package final class PluginTestDirectory {
+package final class PluginTestDirectory: Sendable {
     package let path: String
 
     package init() throws {

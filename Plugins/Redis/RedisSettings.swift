@@ -1,0 +1,75 @@
+import PenstockPluginKit
+
+struct RedisSettings: Decodable {
+    static let schema = """
+        {"type": "object", "required": ["address", "stream"], "additionalProperties": false, "properties": {
+            "address": {"type": "string", "minLength": 1,
+                "description": "HOST:PORT, or the path of a Unix socket"},
+            "stream": {"type": "string", "minLength": 1, "maxLength": 1024,
+                "description": "the stream's key; it may contain {kind} and fields such as {event}, {properties.plan}"},
+            "max_length": {"type": "integer", "minimum": 1, "maximum": 9007199254740991,
+                "description": "the number of entries to keep in a stream, approximately; default: no limit"},
+            "username": {"type": "string", "minLength": 1, "description": "default: the user \\"default\\""},
+            "password": {"type": "string", "minLength": 1},
+            "database": {"type": "integer", "minimum": 0, "maximum": 2147483647, "description": "default: 0"},
+            "timeout": {"type": "number", "minimum": 0.01, "maximum": 3600,
+                "description": "seconds to wait for a connection, for a write and for a reply; default: 5"},
+            "exactly_once": {"type": "boolean",
+                "description": "whether the position is stored with the entries: no event comes twice; default: false"},
+            "position_key": {"type": "string", "minLength": 1, "maxLength": 1024,
+                "description": "the key of that position; default: penstock:position:DESTINATION"},
+            "batch_events": {"type": "integer", "minimum": 1, "maximum": 100000,
+                "description": "the most events in one transaction; default: 1000"}}}
+        """
+
+    enum Address: Equatable {
+        case host(String, port: Int32)
+        case socket(path: String)
+    }
+
+    var address: String
+    var stream: String
+    var max_length: Int?
+    var username: String?
+    var password: String?
+    var database: Int?
+    var timeout: Double?
+    var batch_events: Int?
+    var exactly_once: Bool?
+    var position_key: String?
+
+    var batchEvents: Int { batch_events ?? 1000 }
+    var seconds: Double { timeout ?? 5 }
+
+    func positionKey(for destination: String) -> String { position_key ?? "penstock:position:\(destination)" }
+
+    /// - Throws: an error that names the setting.
+    func parsedAddress() throws(SinkError) -> Address {
+        guard !address.utf8.contains(0) else { throw SinkError("settings.address: must not contain U+0000") }
+        if address.hasPrefix("/") {
+            // sizeof sun_path, with the terminating NUL.
+            guard address.utf8.count < 108 else {
+                throw SinkError("settings.address: the path of a Unix socket has at most 107 bytes")
+            }
+            return .socket(path: address)
+        }
+        guard let colon = address.lastIndex(of: ":"), colon > address.startIndex,
+            let port = UInt16(address[address.index(after: colon)...]), port > 0
+        else {
+            throw SinkError(
+                "settings.address: \"\(address)\" must be HOST:PORT, such as 127.0.0.1:6379, or an absolute path, such"
+                    + " as /run/redis/redis.sock")
+        }
+        var host = address[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty else { throw SinkError("settings.address: the host is missing") }
+        return .host(String(host), port: Int32(port))
+    }
+
+    /// - Throws: an error that names the invalid setting.
+    func validate() throws(SinkError) {
+        guard username == nil || password != nil else {
+            throw SinkError("settings.username: needs a password: set settings.password, too")
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import PluginTesting
+
+/// One or three `nats-server` processes with JetStream, on free ports, in a directory of their own. They end with this
+/// object.
+final class NATSServers {
+    private(set) var ports: [UInt16] = []
+    let directory: PluginTestDirectory
+    private var processes: [Process?] = []
+    private var configurations: [String] = []
+
+    /// - Parameters:
+    ///   - count: with more than one, they are a cluster.
+    ///   - more: more lines of the configuration.
+    ///   - starts: false: `start` starts them.
+    init(_ count: Int = 1, more: String = "", starts: Bool = true) throws {
+        directory = try PluginTestDirectory()
+        ports = try (0..<count).map { _ in try freePort() }
+        let routes = try (0..<count).map { _ in try freePort() }
+        for index in 0..<count {
+            let cluster = """
+                cluster { name: test, listen: "127.0.0.1:\(routes[index])",
+                    routes: [\(routes.map { "\"nats-route://127.0.0.1:\($0)\"" }.joined(separator: ", "))] }
+                """
+            configurations.append(
+                try directory.add(
+                    "\(index).conf",
+                    Data(
+                        """
+                        server_name: n\(index)
+                        listen: "127.0.0.1:\(ports[index])"
+                        jetstream { store_dir: "\(directory.path)/\(index)" }
+                        \(count > 1 ? cluster : "")
+                        \(more)
+                        """.utf8)))
+            processes.append(nil)
+        }
+        if starts { for index in 0..<count { try start(index) } }
+    }
+
+    deinit { for index in processes.indices { end(index) } }
+
+    /// A JSON array of URLs.
+    var urls: String { "[\(ports.map { "\"nats://127.0.0.1:\($0)\"" }.joined(separator: ","))]" }
+
+    func start(_ index: Int) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/sbin/nats-server")
+        process.arguments = ["-c", configurations[index], "-l", "\(directory.path)/\(index).log"]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        processes[index] = process
+    }
+
+    /// SIGKILL.
+    func end(_ index: Int) {
+        guard let process = processes[index] else { return }
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        processes[index] = nil
+    }
+
+    func send(_ signal: Int32, to index: Int) {
+        if let process = processes[index] { kill(process.processIdentifier, signal) }
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import PluginTesting
+
+/// Debian's redis-server for one test, on a Unix socket in a directory of its own. It ends with this object. One thread
+/// starts and ends it.
+final class RedisServer: @unchecked Sendable {
+    let directory: PluginTestDirectory
+    private let arguments: [String]
+    private var process = Process()
+
+    var socket: String { "\(directory.path)/redis.sock" }
+
+    /// - Parameter arguments: of redis-server. The data is in an append-only file that is written before each reply.
+    init(_ arguments: [String] = []) throws {
+        directory = try PluginTestDirectory()
+        self.arguments = arguments
+        try start()
+    }
+
+    deinit { kill() }
+
+    /// Starts the server and waits until it answers.
+    func start(_ more: [String] = [], waiting: Bool = true) throws {
+        try? FileManager.default.removeItem(atPath: socket)
+        process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/redis-server")
+        process.arguments =
+            [
+                "--port", "0", "--unixsocket", socket, "--dir", directory.path, "--save", "", "--appendonly", "yes",
+                "--appendfsync", "always", "--logfile", "\(directory.path)/redis.log",
+            ] + arguments + more
+        try process.run()
+        let socket = socket
+        guard pluginEventually({ FileManager.default.fileExists(atPath: socket) }),
+            !waiting || pluginEventually({ (try? self.ask("PING"))?.isEmpty == false })
+        else { throw TestProblem(description: "redis-server does not start: see \(directory.path)/redis.log") }
+    }
+
+    func kill() {
+        signal(SIGKILL)
+        process.waitUntilExit()
+    }
+
+    func signal(_ number: Int32) { if process.isRunning { _ = Glibc.kill(process.processIdentifier, number) } }
+
+    /// The reply to a command, as redis-cli prints it.
+    @discardableResult
+    func ask(_ words: String...) throws -> String {
+        try TestCompiler.run(["redis-cli", "-s", socket] + words).output.trimmingCharacters(in: .newlines)
+    }
+
+    /// The fields of a stream's entries.
+    func entries(_ stream: String = "events", _ login: [String] = []) throws -> [[String: String]] {
+        let (_, output) = try TestCompiler.run(
+            ["redis-cli", "-s", socket, "--json"] + login + ["XRANGE", stream, "-", "+"])
+        guard let list = try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [[Any]] else {
+            throw TestProblem(description: output)
+        }
+        return list.map { entry in
+            let pairs = entry[1] as? [String] ?? []
+            return Dictionary(
+                uniqueKeysWithValues: stride(from: 0, to: pairs.count, by: 2).map { (pairs[$0], pairs[$0 + 1]) })
+        }
+    }
+
+    func positions(_ stream: String = "events") throws -> [UInt64] {
+        try entries(stream).compactMap { $0["position"].flatMap(UInt64.init) }
+    }
+}
