@@ -9,7 +9,9 @@ package struct PluginName: Sendable, Equatable, CustomStringConvertible {
 
     /// Names of Penstock's own package and its libraries. A new plugin with such a name would hide the shipped one, and
     /// SwiftPM would build Penstock's library in its place.
-    package static let reserved = ["asyncsink", "console", "penstock", "sqlite"]
+    package static let reserved = [
+        "asyncsink", "console", "journald", "kafka", "mqtt", "penstock", "penstock-nats", "postgres", "redis", "sqlite",
+    ]
 
     package let description: String
 

@@ -18,7 +18,7 @@
 
 #define MAX_THREADS 1024
 /* Milliseconds that a thread may take. A thread that sleeps or computes is interrupted at once. */
-#define PATIENCE 2000
+#define PATIENCE 5000
 
 static struct {
     pid_t id;
