@@ -111,6 +111,8 @@ static const penstock_plugin plugin = {
                        "\"stream\": {\"description\": \"the stream to print to; default: stdout\","
                        " \"type\": \"string\", \"enum\": [\"stdout\", \"stderr\"]}}}",
     .create = console_create,
+    /* It opens no file and no socket. */
+    .needs = "",
 };
 
 /* The only exported symbol. A host with a later minor version is compatible: it knows our structs. */

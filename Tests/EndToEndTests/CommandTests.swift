@@ -200,11 +200,12 @@ import Testing
         #expect(refused.status == 78)
         #expect(refused.errors.contains("error: this path is in the journal's directory"), "\(refused.errors)")
         #expect(!FileManager.default.fileExists(atPath: daemon.path("journal")))
-        // A plugin that is missing now may exist at the next start, so systemd should retry.
-        try daemon.write(configuration: "routes: [ { to: [d] } ]\ndestinations: { d: { plugin: nowhere } }")
+        // A file that is in the way now may be gone at the next start, so systemd should retry.
+        try daemon.write(configuration: Self.toFile)
+        try "".write(toFile: daemon.control, atomically: true, encoding: .utf8)
         let failed = try Program.run(TestDaemon.binaries + "/penstockd", ["--config", daemon.configurationFile])
         #expect(failed.status == 1)
-        #expect(failed.errors.contains("there is no plugin \"nowhere\""), "\(failed.errors)")
+        #expect(failed.errors.contains("control.sock exists and is not a socket"), "\(failed.errors)")
     }
 
     @Test func `status has an output for people and one for scripts`() throws {

@@ -55,6 +55,9 @@ import Testing
         try send(0..<100)
         try expectRows(0..<100)
         #expect(loads == 1)
+        let plugin = try #require(try daemon.status().destinations["rows"]?.plugin)
+        #expect(plugin.name == "sqlite" && plugin.version == "1.1" && plugin.build?.isEmpty == false)
+        #expect(plugin.counters == ["sqlite_events": 100])
         _ = try reload()
         #expect(loads == 1)
         for round in 1..<6 {

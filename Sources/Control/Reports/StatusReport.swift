@@ -131,6 +131,27 @@ package struct StatusReport: Codable, Sendable, Equatable {
         }
     }
 
+    /// A destination's plugin.
+    package struct Plugin: Codable, Sendable, Equatable {
+        package var name: String
+        package var version: String
+        /// The build id of its file, in hexadecimal.
+        package var build: String?
+        /// The plugin's own, since the daemon's start or the last reload that changed the destination.
+        package var counters: [String: UInt64]
+        package var gauges: [String: Double]
+
+        package init(
+            name: String, version: String, build: String?, counters: [String: UInt64], gauges: [String: Double]
+        ) {
+            self.name = name
+            self.version = version
+            self.build = build
+            self.counters = counters
+            self.gauges = gauges
+        }
+    }
+
     package struct Destination: Codable, Sendable, Equatable {
         package enum State: String, Codable, Sendable {
             case up
@@ -174,6 +195,8 @@ package struct StatusReport: Codable, Sendable, Equatable {
         package var replayed: UInt64 = 0
         package var replay: Replay?
         package var deadLetters: DeadLetters?
+        /// nil: it is no plugin, or the plugin has not been loaded.
+        package var plugin: Plugin?
 
         package init(
             state: State, position: UInt64, delivered: UInt64, filtered: UInt64, deadLettered: UInt64, retries: UInt64,
@@ -202,7 +225,7 @@ package struct StatusReport: Codable, Sendable, Equatable {
         }
 
         enum CodingKeys: String, CodingKey {
-            case state, since, position, delivered, filtered, dropped, retries, replayed, replay
+            case state, since, position, delivered, filtered, dropped, retries, replayed, replay, plugin
             case deadLetters = "dead_letters"
             case filteredByReason = "filtered_by_reason"
             case stateSeconds = "state_seconds"

@@ -18,8 +18,8 @@ struct DestinationBuilder {
         var deadLetters: DeadLetterFile
         /// Whether its turns run in the routing pool, because they never block. Otherwise it gets its own thread.
         var runsInPool: Bool
-        /// Whether the code that it runs has been replaced on disk: a plugin's file. Any thread.
-        var isReplaced: @Sendable () -> Bool = { false }
+        /// nil: it is no plugin.
+        var plugin: RunningPlugin?
     }
 
     let journal: Journal
@@ -64,9 +64,7 @@ struct DestinationBuilder {
     }
 
     private func prepare(_ plugin: PluginDestination, _ deadLetters: DeadLetterFile) -> Prepared {
-        let replacement = plugin.replacement
-        return Prepared(
-            destination: plugin, deadLetters: deadLetters, runsInPool: false, isReplaced: { replacement.isThere })
+        Prepared(destination: plugin, deadLetters: deadLetters, runsInPool: false, plugin: plugin.running)
     }
 
     private func make(
@@ -141,7 +139,7 @@ struct DestinationBuilder {
         } else {
             let bell = Doorbell()
             return .start(
-                worker { bell.ring() }, deadLetters: deadLetters, isReplaced: prepared.isReplaced, bell: bell,
+                worker { bell.ring() }, deadLetters: deadLetters, plugin: prepared.plugin, bell: bell,
                 clock: clock)
         }
     }

@@ -14,28 +14,27 @@ final class RunningDestination: Sendable {
 
     let worker: DeliveryWorker
     let deadLetters: DeadLetterFile
-    /// Whether the code that it runs has been replaced on disk.
-    let isReplaced: @Sendable () -> Bool
+    /// nil: it is no plugin.
+    let plugin: RunningPlugin?
     private let runner: Runner
 
     private init(
-        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, isReplaced: @escaping @Sendable () -> Bool = { false },
-        runner: Runner
+        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, plugin: RunningPlugin? = nil, runner: Runner
     ) {
         self.worker = worker
         self.deadLetters = deadLetters
-        self.isReplaced = isReplaced
+        self.plugin = plugin
         self.runner = runner
     }
 
     /// Starts the worker on its own thread.
     /// - Parameter bell: the doorbell that the worker's `wake` rings.
     static func start(
-        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, isReplaced: @escaping @Sendable () -> Bool = { false },
-        bell: Doorbell, clock: any Clock
+        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, plugin: RunningPlugin? = nil, bell: Doorbell,
+        clock: any Clock
     ) -> RunningDestination {
         RunningDestination(
-            worker, deadLetters: deadLetters, isReplaced: isReplaced,
+            worker, deadLetters: deadLetters, plugin: plugin,
             runner: .thread(WorkerRunner(worker, bell: bell, clock: clock)))
     }
 

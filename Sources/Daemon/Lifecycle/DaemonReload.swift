@@ -2,6 +2,7 @@ import Assembly
 import Configuration
 import Control
 import Delivery
+import Destinations
 import Events
 import Ingest
 import Journal
@@ -25,10 +26,10 @@ extension Daemon {
             return refused(loaded.errors.map(\.description), warnings)
         }
         do {
+            let replaced = pipeline.destinations.filter { $0.plugin?.isReplaced ?? false }.map(\.worker.name)
             try apply(
                 Preparation(
-                    of: configuration, replacing: self.configuration,
-                    replaced: pipeline.destinations.filter { $0.isReplaced() }.map(\.worker.name), builder: builder,
+                    of: configuration, replacing: self.configuration, replaced: replaced, builder: builder,
                     sockets: sockets))
             telemetry.emit(Reloaded())
             status.note(refusedReload: nil)

@@ -1,5 +1,6 @@
 import Configuration
 import Control
+import Destinations
 import Journal
 import Platform
 
@@ -13,6 +14,14 @@ extension StatusReport.Journal {
             retainBytes: UInt64(clamping: statistics.retainSize),
             retainSeconds: Double(statistics.retainTime.inNanoseconds) / 1e9, whenFull: statistics.whenFull.name,
             removedForSpace: UInt64(clamping: statistics.removedForSpace))
+    }
+}
+
+extension StatusReport.Plugin {
+    init(_ facts: RunningPlugin.Facts) {
+        self.init(
+            name: facts.name, version: facts.version, build: facts.build, counters: facts.metrics.counters,
+            gauges: facts.metrics.gauges)
     }
 }
 

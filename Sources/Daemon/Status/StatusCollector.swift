@@ -2,6 +2,7 @@ import Assembly
 import Configuration
 import Control
 import Delivery
+import Destinations
 import Events
 import Ingest
 import Journal
@@ -185,6 +186,7 @@ final class StatusCollector: Sendable {
                 wallClock: wallClock, eventsPerSecond: rates.rate(of: "to \(status.name)"),
                 dropped: statistics.dropped[status.name] ?? 0)
             destinations[status.name]?.deadLetters = .init(destination.deadLetters, status)
+            destinations[status.name]?.plugin = destination.plugin?.facts.map(StatusReport.Plugin.init)
             let kept = JournalCursors(journal: journal, owner: "").replay(of: status.name)
             destinations[status.name]?.replay = .init(status.replay, kept: kept)
             if let began = destination.turnBegan, clock.now() - began >= Heartbeats.patience {

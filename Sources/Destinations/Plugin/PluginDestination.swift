@@ -99,7 +99,7 @@ package final class PluginDestination: Destination {
         self.options = options
         self.telemetry = telemetry
         self.clock = clock
-        replacement = PluginReplacement(ofPlugin: options.plugin, in: options.directories)
+        running = RunningPlugin(named: options.plugin, in: options.directories)
     }
 
     deinit { close() }
@@ -107,8 +107,8 @@ package final class PluginDestination: Destination {
     /// The plugin's own metrics. Call it on the worker, like every method here.
     package var metrics: PluginMetrics { host?.metrics ?? PluginMetrics() }
 
-    /// Whether the plugin's file has been replaced since it was loaded. Any thread.
-    package let replacement: PluginReplacement
+    /// What other threads may know of the plugin.
+    package let running: RunningPlugin
 
     package func attach(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
@@ -146,9 +146,9 @@ package final class PluginDestination: Destination {
     }
 
     private func makeInstance(_ host: PluginHost) throws(PluginError) -> any PluginEndpoint {
-        replacement.note()
+        running.noteFile()
         let file = try PluginFile(named: options.plugin, in: options.directories)
-        replacement.note(file.file.identity)
+        running.note(file.file.identity)
         let build = file.build
         let instance: any PluginEndpoint =
             switch options.isolation {
@@ -156,6 +156,7 @@ package final class PluginDestination: Destination {
             case .process: try ProcessInstance(file, options, host, clock)
             }
         let plugin = instance.description
+        running.note(plugin, build: build, host)
         telemetry.emit(
             PluginLoaded(
                 destination: options.destination, plugin: plugin.name, version: plugin.version, build: build,

@@ -64,7 +64,7 @@ package final class PluginStage {
         pluginEventually {
             if destination.failure != nil {
                 destination.close()
-                guard (try? destination.open(from: cursor)) != nil else { return false }
+                do { _ = try destination.open(from: cursor) } catch { return false }
             }
             return outcomes(offer(positions), count: positions.count)?.allSatisfy { $0 == .delivered } == true
         }

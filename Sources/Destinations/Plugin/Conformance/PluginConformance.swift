@@ -42,6 +42,12 @@ package struct PluginConformance {
         self.clock = clock
     }
 
+    /// - Throws: if the plugin cannot be loaded, or the settings do not match its schema.
+    package func validateSettings() throws(PluginError) {
+        let description = try PluginDescription.read(PluginFile(at: path), program: options.hostProgram)
+        _ = try description.checkedSettings(options)
+    }
+
     /// - Parameter report: called after each check.
     /// - Returns: whether no check failed.
     package func run(_ report: (_ check: String, Verdict) -> Void) -> Bool {

@@ -6,7 +6,7 @@ import Platform
 
 struct PluginsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plugins", abstract: "List, inspect or begin sink plugins.",
+        commandName: "plugins", abstract: "List, inspect or create sink plugins.",
         subcommands: [PluginsList.self, PluginsInspect.self, PluginsNew.self])
 }
 
@@ -46,9 +46,9 @@ struct PluginsInspect: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect", abstract: "Show a plugin's name, version, ABI and settings, or test it.",
         discussion: """
-            With --conformance, the plugin is called as a daemon may call it, each check in a process of its own: in all
-            orders of its functions, with unusual settings and events, with batches in flight when it stops. The plugin
-            delivers the events of the checks to where its settings point: use a file or a server for tests.
+            With --conformance, the plugin is called as a daemon may call it, each check in a process of its own: in \
+            all orders of its functions, with unusual settings and events, with batches in flight when it stops. The \
+            plugin delivers the events of the checks to where its settings point: use a file or a server for tests.
 
             \(exitCodes)
             """
@@ -60,13 +60,14 @@ struct PluginsInspect: ParsableCommand {
     @Flag(help: "Test whether the plugin keeps the contract of penstock_plugin.h.")
     var conformance = false
 
-    @Option(help: "With --conformance: the plugin's settings, as a JSON object.")
-    var settings = "{}"
+    @Option(help: "With --conformance: the plugin's settings, as a JSON object. Default: {}.")
+    var settings: String?
 
     @Option(help: "With --conformance: the time limit in seconds for each call and each batch.")
     var deadline = 10
 
     func validate() throws {
+        guard conformance || settings == nil else { throw ValidationError("--settings needs --conformance") }
         guard (1...86_400).contains(deadline) else { throw ValidationError("--deadline takes 1 to 86400 seconds") }
     }
 
@@ -77,8 +78,9 @@ struct PluginsInspect: ParsableCommand {
     private func test() throws {
         var counts = (passed: 0, failed: 0, skipped: 0)
         let run = PluginConformance(
-            of: file, settings: settings, directory: TrustedFile.resolve(".") ?? "/",
+            of: file, settings: settings ?? "{}", directory: TrustedFile.resolve(".") ?? "/",
             deadline: .seconds(deadline))
+        try run.validateSettings()
         let conforms = run.run { check, verdict in
             switch verdict {
             case .passed:
