@@ -1,4 +1,3 @@
-import Brokers
 import PenstockPluginKit
 
 /// The settings of a connection, whatever it is used for.
@@ -91,7 +90,7 @@ struct KafkaConnectionSettings: Decodable {
         if tls == false, ca != nil || certificate != nil {
             throw SinkError("settings.tls: is false, but tls_ca or tls_certificate is set; remove one of them")
         }
-        try connectTimeout?.check("connect_timeout", .milliseconds(100), .seconds(60))
+        try connectTimeout?.check("connect_timeout", .milliseconds(100)...(.seconds(60)))
         for name in (properties ?? [:]).keys.sorted() {
             if let why = KafkaProperty.refusal(of: name) {
                 throw SinkError("settings.properties.\(name): \(why)")

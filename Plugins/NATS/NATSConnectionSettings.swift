@@ -1,4 +1,3 @@
-import Brokers
 import PenstockPluginKit
 
 /// The settings of a connection, whatever it is used for.
@@ -40,7 +39,7 @@ struct NATSConnectionSettings: Decodable {
     var key: String?
     var connectTimeout: DurationSetting?
 
-    var timeout: Int64 { connectTimeout?.milliseconds ?? 5000 }
+    var timeout: Int64 { connectTimeout?.duration.wholeMilliseconds ?? 5000 }
 
     var usesTLS: Bool {
         tls ?? (ca != nil || certificate != nil || servers.contains { $0.lowercased().hasPrefix("tls://") })
@@ -71,6 +70,6 @@ struct NATSConnectionSettings: Decodable {
         if tls == false, ca != nil || certificate != nil {
             throw SinkError("settings.tls: is false, but tls_ca or tls_certificate is set; remove one of them")
         }
-        try connectTimeout?.check("connect_timeout", .milliseconds(100), .seconds(60))
+        try connectTimeout?.check("connect_timeout", .milliseconds(100)...(.seconds(60)))
     }
 }

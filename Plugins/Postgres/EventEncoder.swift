@@ -67,7 +67,7 @@ final class EventEncoder {
             case .position: rows.append("\(position)")
             case .part: rows.append("\(part)")
             case .receivedAt: append(time: event.receivedAt, to: &rows)
-            case .kind: rows.append(Self.name(event.kind))
+            case .kind: rows.append(event.kindName)
             case .payload: rows.append(json)
             case .rest:
                 let rest = rest
@@ -135,18 +135,6 @@ final class EventEncoder {
         rows.append { bytes in
             Timestamp.append(microseconds.multipliedReportingOverflow(by: 1000).partialValue, to: &bytes)
             return true
-        }
-    }
-
-    private static func name(_ kind: Event.Kind?) -> String {
-        switch kind {
-        case .track: "track"
-        case .identify: "identify"
-        case .page: "page"
-        case .screen: "screen"
-        case .group: "group"
-        case .alias: "alias"
-        case nil: "unknown"
         }
     }
 }
