@@ -81,7 +81,7 @@ final class MQTTSink: BlockingSink {
     private func settle(
         _ outcomes: [Outcome?], _ published: Int, _ session: MQTTSession, _ problem: String?
     ) -> [Outcome] {
-        let acknowledged = session.acknowledgements(published, within: settings.seconds)
+        let acknowledged = session.acknowledgements(published, within: settings.wait)
         let ended = session.ended
         let missing = acknowledged.count < published
         if problem != nil || missing { close() }

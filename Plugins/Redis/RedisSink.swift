@@ -36,7 +36,7 @@ final class RedisSink: BlockingSink {
     func connect() throws {
         connection = nil
         do {
-            let connection = try RedisConnection(address, timeout: settings.seconds)
+            let connection = try RedisConnection(address, timeout: settings.wait)
             for command in greeting + transaction.greeting {
                 if let error = try connection.ask(command).error { throw error }
             }

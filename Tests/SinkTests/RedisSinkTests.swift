@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test func `a server that hangs is given up after the timeout`() throws {
-        let stage = try open(#","timeout":0.2"#)
+        let stage = try open(#","timeout":"200ms""#)
         server.signal(SIGSTOP)
         #expect(
             reason(stage) == "redis at \(server.socket): the server did not answer within settings.timeout")
@@ -273,7 +273,8 @@ import Testing
         (#"{"address":"h:1","stream":"{}"}"#, "has {}, which is not the path of a field"),
         (#"{"address":"h:1","stream":"{a..b}"}"#, "has {a..b}, which is not the path"),
         (#"{"address":"h:1","stream":"e","username":"u"}"#, "settings.username: needs a password"),
-        (#"{"address":"h:1","stream":"e","timeout":0}"#, "settings.timeout"),
+        (#"{"address":"h:1","stream":"e","timeout":"0s"}"#, "settings.timeout: is 0s, but must be"),
+        (#"{"address":"h:1","stream":"e","timeout":5}"#, "settings.timeout"),
         (#"{"address":"h:1"}"#, "settings.stream"),
         (#"{"address":"h:1","stream":"e","tls":true}"#, "settings.tls"),
     ])
