@@ -81,7 +81,7 @@ import Synchronization
         guard unsafe mosquitto_socket(handle) < FD_SETSIZE else {
             throw SinkError("the process has too many open files for libmosquitto: set isolation: process")
         }
-        DispatchQueue(label: "mqtt").async(group: thread) { [self] in run() }
+        DispatchQueue(label: "penstock.mqtt.loop").async(group: thread) { [self] in run() }
         guard wait(settings.wait, until: { $0.welcome != nil }) else {
             throw SinkError("the broker did not answer within settings.timeout")
         }

@@ -44,8 +44,7 @@ final class EventEncoder {
         guard let position = Int64(exactly: event.position), let part = Int32(exactly: event.part) else {
             return "its position is larger than PostgreSQL's integers"
         }
-        return unsafe event.withUnsafePayload { payload in
-            let json = unsafe payload.bindMemory(to: UInt8.self).span
+        return event.withPayload { json in
             let hasNull = NullCharacters.occur(in: json)
             if hasNull, replacesNullCharacters {
                 return append(event, position, part, NullCharacters.replaced(in: json).span, to: &rows)

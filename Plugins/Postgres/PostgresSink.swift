@@ -45,7 +45,11 @@ final class PostgresSink: BlockingSink {
         // An eighth of the host's deadline is left to report the outcomes.
         let deadline = Deadline.after(min(batch.timeLeft / 8 * 7, settings.statementTimeout))
         do throws(PostgresError) {
-            let committed = try table.write(batch, until: deadline) { committed in position(after: batch, committed) }
+            let committed = try table.write(batch, until: deadline) { committed in
+                batch.completePosition(before: committed.untried.union(committed.rejected.keys).min()).flatMap {
+                    Int64(exactly: $0)
+                }
+            }
             host.count("postgres_events", by: UInt64(clamping: committed.inserted))
             return batch.indices.map { index in
                 if let reason = committed.rejected[index] { return .rejected(reason: reason) }
@@ -70,14 +74,4 @@ final class PostgresSink: BlockingSink {
     }
 
     func stop() { table = nil }
-
-    /// The new position: the last event's, but never past an event that is not in the table. The host holds rejected
-    /// events durably only once it offers the next batch.
-    private func position(after batch: Batch, _ committed: EventTable.Committed) -> Int64? {
-        guard let first = committed.untried.union(committed.rejected.keys).min() else {
-            return Int64(exactly: batch.lastPosition)
-        }
-        let missing = batch[first].position
-        return missing == 0 ? nil : Int64(exactly: missing - 1)
-    }
 }
