@@ -1,5 +1,5 @@
-// EventTemplates: the parts of an event that the settings of a sink name. EventTemplate is a text with placeholders, such
-// as the key of a stream or a topic; EventFields reads the fields, and FieldPath(written:) is how a setting writes one.
+// EventTemplates: the fields of an event that the settings of a sink name. EventTemplate is a text with placeholders,
+// such as the key of a stream or a topic. EventFields reads the fields, and FieldPath(written:) parses their paths.
 //
 //     events.{kind}.{properties.plan|free}
 //

@@ -1,8 +1,8 @@
 import Events
 
 extension FieldPath {
-    /// A path as the settings of all plugins write it: `properties.total`, or `$.properties.total`. A backslash precedes
-    /// a dot that is part of a name.
+    /// A path as the settings of all plugins write it: `properties.total`, or `$.properties.total`. A backslash
+    /// precedes a dot that is part of a name.
     /// - Returns: nil if a name is empty, or if there are too many.
     package init?(written text: some StringProtocol) {
         var segments = [""]

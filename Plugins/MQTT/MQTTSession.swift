@@ -56,7 +56,7 @@ import Synchronization
     func open(_ settings: MQTTSettings) throws(SinkError) {
         let address = try settings.parsedAddress()
         for (option, value) in [
-            (MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5), (MOSQ_OPT_SEND_MAXIMUM, Int32(settings.window ?? 100)),
+            (MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5), (MOSQ_OPT_SEND_MAXIMUM, Int32(settings.window)),
             (MOSQ_OPT_TCP_NODELAY, 1),
         ] {
             try check(unsafe mosquitto_int_option(handle, option, value))
@@ -66,23 +66,25 @@ import Synchronization
         if let username = settings.username {
             try check(unsafe mosquitto_username_pw_set(handle, username, settings.password))
         }
-        if settings.usesTLS {
-            let system = settings.tls_ca == nil ? "/etc/ssl/certs" : nil
+        if settings.tls.isUsed() {
+            let system = settings.tls.authorities == nil ? "/etc/ssl/certs" : nil
             let status = unsafe mosquitto_tls_set(
-                handle, settings.tls_ca, system, settings.tls_certificate, settings.tls_key, nil)
+                handle, settings.tls.authorities, system, settings.tls.certificate, settings.tls.key, nil)
             guard status == MOSQ_ERR_SUCCESS.rawValue else {
                 throw SinkError("a file of settings.tls_ca, tls_certificate or tls_key cannot be read")
             }
         }
         try check(
             unsafe mosquitto_connect_async(
-                handle, address.host, Int32(address.port), settings.keepaliveSeconds))
+                handle, address.host, Int32(address.port),
+                // MQTT has whole seconds.
+                Int32(clamping: settings.keepalive.duration.components.seconds)))
         // The library uses select(2).
         guard unsafe mosquitto_socket(handle) < FD_SETSIZE else {
             throw SinkError("the process has too many open files for libmosquitto: set isolation: process")
         }
         DispatchQueue(label: "penstock.mqtt.loop").async(group: thread) { [self] in run() }
-        guard wait(settings.wait, until: { $0.welcome != nil }) else {
+        guard wait(settings.timeout.duration, until: { $0.welcome != nil }) else {
             throw SinkError("the broker did not answer within settings.timeout")
         }
         let (welcome, ended) = state.withLock { ($0.welcome, $0.ended) }

@@ -12,12 +12,7 @@ struct MQTTSettings: Decodable {
                 "description": "default: penstock, the destination's name and the journal's id"},
             "username": {"type": "string", "minLength": 1},
             "password": {"type": "string", "minLength": 1},
-            "tls": {"type": "boolean", "description": "encrypt; default: true with any of tls_*"},
-            "tls_ca": {"type": "string", "minLength": 1, "format": "path",
-                "description": "a file with the certificates to trust; default: those of the system"},
-            "tls_certificate": {"type": "string", "minLength": 1, "format": "path",
-                "description": "a file with this client's certificate"},
-            "tls_key": {"type": "string", "minLength": 1, "format": "path", "description": "its key, not encrypted"},
+            \(TLSSettings.schema),
             "window": {"type": "integer", "minimum": 1, "maximum": 65535,
                 "description": "the most messages without an acknowledgement; a broker may allow fewer; default: 100"},
             "keepalive": {"type": "string",
@@ -26,24 +21,36 @@ struct MQTTSettings: Decodable {
                 "description": "for the connection, and for the next acknowledgement; default: 10s"}}}
         """
 
+    private enum CodingKeys: String, CodingKey {
+        case address, topic, retain, username, password, window, keepalive, timeout
+        case clientID = "client_id"
+    }
+
     var address: String
     var topic: String
-    var retain: Bool?
-    var client_id: String?
+    var retain: Bool
+    var clientID: String?
     var username: String?
     var password: String?
-    var tls: Bool?
-    var tls_ca: String?
-    var tls_certificate: String?
-    var tls_key: String?
-    var window: Int?
-    var keepalive: DurationSetting?
-    var timeout: DurationSetting?
+    var tls: TLSSettings
+    var window: Int
+    var keepalive: DurationSetting
+    var timeout: DurationSetting
 
-    var usesTLS: Bool { tls ?? (tls_ca != nil || tls_certificate != nil) }
-    var wait: Duration { timeout?.duration ?? .seconds(10) }
-    /// MQTT has whole seconds.
-    var keepaliveSeconds: Int32 { Int32(clamping: (keepalive?.duration ?? .seconds(60)).components.seconds) }
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        address = try values.decode(String.self, forKey: .address)
+        topic = try values.decode(String.self, forKey: .topic)
+        retain = try values.decodeIfPresent(Bool.self, forKey: .retain) ?? false
+        clientID = try values.decodeIfPresent(String.self, forKey: .clientID)
+        username = try values.decodeIfPresent(String.self, forKey: .username)
+        password = try values.decodeIfPresent(String.self, forKey: .password)
+        tls = try TLSSettings(from: decoder)
+        window = try values.decodeIfPresent(Int.self, forKey: .window) ?? 100
+        keepalive =
+            try values.decodeIfPresent(DurationSetting.self, forKey: .keepalive) ?? DurationSetting(.seconds(60))
+        timeout = try values.decodeIfPresent(DurationSetting.self, forKey: .timeout) ?? DurationSetting(.seconds(10))
+    }
 
     /// - Throws: an error that names the setting.
     func parsedAddress() throws(SinkError) -> HostAndPort {
@@ -63,21 +70,14 @@ struct MQTTSettings: Decodable {
         guard MQTTProperties.isAllowed(topic) else {
             throw SinkError("settings.topic: must not contain control characters")
         }
-        guard client_id.map(MQTTProperties.isAllowed) ?? true else {
+        guard clientID.map(MQTTProperties.isAllowed) ?? true else {
             throw SinkError("settings.client_id: must not contain control characters")
         }
         guard username != nil || password == nil else {
             throw SinkError("settings.password: needs a username: set settings.username, too")
         }
-        if (tls_certificate == nil) != (tls_key == nil) {
-            throw SinkError(
-                "settings.\(tls_key == nil ? "tls_key" : "tls_certificate"): is missing; "
-                    + "set tls_certificate and tls_key, or neither")
-        }
-        if tls == false, tls_ca != nil || tls_certificate != nil {
-            throw SinkError("settings.tls: is false, but tls_ca or tls_certificate is set; remove one of them")
-        }
-        try keepalive?.check("keepalive", .seconds(5)...(.seconds(65_535)))
-        try timeout?.check("timeout", .milliseconds(10)...(.seconds(3600)))
+        try tls.validate()
+        try keepalive.check("keepalive", .seconds(5)...(.seconds(65_535)))
+        try timeout.check("timeout", .milliseconds(10)...(.seconds(3600)))
     }
 }

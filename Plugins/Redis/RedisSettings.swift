@@ -53,12 +53,12 @@ struct RedisSettings: Decodable {
             }
             return .socket(path: address)
         }
-        guard let address = HostAndPort(address) else {
+        guard let server = HostAndPort(address) else {
             throw SinkError(
-                "settings.address: \"\(self.address)\" must be HOST:PORT, such as 127.0.0.1:6379, or an absolute path, such"
+                "settings.address: \"\(address)\" must be HOST:PORT, such as 127.0.0.1:6379, or an absolute path, such"
                     + " as /run/redis/redis.sock")
         }
-        return .server(address)
+        return .server(server)
     }
 
     /// - Throws: an error that names the invalid setting.

@@ -54,8 +54,8 @@ import Synchronization
         return .nanoseconds(deadline) - .seconds(now.tv_sec) - .nanoseconds(now.tv_nsec)
     }
 
-    /// The position that a plugin that `keepsPosition` stores with this batch: the last event's, but never past an event
-    /// that is not stored. The host keeps rejected events durably only once it offers the next batch.
+    /// The position that a plugin that `keepsPosition` stores with this batch: the last event's, but never past an
+    /// event that is not stored. The host keeps rejected events durably only once it offers the next batch.
     /// - Parameter missing: the index of the first event that is not stored; nil: all are.
     /// - Returns: nil: the old position stays.
     public func completePosition(before missing: Int?) -> UInt64? {

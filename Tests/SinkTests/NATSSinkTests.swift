@@ -187,7 +187,7 @@ import Testing
         (#""servers":["nats://h"],"subject":"a.{b..c}""#, "has {b..c}, which is not the path of a field"),
         (#""servers":[],"subject":"a""#, "settings.servers: must name"),
         (#""servers":["nats://a,nats://b"],"subject":"a""#, "settings.servers: \"nats://a,nats://b\" is not one URL"),
-        (#""servers":["nats://h"],"subject":"a","user":"u""#, "settings.password: is missing"),
+        (#""servers":["nats://h"],"subject":"a","username":"u""#, "settings.password: is missing"),
         (#""servers":["nats://h"],"subject":"a","tls_key":"/k""#, "settings.tls_certificate: is missing"),
         (#""servers":["nats://h"],"subject":"a","timeout":"5""#, "settings.timeout: \"5\" is not a duration"),
         (
