@@ -30,14 +30,20 @@ struct PostgresSettings: Decodable {
         deadline; default: 20s"}}}
         """
 
+    private enum CodingKeys: String, CodingKey {
+        case dsn, table, columns, timeout
+        case nullCharacters = "null_characters"
+        case connectTimeout = "connect_timeout"
+    }
+
     /// The most columns that the settings may name.
     static let maximumColumns = 250
 
     var dsn: String
     var table: String?
     var columns: [Column.Specification]?
-    var null_characters: NullCharacters?
-    var connect_timeout: DurationSetting?
+    var nullCharacters: NullCharacters?
+    var connectTimeout: DurationSetting?
     var timeout: DurationSetting?
 
     var statementTimeout: Duration { timeout?.duration ?? .seconds(20) }
@@ -59,7 +65,7 @@ struct PostgresSettings: Decodable {
         guard !tableName.hasPrefix("penstock_"), !tableName.hasPrefix("pg_") else {
             throw SinkError("settings.table: names that begin with penstock_ or pg_ are reserved: write another name")
         }
-        try connect_timeout?.check("connect_timeout", .seconds(2)...(.seconds(300)))
+        try connectTimeout?.check("connect_timeout", .seconds(2)...(.seconds(300)))
         try timeout?.check("timeout", .seconds(1)...(.seconds(3600)))
     }
 

@@ -27,7 +27,7 @@ final class PostgresSink: BlockingSink {
     func connect() throws {
         table = nil
         let deadline = Deadline.after(settings.statementTimeout)
-        let connection = try Connection(string, timeout: settings.connect_timeout?.duration)
+        let connection = try Connection(string, timeout: settings.connectTimeout?.duration)
         do {
             table = try EventTable(
                 TableSetup(

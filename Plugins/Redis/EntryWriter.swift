@@ -17,7 +17,7 @@ final class EntryWriter {
     init(_ settings: RedisSettings) throws(SinkError) {
         key = try EventTemplate(settings.stream, setting: "stream", fields: fields)
         name = fields.add(FieldPath(["event"]))
-        maximumLength = settings.max_length
+        maximumLength = settings.maxLength
     }
 
     /// Whether the event's own key is at fault. A fixed key is the operator's fault, and holds back all events.

@@ -22,6 +22,14 @@ struct RedisSettings: Decodable {
                 "description": "the most events in one transaction; default: 1000"}}}
         """
 
+    private enum CodingKeys: String, CodingKey {
+        case address, stream, username, password, database, timeout
+        case maxLength = "max_length"
+        case batchEvents = "batch_events"
+        case exactlyOnce = "exactly_once"
+        case positionKey = "position_key"
+    }
+
     enum Address: Equatable {
         case server(HostAndPort)
         case socket(path: String)
@@ -29,19 +37,16 @@ struct RedisSettings: Decodable {
 
     var address: String
     var stream: String
-    var max_length: Int?
+    var maxLength: Int?
     var username: String?
     var password: String?
     var database: Int?
     var timeout: DurationSetting?
-    var batch_events: Int?
-    var exactly_once: Bool?
-    var position_key: String?
+    var batchEvents: Int?
+    var exactlyOnce: Bool?
+    var positionKey: String?
 
-    var batchEvents: Int { batch_events ?? 1000 }
     var wait: Duration { timeout?.duration ?? .seconds(5) }
-
-    func positionKey(for destination: String) -> String { position_key ?? "penstock:position:\(destination)" }
 
     /// - Throws: an error that names the setting.
     func parsedAddress() throws(SinkError) -> Address {

@@ -24,13 +24,13 @@ final class RedisSink: BlockingSink {
         address = try settings.parsedAddress()
         writer = try EntryWriter(settings)
         transaction =
-            settings.exactly_once ?? false
-            ? PositionedTransaction(writer, key: settings.positionKey(for: host.destination), host)
+            settings.exactlyOnce ?? false
+            ? PositionedTransaction(writer, key: settings.positionKey ?? "penstock:position:\(host.destination)", host)
             : PlainTransaction(writer)
     }
 
     var limits: Limits {
-        Limits(maxInFlight: 1, maxBatchEvents: settings.batchEvents, maxBatchBytes: Self.maximumBatchBytes)
+        Limits(maxInFlight: 1, maxBatchEvents: settings.batchEvents ?? 1000, maxBatchBytes: Self.maximumBatchBytes)
     }
 
     func connect() throws {
