@@ -232,15 +232,13 @@ let package = Package(
         sink("RedisPlugin", ["CHiredis", "EventTemplates", "Events"], path: "Plugins/Redis"),
         sink("MQTTPlugin", ["CMosquitto", "EventTemplates", "Events"], path: "Plugins/MQTT"),
         sink("JournaldPlugin", ["CSystemd", "EventTemplates", "Events"], path: "Plugins/Journald"),
-        // Texts with placeholders for fields of an event.
+        sink("PostgresPlugin", ["CPostgres", "EventTemplates", "Events"], path: "Plugins/Postgres"),
+        sink("NATSPlugin", ["CNats", "EventTemplates", "Events", "InFlightBatches"], path: "Plugins/NATS"),
+        sink("KafkaPlugin", ["CKafka", "EventTemplates", "Events", "InFlightBatches"], path: "Plugins/Kafka"),
+        // Texts with placeholders for fields of an event, and the paths of such fields.
         sink("EventTemplates", ["Events"], path: "Plugins/EventTemplates"),
-        sink("PostgresPlugin", ["CPostgres", "Events"], path: "Plugins/Postgres"),
-        // What the plugins for message brokers share.
-        .target(
-            name: "Brokers", dependencies: ["Events", "PenstockPluginKit"], path: "Plugins/Brokers",
-            swiftSettings: rules),
-        sink("NATSPlugin", ["Brokers", "CNats", "Events"], path: "Plugins/NATS"),
-        sink("KafkaPlugin", ["Brokers", "CKafka", "Events"], path: "Plugins/Kafka"),
+        // Settles batches whose events are acknowledged one by one.
+        sink("InFlightBatches", [], path: "Plugins/InFlightBatches"),
         .target(
             name: "ConsolePlugin", dependencies: ["CPenstockPlugin"], path: "Plugins/Console", publicHeadersPath: ".",
             cSettings: cRules),
@@ -301,8 +299,9 @@ let package = Package(
         tests(
             "SinkTests",
             [
-                "CKafka", "CMosquitto", "CNats", "CPostgres", "CSQLite", "Delivery", "Destinations", "Events",
-                "PenstockCommand", "Platform", "PluginTemplates", "PluginTesting", "Telemetry", "TestSupport",
+                "CKafka", "CMosquitto", "CNats", "CPostgres", "CSQLite", "Delivery", "Destinations", "EventTemplates",
+                "Events", "PenstockCommand", "PenstockPluginKit", "Platform", "PluginTemplates", "PluginTesting",
+                "Telemetry", "TestSupport",
             ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),
         tests(

@@ -1,117 +1,124 @@
-// EventTemplates: texts with placeholders, which sinks fill in for each event: the key of a stream, a topic.
+// EventTemplates: the fields of an event that the settings of a sink name. EventTemplate is a text with placeholders,
+// such as the key of a stream or a topic. EventFields reads the fields, and FieldPath(written:) parses their paths.
 //
-//     events.{kind}.{properties.plan|none}
+//     events.{kind}.{properties.plan|free}
 //
 // A template is parsed once. Filling it in reads the event's bytes in place and copies only the values.
+//
+// It knows no protocol: a sink passes the function that replaces what its protocol does not allow in a value.
 
 import Events
+import PenstockPluginKit
 
 /// A text with placeholders.
 ///
-/// `{kind}` is the event's kind, such as `track`. `{event}`, `{userId}`, `{properties.plan}` are fields of the event:
-/// names with a `.` between them, after an optional `$.`. A field that is missing, null, empty, an object or an array
-/// becomes the text after `|`, and `none` without one.
+/// `{kind}` is the event's kind, such as `track`. `{event}`, `{userId}`, `{properties.plan}` are fields of the event. A
+/// field that is missing, null, empty, an object or an array becomes the text after `|`, and `none` without one.
 package struct EventTemplate: Sendable {
-    /// Why a text is not a template.
-    package struct Invalid: Error, CustomStringConvertible {
-        package var description: String
+    /// What a template may begin with.
+    package enum Beginning: Sendable {
+        case anything
+        /// Fixed text or `{kind}`. An event could otherwise choose any name, such as one that the server itself uses.
+        case fixedTextOrKind
     }
 
     private enum Piece {
         case text([UInt8])
         case kind
-        /// The path's index in the reader's set.
+        /// The field's number.
         case field(Int, missing: [UInt8])
     }
 
     private var pieces: [Piece] = []
+
+    /// - Parameters:
+    ///   - setting: the setting's name, for the error.
+    ///   - fields: gets the fields that the template names.
+    package init(
+        _ text: String, setting: String, fields: EventFields, beginning: Beginning = .anything
+    ) throws(SinkError) {
+        func invalid(_ why: String) -> SinkError {
+            SinkError(
+                "settings.\(setting): \"\(text)\" \(why); write for example events.{kind} or"
+                    + " events.{properties.plan|none}")
+        }
+        var rest = text[...]
+        while let brace = rest.firstIndex(where: { $0 == "{" || $0 == "}" }) {
+            guard rest[brace] == "{" else { throw invalid("has a } without a {") }
+            guard let close = rest[brace...].firstIndex(of: "}") else { throw invalid("has a { without a }") }
+            add(rest[..<brace])
+            let inside = rest[rest.index(after: brace)..<close]
+            guard let piece = Self.placeholder(inside, fields) else {
+                throw invalid("has {\(inside)}, which is not the path of a field")
+            }
+            if case .field = piece, pieces.isEmpty, beginning == .fixedTextOrKind {
+                throw invalid("must begin with fixed text or {kind}, not with {\(inside)}")
+            }
+            pieces.append(piece)
+            rest = rest[rest.index(after: close)...]
+        }
+        add(rest)
+        if pieces.isEmpty { throw invalid("is empty") }
+    }
 
     /// Whether it has no placeholders: the text is the same for every event.
     package var isFixed: Bool {
         pieces.allSatisfy { if case .text = $0 { true } else { false } }
     }
 
-    /// - Parameter paths: the paths that the template reads are appended to it. The reader for `append` reads all of
-    ///   them, in this order.
-    package init(_ text: String, paths: inout [FieldPath]) throws(Invalid) {
-        var rest = text[...]
-        while let open = rest.firstIndex(of: "{") {
-            guard let close = rest[open...].firstIndex(of: "}") else {
-                throw Invalid(description: "\"\(text)\" has a { without a }")
-            }
-            try add(rest[..<open], of: text)
-            pieces.append(try Self.placeholder(rest[rest.index(after: open)..<close], of: text, &paths))
-            rest = rest[rest.index(after: close)...]
-        }
-        try add(rest, of: text)
+    /// The fixed texts between the placeholders.
+    package var fixedTexts: [String] {
+        pieces.compactMap { if case .text(let text) = $0 { String(decoding: text, as: UTF8.self) } else { nil } }
     }
 
-    private mutating func add(_ part: Substring, of text: String) throws(Invalid) {
-        guard !part.contains("}") else { throw Invalid(description: "\"\(text)\" has a } without a {") }
-        if !part.isEmpty { pieces.append(.text(Array(part.utf8))) }
-    }
-
-    private static func placeholder(
-        _ inside: Substring, of text: String, _ paths: inout [FieldPath]
-    ) throws(Invalid) -> Piece {
-        let halves = inside.split(separator: "|", maxSplits: 1, omittingEmptySubsequences: false)
-        let missing = halves.count > 1 ? String(halves[1]) : "none"
-        var name = halves[0]
-        if name == "kind" { return .kind }
-        if name.hasPrefix("$.") { name = name.dropFirst(2) }
-        let segments = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard segments.allSatisfy({ !$0.isEmpty }), !missing.isEmpty,
-            segments.count <= FieldPath.maximumSegments, !inside.contains("{")
-        else {
-            throw Invalid(
-                description:
-                    "{\(inside)} in \"\(text)\" is not a placeholder: use one such as {event}, {properties.plan}"
-                    + " or {properties.plan|none}")
-        }
-        paths.append(FieldPath(segments))
-        return .field(paths.count - 1, missing: Array(missing.utf8))
+    /// The template with `placeholder` for each placeholder.
+    package func text(placeholder: String) -> String {
+        pieces.map { if case .text(let text) = $0 { String(decoding: text, as: UTF8.self) } else { placeholder } }
+            .joined()
     }
 
     /// Appends the text for one event.
     /// - Parameters:
     ///   - kind: the event's kind.
-    ///   - payload: the event that `reader` has read last.
-    ///   - encode: appends a value; it may replace characters.
+    ///   - payload: the event that `fields` has read last.
+    ///   - encode: appends a value, or the text in place of a missing one. It may replace characters.
     package func append(
-        kind: String, _ payload: Span<UInt8>, _ reader: PathReader, to output: inout [UInt8],
+        kind: String, _ payload: Span<UInt8>, _ fields: EventFields, to output: inout [UInt8],
         encode: (Span<UInt8>, inout [UInt8]) -> Void
     ) {
         for piece in pieces {
             switch piece {
             case .text(let text): output += text
             case .kind: encode(kind.utf8.span, &output)
-            case .field(let index, let missing):
+            case .field(let field, let missing):
                 var value: [UInt8] = []
-                if !reader[index].appendText(from: payload, to: &value) || value.isEmpty { value = missing }
+                if !fields[field].appendText(from: payload, to: &value) || value.isEmpty { value = missing }
                 encode(value.span, &output)
             }
         }
     }
-}
 
-extension FieldValue {
-    /// Appends the value as text: a string without its quotes and escapes, a number or Boolean as it is written.
-    /// - Parameter payload: the bytes that the value was read from.
-    /// - Returns: false if the value is missing, null, an object or an array; nothing is appended then.
-    package func appendText(from payload: Span<UInt8>, to output: inout [UInt8]) -> Bool {
-        switch type {
-        case .string, .number, .true, .false:
-            output.append(contentsOf: payload.extracting(slice.range))
-            return true
-        case .escapedString: return JSONText.unescape(payload.extracting(slice.range), into: &output)
-        case .missing, .null, .array, .object: return false
+    /// Appends the text for one event, with '_' in place of each byte of a value that is not safe.
+    package func append(
+        kind: String, _ payload: Span<UInt8>, _ fields: EventFields, to output: inout [UInt8],
+        isSafe: (UInt8) -> Bool
+    ) {
+        append(kind: kind, payload, fields, to: &output) { value, output in
+            for index in 0..<value.count { output.append(isSafe(value[index]) ? value[index] : UInt8(ascii: "_")) }
         }
     }
 
-    /// As `appendText`, as a String; nil for a value without a text.
-    package func text(from payload: Span<UInt8>) -> String? {
-        var bytes: [UInt8] = []
-        guard appendText(from: payload, to: &bytes) else { return nil }
-        return String(decoding: bytes, as: UTF8.self)
+    private mutating func add(_ text: Substring) {
+        if !text.isEmpty { pieces.append(.text(Array(text.utf8))) }
+    }
+
+    /// - Parameter inside: the text between the braces.
+    private static func placeholder(_ inside: Substring, _ fields: EventFields) -> Piece? {
+        let halves = inside.split(separator: "|", maxSplits: 1, omittingEmptySubsequences: false)
+        let missing = halves.count > 1 ? String(halves[1]) : "none"
+        guard !missing.isEmpty, !inside.contains("{") else { return nil }
+        if halves[0] == "kind" { return .kind }
+        guard let path = FieldPath(written: halves[0]) else { return nil }
+        return .field(fields.add(path), missing: Array(missing.utf8))
     }
 }

@@ -1,3 +1,4 @@
+import EventTemplates
 import Events
 import PenstockPluginKit
 
@@ -44,14 +45,12 @@ struct JournaldSettings: Decodable {
             guard !JournalEntry.ownNames.contains(name), !name.hasPrefix("PENSTOCK_") else {
                 throw SinkError("settings.fields.\(name): the plugin sets this field itself: choose another name")
             }
-            let segments = (path.hasPrefix("$.") ? path.dropFirst(2) : path[...])
-                .split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-            guard segments.allSatisfy({ !$0.isEmpty }), segments.count <= FieldPath.maximumSegments else {
+            guard let parsed = FieldPath(written: path) else {
                 throw SinkError(
                     "settings.fields.\(name): \"\(path)\" must be names with a . between them, such as"
                         + " properties.order_id")
             }
-            result.append((name, FieldPath(segments)))
+            result.append((name, parsed))
         }
         return result
     }

@@ -14,17 +14,18 @@ final class JournaldSink: BlockingSink {
 
     /// The fields that every entry may have. `json`: an object or array is written as JSON; without it, the field is
     /// left out.
-    private static let common: [(name: String, path: [String], json: Bool)] = [
-        ("EVENT", ["event"], false), ("USER_ID", ["userId"], false), ("NAME", ["name"], false),
-        ("ANONYMOUS_ID", ["anonymousId"], false), ("GROUP_ID", ["groupId"], false),
-        ("TIMESTAMP", ["timestamp"], false), ("PROPERTIES", ["properties"], true), ("TRAITS", ["traits"], true),
+    private static let common = [
+        (name: "EVENT", path: FieldPath(["event"]), json: false), ("USER_ID", FieldPath(["userId"]), false),
+        ("NAME", FieldPath(["name"]), false), ("ANONYMOUS_ID", FieldPath(["anonymousId"]), false),
+        ("GROUP_ID", FieldPath(["groupId"]), false), ("TIMESTAMP", FieldPath(["timestamp"]), false),
+        ("PROPERTIES", FieldPath(["properties"]), true), ("TRAITS", FieldPath(["traits"]), true),
     ]
 
     private let host: Host
     private let settings: JournaldSettings
-    /// The name of each path's field.
-    private let names: [String]
-    private let reader: PathReader
+    private let fields = EventFields()
+    /// The name of each field of an entry, the number of its value's field, and `json` as in `common`.
+    private let values: [(name: String, field: Int, json: Bool)]
     private var entry = JournalEntry()
 
     init(settings: JournaldSettings, host: Host) throws {
@@ -33,9 +34,9 @@ final class JournaldSink: BlockingSink {
         }
         self.host = host
         self.settings = settings
-        let more = try settings.validatedFields()
-        names = Self.common.map(\.name) + more.map(\.name)
-        reader = PathReader(PathSet(Self.common.map { FieldPath($0.path) } + more.map(\.path)))
+        let more = try settings.validatedFields().map { (name: $0.name, path: $0.path, json: true) }
+        let fields = fields
+        values = (Self.common + more).map { ($0.name, fields.add($0.path), $0.json) }
     }
 
     /// The order of entries is that of the events.
@@ -71,15 +72,14 @@ final class JournaldSink: BlockingSink {
 
     private func fill(_ event: Event) {
         event.withPayload { payload in
-            _ = reader.read(payload)
+            fields.read(payload)
             entry.removeAll()
             entry.add("MESSAGE", message(of: event, payload))
             entry.add("PRIORITY", String(settings.priorityNumber))
             entry.add("SYSLOG_IDENTIFIER", settings.identifier ?? "penstock")
             entry.add("KIND", event.kindName)
-            for (index, name) in names.enumerated() {
-                let isJSON = index >= Self.common.count || Self.common[index].json
-                entry.add(name) { bytes in append(reader[index], of: payload, isJSON, to: &bytes) }
+            for value in values {
+                entry.add(value.name) { bytes in append(fields[value.field], of: payload, value.json, to: &bytes) }
             }
             entry.add("PENSTOCK_MESSAGE_ID") { bytes in
                 let start = bytes.count
@@ -111,10 +111,13 @@ final class JournaldSink: BlockingSink {
 
     /// Such as `track Order Completed, user ada`.
     private func message(of event: Event, _ payload: Span<UInt8>) -> String {
-        func text(_ index: Int) -> String? { reader[index].text(from: payload).map { String($0.prefix(Self.shown)) } }
+        func text(_ name: String) -> String? {
+            guard let field = values.first(where: { $0.name == name })?.field else { return nil }
+            return fields[field].text(from: payload).map { String($0.prefix(Self.shown)) }
+        }
         var message = event.kindName
-        if let name = text(0) ?? text(2), !name.isEmpty { message += " \(name)" }
-        if let user = text(1), !user.isEmpty { message += ", user \(user)" }
+        if let name = text("EVENT") ?? text("NAME"), !name.isEmpty { message += " \(name)" }
+        if let user = text("USER_ID"), !user.isEmpty { message += ", user \(user)" }
         return message
     }
 }

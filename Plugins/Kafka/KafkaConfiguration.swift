@@ -1,4 +1,3 @@
-import Brokers
 import CKafka
 import PenstockPluginKit
 
@@ -13,7 +12,7 @@ import PenstockPluginKit
             ("enable.idempotence", "true"), ("acks", "all"),
             // The sink gives up first, on all messages at once: a message that the library gives up on would be
             // overtaken by the next one.
-            ("message.timeout.ms", "\(2 * settings.timeout.milliseconds + 10_000)"),
+            ("message.timeout.ms", "\(2 * settings.timeout.duration.wholeMilliseconds + 10_000)"),
             ("partitioner", settings.partitioner.rawValue), ("compression.codec", settings.compression.rawValue),
             // The sink's window bounds the queue. These bounds are above it.
             ("queue.buffering.max.messages", "\(KafkaSink.maximumBatchEvents * settings.batches + 1)"),

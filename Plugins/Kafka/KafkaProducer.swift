@@ -1,4 +1,3 @@
-import Brokers
 import CKafka
 import Dispatch
 import PenstockPluginKit
@@ -145,8 +144,7 @@ import Synchronization
         let topic = unsafe name.flatMap { unsafe rd_kafka_topic_new(handle, $0, nil) }
         defer { if let topic = unsafe topic { unsafe rd_kafka_topic_destroy(topic) } }
         var list: UnsafePointer<rd_kafka_metadata>?
-        let left = max(end - .now, .milliseconds(10)).components
-        let wait = Int32(clamping: left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000)
+        let wait = Int32(clamping: max(end - .now, .milliseconds(10)).wholeMilliseconds)
         let code = unsafe rd_kafka_metadata(handle, 0, topic, &list, wait)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
             return SinkError("no broker answers: \(KafkaError(code: code).message)")

@@ -31,7 +31,7 @@ struct KafkaProperty: Decodable {
         "bootstrap.servers": "brokers", "metadata.broker.list": "brokers", "security.protocol": "tls and settings.sasl",
         "ssl.ca.location": "tls_ca", "ssl.certificate.location": "tls_certificate", "ssl.key.location": "tls_key",
         "ssl.key.password": "tls_key_password", "sasl.mechanism": "sasl.mechanism",
-        "sasl.mechanisms": "sasl.mechanism", "sasl.username": "sasl.user", "sasl.password": "sasl.password",
+        "sasl.mechanisms": "sasl.mechanism", "sasl.username": "sasl.username", "sasl.password": "sasl.password",
         "partitioner": "partitioner", "compression.codec": "compression", "compression.type": "compression",
         "message.timeout.ms": "timeout", "delivery.timeout.ms": "timeout",
         "queue.buffering.max.messages": "batches", "queue.buffering.max.kbytes": "batches",

@@ -1,4 +1,3 @@
-import Brokers
 import PenstockPluginKit
 
 /// The settings of a destination.
@@ -19,7 +18,7 @@ struct KafkaSettings: Decodable {
         {"type": "object", "required": ["brokers", "topic"], "additionalProperties": false, "properties": {
         \(KafkaConnectionSettings.schema),
         "topic": {"type": "string", "minLength": 1, "maxLength": 1000,
-            "description": "the topic, with placeholders: {kind}, {event} or the path of another field"},
+            "description": "the topic, with placeholders: {kind}, {event}, {properties.plan|none}"},
         "key": {"type": "string",
             "description": "the path of the key; default: userId, or anonymousId if it is missing; empty: no key"},
         "partitioner": {"type": "string", "enum": ["murmur2", "murmur2_random", "consistent", "consistent_random",
@@ -56,6 +55,6 @@ struct KafkaSettings: Decodable {
     /// - Throws: an error that names the invalid setting.
     func validate() throws(SinkError) {
         try connection.validate()
-        try timeout.check("timeout", .seconds(1), .seconds(600))
+        try timeout.check("timeout", .seconds(1)...(.seconds(600)))
     }
 }

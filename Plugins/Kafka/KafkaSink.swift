@@ -1,6 +1,6 @@
-import Brokers
 import CKafka
-import Events
+import EventTemplates
+import InFlightBatches
 import PenstockPluginKit
 import Synchronization
 
@@ -92,7 +92,7 @@ final class KafkaSink: SettlingSink {
     private func produce(_ event: Event, _ place: UInt, _ producer: KafkaProducer) -> Outcome? {
         let headers = headers(event)
         return unsafe event.withUnsafePayload { payload -> Outcome? in
-            let (name, hasKey) = unsafe topic.read(event.kind, payload.bindMemory(to: UInt8.self).span, key: &key)
+            let (name, hasKey) = unsafe topic.read(event, payload.bindMemory(to: UInt8.self).span, key: &key)
             if let problem = KafkaTopic.problem(name) { return .rejected(reason: "its topic \(problem)") }
             do throws(KafkaError) {
                 unsafe try producer.produce(
@@ -109,10 +109,9 @@ final class KafkaSink: SettlingSink {
 
     private func headers(_ event: Event) -> [(name: String, value: String)] {
         var headers = [
-            ("position", "\(host.journal):\(event.position):\(event.part)"), ("kind", event.kind?.name ?? "unknown"),
+            ("position", "\(host.journal):\(event.position):\(event.part)"), ("kind", event.kindName),
         ]
-        let message = event.messageID
-        if !message.isEmpty, let text = JSONText.string(message.utf8.span) { headers.append(("messageId", text)) }
+        if let id = event.decodedMessageID { headers.append(("messageId", id)) }
         return headers
     }
 

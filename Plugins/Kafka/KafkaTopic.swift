@@ -1,4 +1,5 @@
-import Brokers
+import EventTemplates
+import Events
 import PenstockPluginKit
 
 /// Makes the topic and the key of each event.
@@ -18,7 +19,7 @@ struct KafkaTopic {
     /// - Throws: an error that names the setting.
     init(_ settings: KafkaSettings) throws(SinkError) {
         let text = settings.topic
-        template = try EventTemplate(text, setting: "topic", fields: fields)
+        template = try EventTemplate(text, setting: "topic", fields: fields, beginning: .fixedTextOrKind)
         guard template.fixedTexts.joined().utf8.allSatisfy(Self.isSafe) else {
             throw SinkError(
                 "settings.topic: \"\(text)\" may only have the characters A-Z a-z 0-9 . _ - and placeholders")
@@ -27,10 +28,10 @@ struct KafkaTopic {
         if let fixed, let why = Self.problem(fixed) { throw SinkError("settings.topic: \"\(text)\" \(why)") }
         let paths = settings.key.map { $0.isEmpty ? [] : [$0] } ?? ["userId", "anonymousId"]
         for path in paths {
-            guard let field = fields.add(path) else {
+            guard let parsed = FieldPath(written: path) else {
                 throw SinkError("settings.key: \"\(path)\" is not the path of a field; write for example userId")
             }
-            keys.append(field)
+            keys.append(fields.add(parsed))
         }
     }
 
@@ -42,14 +43,14 @@ struct KafkaTopic {
 
     /// Reads an event: its topic, and its key, which is decoded text.
     /// - Returns: the topic; whether the event has a key.
-    mutating func read(_ kind: Event.Kind?, _ json: Span<UInt8>, key: inout [UInt8]) -> (topic: String, hasKey: Bool) {
-        fields.read(json)
+    mutating func read(_ event: Event, _ payload: Span<UInt8>, key: inout [UInt8]) -> (topic: String, hasKey: Bool) {
+        fields.read(payload)
         key.removeAll(keepingCapacity: true)
         // An empty id is none.
-        let hasKey = keys.contains { fields.append($0, of: json, to: &key) && !key.isEmpty }
+        let hasKey = keys.contains { fields[$0].appendText(from: payload, to: &key) && !key.isEmpty }
         if let fixed { return (fixed, hasKey) }
         bytes.removeAll(keepingCapacity: true)
-        template.append(kind, fields, json, to: &bytes, isSafe: Self.isSafe)
+        template.append(kind: event.kindName, payload, fields, to: &bytes, isSafe: Self.isSafe)
         return (String(decoding: bytes, as: UTF8.self), hasKey)
     }
 

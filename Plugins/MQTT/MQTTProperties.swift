@@ -18,19 +18,17 @@ import PenstockPluginKit
         add("kind", event.kindName)
         add("position", String(event.position))
         add("part", String(event.part))
-        var id: [UInt8] = []
-        event.appendMessageID(to: &id)
-        guard !id.isEmpty else { return }
+        guard let id = event.decodedMessageID else { return }
         // A text that MQTT forbids keeps its JSON escapes: a broker ends the connection that sends it.
-        add("message_id", Self.isAllowed(id) ? String(decoding: id, as: UTF8.self) : event.messageID)
+        add("message_id", Self.isAllowed(id) ? id : event.messageID)
     }
 
     deinit { unsafe mosquitto_property_free_all(&list) }
 
     /// Whether MQTT allows the text (MQTT 5, 1.5.4): UTF-8 without control characters and noncharacters.
-    static func isAllowed(_ text: [UInt8]) -> Bool {
-        guard text.count <= 65535 else { return false }
-        let status = unsafe text.withUnsafeBytes { text in
+    static func isAllowed(_ text: String) -> Bool {
+        guard text.utf8.count <= 65535 else { return false }
+        let status = unsafe Array(text.utf8).withUnsafeBytes { text in
             unsafe mosquitto_validate_utf8(text.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(text.count))
         }
         return status == MOSQ_ERR_SUCCESS.rawValue

@@ -54,9 +54,9 @@ import Synchronization
 
     /// Connects, and waits for the broker's answer. After an error only `close` may be called.
     func open(_ settings: MQTTSettings) throws(SinkError) {
-        let (host, port) = try settings.parsedAddress()
+        let address = try settings.parsedAddress()
         for (option, value) in [
-            (MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5), (MOSQ_OPT_SEND_MAXIMUM, Int32(settings.in_flight ?? 100)),
+            (MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5), (MOSQ_OPT_SEND_MAXIMUM, Int32(settings.window)),
             (MOSQ_OPT_TCP_NODELAY, 1),
         ] {
             try check(unsafe mosquitto_int_option(handle, option, value))
@@ -66,21 +66,25 @@ import Synchronization
         if let username = settings.username {
             try check(unsafe mosquitto_username_pw_set(handle, username, settings.password))
         }
-        if settings.usesTLS {
-            let system = settings.tls_ca == nil ? "/etc/ssl/certs" : nil
+        if settings.tls.isUsed() {
+            let system = settings.tls.authorities == nil ? "/etc/ssl/certs" : nil
             let status = unsafe mosquitto_tls_set(
-                handle, settings.tls_ca, system, settings.tls_certificate, settings.tls_key, nil)
+                handle, settings.tls.authorities, system, settings.tls.certificate, settings.tls.key, nil)
             guard status == MOSQ_ERR_SUCCESS.rawValue else {
                 throw SinkError("a file of settings.tls_ca, tls_certificate or tls_key cannot be read")
             }
         }
-        try check(unsafe mosquitto_connect_async(handle, host, port, Int32(settings.keepalive ?? 60)))
+        try check(
+            unsafe mosquitto_connect_async(
+                handle, address.host, Int32(address.port),
+                // MQTT has whole seconds.
+                Int32(clamping: settings.keepalive.duration.components.seconds)))
         // The library uses select(2).
         guard unsafe mosquitto_socket(handle) < FD_SETSIZE else {
             throw SinkError("the process has too many open files for libmosquitto: set isolation: process")
         }
-        DispatchQueue(label: "mqtt").async(group: thread) { [self] in run() }
-        guard wait(settings.seconds, until: { $0.welcome != nil }) else {
+        DispatchQueue(label: "penstock.mqtt.loop").async(group: thread) { [self] in run() }
+        guard wait(settings.timeout.duration, until: { $0.welcome != nil }) else {
             throw SinkError("the broker did not answer within settings.timeout")
         }
         let (welcome, ended) = state.withLock { ($0.welcome, $0.ended) }
@@ -128,10 +132,10 @@ import Synchronization
     }
 
     /// Waits until `count` messages are acknowledged, or the connection has ended.
-    /// - Parameter seconds: the longest wait for the next acknowledgement.
+    /// - Parameter timeout: the longest wait for the next acknowledgement.
     /// - Returns: the acknowledgements, by index.
-    func acknowledgements(_ count: Int, within seconds: Double) -> [Int: MQTTReason] {
-        _ = wait(seconds) { state in state.acknowledged.count >= count }
+    func acknowledgements(_ count: Int, within timeout: Duration) -> [Int: MQTTReason] {
+        _ = wait(timeout) { state in state.acknowledged.count >= count }
         return state.withLock(\.acknowledged)
     }
 
@@ -144,11 +148,13 @@ import Synchronization
     }
 
     /// - Returns: whether the condition holds or the connection has ended; false: there was no progress for too long.
-    private func wait(_ seconds: Double, until isDone: (State) -> Bool) -> Bool {
+    private func wait(_ timeout: Duration, until isDone: (State) -> Bool) -> Bool {
         while true {
             let (done, progress) = state.withLock { (isDone($0) || $0.ended != nil, $0.progress) }
             if done { return true }
-            if changed.wait(timeout: .now() + seconds) == .timedOut, state.withLock(\.progress) == progress {
+            if changed.wait(timeout: .now() + .milliseconds(Int(timeout.wholeMilliseconds))) == .timedOut,
+                state.withLock(\.progress) == progress
+            {
                 return state.withLock { isDone($0) || $0.ended != nil }
             }
         }

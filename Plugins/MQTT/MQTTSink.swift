@@ -72,7 +72,7 @@ final class MQTTSink: BlockingSink {
         }
         let properties = MQTTProperties(of: event)
         return unsafe event.withUnsafePayload { payload in
-            unsafe session.publish(index, to: topic, payload, retain: settings.retain ?? false, properties)
+            unsafe session.publish(index, to: topic, payload, retain: settings.retain, properties)
         }
     }
 
@@ -81,7 +81,7 @@ final class MQTTSink: BlockingSink {
     private func settle(
         _ outcomes: [Outcome?], _ published: Int, _ session: MQTTSession, _ problem: String?
     ) -> [Outcome] {
-        let acknowledged = session.acknowledgements(published, within: settings.seconds)
+        let acknowledged = session.acknowledgements(published, within: settings.timeout.duration)
         let ended = session.ended
         let missing = acknowledged.count < published
         if problem != nil || missing { close() }
@@ -125,7 +125,7 @@ final class MQTTSink: BlockingSink {
 
     /// Two daemons with the same client id would end each other's connections, so the journal's id is a part of it.
     private var clientID: String {
-        settings.client_id ?? "penstock-\(host.destination)" + (host.journal.isEmpty ? "" : "-\(host.journal)")
+        settings.clientID ?? "penstock-\(host.destination)" + (host.journal.isEmpty ? "" : "-\(host.journal)")
     }
 
     private func reason(_ text: String) -> String { "mqtt at \(settings.address): \(text)" }

@@ -1,5 +1,4 @@
 import EventTemplates
-import Events
 import PenstockPluginKit
 
 /// Writes the topic of each event.
@@ -8,25 +7,20 @@ final class TopicWriter {
     static let maximumLength = 65535
 
     private let template: EventTemplate
-    private let reader: PathReader
+    private let fields = EventFields()
 
     /// Whether all events have the same topic.
     var isFixed: Bool { template.isFixed }
 
-    init(_ topic: String) throws {
-        var paths: [FieldPath] = []
-        do {
-            template = try EventTemplate(topic, paths: &paths)
-        } catch {
-            throw SinkError("settings.topic: \(error)")
-        }
-        reader = PathReader(PathSet(paths))
+    /// - Throws: an error that names the setting.
+    init(_ topic: String) throws(SinkError) {
+        template = try EventTemplate(topic, setting: "topic", fields: fields)
     }
 
     func topic(of event: Event, _ payload: Span<UInt8>) -> [UInt8] {
         var topic: [UInt8] = []
-        _ = reader.read(payload)
-        template.append(kind: event.kindName, payload, reader, to: &topic, encode: Self.encode)
+        fields.read(payload)
+        template.append(kind: event.kindName, payload, fields, to: &topic, encode: Self.encode)
         return topic
     }
 

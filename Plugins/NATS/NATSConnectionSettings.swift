@@ -1,4 +1,3 @@
-import Brokers
 import PenstockPluginKit
 
 /// The settings of a connection, whatever it is used for.
@@ -7,47 +6,46 @@ struct NATSConnectionSettings: Decodable {
     static let schema = """
         "servers": {"type": "array", "items": {"type": "string", "minLength": 1},
             "description": "URLs such as nats://host:4222 or tls://host:4222; the first that answers is used"},
-        "user": {"type": "string", "description": "with password"},
+        "username": {"type": "string", "description": "with password"},
         "password": {"type": "string"},
-        "token": {"type": "string", "description": "in place of user and password"},
+        "token": {"type": "string", "description": "in place of username and password"},
         "credentials": {"type": "string", "format": "path",
             "description": "the file with the user's JWT and seed (nsc generate creds)"},
-        "tls": {"type": "boolean", "description": "encrypt; default: true with tls:// or any of tls_*"},
-        "tls_ca": {"type": "string", "format": "path",
-            "description": "PEM file of the authorities to trust; default: those of the system"},
-        "tls_certificate": {"type": "string", "format": "path", "description": "PEM file of the client's certificate"},
-        "tls_key": {"type": "string", "format": "path", "description": "PEM file of the client's key"},
+        \(TLSSettings.schema),
         "connect_timeout": {"type": "string",
             "description": "for each server, and for each request about the stream; default: 5s"}
         """
 
     private enum CodingKeys: String, CodingKey {
-        case servers, user, password, token, credentials, tls
-        case ca = "tls_ca"
-        case certificate = "tls_certificate"
-        case key = "tls_key"
+        case servers, username, password, token, credentials
         case connectTimeout = "connect_timeout"
     }
 
     var servers: [String]
-    var user: String?
+    var username: String?
     var password: String?
     var token: String?
     var credentials: String?
-    var tls: Bool?
-    var ca: String?
-    var certificate: String?
-    var key: String?
     var connectTimeout: DurationSetting?
+    var tls: TLSSettings
 
-    var timeout: Int64 { connectTimeout?.milliseconds ?? 5000 }
+    var timeout: Int64 { connectTimeout?.duration.wholeMilliseconds ?? 5000 }
 
-    var usesTLS: Bool {
-        tls ?? (ca != nil || certificate != nil || servers.contains { $0.lowercased().hasPrefix("tls://") })
-    }
+    var usesTLS: Bool { tls.isUsed(byDefault: servers.contains { $0.lowercased().hasPrefix("tls://") }) }
 
     /// The authorities to trust. The library by itself trusts none.
-    var authorities: String { ca ?? "/etc/ssl/certs/ca-certificates.crt" }
+    var authorities: String { tls.authorities ?? "/etc/ssl/certs/ca-certificates.crt" }
+
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        servers = try values.decode([String].self, forKey: .servers)
+        username = try values.decodeIfPresent(String.self, forKey: .username)
+        password = try values.decodeIfPresent(String.self, forKey: .password)
+        token = try values.decodeIfPresent(String.self, forKey: .token)
+        credentials = try values.decodeIfPresent(String.self, forKey: .credentials)
+        connectTimeout = try values.decodeIfPresent(DurationSetting.self, forKey: .connectTimeout)
+        tls = try TLSSettings(from: decoder)
+    }
 
     /// - Throws: an error that names the invalid setting.
     func validate() throws(SinkError) {
@@ -57,20 +55,14 @@ struct NATSConnectionSettings: Decodable {
         for server in servers where server.utf8.contains(where: { $0 <= 0x20 || $0 == UInt8(ascii: ",") }) {
             throw SinkError("settings.servers: \"\(server)\" is not one URL; write each URL as an item of its own")
         }
-        if (user == nil) != (password == nil) {
-            throw SinkError("settings.\(user == nil ? "user" : "password"): is missing; set user and password")
-        }
-        if [user, token, credentials].compactMap(\.self).count > 1 {
-            throw SinkError("settings: set one of user, token and credentials, not several")
-        }
-        if (certificate == nil) != (key == nil) {
+        if (username == nil) != (password == nil) {
             throw SinkError(
-                "settings.\(key == nil ? "tls_key" : "tls_certificate"): is missing; "
-                    + "set tls_certificate and tls_key, or neither")
+                "settings.\(username == nil ? "username" : "password"): is missing; set username and password")
         }
-        if tls == false, ca != nil || certificate != nil {
-            throw SinkError("settings.tls: is false, but tls_ca or tls_certificate is set; remove one of them")
+        if [username, token, credentials].compactMap(\.self).count > 1 {
+            throw SinkError("settings: set one of username, token and credentials, not several")
         }
-        try connectTimeout?.check("connect_timeout", .milliseconds(100), .seconds(60))
+        try tls.validate()
+        try connectTimeout?.check("connect_timeout", .milliseconds(100)...(.seconds(60)))
     }
 }

@@ -1,5 +1,6 @@
 import CNats
 import Glibc
+import PenstockPluginKit
 
 /// The library's options for a connection.
 @safe final class NATSOptions {
@@ -19,7 +20,7 @@ import Glibc
         // A connection without a sign of life for 15 seconds is lost.
         try NATSError.check(unsafe natsOptions_SetPingInterval(handle, 5000))
         try NATSError.check(unsafe natsOptions_SetMaxPingsOut(handle, 2))
-        if let user = settings.user, let password = settings.password {
+        if let user = settings.username, let password = settings.password {
             try NATSError.check(unsafe natsOptions_SetUserInfo(handle, user, password))
         }
         if let token = settings.token { try NATSError.check(unsafe natsOptions_SetToken(handle, token)) }
@@ -29,7 +30,7 @@ import Glibc
         if settings.usesTLS {
             try NATSError.check(unsafe natsOptions_SetSecure(handle, true))
             try NATSError.check(unsafe natsOptions_LoadCATrustedCertificates(handle, settings.authorities))
-            if let certificate = settings.certificate, let key = settings.key {
+            if let certificate = settings.tls.certificate, let key = settings.tls.key {
                 try NATSError.check(unsafe natsOptions_LoadCertificatesChain(handle, certificate, key))
             }
         }

@@ -1,4 +1,3 @@
-import Brokers
 import PenstockPluginKit
 
 /// The settings of a destination.
@@ -9,7 +8,7 @@ struct NATSSettings: Decodable {
         {"type": "object", "required": ["servers", "subject"], "additionalProperties": false, "properties": {
         \(NATSConnectionSettings.schema),
         "subject": {"type": "string", "minLength": 1, "maxLength": 1000,
-            "description": "the subject, with placeholders: {kind}, {event} or the path of another field"},
+            "description": "the subject, with placeholders: {kind}, {event}, {properties.plan|none}"},
         "stream": {"type": "string", "minLength": 1, "maxLength": 255,
             "description": "the stream that must capture the subject; checked when the destination connects"},
         "create": {"type": "boolean",
@@ -62,9 +61,9 @@ struct NATSSettings: Decodable {
     /// - Throws: an error that names the invalid setting.
     func validate() throws(SinkError) {
         try connection.validate()
-        try timeout.check("timeout", .milliseconds(100), .seconds(600))
-        try maxAge?.check("max_age", .milliseconds(100), .seconds(100 * 365 * 86_400))
-        try duplicateWindow?.check("duplicate_window", .milliseconds(100), .seconds(30 * 86_400))
+        try timeout.check("timeout", .milliseconds(100)...(.seconds(600)))
+        try maxAge?.check("max_age", .milliseconds(100)...(.seconds(100 * 365 * 86_400)))
+        try duplicateWindow?.check("duplicate_window", .milliseconds(100)...(.seconds(30 * 86_400)))
         if let stream, stream.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F || ".*>/\\".utf8.contains($0) }) {
             throw SinkError(
                 "settings.stream: \"\(stream)\" is not a name of a stream; white space and . * > / \\ are not allowed")

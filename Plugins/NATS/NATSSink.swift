@@ -1,6 +1,6 @@
-import Brokers
 import CNats
-import Events
+import EventTemplates
+import InFlightBatches
 import PenstockPluginKit
 import Synchronization
 
@@ -89,7 +89,7 @@ final class NATSSink: SettlingSink {
     private func publish(_ event: Event, _ token: String, _ connection: NATSConnection) -> Outcome? {
         let id = "\(host.journal):\(event.position):\(event.part):\(host.destination)"
         return unsafe event.withUnsafePayload { payload -> Outcome? in
-            let subject = unsafe subject.make(event.kind, payload.bindMemory(to: UInt8.self).span)
+            let subject = unsafe subject.make(event, payload.bindMemory(to: UInt8.self).span)
             guard subject.utf8.count <= NATSSubject.maximumLength else {
                 return .rejected(reason: "its subject has more than \(NATSSubject.maximumLength) bytes")
             }
@@ -106,13 +106,11 @@ final class NATSSink: SettlingSink {
     }
 
     private func headers(_ event: Event, _ id: String) -> [(name: String, value: String)] {
-        var headers = [("Nats-Msg-Id", id), ("Penstock-Kind", event.kind?.name ?? "unknown")]
+        var headers = [("Nats-Msg-Id", id), ("Penstock-Kind", event.kindName)]
         if let stream = settings.stream { headers.append(("Nats-Expected-Stream", stream)) }
-        let message = event.messageID
-        if !message.isEmpty, let text = JSONText.string(message.utf8.span),
-            text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
-        {
-            headers.append(("Penstock-Message-Id", text))
+        // A line break in a value would begin another header.
+        if let id = event.decodedMessageID, id.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) {
+            headers.append(("Penstock-Message-Id", id))
         }
         return headers
     }

@@ -1,4 +1,3 @@
-import Brokers
 import CNats
 import PenstockPluginKit
 
@@ -47,9 +46,11 @@ import PenstockPluginKit
         unsafe jsStreamConfig_Init(&configuration)
         unsafe configuration.Replicas = Int64(settings.replicas ?? 1)
         unsafe configuration.Storage = settings.storage == .memory ? js_MemoryStorage : js_FileStorage
-        if let age = settings.maxAge { unsafe configuration.MaxAge = age.milliseconds * 1_000_000 }
+        if let age = settings.maxAge { unsafe configuration.MaxAge = age.duration.wholeMilliseconds * 1_000_000 }
         if let bytes = settings.maxBytes { unsafe configuration.MaxBytes = bytes }
-        if let window = settings.duplicateWindow { unsafe configuration.Duplicates = window.milliseconds * 1_000_000 }
+        if let window = settings.duplicateWindow {
+            unsafe configuration.Duplicates = window.duration.wholeMilliseconds * 1_000_000
+        }
         var info: UnsafeMutablePointer<jsStreamInfo>?
         let status = unsafe name.withCString { name in
             unsafe pattern.withCString { pattern in

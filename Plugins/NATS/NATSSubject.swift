@@ -1,4 +1,4 @@
-import Brokers
+import EventTemplates
 import Events
 import PenstockPluginKit
 
@@ -14,7 +14,8 @@ struct NATSSubject {
 
     /// - Throws: an error that names the setting.
     init(_ text: String) throws(SinkError) {
-        template = try EventTemplate(text, setting: "subject", fields: fields)
+        template = try EventTemplate(
+            text, setting: "subject", fields: fields, beginning: .fixedTextOrKind)
         for byte in template.fixedTexts.joined().utf8 where !Self.isSafe(byte) && byte != UInt8(ascii: ".") {
             throw SinkError(
                 "settings.subject: \"\(text)\" has a character that no subject may have: "
@@ -32,10 +33,10 @@ struct NATSSubject {
     }
 
     /// The subject of an event.
-    mutating func make(_ kind: Event.Kind?, _ json: Span<UInt8>) -> String {
-        fields.read(json)
+    mutating func make(_ event: Event, _ payload: Span<UInt8>) -> String {
+        fields.read(payload)
         bytes.removeAll(keepingCapacity: true)
-        template.append(kind, fields, json, to: &bytes, isSafe: Self.isSafe)
+        template.append(kind: event.kindName, payload, fields, to: &bytes, isSafe: Self.isSafe)
         return String(decoding: bytes, as: UTF8.self)
     }
 

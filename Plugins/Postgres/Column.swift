@@ -1,3 +1,4 @@
+import EventTemplates
 import Events
 import PenstockPluginKit
 
@@ -101,19 +102,7 @@ extension Column.Source {
             self = .payload
             return
         }
-        var segments = [""]
-        var isEscaped = false
-        for character in text.hasPrefix("$.") ? text.dropFirst(2) : text[...] {
-            if isEscaped || character != "\\" && character != "." {
-                segments[segments.count - 1].append(character)
-                isEscaped = false
-            } else if character == "\\" {
-                isEscaped = true
-            } else {
-                segments.append("")
-            }
-        }
-        guard !isEscaped, !segments.contains(""), segments.count <= FieldPath.maximumSegments else { return nil }
-        self = .path(FieldPath(segments))
+        guard let path = FieldPath(written: text) else { return nil }
+        self = .path(path)
     }
 }

@@ -18,14 +18,15 @@ import PenstockPluginKit
     /// Bytes of COPY that are handed to libpq at once, which keeps what the socket does not take.
     private static let chunk = 1 << 16
 
-    /// - Parameter timeout: seconds for each address of the server, unless the string has its own.
-    init(_ string: ConnectionString, timeout: Int?) throws(SinkError) {
+    /// - Parameter timeout: for each address of the server; nil: that of the string, or 10 seconds.
+    init(_ string: ConnectionString, timeout: Duration?) throws(SinkError) {
         // Later keywords win over those of the connection string, earlier ones do not.
         var keywords = ["fallback_application_name", "connect_timeout", "dbname", "client_encoding"]
         var values = ["penstock", "10", string.text, "UTF8"]
         if let timeout {
             keywords.append("connect_timeout")
-            values.append("\(timeout)")
+            // libpq has whole seconds.
+            values.append("\((timeout + .milliseconds(999)).components.seconds)")
         }
         let handle = unsafe Self.withTexts(keywords) { keywords in
             unsafe Self.withTexts(values) { values in unsafe PQconnectdbParams(keywords, values, 1) }

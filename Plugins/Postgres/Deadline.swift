@@ -1,22 +1,16 @@
-import Glibc
+import PenstockPluginKit
 
-/// A time of CLOCK_MONOTONIC, in nanoseconds.
+/// The end of a wait.
 struct Deadline {
-    var nanoseconds: Int64
+    private let end: ContinuousClock.Instant
 
-    static var now: Deadline {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-        return Deadline(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
-    }
+    static func after(_ duration: Duration) -> Deadline { Deadline(end: .now + duration) }
 
-    static func after(milliseconds: Int64) -> Deadline {
-        Deadline(nanoseconds: now.nanoseconds + milliseconds * 1_000_000)
-    }
+    /// Negative after the deadline.
+    var timeLeft: Duration { end - .now }
 
     /// Rounded up; 0: it has passed.
     var millisecondsLeft: Int32 {
-        let left = nanoseconds - Self.now.nanoseconds
-        return left <= 0 ? 0 : Int32(clamping: (left + 999_999) / 1_000_000)
+        Int32(clamping: max(timeLeft + .nanoseconds(999_999), .zero).wholeMilliseconds)
     }
 }

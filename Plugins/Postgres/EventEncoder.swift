@@ -44,8 +44,7 @@ final class EventEncoder {
         guard let position = Int64(exactly: event.position), let part = Int32(exactly: event.part) else {
             return "its position is larger than PostgreSQL's integers"
         }
-        return unsafe event.withUnsafePayload { payload in
-            let json = unsafe payload.bindMemory(to: UInt8.self).span
+        return event.withPayload { json in
             let hasNull = NullCharacters.occur(in: json)
             if hasNull, replacesNullCharacters {
                 return append(event, position, part, NullCharacters.replaced(in: json).span, to: &rows)
@@ -67,7 +66,7 @@ final class EventEncoder {
             case .position: rows.append("\(position)")
             case .part: rows.append("\(part)")
             case .receivedAt: append(time: event.receivedAt, to: &rows)
-            case .kind: rows.append(Self.name(event.kind))
+            case .kind: rows.append(event.kindName)
             case .payload: rows.append(json)
             case .rest:
                 let rest = rest
@@ -135,18 +134,6 @@ final class EventEncoder {
         rows.append { bytes in
             Timestamp.append(microseconds.multipliedReportingOverflow(by: 1000).partialValue, to: &bytes)
             return true
-        }
-    }
-
-    private static func name(_ kind: Event.Kind?) -> String {
-        switch kind {
-        case .track: "track"
-        case .identify: "identify"
-        case .page: "page"
-        case .screen: "screen"
-        case .group: "group"
-        case .alias: "alias"
-        case nil: "unknown"
         }
     }
 }

@@ -33,7 +33,7 @@ final class EventTable {
     init(_ setup: TableSetup) throws {
         connection = setup.connection
         encoder = EventEncoder(
-            setup.columns, replacesNullCharacters: setup.settings.null_characters == .replace)
+            setup.columns, replacesNullCharacters: setup.settings.nullCharacters == .replace)
         let ready = try setup.run()
         let names = setup.columns.map { SQL.identifier($0.name) }.joined(separator: ", ")
         copy = "COPY \(ready.table) (\(names)) FROM STDIN"

@@ -23,12 +23,18 @@ struct PostgresSettings: Decodable {
             "null_characters": {"type": "string", "enum": ["reject", "replace"],
                 "description": "U+0000, which PostgreSQL cannot store: reject the event, or replace each with U+FFFD; \
         default: reject"},
-            "connect_timeout": {"type": "integer", "minimum": 2, "maximum": 300,
-                "description": "seconds to wait for each address of the server; default: 10"},
-            "timeout": {"type": "integer", "minimum": 1, "maximum": 3600,
-                "description": "seconds for one statement, including waits for locks; keep it below the destination's \
-        deadline; default: 20"}}}
+            "connect_timeout": {"type": "string",
+                "description": "for each address of the server, in whole seconds; default: 10s"},
+            "timeout": {"type": "string",
+                "description": "for one statement, including waits for locks; keep it below the destination's \
+        deadline; default: 20s"}}}
         """
+
+    private enum CodingKeys: String, CodingKey {
+        case dsn, table, columns, timeout
+        case nullCharacters = "null_characters"
+        case connectTimeout = "connect_timeout"
+    }
 
     /// The most columns that the settings may name.
     static let maximumColumns = 250
@@ -36,11 +42,11 @@ struct PostgresSettings: Decodable {
     var dsn: String
     var table: String?
     var columns: [Column.Specification]?
-    var null_characters: NullCharacters?
-    var connect_timeout: Int?
-    var timeout: Int?
+    var nullCharacters: NullCharacters?
+    var connectTimeout: DurationSetting?
+    var timeout: DurationSetting?
 
-    var statementSeconds: Int { timeout ?? 20 }
+    var statementTimeout: Duration { timeout?.duration ?? .seconds(20) }
 
     /// The table without its schema.
     var tableName: String { table.map { String($0.split(separator: ".").last ?? "") } ?? "events" }
@@ -59,6 +65,8 @@ struct PostgresSettings: Decodable {
         guard !tableName.hasPrefix("penstock_"), !tableName.hasPrefix("pg_") else {
             throw SinkError("settings.table: names that begin with penstock_ or pg_ are reserved: write another name")
         }
+        try connectTimeout?.check("connect_timeout", .seconds(2)...(.seconds(300)))
+        try timeout?.check("timeout", .seconds(1)...(.seconds(3600)))
     }
 
     /// All columns of the table, in order.

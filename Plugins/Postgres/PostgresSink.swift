@@ -26,16 +26,15 @@ final class PostgresSink: BlockingSink {
 
     func connect() throws {
         table = nil
-        let start = Deadline.after(milliseconds: Int64(settings.statementSeconds) * 1000)
-        let connection = try Connection(string, timeout: settings.connect_timeout)
-        // Also after a long search among the server's addresses.
-        let least = Deadline.after(milliseconds: 5000)
+        let deadline = Deadline.after(settings.statementTimeout)
+        let connection = try Connection(string, timeout: settings.connectTimeout?.duration)
         do {
             table = try EventTable(
                 TableSetup(
                     connection: connection, settings: settings, columns: columns, destination: host.destination,
                     journal: host.journal,
-                    deadline: start.nanoseconds > least.nanoseconds ? start : least))
+                    // Some time is left also after a long search among the server's addresses.
+                    deadline: .after(max(deadline.timeLeft, .seconds(5)))))
         } catch let error as PostgresError {
             throw SinkError("PostgreSQL: \(error.message)")
         }
@@ -44,12 +43,13 @@ final class PostgresSink: BlockingSink {
     func deliver(_ batch: Batch) throws -> [Outcome] {
         guard let table else { throw SinkError("PostgreSQL: not connected") }
         // An eighth of the host's deadline is left to report the outcomes.
-        let now = Deadline.now.nanoseconds
-        let deadline = Deadline(
-            nanoseconds: min(
-                now + (batch.deadline - now) / 8 * 7, now + Int64(settings.statementSeconds) * 1_000_000_000))
+        let deadline = Deadline.after(min(batch.timeLeft / 8 * 7, settings.statementTimeout))
         do throws(PostgresError) {
-            let committed = try table.write(batch, until: deadline) { committed in position(after: batch, committed) }
+            let committed = try table.write(batch, until: deadline) { committed in
+                batch.completePosition(before: committed.untried.union(committed.rejected.keys).min()).flatMap {
+                    Int64(exactly: $0)
+                }
+            }
             host.count("postgres_events", by: UInt64(clamping: committed.inserted))
             return batch.indices.map { index in
                 if let reason = committed.rejected[index] { return .rejected(reason: reason) }
@@ -74,14 +74,4 @@ final class PostgresSink: BlockingSink {
     }
 
     func stop() { table = nil }
-
-    /// The new position: the last event's, but never past an event that is not in the table. The host holds rejected
-    /// events durably only once it offers the next batch.
-    private func position(after batch: Batch, _ committed: EventTable.Committed) -> Int64? {
-        guard let first = committed.untried.union(committed.rejected.keys).min() else {
-            return Int64(exactly: batch.lastPosition)
-        }
-        let missing = batch[first].position
-        return missing == 0 ? nil : Int64(exactly: missing - 1)
-    }
 }

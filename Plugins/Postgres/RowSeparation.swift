@@ -24,8 +24,7 @@ struct RowSeparation {
 
     /// - Throws: an error that is no row's fault. The transaction is then of no more use.
     mutating func run(until deadline: Deadline) throws(PostgresError) {
-        let now = Deadline.now.nanoseconds
-        let end = Deadline(nanoseconds: now + (deadline.nanoseconds - now) / 4 * 3)
+        let end = Deadline.after(deadline.timeLeft / 4 * 3)
         var pending = rows.count > 0 ? [0..<rows.count] : []
         try connection.run("SAVEPOINT row", until: deadline)
         while let range = pending.popLast() {

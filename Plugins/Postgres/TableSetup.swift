@@ -33,7 +33,7 @@ struct TableSetup {
         guard connection.serverVersion >= 90_500 else {
             throw SinkError("the server is older than PostgreSQL 9.5: use a newer server")
         }
-        let milliseconds = settings.statementSeconds * 1000
+        let milliseconds = settings.statementTimeout.wholeMilliseconds
         try connection.run(
             """
             SET standard_conforming_strings = on; SET client_min_messages = warning;

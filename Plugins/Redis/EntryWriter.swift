@@ -6,24 +6,18 @@ import PenstockPluginKit
 final class EntryWriter {
     private let key: EventTemplate
     let maximumLength: Int?
-    private let reader: PathReader
-    /// The index of `event` among the reader's paths.
+    private let fields = EventFields()
+    /// The number of the field `event`.
     private let name: Int
 
     /// Whether all entries are in one stream.
     var hasOneStream: Bool { key.isFixed }
 
-    init(_ settings: RedisSettings) throws {
-        var paths: [FieldPath] = []
-        do {
-            key = try EventTemplate(settings.stream, paths: &paths)
-        } catch {
-            throw SinkError("settings.stream: \(error)")
-        }
-        name = paths.count
-        paths.append(FieldPath(["event"]))
-        reader = PathReader(PathSet(paths))
-        maximumLength = settings.max_length
+    /// - Throws: an error that names the setting.
+    init(_ settings: RedisSettings) throws(SinkError) {
+        key = try EventTemplate(settings.stream, setting: "stream", fields: fields)
+        name = fields.add(FieldPath(["event"]))
+        maximumLength = settings.maxLength
     }
 
     /// Whether the event's own key is at fault. A fixed key is the operator's fault, and holds back all events.
@@ -33,7 +27,7 @@ final class EntryWriter {
     /// value is an empty text.
     func append(_ event: Event, to request: inout RedisRequest) {
         event.withPayload { payload in
-            _ = reader.read(payload)
+            fields.read(payload)
             request.command(maximumLength == nil ? 15 : 18)
             request.argument("XADD")
             request.argument(key(of: event, payload))
@@ -62,7 +56,7 @@ final class EntryWriter {
     /// - Parameter body: gets the key, and what appends the values to a request.
     func read(_ event: Event, _ body: (_ key: [UInt8], _ values: (inout RedisRequest) -> Void) -> Void) {
         event.withPayload { payload in
-            _ = reader.read(payload)
+            fields.read(payload)
             body(key(of: event, payload)) { request in
                 request.argument(String(event.position))
                 request.argument(String(event.part))
@@ -76,7 +70,7 @@ final class EntryWriter {
 
     private func key(of event: Event, _ payload: Span<UInt8>) -> [UInt8] {
         var key: [UInt8] = []
-        self.key.append(kind: event.kindName, payload, reader, to: &key) { $1.append(contentsOf: $0) }
+        self.key.append(kind: event.kindName, payload, fields, to: &key) { $1.append(contentsOf: $0) }
         return key
     }
 
@@ -88,7 +82,7 @@ final class EntryWriter {
 
     private func eventName(in payload: Span<UInt8>) -> [UInt8] {
         var name: [UInt8] = []
-        _ = reader[self.name].appendText(from: payload, to: &name)
+        _ = fields[self.name].appendText(from: payload, to: &name)
         return name
     }
 }

@@ -14,19 +14,19 @@ struct RedisConnectionLost: Error {
     private let context: UnsafeMutablePointer<redisContext>
 
     /// - Parameter timeout: for the connection, and then for each wait for the server.
-    init(_ address: RedisSettings.Address, timeout: Double) throws(RedisConnectionLost) {
-        let whole = timeout.rounded(.down)
-        let limit = timeval(tv_sec: Int(whole), tv_usec: Int((timeout - whole) * 1_000_000))
+    init(_ address: RedisSettings.Address, timeout: Duration) throws(RedisConnectionLost) {
+        let (seconds, attoseconds) = timeout.components
+        let limit = timeval(tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
         let made =
             switch address {
-            case .host(let host, let port): unsafe redisConnectWithTimeout(host, port, limit)
+            case .server(let server): unsafe redisConnectWithTimeout(server.host, Int32(server.port), limit)
             case .socket(let path): unsafe redisConnectUnixWithTimeout(path, limit)
             }
         guard let context = unsafe made else { throw RedisConnectionLost(reason: "out of memory") }
         unsafe self.context = context
         // A field that `deinit` frees is set by now, so the context is freed if this throws.
         guard unsafe context.pointee.err == 0, unsafe redisSetTimeout(context, limit) == REDIS_OK else { throw lost }
-        if case .host = address { _ = unsafe redisEnableKeepAlive(context) }
+        if case .server = address { _ = unsafe redisEnableKeepAlive(context) }
     }
 
     deinit { unsafe redisFree(context) }

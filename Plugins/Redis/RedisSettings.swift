@@ -6,14 +6,14 @@ struct RedisSettings: Decodable {
             "address": {"type": "string", "minLength": 1,
                 "description": "HOST:PORT, or the path of a Unix socket"},
             "stream": {"type": "string", "minLength": 1, "maxLength": 1024,
-                "description": "the stream's key; it may contain {kind} and fields such as {event}, {properties.plan}"},
+                "description": "the stream's key, with placeholders: {kind}, {event}, {properties.plan|none}"},
             "max_length": {"type": "integer", "minimum": 1, "maximum": 9007199254740991,
                 "description": "the number of entries to keep in a stream, approximately; default: no limit"},
             "username": {"type": "string", "minLength": 1, "description": "default: the user \\"default\\""},
             "password": {"type": "string", "minLength": 1},
             "database": {"type": "integer", "minimum": 0, "maximum": 2147483647, "description": "default: 0"},
-            "timeout": {"type": "number", "minimum": 0.01, "maximum": 3600,
-                "description": "seconds to wait for a connection, for a write and for a reply; default: 5"},
+            "timeout": {"type": "string",
+                "description": "for a connection, for a write and for a reply; default: 5s"},
             "exactly_once": {"type": "boolean",
                 "description": "whether the position is stored with the entries: no event comes twice; default: false"},
             "position_key": {"type": "string", "minLength": 1, "maxLength": 1024,
@@ -22,26 +22,31 @@ struct RedisSettings: Decodable {
                 "description": "the most events in one transaction; default: 1000"}}}
         """
 
+    private enum CodingKeys: String, CodingKey {
+        case address, stream, username, password, database, timeout
+        case maxLength = "max_length"
+        case batchEvents = "batch_events"
+        case exactlyOnce = "exactly_once"
+        case positionKey = "position_key"
+    }
+
     enum Address: Equatable {
-        case host(String, port: Int32)
+        case server(HostAndPort)
         case socket(path: String)
     }
 
     var address: String
     var stream: String
-    var max_length: Int?
+    var maxLength: Int?
     var username: String?
     var password: String?
     var database: Int?
-    var timeout: Double?
-    var batch_events: Int?
-    var exactly_once: Bool?
-    var position_key: String?
+    var timeout: DurationSetting?
+    var batchEvents: Int?
+    var exactlyOnce: Bool?
+    var positionKey: String?
 
-    var batchEvents: Int { batch_events ?? 1000 }
-    var seconds: Double { timeout ?? 5 }
-
-    func positionKey(for destination: String) -> String { position_key ?? "penstock:position:\(destination)" }
+    var wait: Duration { timeout?.duration ?? .seconds(5) }
 
     /// - Throws: an error that names the setting.
     func parsedAddress() throws(SinkError) -> Address {
@@ -53,17 +58,12 @@ struct RedisSettings: Decodable {
             }
             return .socket(path: address)
         }
-        guard let colon = address.lastIndex(of: ":"), colon > address.startIndex,
-            let port = UInt16(address[address.index(after: colon)...]), port > 0
-        else {
+        guard let server = HostAndPort(address) else {
             throw SinkError(
                 "settings.address: \"\(address)\" must be HOST:PORT, such as 127.0.0.1:6379, or an absolute path, such"
                     + " as /run/redis/redis.sock")
         }
-        var host = address[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-        guard !host.isEmpty else { throw SinkError("settings.address: the host is missing") }
-        return .host(String(host), port: Int32(port))
+        return .server(server)
     }
 
     /// - Throws: an error that names the invalid setting.
@@ -71,5 +71,6 @@ struct RedisSettings: Decodable {
         guard username == nil || password != nil else {
             throw SinkError("settings.username: needs a password: set settings.password, too")
         }
+        try timeout?.check("timeout", .milliseconds(10)...(.seconds(3600)))
     }
 }

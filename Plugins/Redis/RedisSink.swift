@@ -24,19 +24,19 @@ final class RedisSink: BlockingSink {
         address = try settings.parsedAddress()
         writer = try EntryWriter(settings)
         transaction =
-            settings.exactly_once ?? false
-            ? PositionedTransaction(writer, key: settings.positionKey(for: host.destination), host)
+            settings.exactlyOnce ?? false
+            ? PositionedTransaction(writer, key: settings.positionKey ?? "penstock:position:\(host.destination)", host)
             : PlainTransaction(writer)
     }
 
     var limits: Limits {
-        Limits(maxInFlight: 1, maxBatchEvents: settings.batchEvents, maxBatchBytes: Self.maximumBatchBytes)
+        Limits(maxInFlight: 1, maxBatchEvents: settings.batchEvents ?? 1000, maxBatchBytes: Self.maximumBatchBytes)
     }
 
     func connect() throws {
         connection = nil
         do {
-            let connection = try RedisConnection(address, timeout: settings.seconds)
+            let connection = try RedisConnection(address, timeout: settings.wait)
             for command in greeting + transaction.greeting {
                 if let error = try connection.ask(command).error { throw error }
             }

@@ -94,7 +94,7 @@ final class EventTable {
                 unsafe try event.withUnsafeMessageID { id throws(SQLiteError) in
                     unsafe try insert.bind(2, borrowing: payload)
                     unsafe try insert.bind(3, borrowing: id)
-                    try insert.bind(4, event.kind.map { "\($0)" } ?? "unknown")
+                    try insert.bind(4, event.kindName)
                     try insert.bind(5, seconds)
                     try insert.bind(6, nanoseconds / 1_000_000)
                     try insert.bind(7, Int64(event.part))

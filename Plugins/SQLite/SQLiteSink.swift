@@ -31,7 +31,9 @@ final class SQLiteSink: BlockingSink {
     func deliver(_ batch: Batch) throws -> [Outcome] {
         guard let table else { throw SinkError("\(settings.path) is not open") }
         do throws(SQLiteError) {
-            let committed = try table.write(batch) { committed in position(after: batch, committed) }
+            let committed = try table.write(batch) { committed in
+                batch.completePosition(before: committed.rejected.keys.min()).flatMap { Int64(exactly: $0) }
+            }
             host.count("sqlite_events", by: UInt64(clamping: batch.count - committed.rejected.count))
             return batch.indices.map { index in
                 committed.rejected[index].map { .rejected(reason: $0) } ?? .delivered
@@ -53,14 +55,6 @@ final class SQLiteSink: BlockingSink {
     }
 
     func stop() { table = nil }
-
-    /// The new position: the last event's, but never past a rejected event. The host holds rejected events durably only
-    /// once it offers the next batch.
-    private func position(after batch: Batch, _ committed: EventTable.Committed) -> Int64? {
-        guard let first = committed.rejected.keys.min() else { return Int64(exactly: batch.lastPosition) }
-        let rejected = batch[first].position
-        return rejected == 0 ? nil : Int64(exactly: rejected - 1)
-    }
 
     /// Ignores errors: opening the database reports them.
     private func makeDirectories() {

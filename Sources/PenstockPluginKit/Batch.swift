@@ -1,4 +1,5 @@
 import CPenstockPlugin
+import Glibc
 import Synchronization
 
 /// A batch of events in journal order. Settled exactly once; a batch that is released without it is settled then, and
@@ -46,6 +47,23 @@ import Synchronization
     /// Reports one outcome for all events.
     public func settle(_ outcome: Outcome) { settle(repeatElement(outcome, count: endIndex)) }
 
+    /// The time until `deadline`; negative after it.
+    public var timeLeft: Duration {
+        var now = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC, &now)
+        return .nanoseconds(deadline) - .seconds(now.tv_sec) - .nanoseconds(now.tv_nsec)
+    }
+
+    /// The position that a plugin that `keepsPosition` stores with this batch: the last event's, but never past an
+    /// event that is not stored. The host keeps rejected events durably only once it offers the next batch.
+    /// - Parameter missing: the index of the first event that is not stored; nil: all are.
+    /// - Returns: nil: the old position stays.
+    public func completePosition(before missing: Int?) -> UInt64? {
+        guard let missing else { return lastPosition }
+        let position = self[missing].position
+        return position == 0 ? nil : position - 1
+    }
+
     /// The host takes the batch back.
     func decline() { state.withLock { if $0 == .offered { $0 = .declined } } }
 
@@ -91,6 +109,18 @@ public struct Event: Sendable {
     public var receivedAt: Int64 { unsafe batch.read(index) { unsafe $0.received_at_ns } }
     /// nil: a kind that is newer than this kit.
     public var kind: Kind? { unsafe batch.read(index) { unsafe Kind(rawValue: $0.kind) } }
+    /// The kind's name, such as `track`; `unknown` for a kind that is newer than this kit.
+    public var kindName: String {
+        switch kind {
+        case .track: "track"
+        case .identify: "identify"
+        case .page: "page"
+        case .screen: "screen"
+        case .group: "group"
+        case .alias: "alias"
+        case nil: "unknown"
+        }
+    }
     /// How often it was offered before; 0: this is the first time.
     public var attempt: UInt32 { unsafe batch.read(index) { unsafe $0.attempt } }
     /// Its message id as written in the payload, with JSON escapes; empty if the payload has none.
@@ -100,6 +130,14 @@ public struct Event: Sendable {
     /// The JSON object after filters and transforms, or the value that the destination's mapping makes of it. Valid
     /// JSON without line feeds.
     public var payload: String { unsafe batch.read(index) { unsafe String(decoding: $0.payload.bytes, as: UTF8.self) } }
+
+    /// The payload without a copy.
+    /// - Parameter body: must not settle the batch.
+    public func withPayload<Value, Failure>(_ body: (Span<UInt8>) throws(Failure) -> Value) throws(Failure) -> Value {
+        try unsafe withUnsafePayload { bytes throws(Failure) in
+            try body(unsafe bytes.bindMemory(to: UInt8.self).span)
+        }
+    }
 
     /// The payload without a copy.
     /// - Parameter body: must not keep the bytes, nor settle the batch.

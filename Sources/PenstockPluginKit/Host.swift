@@ -63,7 +63,7 @@ import Glibc
             case .delivered: unsafe raw.status = PENSTOCK_DELIVERED
             case .retry(let why, let after):
                 unsafe raw.status = PENSTOCK_RETRY
-                unsafe raw.retry_after_ms = UInt32(clamping: after.map(milliseconds) ?? 0)
+                unsafe raw.retry_after_ms = UInt32(clamping: after?.wholeMilliseconds ?? 0)
                 reason = why
             case .rejected(let why):
                 unsafe raw.status = PENSTOCK_REJECTED
@@ -85,10 +85,4 @@ import Glibc
                 table, token, list, UInt32(list.count), UInt32(MemoryLayout<penstock_outcome>.stride))
         }
     }
-}
-
-private func milliseconds(_ duration: Duration) -> Int64 {
-    let (seconds, attoseconds) = duration.components
-    let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-    return overflow ? .max : milliseconds + attoseconds / 1_000_000_000_000_000
 }

@@ -52,8 +52,8 @@ import Testing
 
     @Test(arguments: [
         (#"{"event":"Order Completed/ü"}"#, "t-track.Order_Completed___"), (#"{"event":"a.b-c_1"}"#, "t-track.a.b-c_1"),
-        ("{}", "t-track._"), ("[1]", "t-track._"), ("null", "t-track._"), (#""""#, "t-track._"),
-        ("-9223372036854775808", "t-track._"),
+        ("{}", "t-track.none"), ("[1]", "t-track.none"), ("null", "t-track.none"), (#""""#, "t-track.none"),
+        ("-9223372036854775808", "t-track.none"),
     ])
     func `a template makes the topic, whatever the event contains`(json: String, topic: String) throws {
         let kafka = try MockKafka()
@@ -131,9 +131,9 @@ import Testing
         (#""brokers":["a:1,b:2"],"topic":"t""#, "settings.brokers: \"a:1,b:2\" is not one address"),
         (#""brokers":["h"],"topic":"a b""#, "settings.topic: \"a b\" may only have the characters"),
         (#""brokers":["h"],"topic":"..""#, "settings.topic: \"..\" is not a name of a topic"),
-        (#""brokers":["h"],"topic":"{event}""#, "settings.topic: must begin with fixed text"),
+        (#""brokers":["h"],"topic":"{event}""#, "settings.topic: \"{event}\" must begin with fixed text or {kind}"),
         (#""brokers":["h"],"topic":"t","key":"a..b""#, "settings.key: \"a..b\" is not the path"),
-        (#""brokers":["h"],"topic":"t","timeout":"1h""#, "settings.timeout: must be between"),
+        (#""brokers":["h"],"topic":"t","timeout":"1h""#, "settings.timeout: is 1h, but must be between 1s and 10m"),
         (#""brokers":["h"],"topic":"t","tls":false,"tls_ca":"/x""#, "settings.tls: is false"),
         (#""brokers":["h"],"topic":"t","tls_ca":"/nonexistent.pem""#, "ssl.ca.location"),
         (#""brokers":["h"],"topic":"t","properties":{"linger":5}"#, "settings.properties.linger: No such"),

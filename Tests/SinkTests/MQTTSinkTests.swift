@@ -104,7 +104,7 @@ import Testing
     @Test(arguments: [1, 7, 65535]) func `events arrive once and in order, whatever the window`(window: Int) throws {
         let broker = try MosquittoBroker("allow_anonymous true\nmax_queued_messages 0\nmax_inflight_messages 0")
         let subscriber = try MQTTSubscriber(broker)
-        let stage = try open(broker, #","in_flight":\#(window)"#)
+        let stage = try open(broker, #","window":\#(window)"#)
         for batch: UInt64 in 0..<3 {
             let positions = Array(batch * 1000..<(batch + 1) * 1000)
             #expect(stage.outcomes(stage.offer(positions), count: 1000)?.allSatisfy { $0 == .delivered } == true)
@@ -149,7 +149,7 @@ import Testing
 
     @Test func `events without an acknowledgement are offered again when the broker is killed`() throws {
         let broker = try MosquittoBroker("allow_anonymous true\nmax_queued_messages 0")
-        let stage = try open(broker, #","in_flight":1"#)
+        let stage = try open(broker, #","window":1"#)
         var subscriber: MQTTSubscriber? = try MQTTSubscriber(broker)
         let seen = try #require(subscriber)
         let killing = Thread {
@@ -178,13 +178,14 @@ import Testing
 
     @Test func `a broker that hangs is given up after the timeout`() throws {
         let broker = try MosquittoBroker()
-        let stage = try open(broker, #","timeout":0.2"#)
+        let stage = try open(broker, #","timeout":"200ms""#)
         broker.signal(SIGSTOP)
         let outcome = stage.outcomes(stage.offer([1]), count: 1)?.first
         #expect(
             reason(outcome)
                 == "retry: mqtt at \(broker.address): the broker sent no acknowledgement within settings.timeout")
-        #expect(error(try self.stage(broker, #","timeout":0.2"#)).contains("did not answer within settings.timeout"))
+        #expect(
+            error(try self.stage(broker, #","timeout":"200ms""#)).contains("did not answer within settings.timeout"))
         broker.signal(SIGCONT)
         #expect(deliver([1], to: stage))
     }
@@ -273,7 +274,7 @@ import Testing
             error(try self.stage(broker, #","tls":true,"tls_ca":"\#(files.path)/none.pem""#)).contains(
                 "settings.tls_ca"))
         // A client that doesn't speak TLS gets no answer from this broker.
-        #expect(error(try self.stage(broker, #","timeout":1"#)).contains("mqtt at "))
+        #expect(error(try self.stage(broker, #","timeout":"1s""#)).contains("mqtt at "))
     }
 
     @Test func `two destinations with the same client id both deliver`() throws {
@@ -294,10 +295,13 @@ import Testing
         (#"{"address":"h:1","topic":"e","client_id":"a\u0000"}"#, "settings.client_id: must not contain control"),
         (#"{"address":"h:1","topic":"a/{event"}"#, #"settings.topic: "a/{event" has a { without a }"#),
         (#"{"address":"h:1","topic":"e","password":"p"}"#, "settings.password: needs a username"),
-        (#"{"address":"h:1","topic":"e","tls_ca":"/x"}"#, "settings.tls: must be true"),
-        (#"{"address":"h:1","topic":"e","tls":true,"tls_key":"/x"}"#, "settings.tls_certificate: needs a key"),
-        (#"{"address":"h:1","topic":"e","in_flight":0}"#, "settings.in_flight"),
-        (#"{"address":"h:1","topic":"e","keepalive":1}"#, "settings.keepalive"),
+        (#"{"address":"h:1","topic":"e","tls":false,"tls_ca":"/x"}"#, "settings.tls: is false, but tls_ca"),
+        (#"{"address":"h:1","topic":"e","tls_key":"/x"}"#, "settings.tls_certificate: is missing"),
+        (#"{"address":"h:1","topic":"e","window":0}"#, "settings.window"),
+        (
+            #"{"address":"h:1","topic":"e","keepalive":"1s"}"#,
+            "settings.keepalive: is 1s, but must be between 5s and 65535s"
+        ),
         (#"{"topic":"e"}"#, "settings.address"),
     ])
     func `bad settings are named`(settings: String, words: String) throws {

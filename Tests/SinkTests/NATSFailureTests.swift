@@ -157,9 +157,9 @@ import Testing
                     { user: admin, password: p } ] } }
                 """)
         try NATSClient(servers, user: "admin", password: "p").create("S", "e.*")
-        let wrong = try stage(servers, #""subject":"e.ok","user":"u","password":"x""#)
+        let wrong = try stage(servers, #""subject":"e.ok","username":"u","password":"x""#)
         #expect(openError(wrong).contains("Authorization Violation"))
-        let stage = try stage(servers, #""subject":"e.{event}","user":"u","password":"p","timeout":"300ms""#)
+        let stage = try stage(servers, #""subject":"e.{event}","username":"u","password":"p","timeout":"300ms""#)
         try open(stage)
         func outcomes(_ event: String) -> [Outcome]? {
             let batch = stage.offer(PluginStage.batch([(1, .track, #"{"event":"\#(event)"}"#)]))

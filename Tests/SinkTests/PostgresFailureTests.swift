@@ -65,7 +65,7 @@ import Testing
 
     @Test func `a batch is retried while another transaction locks the table`() throws {
         let test = try shared()
-        let stage = try test.open(#","timeout":1"#)
+        let stage = try test.open(#","timeout":"1s""#)
         _ = stage.offer([1])
         let client = try PostgresClient(test.dsn)
         try client.query("BEGIN; LOCK TABLE events")
@@ -82,7 +82,7 @@ import Testing
 
     @Test func `a server that hangs costs only a retry`() throws {
         let test = try shared()
-        let stage = try test.open(#","timeout":1"#)
+        let stage = try test.open(#","timeout":"1s""#)
         let client = try PostgresClient(test.dsn)
         let backends = try PostgresServer.backends(client)
         for backend in backends { kill(backend, SIGSTOP) }

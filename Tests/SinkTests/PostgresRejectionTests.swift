@@ -205,7 +205,7 @@ import Testing
                 PERFORM pg_sleep(0.1); RAISE 'never'; END $$;
             CREATE TRIGGER refuse BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION refuse()
             """)
-        let stage = try test.open(#","timeout":2"#)
+        let stage = try test.open(#","timeout":"2s""#)
         let outcomes = try #require(offer(stage, (0..<64).map { PluginStage.event($0) }))
         let rejected = outcomes.prefix { $0 == .rejected(reason: "never") }.count
         #expect(1..<63 ~= rejected)

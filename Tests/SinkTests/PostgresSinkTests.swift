@@ -212,6 +212,8 @@ import Testing
         (#"{"dsn":"dbname=x","table":"a.b.c"}"#, "settings.table: TABLE or SCHEMA.TABLE"),
         (#"{"dsn":"dbname=x","table":"Events"}"#, "settings.table: TABLE or SCHEMA.TABLE"),
         (#"{"dsn":"dbname=x","table":"penstock_position"}"#, "settings.table: names that begin with penstock_"),
+        (#"{"dsn":"dbname=x","timeout":"0s"}"#, "settings.timeout: is 0s, but must be between 1s and 1h"),
+        (#"{"dsn":"dbname=x","connect_timeout":"1s"}"#, "settings.connect_timeout: is 1s, but must be"),
         (#"{"dsn":"dbname=x","columns":[]}"#, "settings.columns: must have 1 to 250 columns"),
         (#"{"dsn":"dbname=x","columns":[{"name":"a-b","path":"a"}]}"#, "settings.columns[0].name: must be lower-case"),
         (#"{"dsn":"dbname=x","columns":[{"name":"part","path":"a"}]}"#, "settings.columns[0].name: every table has"),

@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test func `a server that hangs is given up after the timeout`() throws {
-        let stage = try open(#","timeout":0.2"#)
+        let stage = try open(#","timeout":"200ms""#)
         server.signal(SIGSTOP)
         #expect(
             reason(stage) == "redis at \(server.socket): the server did not answer within settings.timeout")
@@ -270,10 +270,11 @@ import Testing
         (#"{"address":"/\#(String(repeating: "x", count: 107))","stream":"e"}"#, "at most 107 bytes"),
         (#"{"address":"h:1","stream":"a{event"}"#, #"settings.stream: "a{event" has a { without a }"#),
         (#"{"address":"h:1","stream":"a}"}"#, "has a } without a {"),
-        (#"{"address":"h:1","stream":"{}"}"#, "is not a placeholder: use one such as {event}"),
-        (#"{"address":"h:1","stream":"{a..b}"}"#, "is not a placeholder"),
+        (#"{"address":"h:1","stream":"{}"}"#, "has {}, which is not the path of a field"),
+        (#"{"address":"h:1","stream":"{a..b}"}"#, "has {a..b}, which is not the path"),
         (#"{"address":"h:1","stream":"e","username":"u"}"#, "settings.username: needs a password"),
-        (#"{"address":"h:1","stream":"e","timeout":0}"#, "settings.timeout"),
+        (#"{"address":"h:1","stream":"e","timeout":"0s"}"#, "settings.timeout: is 0s, but must be"),
+        (#"{"address":"h:1","stream":"e","timeout":5}"#, "settings.timeout"),
         (#"{"address":"h:1"}"#, "settings.stream"),
         (#"{"address":"h:1","stream":"e","tls":true}"#, "settings.tls"),
     ])

@@ -1,4 +1,7 @@
-import Glibc
+// InFlightBatches: settles batches whose events are acknowledged one by one, as by a message broker.
+//
+// It knows no broker, and calls no C library.
+
 import PenstockPluginKit
 import Synchronization
 
@@ -95,10 +98,7 @@ package final class InFlight: Sendable {
 
     /// When the batch's acknowledgements are overdue: some time before the host's deadline, which ends the process.
     package static func due(_ batch: Batch, _ timeout: Duration, margin: Duration) -> ContinuousClock.Instant {
-        var now = timespec()
-        unsafe clock_gettime(CLOCK_MONOTONIC, &now)
-        let left = Duration.nanoseconds(batch.deadline) - .seconds(now.tv_sec) - .nanoseconds(now.tv_nsec)
-        return .now + max(min(timeout, left - margin), .milliseconds(10))
+        .now + max(min(timeout, batch.timeLeft - margin), .milliseconds(10))
     }
 
     private func close(_ number: Number, _ body: (inout Entry) -> Void) {
