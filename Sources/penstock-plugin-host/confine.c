@@ -70,6 +70,8 @@ static void forbid(void) {
         NEVER(pidfd_open), NEVER(pidfd_send_signal), NEVER(pidfd_getfd), NEVER(process_madvise), NEVER(kcmp),
         NEVER(setsid), NEVER(setpgid), NEVER(setns), NEVER(unshare), NEVER(bpf), NEVER(perf_event_open),
         NEVER(setpriority), NEVER(ioprio_set), NEVER(migrate_pages), NEVER(move_pages),
+        /* Memory and queues that outlive the process, and that its limit of memory does not count. */
+        NEVER(shmget), NEVER(msgget), NEVER(semget), NEVER(mq_open), NEVER(add_key), NEVER(request_key), NEVER(keyctl),
         /* Its requests run past this filter. */
         NEVER(io_uring_setup), NEVER(io_uring_enter), NEVER(io_uring_register),
         /* A descriptor's owner gets a signal of the plugin's choice from the kernel: F_SETOWN, F_SETSIG, F_SETOWN_EX;

@@ -2,8 +2,8 @@
  *
  * The daemon starts it with three descriptors: a socket to read from (3), the plugin's file, which the daemon has
  * checked (4), and a pipe to write to (5). It loads the file and calls the plugin's functions as the daemon asks, one at
- * a time, on the main thread, which may block. Batches lie in memory that the daemon shares and that this process can only read. What the
- * plugin calls (services.c) becomes a message to the daemon, from any thread.
+ * a time, on the main thread, which may block. Batches lie in memory that the daemon shares and that this process can
+ * only read. What the plugin calls (services.c) becomes a message to the daemon, from any thread.
  *
  * A plugin that crashes ends this process, and the daemon sees the socket close. When the daemon ends, this process
  * ends at once, too. It never reads a file, a configuration or the environment by itself.

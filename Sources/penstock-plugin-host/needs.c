@@ -112,6 +112,15 @@ static void limit_files(const char *needs, const char *paths, size_t size) {
     close(rules);
 }
 
+static void install(struct sock_filter *filter, size_t count) {
+    struct sock_fprog program = {.len = (unsigned short)count, .filter = filter};
+    /* To threads as well that the plugin started when it was loaded. */
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0 && errno != EINVAL
+        && errno != ENOSYS) {
+        end_process("cannot install the system call filter of the plugin's needs");
+    }
+}
+
 static void limit_sockets(bool local) {
     /* AF_MAX: no family. */
     struct sock_filter filter[] = {
@@ -123,12 +132,28 @@ static void limit_sockets(bool local) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
     };
-    struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
-    /* To threads as well that the plugin started when it was loaded. */
-    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0 && errno != EINVAL
-        && errno != ENOSYS) {
-        end_process("cannot limit the plugin's sockets");
-    }
+    install(filter, sizeof filter / sizeof *filter);
+}
+
+
+#define IF_CALL(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1)
+#define NEVER(name) IF_CALL(name), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+/* Newer than the headers of Debian 12. */
+#define SYS_fchmodat2 452
+
+/* Landlock has no right for them: a plugin could open its owner's files to others, or take them from the daemon. Those of
+ * an open file stay permitted: SQLite sets them for its journals. */
+static void forbid_metadata(void) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+#if defined(__x86_64__)
+        NEVER(chmod), NEVER(chown), NEVER(lchown), NEVER(utime), NEVER(utimes), NEVER(futimesat),
+#endif
+        NEVER(fchmodat), NEVER(fchmodat2), NEVER(fchownat), NEVER(setxattr), NEVER(lsetxattr), NEVER(removexattr),
+        NEVER(lremovexattr),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    install(filter, sizeof filter / sizeof *filter);
 }
 
 void confine_to(const char *needs, const char *paths, size_t size) {
@@ -140,5 +165,6 @@ void confine_to(const char *needs, const char *paths, size_t size) {
     }
     if (!needs) return;
     limit_files(needs, paths, size);
+    forbid_metadata();
     if (!has(needs, "network")) limit_sockets(has(needs, "unix"));
 }

@@ -5,6 +5,7 @@
 #include "penstock_plugin.h"
 
 #include <asm/sockios.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +14,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_KEPT 64
@@ -124,6 +127,8 @@ static void use(instance *it) {
     host->gauge_set(host, "netlink", socket(AF_NETLINK, SOCK_RAW, 0) >= 0);
     host->gauge_set(host, "unix", socket(AF_UNIX, SOCK_STREAM, 0) >= 0);
     host->gauge_set(host, "raises_limits", setrlimit(RLIMIT_CPU, &more) == 0);
+    host->gauge_set(host, "changes_modes", chmod("/nonexistent", 0600) == 0 || errno != EPERM);
+    host->gauge_set(host, "shares_memory", shmget(IPC_PRIVATE, 1, 0600) >= 0);
     host->gauge_set(host, "reads_home", open("/root", O_RDONLY) >= 0);
     host->gauge_set(host, "reads_usr", open("/usr", O_RDONLY) >= 0);
 }
@@ -288,6 +293,7 @@ static void test_stop(void *context) {
 }
 
 static void test_destroy(void *context) {
+    if (is(context, "destroy_hangs")) pause();
     /* Its thread may still use it. */
     if (!is(context, "late")) free(context);
 }

@@ -155,7 +155,7 @@ struct DestinationCheck {
             let description = try PluginDescription.read(
                 PluginFile(named: plugin.plugin, in: read.configuration.plugins.directories))
             guard !read.isBroken(keys(name, "settings")) else { return [] }
-            for violation in try description.violations(inSettings: plugin.settings) {
+            for violation in try description.violations(inSettings: plugin.settings).prefix(20) {
                 // Indices of list items are in brackets.
                 let path =
                     keys(name, "settings")

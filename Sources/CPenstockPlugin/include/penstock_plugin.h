@@ -192,7 +192,8 @@ struct penstock_host {
 typedef struct penstock_instance {
     uint32_t struct_size;
     /* The most batches that are taken and not yet completed; 0: the host chooses. With 1, batches come in journal
-     * order, and retried events come before later ones. The destination's `in_flight`, 1 by default, is another limit. */
+     * order, and retried events come before later ones. The destination's `in_flight`, 1 by default, is another
+     * limit. */
     uint32_t max_in_flight;
     uint32_t max_batch_events; /* 0: no limit */
     uint32_t reserved;
@@ -230,7 +231,8 @@ typedef struct penstock_plugin {
     /* The JSON Schema of the settings, which the host validates before create; NULL: any settings are valid. Supported
      * keywords: type, properties, required, additionalProperties (true or false), items, enum, minimum, maximum,
      * minLength, maxLength, description, title; and "format": "path" for a top-level string that is a file's path: the
-     * host makes a relative path absolute, creates the file's directory, and permits the plugin to use it. */
+     * host makes a relative path absolute, creates the file's directory, and permits the plugin to use it. At most
+     * 64 KiB and 32 levels. */
     const char *settings_schema;
     /* [worker] Creates an instance. settings is a JSON object, NUL-terminated, with secrets filled in; it is valid only
      * until create returns. create does no slow I/O: connect does. OK or FAILED; after FAILED the host ignores out. */

@@ -40,24 +40,31 @@ struct ELFFile {
         let size = Int(Self.number(head, at: 54, false) as UInt16)
         let count = Int(Self.number(head, at: 56, false) as UInt16)
         var build: String?
-        for index in 0..<min(count, 64) where size >= 56 {
+        // A library without this header gets an executable stack, too.
+        var hasSafeStack = false
+        guard count <= 64 else {
+            throw PluginError(.notLoadable, "\(path) cannot be loaded: it has \(count) program headers, more than 64")
+        }
+        for index in 0..<count where size >= 56 {
             let entry = file.read(at: table &+ UInt64(index * size), 56)
             guard entry.count == 56 else { break }
             let flags: UInt32 = Self.number(entry, at: 4, false)
             switch Self.number(entry, at: 0, false) as UInt32 {
-            case 0x6474_E551 where flags & 1 != 0:
-                throw PluginError(
-                    .notLoadable,
-                    """
-                    \(path) is refused: it asks for an executable stack, which makes every overflow of a buffer \
-                    dangerous: link it with -z noexecstack
-                    """)
+            case 0x6474_E551: hasSafeStack = flags & 1 == 0
             case 4:
                 let length: UInt64 = Self.number(entry, at: 32, false)
                 let notes = file.read(at: Self.number(entry, at: 8, false), Int(min(length, 4096)))
                 build = build ?? Self.build(in: notes)
             default: break
             }
+        }
+        guard hasSafeStack else {
+            throw PluginError(
+                .notLoadable,
+                """
+                \(path) is refused: it asks for an executable stack, which makes every overflow of a buffer \
+                dangerous: link it with -z noexecstack
+                """)
         }
         self.build = build
     }

@@ -32,7 +32,7 @@ package struct PluginDescription: Sendable {
     func checkedSettings(_ options: PluginDestinationOptions) throws(PluginError) -> String {
         let violations = try violations(inSettings: options.settings)
         guard violations.isEmpty else {
-            throw PluginError(.settings, violations.map(\.description).joined(separator: "; "))
+            throw PluginError(.settings, violations.prefix(10).map(\.description).joined(separator: "; "))
         }
         return try resolvingPaths(inSettings: options.settings, from: options.directory)
     }

@@ -21,6 +21,7 @@ package struct PluginError: Error, Sendable, Equatable, CustomStringConvertible 
 
     package init(_ code: Code, _ description: String) {
         self.code = code
-        self.description = description
+        // It may hold the plugin's own words.
+        self.description = PluginText.printable(description, limit: 4096)
     }
 }

@@ -21,6 +21,9 @@ import Telemetry
     /// What to do when a batch passes its deadline, instead of offering its events again.
     private let overdueAction = Mutex<(@Sendable () -> Void)?>(nil)
     private let endAction = Mutex<(@Sendable () -> Void)?>(nil)
+    private let tickAction = Mutex<(@Sendable (Instant) -> Void)?>(nil)
+    /// How often the tick action is called.
+    private static let tick = Duration.seconds(2)
     /// Of `table`; nil: no plugin in this process has it.
     private let tableAddress = Mutex<UInt?>(nil)
 
@@ -81,6 +84,9 @@ import Telemetry
     /// Sets what to do when a batch passes its deadline, instead of offering its events again.
     func onOverdue(_ action: @escaping @Sendable () -> Void) { overdueAction.withLock { $0 = action } }
 
+    /// Sets what to do every two seconds, with or without batches.
+    func onTick(_ action: @escaping @Sendable (Instant) -> Void) { tickAction.withLock { $0 = action } }
+
     /// Sets what to do when the plugin's process has ended.
     func onEnd(_ action: @escaping @Sendable () -> Void) { endAction.withLock { $0 = action } }
 
@@ -98,7 +104,9 @@ import Telemetry
             batch.settle(.all(.retry(reason: "the plugin did not settle the batch before its deadline")))
         }
         if !expired.isEmpty { action?() }
-        return next
+        guard let tickAction = tickAction.withLock(\.self) else { return next }
+        tickAction(now)
+        return min(next ?? now + Self.tick, now + Self.tick)
     }
 
     /// Drops the batches that the stopped plugin still holds, which settles them as retry.

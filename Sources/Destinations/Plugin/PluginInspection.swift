@@ -20,12 +20,12 @@ package struct PluginInspection: Sendable {
 
     private init(_ library: PluginDescription) {
         path = library.path
-        name = library.name
-        version = library.version
-        summary = library.summary
+        name = PluginText.printable(library.name, limit: 64)
+        version = PluginText.printable(library.version, limit: 64)
+        summary = PluginText.printable(library.summary, limit: 256)
         abi = "\(library.abi.major).\(library.abi.minor)"
-        schema = library.schema
-        needs = library.needs
+        schema = library.schema.map { PluginText.printable($0, limit: SettingsSchema.sizeLimit, lines: true) }
+        needs = library.needs.map { PluginText.printable($0, limit: 4096) }
     }
 
     /// Every `*.so` in the directories in order of name, each with its inspection or an error. An unreadable directory

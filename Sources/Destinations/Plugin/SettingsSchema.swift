@@ -12,8 +12,20 @@ struct SettingsSchema {
         "maxLength", "format", "description", "title", "$schema",
     ]
 
+    /// In bytes, and in levels of lists and objects: a schema is parsed in the daemon.
+    static let sizeLimit = 64 << 10
+    private static let depthLimit = 32
+
     /// - Parameter plugin: the plugin's name and path, for messages.
     init(_ text: String, of plugin: String) throws(PluginError) {
+        guard text.utf8.count <= Self.sizeLimit, Self.depth(of: text) <= Self.depthLimit else {
+            throw PluginError(
+                .incompatible,
+                """
+                the settings schema of the plugin \(plugin) has more than 64 KiB or \(Self.depthLimit) levels: the \
+                plugin's author must shorten it
+                """)
+        }
         guard let root = try? SettingsValue(json: text), case .object = root else {
             throw PluginError(
                 .incompatible,
@@ -29,6 +41,32 @@ struct SettingsSchema {
             )
         }
         self.root = root
+    }
+
+    /// The most lists and objects within each other.
+    private static func depth(of text: String) -> Int {
+        var (depth, most, isInString, isEscaped) = (0, 0, false, false)
+        for byte in text.utf8 {
+            if isInString {
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isInString = false
+                }
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "\""): isInString = true
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                depth += 1
+                most = max(most, depth)
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+            default: break
+            }
+        }
+        return most
     }
 
     /// All violations.
@@ -89,7 +127,7 @@ struct SettingsSchema {
             return
         }
         if case .array(let choices)? = schema["enum"], !choices.contains(value) {
-            found.append(SettingsViolation(path, "must be one of \(choices.map(\.text).joined(separator: ", "))"))
+            found.append(SettingsViolation(path, "must be one of \(list(choices.map(\.text)))"))
         }
         switch value {
         case .number(let number): checkNumber(number, schema, path, &found)
@@ -154,9 +192,14 @@ struct SettingsSchema {
                     SettingsViolation(
                         path + [name], "is not a setting of this plugin", isOfKey: true,
                         hint: NearestName.find(name, among: names).map { "did you mean \"\($0)\"?" }
-                            ?? (names.isEmpty ? "it takes none" : "it takes \(names.joined(separator: ", "))")))
+                            ?? (names.isEmpty ? "it takes none" : "it takes \(Self.list(names))")))
             }
         }
+    }
+
+    /// The first of many.
+    private static func list(_ words: [String]) -> String {
+        words.prefix(20).joined(separator: ", ") + (words.count > 20 ? " and \(words.count - 20) more" : "")
     }
 
     /// A string or a list of strings.

@@ -114,12 +114,16 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Copies bytes to this process's standard output. What it does not take is lost.
+    /// Copies bytes to this process's standard output. What it does not take within a second is lost.
     package static func copyToOutput(_ bytes: [UInt8]) {
         var place = 0
         while place < bytes.count {
+            var output = pollfd(fd: 1, events: Int16(POLLOUT), revents: 0)
+            guard unsafe poll(&output, 1, 1000) > 0 else { return }
+            // A pipe that is ready takes this much without waiting (pipe(7), PIPE_BUF).
+            let count = min(bytes.count - place, 4096)
             let done = unsafe bytes.withUnsafeBufferPointer { bytes in
-                unsafe write(1, bytes.baseAddress?.advanced(by: place), bytes.count - place)
+                unsafe write(1, bytes.baseAddress?.advanced(by: place), count)
             }
             if done < 0 && errno == EINTR { continue }
             guard done > 0 else { return }

@@ -38,6 +38,7 @@ import Testing
         ("flush_fails", "no space left"),
         ("connect_fails_once", "nobody answers"),
         ("late", "after stop had returned"),
+        ("destroy_hangs", "destroy: the plugin did not return"),
     ])
     func `each fault is found, with its reason`(mode: String, reason: String) throws {
         let failures = try failures(mode)

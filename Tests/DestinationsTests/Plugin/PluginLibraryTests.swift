@@ -84,6 +84,14 @@ import Testing
         #expect(error.description.contains("executable stack"), "\(error)")
     }
 
+    @Test func `a library that says nothing about its stack is rejected`() throws {
+        var bytes = try TestCompiler.misbehaving("PLAIN")
+        let header = try #require(bytes.firstRange(of: Data([0x51, 0xE5, 0x74, 0x64])))
+        bytes.replaceSubrange(header, with: Data(count: 4))
+        try directory.add("libmisbehaving.so", bytes)
+        #expect(try failure("misbehaving").description.contains("executable stack"))
+    }
+
     @Test(arguments: [
         // The offsets of the class and of the machine (elf(5)).
         (4, 1, "(32 bits)"), (18, 40, "it was built for ARM (64 bits), and this machine is"),

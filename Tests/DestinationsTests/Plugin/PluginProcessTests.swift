@@ -113,6 +113,8 @@ import Testing
         let gauges = stage.destination.metrics.gauges
         #expect(["inet", "netlink", "unix"].map { gauges[$0] } == allowed)
         #expect(gauges["raises_limits"] == 0)
+        #expect(gauges["shares_memory"] == 0)
+        #expect(gauges["changes_modes"] == (variant == "PLAIN" ? 1 : 0))
         #expect(gauges["reads_usr"] == 1)
         if TestKernel.hasLandlock, geteuid() == 0 { #expect(gauges["reads_home"] == (variant == "PLAIN" ? 1 : 0)) }
     }

@@ -58,6 +58,29 @@ import Testing
         #expect(error?.code == .incompatible)
     }
 
+    @Test func `a schema that is too long or too deep to parse is an error of the plugin`() throws {
+        let nested = String(repeating: "[", count: 500) + String(repeating: "]", count: 500)
+        for schema in [#"{"enum": [\#(nested)]}"#, #"{"title": "\#(String(repeating: "x", count: 1 << 16))"}"#] {
+            let error = #expect(throws: PluginError.self) { try SettingsSchema(schema, of: "test") }
+            #expect(error?.description.contains("more than 64 KiB or 32 levels") == true)
+        }
+        // Brackets in texts are no levels.
+        _ = try SettingsSchema(#"{"title": "\#(String(repeating: "[\\\"", count: 100))"}"#, of: "test")
+    }
+
+    @Test func `a message lists only the first of many choices`() throws {
+        let names = (0..<1000).map { #""n\#($0)": {}"# }.joined(separator: ",")
+        let schema = try SettingsSchema(
+            #"{"additionalProperties": false, "properties": {\#(names)}}"#, of: "test")
+        #expect(schema.violations(in: #"{"x": 1}"#).first?.description.hasSuffix("and 980 more") == true)
+    }
+
+    @Test func `a plugin's texts control no terminal`() {
+        #expect(PluginText.printable("a\u{1B}[31m\u{7}\nb\u{202E}c", limit: 100) == "a?[31m??b?c")
+        #expect(PluginText.printable("a\nb", limit: 100, lines: true) == "a\nb")
+        #expect(PluginText.printable("abcdef", limit: 3) == "abc…")
+    }
+
     @Test func `a plugin gets no invalid settings`() throws {
         let directory = try PluginTestDirectory()
         try directory.addMisbehaving()

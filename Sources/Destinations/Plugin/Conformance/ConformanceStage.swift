@@ -56,6 +56,7 @@ final class ConformanceStage {
     private let watch: DeadlineWatch
     private let log = Lines()
     private var isStopped = false
+    private var hasEnded = false
 
     /// Starts a process, loads the plugin and calls `create`.
     init(_ path: String, _ options: PluginDestinationOptions, _ clock: any Clock) throws {
@@ -113,6 +114,12 @@ final class ConformanceStage {
     /// Stops and destroys the instance, if that has not been done.
     /// - Throws: what the host had to complain about since the start.
     func finish() throws {
+        if !isStopped { try stop() }
+        do {
+            try instance.destroyInstance()
+        } catch {
+            throw Nonconformance("destroy: \(error)")
+        }
         end()
         let counts = telemetry.counts()
         if let complaint = Self.complaints.first(where: { counts[$0] ?? 0 > 0 }) {
@@ -129,6 +136,8 @@ final class ConformanceStage {
     }
 
     private func end() {
+        guard !hasEnded else { return }
+        hasEnded = true
         if !isStopped { instance.stop() }
         isStopped = true
         watch.stop()

@@ -124,7 +124,8 @@ import Telemetry
         for thread in threads.withLock({ exchange(&$0, with: []) }) { thread.join() }
     }
 
-    private func renewBudget(_ now: Instant) {
+    /// Ends the process if it has used more processor time than its limit permits. Any thread.
+    func renewBudget(_ now: Instant) {
         guard let used = child.processorTime else { return }
         budget.withLock { budget in
             guard budget != nil else { return }

@@ -43,6 +43,9 @@ final class ProcessInstance: PluginEndpoint {
         let process = try PluginProcess(
             file.descriptor, program: options.hostProgram, name: options.destination, sendTimeout: options.deadline,
             limits: options.limits, receiver: host, clock)
+        if options.limits.processors != nil {
+            host.onTick { [weak process] now in process?.renewBudget(now) }
+        }
         host.onOverdue { [weak process] in
             process?.terminate("the plugin did not settle a batch before its deadline")
         }
@@ -157,9 +160,12 @@ final class ProcessInstance: PluginEndpoint {
     func stop() { _ = try? process.request(PLUGIN_STOP, within: limit, clock) }
 
     func destroy() {
-        _ = try? process.request(PLUGIN_DESTROY, within: limit, clock)
+        try? destroyInstance()
         process.close()
     }
+
+    /// The plugin's `destroy`. The process lives on.
+    func destroyInstance() throws(PluginError) { _ = try process.request(PLUGIN_DESTROY, within: limit, clock) }
 
     /// A free slot with at least `size` bytes.
     private func slot(for size: Int) throws(PluginError) -> Int {
