@@ -1,5 +1,6 @@
 /// A JSON text as a tree, each value with its range in the text. Use it only for texts of bounded size where speed does
-/// not matter: responses of services, JSON inside a string, events that people look at. simdjson reads all other JSON.
+/// not matter: responses of services, JSON inside a string, events that people look at, settings of plugins. simdjson
+/// reads all other JSON.
 package struct JSONDocument: Sendable {
     package indirect enum Value: Sendable {
         /// In the order written. A name's bytes are as written, with escapes.

@@ -18,18 +18,19 @@ struct SettingsSchema {
 
     /// - Parameter plugin: the plugin's name and path, for messages.
     init(_ text: String, of plugin: String) throws(PluginError) {
-        guard text.utf8.count <= Self.sizeLimit, Self.depth(of: text) <= Self.depthLimit else {
-            throw PluginError(
-                .incompatible,
-                """
-                the settings schema of the plugin \(plugin) has more than 64 KiB or \(Self.depthLimit) levels: the \
-                plugin's author must shorten it
-                """)
-        }
-        guard let root = try? SettingsValue(json: text), case .object = root else {
-            throw PluginError(
-                .incompatible,
-                "the settings schema of the plugin \(plugin) is not a JSON object: the plugin's author must fix it")
+        let root: SettingsValue
+        do throws(SettingsValue.Problem) {
+            guard text.utf8.count <= Self.sizeLimit else { throw .tooLarge }
+            root = try SettingsValue(json: text, maximumDepth: Self.depthLimit)
+            guard case .object = root else { throw .notJSON }
+        } catch {
+            let problem =
+                switch error {
+                case .notJSON: "is not a JSON object: the plugin's author must fix it"
+                case .tooLarge:
+                    "has more than 64 KiB or \(Self.depthLimit) levels: the plugin's author must shorten it"
+                }
+            throw PluginError(.incompatible, "the settings schema of the plugin \(plugin) \(problem)")
         }
         if let keyword = Self.unknownKeyword(in: root) {
             throw PluginError(
@@ -41,32 +42,6 @@ struct SettingsSchema {
             )
         }
         self.root = root
-    }
-
-    /// The most lists and objects within each other.
-    private static func depth(of text: String) -> Int {
-        var (depth, most, isInString, isEscaped) = (0, 0, false, false)
-        for byte in text.utf8 {
-            if isInString {
-                if isEscaped {
-                    isEscaped = false
-                } else if byte == UInt8(ascii: "\\") {
-                    isEscaped = true
-                } else if byte == UInt8(ascii: "\"") {
-                    isInString = false
-                }
-                continue
-            }
-            switch byte {
-            case UInt8(ascii: "\""): isInString = true
-            case UInt8(ascii: "["), UInt8(ascii: "{"):
-                depth += 1
-                most = max(most, depth)
-            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
-            default: break
-            }
-        }
-        return most
     }
 
     /// All violations.

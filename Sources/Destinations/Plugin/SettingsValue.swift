@@ -1,8 +1,7 @@
 import Events
-import FoundationEssentials
 
 /// A JSON value. Booleans and numbers are distinct.
-enum SettingsValue: Decodable, Equatable, Sendable {
+enum SettingsValue: Equatable, Sendable {
     case null
     case boolean(Bool)
     case number(Double)
@@ -10,24 +9,42 @@ enum SettingsValue: Decodable, Equatable, Sendable {
     case array([SettingsValue])
     case object([String: SettingsValue])
 
-    init(json: String) throws {
-        self = try JSONDecoder().decode(SettingsValue.self, from: Data(json.utf8))
+    enum Problem: Error {
+        case notJSON
+        /// In bytes or in levels.
+        case tooLarge
     }
 
-    init(from decoder: any Decoder) throws {
-        let value = try decoder.singleValueContainer()
-        if value.decodeNil() {
-            self = .null
-        } else if let boolean = try? value.decode(Bool.self) {
-            self = .boolean(boolean)
-        } else if let number = try? value.decode(Double.self) {
+    /// Takes time in proportion to the text, whatever is in it: the text may be a plugin's.
+    /// - Parameter maximumDepth: levels of lists and objects.
+    init(json: String, maximumDepth: Int = 128) throws(Problem) {
+        let text = Array(json.utf8)
+        guard let document = JSONDocument(text, maximumDepth: maximumDepth) else { throw .notJSON }
+        try self.init(document, in: text)
+    }
+
+    private init(_ document: JSONDocument, in text: [UInt8]) throws(Problem) {
+        switch document.value {
+        case .null: self = .null
+        case .bool(let boolean): self = .boolean(boolean)
+        case .number:
+            guard let number = document.scalar(in: text).flatMap(Double.init), number.isFinite else { throw .notJSON }
             self = .number(number)
-        } else if let string = try? value.decode(String.self) {
+        case .string:
+            guard let string = document.scalar(in: text) else { throw .notJSON }
             self = .string(string)
-        } else if let array = try? value.decode([SettingsValue].self) {
-            self = .array(array)
-        } else {
-            self = .object(try value.decode([String: SettingsValue].self))
+        case .array(let items):
+            var values: [SettingsValue] = []
+            for item in items { values.append(try SettingsValue(item, in: text)) }
+            self = .array(values)
+        case .object(let members):
+            var values: [String: SettingsValue] = [:]
+            for (name, value) in members {
+                guard let name = JSONText.string(name.span) else { throw .notJSON }
+                values[name] = try SettingsValue(value, in: text)
+            }
+            self = .object(values)
+        case .tooDeep: throw .tooLarge
         }
     }
 
