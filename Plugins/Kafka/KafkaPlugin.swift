@@ -9,7 +9,7 @@
 //         key: userId
 //         compression: zstd
 //
-// An event is delivered when its delivery report says so: all in-sync replicas have the message (acks=all). The library
+// An event is delivered when all in-sync replicas have its message (acks=all); its delivery report tells. The library
 // is an idempotent producer, so its own retries neither repeat nor reorder messages. When the library gives up on a
 // message, everything that is not delivered yet is withdrawn and offered again, in journal order, to a new producer:
 // messages with the same key keep their order, but some may come twice.

@@ -1,13 +1,13 @@
 #include "needs.h"
 
 #include "channel.h"
+#include "filter.h"
 #include "threads.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
@@ -124,20 +124,17 @@ static void install(struct sock_filter *filter, size_t count) {
 static void limit_sockets(bool local) {
     /* AF_MAX: no family. */
     struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        LOAD(nr),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+        ANSWER(SECCOMP_RET_ALLOW),
+        ARGUMENT(0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, local ? AF_UNIX : AF_MAX, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+        ANSWER(SECCOMP_RET_ALLOW),
+        ANSWER(SECCOMP_RET_ERRNO | EACCES),
     };
     install(filter, sizeof filter / sizeof *filter);
 }
 
-
-#define IF_CALL(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1)
-#define NEVER(name) IF_CALL(name), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 /* Newer than the headers of Debian 12. */
 #define SYS_fchmodat2 452
 
@@ -145,13 +142,13 @@ static void limit_sockets(bool local) {
  * an open file stay permitted: SQLite sets them for its journals. */
 static void forbid_metadata(void) {
     struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        LOAD(nr),
 #if defined(__x86_64__)
         NEVER(chmod), NEVER(chown), NEVER(lchown), NEVER(utime), NEVER(utimes), NEVER(futimesat),
 #endif
         NEVER(fchmodat), NEVER(fchmodat2), NEVER(fchownat), NEVER(setxattr), NEVER(lsetxattr), NEVER(removexattr),
         NEVER(lremovexattr),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        ANSWER(SECCOMP_RET_ALLOW),
     };
     install(filter, sizeof filter / sizeof *filter);
 }

@@ -153,17 +153,22 @@ class Daemon:
             raise Failure(f"penstock status: exit status {answer.returncode}: {answer.stderr.strip()}")
         return json.loads(answer.stdout)
 
-    def glance(self):
-        """As `status`, but without a process, for use in loops."""
+    def request(self, method, path):
+        """One request to the control socket. Returns the status and the JSON of the answer."""
         connection = http.client.HTTPConnection("penstock", timeout=PATIENCE)
         connection.sock = socket.socket(socket.AF_UNIX)
         connection.sock.settimeout(PATIENCE)
         connection.sock.connect(str(self.directory / "control.sock"))
         try:
-            connection.request("GET", "/status")
-            return json.load(connection.getresponse())
+            connection.request(method, path)
+            answer = connection.getresponse()
+            return answer.status, json.load(answer)
         finally:
             connection.close()
+
+    def glance(self):
+        """As `status`, but without a process, for use in loops."""
+        return self.request("GET", "/status")[1]
 
     def dead_letters(self, destination):
         answer = self.penstock("dead-letters", "list", destination, "--json")

@@ -1,16 +1,14 @@
 """Plugins under load: their processes, the daemon and the database are killed in turn, and their files are replaced."""
 
-import http.client
 import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
 import time
 
 import sinks
-from daemon import BINARIES, PATIENCE, Daemon, Failure, eventually
+from daemon import BINARIES, Daemon, Failure, eventually
 from ledger import Tally
 from trial import Skipped
 
@@ -144,18 +142,9 @@ def plugin_kills(trial):
 
 
 def reload(daemon):
-    connection = http.client.HTTPConnection("penstock", timeout=PATIENCE)
-    connection.sock = socket.socket(socket.AF_UNIX)
-    connection.sock.settimeout(PATIENCE)
-    connection.sock.connect(str(daemon.directory / "control.sock"))
-    try:
-        connection.request("POST", "/reload")
-        answer = connection.getresponse()
-        body = answer.read()
-        if answer.status != 200 or b'"applied":true' not in body:
-            raise Failure(f"a reload was refused: {body.decode()}")
-    finally:
-        connection.close()
+    status, report = daemon.request("POST", "/reload")
+    if status != 200 or not report["applied"]:
+        raise Failure(f"a reload was refused: {report}")
 
 
 def plugin_replacements(trial):

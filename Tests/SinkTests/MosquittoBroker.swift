@@ -17,7 +17,7 @@ final class MosquittoBroker: @unchecked Sendable {
         self.configuration = configuration
         // Another process may take the port before the broker does.
         for attempt in 1...5 {
-            port = try Self.freePort()
+            port = try freePort()
             do {
                 try start()
                 break
@@ -61,22 +61,6 @@ final class MosquittoBroker: @unchecked Sendable {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
         return unsafe Self.withAddress(port) { address, size in unsafe connect(socket, address, size) } == 0
-    }
-
-    private static func freePort() throws -> UInt16 {
-        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(socket) }
-        var name = sockaddr_in()
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        guard unsafe withAddress(0, { address, size in unsafe bind(socket, address, size) }) == 0 else {
-            throw TestProblem(description: "no free port")
-        }
-        unsafe withUnsafeMutablePointer(to: &name) { name in
-            unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                _ = unsafe getsockname(socket, $0, &size)
-            }
-        }
-        return UInt16(bigEndian: name.sin_port)
     }
 
     private static func withAddress(

@@ -46,7 +46,7 @@ final class PostgresServer: Sendable {
     /// Does not start it.
     init() throws {
         directory = try Self.makeDirectory()
-        port = try Self.freePort()
+        port = Int(try freePort())
         _ = try Self.command(
             Self.asUser + [
                 try Self.program("initdb"), "-D", "\(directory)/data", "-U", "postgres", "-A", "trust", "--no-sync",
@@ -156,23 +156,6 @@ final class PostgresServer: Sendable {
     private static func hasEnded(_ process: pid_t) -> Bool {
         guard let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return true }
         return status.split(separator: ")").last?.hasPrefix(" Z") == true
-    }
-
-    private static func freePort() throws -> Int {
-        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(socket) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let status = unsafe withUnsafeMutablePointer(to: &address) { address in
-            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                let bound = unsafe bind(socket, address, size)
-                return bound == 0 ? unsafe getsockname(socket, address, &size) : bound
-            }
-        }
-        guard status == 0 else { throw TestProblem(description: "no free port") }
-        return Int(UInt16(bigEndian: address.sin_port))
     }
 }
 
