@@ -97,7 +97,7 @@ INI
     penstock check >"$scratch/answer" 2>&1 || fail "with ReadWritePaths= check says: $(cat "$scratch/answer")"
     systemctl restart penstock.service || fail "it does not start: $(log)"
     send srv 1
-    exactly_once srv 1 "$(echo /srv/archive/*/events.ndjson)"
+    exactly_once srv 1 "/srv/archive/$(date -u +%Y)/events.ndjson"
     # A directory that only the service sees.
     sed -i 's#/srv/archive/%Y#/tmp/archive#' "$configuration"
     penstock check 2>&1 | grep -q "warning: penstock.service gets its own private /tmp/archive" || fail "of /tmp check says: $(penstock check 2>&1)"
