@@ -69,7 +69,7 @@ AT(penstock_instance, stop, 56);
 AT(penstock_instance, destroy, 64);
 AT(penstock_instance, extension, 72);
 
-SIZE(penstock_plugin, 56);
+SIZE(penstock_plugin, 64);
 AT(penstock_plugin, struct_size, 0);
 AT(penstock_plugin, abi_major, 4);
 AT(penstock_plugin, abi_minor, 6);
@@ -79,8 +79,63 @@ AT(penstock_plugin, summary, 24);
 AT(penstock_plugin, settings_schema, 32);
 AT(penstock_plugin, create, 40);
 AT(penstock_plugin, needs, 48);
+AT(penstock_plugin, extension, 56);
 
 SIZE(penstock_position, 16);
 AT(penstock_position, struct_size, 0);
 AT(penstock_position, reserved, 4);
 AT(penstock_position, durable, 8);
+
+SIZE(penstock_lane, 32);
+AT(penstock_lane, name, 0);
+AT(penstock_lane, position, 16);
+
+SIZE(penstock_offer, 56);
+AT(penstock_offer, struct_size, 0);
+AT(penstock_offer, count, 4);
+AT(penstock_offer, token, 8);
+AT(penstock_offer, lane, 16);
+AT(penstock_offer, events, 48);
+
+SIZE(penstock_refusal, 24);
+AT(penstock_refusal, index, 0);
+AT(penstock_refusal, reserved, 4);
+AT(penstock_refusal, reason, 8);
+
+SIZE(penstock_durable, 64);
+AT(penstock_durable, struct_size, 0);
+AT(penstock_durable, refusal_count, 4);
+AT(penstock_durable, token, 8);
+AT(penstock_durable, lane, 16);
+AT(penstock_durable, refusals, 48);
+AT(penstock_durable, refusal_stride, 56);
+AT(penstock_durable, reserved, 60);
+
+SIZE(penstock_source_host, 56);
+AT(penstock_source_host, struct_size, 0);
+AT(penstock_source_host, max_offer_events, 4);
+AT(penstock_source_host, max_offer_bytes, 8);
+AT(penstock_source_host, offer, 16);
+AT(penstock_source_host, lane_opened, 24);
+AT(penstock_source_host, lane_closed, 32);
+AT(penstock_source_host, problem, 40);
+AT(penstock_source_host, fail, 48);
+
+SIZE(penstock_source_instance, 72);
+AT(penstock_source_instance, struct_size, 0);
+AT(penstock_source_instance, reserved, 4);
+AT(penstock_source_instance, context, 8);
+AT(penstock_source_instance, connect, 16);
+AT(penstock_source_instance, start, 24);
+AT(penstock_source_instance, ready, 32);
+AT(penstock_source_instance, durable, 40);
+AT(penstock_source_instance, stop, 48);
+AT(penstock_source_instance, destroy, 56);
+AT(penstock_source_instance, extension, 64);
+
+SIZE(penstock_source, 32);
+AT(penstock_source, struct_size, 0);
+AT(penstock_source, reserved, 4);
+AT(penstock_source, settings_schema, 8);
+AT(penstock_source, needs, 16);
+AT(penstock_source, create, 24);

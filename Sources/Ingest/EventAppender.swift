@@ -8,7 +8,11 @@ package protocol EventAppender: Sendable {
     ///   - bytes: the buffer that holds the events.
     ///   - events: valid events within `bytes`, in the order in which they were sent.
     ///   - origin: the sender.
-    func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> AppendOutcome
+    ///   - lane: the lane that the events come from, and the position behind them, which is stored in the same commit;
+    ///     nil: the sender has no lanes. With a lane, there may be no events.
+    func append(
+        _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?
+    ) -> AppendOutcome
 
     /// The position after the last durable event. Never decreases.
     var durableEnd: UInt64 { get }

@@ -344,12 +344,19 @@ package final class Journal: Sendable {
     // MARK: - Events
 
     /// Copies the events and queues them for the next group commit. Never blocks, and queues either all events or none.
-    /// - Parameter events: lie within `bytes`, in the order in which they were sent.
-    package func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin)
-        -> JournalAppend
-    {
-        queue.append(bytes, events: events, from: origin)
+    /// - Parameters:
+    ///   - events: lie within `bytes`, in the order in which they were sent.
+    ///   - lane: the lane that the events come from, and the position behind them: stored with the events in one batch.
+    ///     With a lane, there may be no events.
+    package func append(
+        _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition? = nil
+    ) -> JournalAppend {
+        queue.append(bytes, events: events, from: origin, lane: lane)
     }
+
+    /// The stored positions of a source's lanes. A position that was appended is stored once the acknowledged end has
+    /// reached the end of its append.
+    package func lanes(of source: String) -> [LanePosition] { [] }
 
     /// The position after the last event that readers may see. Only grows.
     package var durableEnd: UInt64 { ends.durable }

@@ -15,10 +15,10 @@ package struct JournalAppender: EventAppender {
 
     package init(journal: Journal) { self.journal = journal }
 
-    package func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin)
-        -> AppendOutcome
-    {
-        switch journal.append(bytes, events: events, from: origin) {
+    package func append(
+        _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?
+    ) -> AppendOutcome {
+        switch journal.append(bytes, events: events, from: origin, lane: lane) {
         case .queued(let end): .queued(end: end)
         case .busy: .busy
         case .refused(let refusal): .refused(refusal)

@@ -53,7 +53,7 @@ public func entry<S: SettlingSink>(to sink: S.Type, _ major: UInt32) -> UnsafePo
                 struct_size: UInt32(MemoryLayout<penstock_plugin>.size), abi_major: UInt16(PENSTOCK_PLUGIN_MAJOR),
                 abi_minor: UInt16(PENSTOCK_PLUGIN_MINOR), name: strdup(plugin.name), version: strdup(plugin.version),
                 summary: strdup(plugin.summary), settings_schema: plugin.schema.flatMap { unsafe strdup($0) },
-                create: create, needs: plugin.needs.flatMap { unsafe strdup($0) }))
+                create: create, needs: plugin.needs.flatMap { unsafe strdup($0) }, extension: nil))
         let position = UnsafeMutablePointer<penstock_position>.allocate(capacity: 1)
         unsafe position.initialize(
             to: penstock_position(

@@ -11,7 +11,9 @@ struct ListenerTests {
     private final class InstantAppender: EventAppender {
         private let end = Mutex<UInt64>(0)
 
-        func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> AppendOutcome {
+        func append(
+            _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?
+        ) -> AppendOutcome {
             let count = UInt64(events.count)
             return .queued(
                 end: end.withLock {

@@ -16,7 +16,9 @@ final class RecordingAppender: EventAppender {
 
     let state = Mutex(State())
 
-    func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> AppendOutcome {
+    func append(
+        _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?
+    ) -> AppendOutcome {
         var texts: [String] = []
         for at in events.indices {
             let event = events[at]

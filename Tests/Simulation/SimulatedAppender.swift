@@ -9,9 +9,11 @@ final class SimulatedAppender: EventAppender, @unchecked Sendable {
 
     init(_ world: World) { self.world = world }
 
-    func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> AppendOutcome {
+    func append(
+        _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?
+    ) -> AppendOutcome {
         guard let journal = world.journal else { return .busy }
-        let outcome = JournalAppender(journal: journal).append(bytes, events: events, from: origin)
+        let outcome = JournalAppender(journal: journal).append(bytes, events: events, from: origin, lane: lane)
         world.trace.mix(events.count)
         guard case .queued(let end) = outcome else { return outcome }
         for index in events.indices {

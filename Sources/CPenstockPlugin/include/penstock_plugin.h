@@ -1,8 +1,8 @@
-/* penstock_plugin.h: the interface between Penstock and a sink plugin.
+/* penstock_plugin.h: the interface between Penstock and a plugin.
  *
- * A sink plugin is a shared library that takes batches of events and stores or sends them. It exports one function,
- * penstock_plugin_entry, and needs only this header: C11, C++, or any language with a C interface. Plugins/Console
- * is an example to copy.
+ * A plugin is a shared library. As a sink it takes batches of events and stores or sends them; as a source it brings
+ * events in (at the end of this file). It exports one function, penstock_plugin_entry, and needs only this header: C11,
+ * C++, or any language with a C interface. Plugins/Console is an example of a sink to copy.
  *
  *   host                                     plugin
  *   penstock_plugin_entry(major, minor) ---> its name, version and settings schema
@@ -42,7 +42,7 @@
 #include <stdint.h>
 
 #define PENSTOCK_PLUGIN_MAJOR 1
-#define PENSTOCK_PLUGIN_MINOR 0
+#define PENSTOCK_PLUGIN_MINOR 1
 
 #if defined(__GNUC__)
 #define PENSTOCK_EXPORT __attribute__((visibility("default")))
@@ -234,7 +234,8 @@ typedef struct penstock_plugin {
      * host makes a relative path absolute, creates the file's directory, and permits the plugin to use it. At most
      * 64 KiB and 32 levels. */
     const char *settings_schema;
-    /* [worker] Creates an instance. settings is a JSON object, NUL-terminated, with secrets filled in; it is valid only
+    /* NULL for a plugin that is a source alone; otherwise required.
+     * [worker] Creates an instance. settings is a JSON object, NUL-terminated, with secrets filled in; it is valid only
      * until create returns. create does no slow I/O: connect does. OK or FAILED; after FAILED the host ignores out. */
     int32_t (*create)(const penstock_host *host, const char *settings, penstock_instance *out, char *error,
                       size_t error_size);
@@ -246,6 +247,10 @@ typedef struct penstock_plugin {
      *   files:PATH  what is at or below this absolute path, to read and to write
      * An unknown word permits nothing. */
     const char *needs;
+
+    /* Since version 1.1. Returns the plugin's extension with this id, or NULL. As pure as the entry function. What it
+     * returns is never freed and never changed. NULL: the plugin has no extensions. */
+    const void *(*extension)(const char *id);
 } penstock_plugin;
 
 /* The only symbol that a plugin exports. Pure: it starts no thread, does no I/O and keeps no state, so any plugin
@@ -275,6 +280,128 @@ typedef struct penstock_position {
      * destination and journal. FAILED: it cannot be read. */
     int32_t (*durable)(void *context, uint64_t *position, char *error, size_t error_size);
 } penstock_position;
+
+/* Since version 1.1. A plugin's extension: it is a source, and brings events in.
+ *
+ *   host                                     plugin
+ *   penstock_plugin.extension(id) ---------> penstock_source: settings schema, needs
+ *   create(host, source, settings) --------> an instance: functions
+ *   connect ------------------------------->
+ *   start(lanes with their positions) ----->
+ *              <----------------------------- source->offer(lane, events, position), any thread
+ *   durable(token) ------------------------> may acknowledge to its broker
+ *   stop, durable, ..., destroy ----------->
+ *
+ * A lane is what has a position of its own: a partition, a file, a stream. A position is up to 64 bytes that only the
+ * plugin understands. The host stores the events of an offer and the position behind them in one commit of its journal,
+ * or none of them. start gives each lane the position that the journal holds: a plugin that reads on from there neither
+ * loses nor repeats an event, also after both processes were killed.
+ *
+ * Offers of a lane are stored in the order in which they were made, one thread at a time per lane. The host checks
+ * events like those of an application. A refused event is counted and reported, and never stops its lane.
+ */
+#define PENSTOCK_SOURCE "penstock.source/1"
+
+/* A lane with a position. This struct never grows. */
+typedef struct penstock_lane {
+    penstock_string name;     /* 1 to 64 bytes of UTF-8, without control characters */
+    penstock_string position; /* at most 64 bytes; none: the lane is forgotten */
+} penstock_lane;
+
+/* Events of one lane. */
+typedef struct penstock_offer {
+    uint32_t struct_size;
+    /* The number of events; 0: the position moves on, for example past what the plugin leaves out. */
+    uint32_t count;
+    /* The plugin's own number for the offer; `durable` names it. */
+    uint64_t token;
+    /* The lane, and the position behind the last event. */
+    penstock_lane lane;
+    /* Each is one event: a JSON object, as an application sends it. Line feeds between its tokens become spaces. */
+    const penstock_string *events;
+} penstock_offer;
+
+/* An event of an offer that the host refused. */
+typedef struct penstock_refusal {
+    uint32_t index; /* in the offer's events */
+    uint32_t reserved;
+    penstock_string reason;
+} penstock_refusal;
+
+/* An offer that is stored. */
+typedef struct penstock_durable {
+    uint32_t struct_size;
+    uint32_t refusal_count;
+    /* As in the offer. */
+    uint64_t token;
+    penstock_lane lane;
+    /* The events that were refused, in the offer's order, refusal_stride bytes apart. */
+    const penstock_refusal *refusals;
+    uint32_t refusal_stride;
+    uint32_t reserved;
+} penstock_durable;
+
+/* What the host does for a source, beside penstock_host. It outlives the instance. */
+typedef struct penstock_source_host {
+    uint32_t struct_size;
+    /* The most events, and the most bytes of events, in an offer. An offer of one event may be larger. */
+    uint32_t max_offer_events;
+    uint64_t max_offer_bytes;
+
+    /* [any] Offers events. The host copies them before it returns. OK: taken, and `durable` comes for it. BUSY: not
+     * taken; offer it again when the host calls `ready`. FAILED: the offer is not valid, and never will be. */
+    int32_t (*offer)(const penstock_host *host, const penstock_offer *offer, char *error, size_t error_size);
+    /* [any] The plugin reads from this lane now, or no longer does. Shown to the operator; a lane that is offered is
+     * open. */
+    void (*lane_opened)(const penstock_host *host, penstock_string lane);
+    void (*lane_closed)(const penstock_host *host, penstock_string lane);
+    /* [any] Shows the operator what keeps the source from working, such as a broker that cannot be reached; NULL: it
+     * works. The plugin goes on trying by itself. */
+    void (*problem)(const penstock_host *host, const char *problem);
+    /* [any] The instance cannot go on. The host destroys it, and starts another one after a while. */
+    void (*fail)(const penstock_host *host, const char *reason);
+} penstock_source_host;
+
+/* The instance of a source, which create fills in. The host passes it zeroed, with struct_size set to the size that the
+ * host knows. Required: start, durable, stop, destroy. */
+typedef struct penstock_source_instance {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /* For the plugin's use: the first argument of every function below. */
+    void *context;
+
+    /* [worker] Opens the connection. Called before start, again after a while if it failed. OK or FAILED. */
+    int32_t (*connect)(void *context, char *error, size_t error_size);
+    /* [worker] Begins to offer, from each lane's position on. `lanes` has every lane that the journal knows of this
+     * source, stride bytes apart, valid until start returns. A lane that is missing has no position yet. Called once.
+     * OK or FAILED. */
+    int32_t (*start)(void *context, const penstock_lane *lanes, uint32_t count, uint32_t stride, char *error,
+                     size_t error_size);
+    /* [worker] After BUSY: the host takes offers again. May be NULL. */
+    void (*ready)(void *context);
+    /* [worker] An offer is stored: each of its events is durable or refused. So are all earlier offers of its lane.
+     * *durable is valid until the function returns, which must be soon. */
+    void (*durable)(void *context, const penstock_durable *durable);
+    /* [worker] Ends offering: after it has returned, no offer comes. `durable` is still called for the offers before, so
+     * that the plugin can acknowledge them. Called once. */
+    void (*stop)(void *context);
+    /* [worker] Ends all threads of the instance and frees it. Called once, after stop. */
+    void (*destroy)(void *context);
+    /* [worker] Returns the instance's extension with this id, or NULL. */
+    const void *(*extension)(void *context, const char *id);
+} penstock_source_instance;
+
+/* A source's description. Never freed, never changed. */
+typedef struct penstock_source {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /* As in penstock_plugin, for a source's settings. */
+    const char *settings_schema;
+    const char *needs;
+    /* [worker] Creates an instance, as in penstock_plugin. */
+    int32_t (*create)(const penstock_host *host, const penstock_source_host *source, const char *settings,
+                      penstock_source_instance *out, char *error, size_t error_size);
+} penstock_source;
 
 #ifdef __cplusplus
 }

@@ -104,14 +104,16 @@ package final class EventAdmission {
     }
 
     /// Offers `accepted` to the journal.
-    /// - Parameter bytes: the buffer that was scanned.
-    func append(_ bytes: Span<UInt8>, from origin: Origin) -> AppendOutcome {
+    /// - Parameters:
+    ///   - bytes: the buffer that was scanned.
+    ///   - lane: the lane that the events come from, and the position behind them; nil: the sender has no lanes.
+    func append(_ bytes: Span<UInt8>, from origin: Origin, lane: LanePosition? = nil) -> AppendOutcome {
         let (events, rewritten) = (accepted, rewritten)
         let outcome =
             if let rewritten {
-                appender.append(rewritten.span, events: events.span, from: origin)
+                appender.append(rewritten.span, events: events.span, from: origin, lane: lane)
             } else {
-                appender.append(bytes, events: events.span, from: origin)
+                appender.append(bytes, events: events.span, from: origin, lane: lane)
             }
         if case .queued = outcome { statistics.accept(accepted.count) }
         return outcome

@@ -41,7 +41,9 @@ final class AppendQueue: Sendable {
                 spare: CommitBuffer(capacity: capacity, limits: limits), next: next, room: room, closed: nil))
     }
 
-    func append(_ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin) -> JournalAppend {
+    func append(
+        _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?
+    ) -> JournalAppend {
         guard !events.isEmpty else { return .queued(end: next) }
         let events = copy events
         guard let (space, largest) = limits.space(for: events, in: bytes.count, source: origin.source) else {

@@ -219,7 +219,7 @@ import Testing
         let path = try directory.addBuilt("libsqlite.so")
         let inspection = try PluginInspection(of: path, program: TestCompiler.built("penstock-plugin-host"))
         #expect(inspection.name == "sqlite")
-        #expect(inspection.abi == "1.0")
+        #expect(inspection.abi == "1.1")
         #expect(try #require(inspection.schema).contains("synchronous"))
     }
 

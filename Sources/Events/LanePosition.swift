@@ -1,0 +1,16 @@
+/// Where a source reads on in one of its lanes: a partition, a file, a stream. It is stored with the events before it,
+/// in one commit of the journal.
+package struct LanePosition: Sendable, Hashable {
+    /// The maximum of bytes in a lane's name, and in a position.
+    package static let limit = 64
+
+    /// The lane's name: 1 to 64 bytes.
+    package var lane: String
+    /// Up to 64 bytes that only the source understands; empty: the lane is forgotten.
+    package var position: [UInt8]
+
+    package init(lane: String, position: [UInt8]) {
+        self.lane = lane
+        self.position = position
+    }
+}
