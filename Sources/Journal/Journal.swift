@@ -68,6 +68,12 @@
 // in flight: at most 120 ranges, and none with `order: user`. A destination with a state (files, plugins) has no live
 // cursor. It stays exactly once because its state and its position are stored together.
 //
+// # Lanes
+//
+// A source that reads from a broker or a file stores the position of each of its lanes in the same batch as the events
+// before it, so both are there or neither is. Each segment begins with all lanes, so recovery reads one segment. Of an
+// interrupted write, a lane's position counts only if none of the lane's events before it is missing.
+//
 // # A full filesystem
 //
 // A journal needs room for two segments (the current one and the spare) and the reserve, which is 16 MiB or two
@@ -120,14 +126,15 @@ package final class Journal: Sendable {
 
     package let uuid: JournalUUID
 
-    private let context: JournalContext
-    private let queue: AppendQueue
+    let context: JournalContext
+    let queue: AppendQueue
     let segments: SegmentList
-    private let spare: SpareSegment
+    let spare: SpareSegment
     let cursors: CursorTable
     private let live: LiveCursorTable
+    let lanes: LaneTable
     let quarantine: Quarantine
-    private let ends: JournalEnds
+    let ends: JournalEnds
     private let recent: RecentCommits
     private let lifecycle: Mutex<Lifecycle>
     private let writerBell: Doorbell
@@ -147,11 +154,14 @@ package final class Journal: Sendable {
         segments = SegmentList(found.segments)
         spare = SpareSegment(context, quarantine)
         self.ends = ends
+        let lanes = found.lanes?.lanes ?? [:]
+        self.lanes = LaneTable(lanes)
         recent = RecentCommits(bytes: context.options.queueBytes)
         writerBell = Doorbell()
         let room = found.current.map { $0.segment.capacity - $0.file.offset } ?? 0
         queue = AppendQueue(
-            options: context.options, clock: context.clock, next: found.next, room: room, bell: writerBell)
+            options: context.options, clock: context.clock, next: found.next, lanes: lanes, room: room,
+            bell: writerBell)
         lifecycle = Mutex(Lifecycle(lock: lock, current: found.current))
     }
 
@@ -252,6 +262,7 @@ package final class Journal: Sendable {
             lifecycle.running == nil && lifecycle.stepped == nil && !lifecycle.isStopped, "a journal is started once")
         let writer = JournalWriter(
             context, queue: queue, segments: segments, spare: spare, ends: ends, recent: recent, live: live,
+            lanes: lanes,
             current: lifecycle.current,
             onDurable: onDurable)
         lifecycle.current = nil
@@ -354,10 +365,6 @@ package final class Journal: Sendable {
         queue.append(bytes, events: events, from: origin, lane: lane)
     }
 
-    /// The stored positions of a source's lanes. A position that was appended is stored once the acknowledged end has
-    /// reached the end of its append.
-    package func lanes(of source: String) -> [LanePosition] { [] }
-
     /// The position after the last event that readers may see. Only grows.
     package var durableEnd: UInt64 { ends.durable }
     /// The position after the last event that clients may be sent an acknowledgement for: the durable end, or with
@@ -373,27 +380,11 @@ package final class Journal: Sendable {
         JournalReader(context, segments, quarantine, recent, from: position)
     }
 
-    // MARK: - Dead letters and figures
+    // MARK: - Dead letters
 
     /// Opens the dead letters of one destination.
     /// - Parameter limit: the maximum of bytes that they may take.
     package func deadLetters(of destination: String, limit: Int) throws(JournalError) -> DeadLetterStore {
         try DeadLetterStore(context, quarantine, destination: destination, limit: limit)
-    }
-
-    /// The figures that `penstock status` shows.
-    package func statistics() -> JournalStatistics {
-        let all = segments.all
-        let (gaps, count) = quarantine.gaps
-        let problem = queue.problem
-        return JournalStatistics(
-            first: firstPosition, next: queue.next, durable: ends.durable, acknowledged: ends.acknowledged,
-            bytes: all.reduce(spare.isReady ? context.options.segmentSize : 0) { $0 + $1.fileSize },
-            segments: all.count,
-            queuedBytes: queue.queuedBytes, gaps: gaps, gapCount: count,
-            problem: problem.map { $0.report ?? $0.detail },
-            isFull: problem?.isFull ?? false, isBlocked: problem?.blocks ?? false, space: problem?.space,
-            retainSize: context.options.retainSize, retainTime: context.options.retainTime,
-            whenFull: context.options.whenFull, removedForSpace: segments.removedForSpace, dropped: cursors.dropped)
     }
 }

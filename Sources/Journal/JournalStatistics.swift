@@ -31,3 +31,21 @@ package struct JournalStatistics: Sendable, Equatable {
     /// The number of positions that `drop_oldest` took from each destination since the start.
     package var dropped: [String: UInt64]
 }
+
+extension Journal {
+    /// The figures that `penstock status` shows.
+    package func statistics() -> JournalStatistics {
+        let all = segments.all
+        let (gaps, count) = quarantine.gaps
+        let problem = queue.problem
+        return JournalStatistics(
+            first: firstPosition, next: queue.next, durable: ends.durable, acknowledged: ends.acknowledged,
+            bytes: all.reduce(spare.isReady ? context.options.segmentSize : 0) { $0 + $1.fileSize },
+            segments: all.count,
+            queuedBytes: queue.queuedBytes, gaps: gaps, gapCount: count,
+            problem: problem.map { $0.report ?? $0.detail },
+            isFull: problem?.isFull ?? false, isBlocked: problem?.blocks ?? false, space: problem?.space,
+            retainSize: context.options.retainSize, retainTime: context.options.retainTime,
+            whenFull: context.options.whenFull, removedForSpace: segments.removedForSpace, dropped: cursors.dropped)
+    }
+}

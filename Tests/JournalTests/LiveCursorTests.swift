@@ -21,21 +21,11 @@ import Testing
         return journal
     }
 
-    /// Copies the files as a kill leaves them, without the work that `stop` does.
-    private func killed(_ rig: Rig, _ journal: Journal) throws -> Rig {
-        let after = try Rig()
-        for name in try rig.disk.list(rig.directory) where name != "lock" {
-            try FileManager.default.copyItem(atPath: rig.path(name), toPath: after.path(name))
-        }
-        journal.stop()
-        return after
-    }
-
     @Test func `settled events stay settled after a kill`() throws {
         let rig = try Rig()
         let journal = try begin(rig)
         journal.settle("service", LiveCursor(.delivery, position: 4, settled: [5..<6, 8..<10]))
-        let after = try killed(rig, journal)
+        let after = try rig.killed(journal)
         let next = try after.open(Self.options)
         defer { next.stop() }
         #expect(next.cursor(of: "service") == JournalCursor(position: 4))
@@ -55,11 +45,11 @@ import Testing
                 LiveCursor(.delivery, position: UInt64(number + 1), settled: [UInt64(number + 2)..<UInt64(number + 4)]))
         }
         // A second start writes a new file with the cursors that it found.
-        let second = try killed(rig, journal)
+        let second = try rig.killed(journal)
         let next = try second.open(Self.options)
         #expect(names.map { next.cursor(of: $0)?.position } == (0..<count).map { UInt64($0 + 1) })
         next.settle(names[count - 1], LiveCursor(.delivery, position: 15))
-        let last = try killed(second, next).open(Self.options)
+        let last = try second.killed(next).open(Self.options)
         defer { last.stop() }
         #expect(last.cursor(of: names[count - 1])?.position == 15)
     }
@@ -73,7 +63,7 @@ import Testing
         try eventually("the next segment is ready") { try rig.disk.list(rig.directory).contains("spare") }
         for number in 10..<40 { try append(journal, [event(number)]) }
         journal.settle("service", LiveCursor(.delivery, position: 9))
-        let after = try killed(rig, journal)
+        let after = try rig.killed(journal)
         try after.disk.remove(after.path("cursors.live.1"))
         let next = try after.open(Self.options)
         defer { next.stop() }
@@ -100,7 +90,7 @@ import Testing
         let rig = try Rig()
         let journal = try begin(rig)
         journal.settle("service", LiveCursor(.delivery, position: 4))
-        let after = try killed(rig, journal)
+        let after = try rig.killed(journal)
         // The position's first byte.
         try after.overwrite(after.path("cursors.live.1"), [9], at: 40)
         let next = try after.open(Self.options)
@@ -148,7 +138,7 @@ import Testing
         try next.declare(destinations: [("service", 0)])
         #expect(next.cursor(of: "service")?.position == 0)
         try append(next, (0..<10).map { event($0) })
-        let later = try killed(after, next)
+        let later = try after.killed(next)
         let last = try later.open(Self.options)
         defer { last.stop() }
         #expect(last.cursor(of: "service")?.position == 0)
@@ -159,10 +149,10 @@ import Testing
         let journal = try begin(rig)
         journal.settle("service", LiveCursor(.delivery, position: 9))
         let slot = try rig.bytes(rig.path("cursors.live.1"))
-        let after = try killed(rig, journal)
+        let after = try rig.killed(journal)
         let next = try after.open(Self.options)
         #expect(try after.liveFiles == ["cursors.live.2"])
-        let later = try killed(after, next)
+        let later = try after.killed(next)
         try later.overwrite(later.path("cursors.live.2"), slot)
         let last = try later.open(Self.options)
         defer { last.stop() }
@@ -175,10 +165,10 @@ import Testing
         let journal = try begin(rig)
         journal.settle("service", LiveCursor(.delivery, position: 4))
         let old = try rig.bytes(rig.path("cursors.live.1"))
-        let second = try killed(rig, journal)
+        let second = try rig.killed(journal)
         let next = try second.open(Self.options)
         next.settle("service", LiveCursor(.delivery, position: 6))
-        let third = try killed(second, next)
+        let third = try second.killed(next)
         // A power cut can bring back a file that was removed.
         try third.disk.open(third.path("cursors.live.1"), .createNew).write(old.span, at: 0)
         let last = try third.open(Self.options)
@@ -192,7 +182,7 @@ import Testing
         let rig = try Rig()
         let journal = try begin(rig)
         journal.settle("service", LiveCursor(.delivery, position: 4))
-        let after = try killed(rig, journal)
+        let after = try rig.killed(journal)
         try after.disk.rename(after.path("cursors.live.1"), to: after.path(name))
         let next = try after.open(Self.options)
         defer { next.stop() }
@@ -246,7 +236,7 @@ import Testing
         for number in 0..<10 { try append(journal, [event(number)]) }
         try journal.declare(destinations: [("service", 0)])
         journal.settle("service", LiveCursor(.delivery, position: 8, settled: [9..<10]))
-        let after = try killed(rig, journal)
+        let after = try rig.killed(journal)
         // The disk lost the last events and the recorded end.
         try after.disk.remove(after.path("cursors"))
         let segment = after.path("00000000000000000000.seg")
@@ -267,7 +257,7 @@ import Testing
         try journal.commit()
         let states = try rig.bytes(rig.path("cursors"))
         journal.settle("service", LiveCursor(.delivery, position: 4))
-        let after = try killed(rig, journal)
+        let after = try rig.killed(journal)
         try after.overwrite(after.path("cursors"), states)
         let next = try after.open(Self.options)
         defer { next.stop() }
@@ -278,7 +268,7 @@ import Testing
         let rig = try Rig()
         let journal = try begin(rig)
         journal.settle("service", LiveCursor(.replay, tag: 77, position: 6))
-        let after = try killed(rig, journal)
+        let after = try rig.killed(journal)
         let next = try after.open(Self.options)
         defer { next.stop() }
         #expect(next.live(of: "service", .replay, tag: 77)?.position == 6)

@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import Journal
 import Platform
@@ -36,6 +37,22 @@ import Testing
         #expect(try run(["--cursors", rig.directory]) == "archive 3\nservice 9\n")
         try rig.disk.remove(rig.path("cursors.live"))
         #expect(try run(["--cursors", rig.directory]) == "archive 3\nservice 4 5-6\n")
+    }
+
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: python), "python3 is not installed"))
+    func `a reader in Python finds the same lanes`() throws {
+        let rig = try Rig()
+        let journal = try rig.open()
+        for number in 0..<200 {
+            let lane = LanePosition(lane: "partition/\(number % 3)", position: Array("\(number)".utf8))
+            try append(journal, [event(number, size: 500)], lane: lane)
+        }
+        try append(journal, [], lane: LanePosition(lane: "partition/0", position: [0, 255]))
+        try append(journal, [event(200)], lane: LanePosition(lane: "partition/1", position: []))
+        journal.stop()
+        #expect(rig.segmentNames.count == 2)
+        #expect(try run(["--lanes", rig.directory]) == "app partition/0 00ff\napp partition/2 313937\n")
+        #expect(try run([rig.directory]).split(separator: "\n").count == 201)
     }
 
     private func run(_ arguments: [String]) throws -> String {

@@ -102,6 +102,17 @@ final class Rig: Sendable {
         return journal
     }
 
+    /// Copies the files as a kill leaves them, without the work that `stop` does.
+    func killed(_ journal: Journal) throws -> Rig {
+        let after = try Rig()
+        // A file that is being made may get its name meanwhile.
+        for name in try disk.list(directory) where name != "lock" && !name.hasSuffix(".new") {
+            try FileManager.default.copyItem(atPath: path(name), toPath: after.path(name))
+        }
+        journal.stop()
+        return after
+    }
+
     func path(_ name: String) -> String { directory + "/" + name }
 
     var segmentNames: [String] { ((try? disk.list(directory)) ?? []).filter { $0.hasSuffix(".seg") }.sorted() }
@@ -126,7 +137,9 @@ func event(_ number: Int, size: Int = 100) -> String {
     return head + String(repeating: "-", count: max(0, size - head.utf8.count - 2)) + "\"}"
 }
 
-func offer(_ journal: Journal, _ texts: [String], from origin: Origin = app) -> JournalAppend {
+func offer(
+    _ journal: Journal, _ texts: [String], from origin: Origin = app, lane: LanePosition? = nil
+) -> JournalAppend {
     var bytes: [UInt8] = []
     var events: [ScannedEvent] = []
     for text in texts {
@@ -134,12 +147,14 @@ func offer(_ journal: Journal, _ texts: [String], from origin: Origin = app) -> 
         events.append(ScannedEvent(offset: UInt32(bytes.count), length: UInt32(text.utf8.count), index: index))
         bytes += Array(text.utf8) + [10]
     }
-    return journal.append(bytes.span, events: events.span, from: origin)
+    return journal.append(bytes.span, events: events.span, from: origin, lane: lane)
 }
 
 /// Appends events and waits until they are durable.
-func append(_ journal: Journal, _ texts: [String], from origin: Origin = app) throws {
-    guard case .queued(let end) = offer(journal, texts, from: origin) else {
+func append(
+    _ journal: Journal, _ texts: [String], from origin: Origin = app, lane: LanePosition? = nil
+) throws {
+    guard case .queued(let end) = offer(journal, texts, from: origin, lane: lane) else {
         Issue.record("the events were not queued")
         return
     }

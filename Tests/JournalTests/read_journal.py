@@ -5,6 +5,7 @@ usage: read_journal.py DIRECTORY                  one line per event: position, 
        read_journal.py --json DIRECTORY           the same in the format of `penstock journal dump`
        read_journal.py --json DIRECTORY NAME      dead letters of the destination whose directory is NAME
        read_journal.py --cursors DIRECTORY        one line per destination: name, position, ranges settled above it
+       read_journal.py --lanes DIRECTORY          one line per lane: source, name, position in hexadecimal
 """
 import datetime
 import json
@@ -183,6 +184,26 @@ def cursors(directory):
         yield name, position, ranges
 
 
+def lanes(directory):
+    """The position of each lane: ((source, name), position). Reads all segments, so the chain is known."""
+    known = {}
+    for _, fields, payload in files(directory, read_uuid(directory)):
+        if fields[2] == 5:
+            known, place = {}, 0
+            while place + 16 <= len(payload):
+                end, source, name, position = struct.unpack_from("<QHHH", payload, place)
+                texts = payload[place + 16:place + 16 + source + name + position]
+                known[texts[:source].decode(), texts[source:source + name].decode()] = (end, texts[source + name:])
+                place += padded(16 + source + name + position)
+        elif fields[2] == 1 and fields[3] & 1:
+            previous, name, position = struct.unpack_from("<QII", payload, len(payload) - 16)
+            start = len(payload) - 16 - padded(name + position)
+            key = payload[:fields[12]].decode(), payload[start:start + name].decode()
+            if previous == known.get(key, (0, b""))[0] or previous <= fields[7]:
+                known[key] = fields[6] + fields[5], payload[start + name:start + name + position]
+    return sorted((key, position) for key, (_, position) in known.items() if position)
+
+
 def rfc3339(time):
     seconds, rest = divmod(time, 1_000_000_000)
     digits, unit = next((d, 10 ** (9 - d)) for d in (3, 6, 9) if rest % 10 ** (9 - d) == 0)
@@ -194,6 +215,9 @@ def main(arguments):
     if arguments[0] == "--cursors":
         for name, position, ranges in cursors(arguments[1]):
             print(name, position, *(f"{first}-{end}" for first, end in ranges))
+    elif arguments[0] == "--lanes":
+        for (source, name), position in lanes(arguments[1]):
+            print(source, name, position.hex())
     elif arguments[0] != "--json":
         for position, time, source, _, event in events(arguments[0]):
             print(position, time, source, event.decode())

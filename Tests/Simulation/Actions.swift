@@ -14,6 +14,7 @@ extension World {
             start(faulty: true)
             return
         }
+        if let source, source.isDue { return source.act() }
         let choice = random.below(100)
         trace.note("act", choice)
         switch choice {
@@ -61,7 +62,7 @@ extension World {
         }
     }
 
-    private func acknowledged(_ event: Int) {
+    func acknowledged(_ event: Int) {
         count(.acknowledged)
         guard let position = ledger.position(of: event), let journal else {
             return trace.violated("event \(event) was acknowledged but has no position")

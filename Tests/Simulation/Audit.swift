@@ -169,6 +169,7 @@ extension World {
         // A declaration that a failed reload could not write is repeated.
         try? declare(life.journal, configured)
         if let admission { for client in clients { client.send(1 << 20, through: admission) } }
+        source?.drain()
         life.steps.keep()
         life.steps.write()
         for running in life.running {
@@ -181,7 +182,7 @@ extension World {
     }
 
     private var isDrained: Bool {
-        guard let life, clients.allSatisfy(\.isDone), isNothingAgain(life) else { return false }
+        guard let life, clients.allSatisfy(\.isDone), source?.isDone ?? true, isNothingAgain(life) else { return false }
         let journal = life.journal
         let end = journal.statistics().next
         // A gap at the end is skipped only when a later event follows it.

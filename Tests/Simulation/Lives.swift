@@ -64,6 +64,7 @@ extension World {
         gapsSeen = 0
         life = Life(journal: journal, steps: steps)
         audit(journal)
+        source?.restart(journal)
         if trace.violation != nil { return }
         do { try declare(journal, configured) } catch {
             life = nil

@@ -91,6 +91,7 @@ final class World {
     /// Whether the power failed since the last audit.
     var wasPowerCut = false
     private(set) var admission: EventAdmission?
+    private(set) var source: SimulatedSource?
 
     var journal: Journal? { life?.journal }
 
@@ -129,6 +130,7 @@ final class World {
             limits: SourceLimits(
                 maximumEventSize: 32 << 10, maximumDepth: 16, maximumConnections: 8, maximumUnreadAnswers: 1 << 20),
             appender: appender, statistics: SourceStatistics(), clock: clock)
+        if SimulatedSource.isIn(seed) { source = SimulatedSource(self, Generator(seed: ~seed)) }
         disk.onRemoval = { [unowned self] path, inode in removed(path, inode) }
         disk.onSegmentFailure = { [unowned self] in noteFailure() }
         if random.percent(15) { usualCapacity = (options.segmentSize * random.within(3...8)) + (64 << 10) }

@@ -112,4 +112,13 @@ package struct Protections: OptionSet, BitwiseCopyable, Sendable, Hashable {
     package static let liveSync = Protections(bit: 54)
     /// The checksum of a slot of `cursors.live.N` includes N.
     package static let liveNumber = Protections(bit: 55)
+
+    // Lanes.
+
+    /// A segment begins with all lanes.
+    package static let laneTable = Protections(bit: 56)
+    /// A lane's position counts only if the batch before it was not lost.
+    package static let laneChain = Protections(bit: 57)
+    /// Where the last segment's beginning is not whole, the lanes are read from earlier segments.
+    package static let lanesOfEarlierSegments = Protections(bit: 58)
 }

@@ -16,6 +16,9 @@ struct Recovery {
         var next: UInt64
         /// The live cursors in the segments that were read.
         var cursors = FoundLiveCursors()
+        /// The lanes in the last segment; nil if its beginning is not whole, so that it cannot be known whether there
+        /// are others.
+        var lanes: FoundLanes?
     }
 
     let context: JournalContext
@@ -51,6 +54,9 @@ struct Recovery {
                 } else {
                     try recoverLast(position, &result)
                 }
+            }
+            if result.lanes == nil, context.protections.contains(.lanesOfEarlierSegments) {
+                result.lanes = try lanes(positions)
             }
             // The name of a segment made just before the crash may not be on disk yet.
             try context.syncDirectory(context.directory, .recoveryDirectorySync)
@@ -135,6 +141,7 @@ struct Recovery {
             // only.
             let scan = try SegmentScan(file, seed, first: position, limit: seal.validLength, following: nil)
             result.cursors.add(scan.cursors)
+            noteLanes(of: scan, &result)
             try rewrite(scan.unsyncedFrom..<size, of: file)
             try context.sync(file, .recoverySync)
             result.segments.append(sealed(position, path, size, seal))
@@ -151,6 +158,7 @@ struct Recovery {
         try rewrite(scan.unsyncedFrom..<scan.validLength, of: file)
         try context.sync(file, .recoverySync)
         let durable = max(known, scan.durable)
+        noteLanes(of: scan, &result)
         let gaps = scan.gaps(in: path, durable: durable) + scan.missingEnd(in: path, upTo: durable, fileSize: size)
         for gap in gaps { quarantine.report(gap, file: file) }
         result.next = max(scan.end, durable)
@@ -189,6 +197,41 @@ struct Recovery {
                 segment, try SegmentFile(try context.disk.openDirect(path, .readWrite), offset: scan.validLength)
             )
         }
+    }
+
+    /// Uses only what the headers in this file say: after an interrupted write, `known` and the next position also
+    /// cover what has not arrived.
+    private func noteLanes(of scan: SegmentScan, _ result: inout Result) {
+        guard scan.beginsWhole else { return }
+        var lanes = scan.lanes
+        lanes.finish(durable: scan.durable)
+        result.lanes = lanes
+    }
+
+    /// Reads the lanes from as many of the last segments as needed, back to one whose beginning is whole.
+    private func lanes(_ positions: [UInt64]) throws(SystemError) -> FoundLanes {
+        var first = positions.count
+        while first > 0 {
+            first -= 1
+            let file = try context.disk.openDirect(context.path(Segment.name(positions[first])), .readOnly)
+            var walker = SegmentWalker(
+                file, seed: context.seed(positions[first]), limit: try file.size(), verifying: true)
+            if case .batch(_, _, intact: true) = try walker.next() { break }
+        }
+        var lanes = FoundLanes(context.protections)
+        for index in first..<positions.count {
+            let file = try context.disk.openDirect(context.path(Segment.name(positions[index])), .readOnly)
+            let size = try file.size()
+            let seed = context.seed(positions[index])
+            let following = index + 1 < positions.count ? positions[index + 1] : nil
+            let seal = try Seal.read(file, fileSize: size, seed)
+            let scan = try SegmentScan(
+                file, seed, first: positions[index], limit: seal?.validLength ?? size, following: following,
+                lanes: lanes)
+            lanes = scan.lanes
+            lanes.finish(durable: following == nil ? scan.durable : seal?.durablePosition ?? scan.durable)
+        }
+        return lanes
     }
 
     /// Writes again the bytes that may be in the page cache only. A sync that failed before the kill can have marked

@@ -32,6 +32,11 @@ struct SegmentScan {
     private(set) var holes: [Hole] = []
     /// The live cursors in whole batches.
     private(set) var cursors = FoundLiveCursors()
+    /// The lanes in whole batches.
+    private(set) var lanes: FoundLanes
+    /// Whether a whole batch lies at the file's beginning. If the journal had lanes when the file was begun, it holds
+    /// them.
+    private(set) var beginsWhole = false
     /// The receive time of the last whole batch.
     private(set) var lastTime: Int64?
     /// Bytes after the last whole batch that are no batch, up to the last byte that is not zero.
@@ -42,10 +47,13 @@ struct SegmentScan {
     /// - Parameters:
     ///   - first: the position in the file's name.
     ///   - following: the first position of the next file, if there is one.
+    ///   - lanes: what earlier files say; nil: unknown, or there are none.
     init(
-        _ file: any DiskFile, _ seed: ChecksumSeed, first: UInt64, limit: Int, following: UInt64?
+        _ file: any DiskFile, _ seed: ChecksumSeed, first: UInt64, limit: Int, following: UInt64?,
+        lanes: FoundLanes? = nil
     ) throws(SystemError) {
         self.first = first
+        self.lanes = lanes ?? FoundLanes(seed.protections)
         end = first
         var bad: Range<Int>?
         var walker = SegmentWalker(file, seed: seed, limit: limit, verifying: true)
@@ -59,12 +67,12 @@ struct SegmentScan {
                     break walk
                 }
                 durable = max(durable, header.durablePosition)
+                self.lanes.note(durable: durable)
                 let behind = offset + header.totalSize
                 if intact {
                     note(header, at: offset, behind: bad)
-                    if header.kind == BatchHeader.Kind.cursors {
-                        cursors.add(entries: walker.payload(of: header, at: offset))
-                    }
+                    if offset == 0 { beginsWhole = true }
+                    noteContents(of: header, walker.payload(of: header, at: offset))
                     bad = nil
                 } else {
                     bad = (bad?.lowerBound ?? offset)..<behind
@@ -76,6 +84,18 @@ struct SegmentScan {
             }
         }
         tail = bad
+    }
+
+    private mutating func noteContents(of header: BatchHeader, _ payload: RawSpan) {
+        switch header.kind {
+        case BatchHeader.Kind.cursors: cursors.add(entries: payload)
+        case BatchHeader.Kind.lanes: lanes.note(table: payload)
+        case BatchHeader.Kind.events where header.flags & LaneRecord.flag != 0:
+            guard let record = LaneRecord(endOf: payload) else { return }
+            let source = String(decoding: payload.array(0..<Int(header.sourceLength)), as: UTF8.self)
+            lanes.note(record, of: source, end: header.endPosition, durable: durable)
+        default: break
+        }
     }
 
     private mutating func note(_ header: BatchHeader, at offset: Int, behind bad: Range<Int>?) {

@@ -6,6 +6,7 @@ package struct BatchHeader: Sendable, Equatable {
         package static let deadLetters: UInt8 = 2
         package static let seal: UInt8 = 3
         package static let cursors: UInt8 = 4
+        package static let lanes: UInt8 = 5
     }
 
     package static let size = 64
@@ -13,7 +14,7 @@ package struct BatchHeader: Sendable, Equatable {
     package static let magic: UInt32 = 0x4253_4E50
     package static let version: UInt8 = 1
     /// Flags in these bits change the meaning of the batch: a reader must not read a batch with an unknown one. It may
-    /// ignore unknown flags in the other bits. No flag is in use yet.
+    /// ignore unknown flags in the other bits. None of these is in use yet.
     package static let flagsToUnderstand: UInt16 = 0xFF00
 
     package var kind: UInt8

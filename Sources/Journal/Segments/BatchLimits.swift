@@ -12,12 +12,16 @@ struct BatchLimits: Sendable {
         let capacity = segmentSize - Segment.sealSize
         // Several batches fit into a segment; with larger ones its end would be wasted.
         batch = min(256 << 10, capacity / 8)
-        record = min(16 << 20, capacity)
+        // A segment may begin with a batch of lanes.
+        record = min(16 << 20, capacity - LaneTable.limit(segmentSize: segmentSize) - BatchHeader.size)
     }
 
     /// The maximum of bytes that events may need in a buffer, and the size of the largest one with its batch's header.
+    /// - Parameter hasLane: the events belong to a lane, so all of them go into one batch, with the lane's position.
     /// - Returns: nil if an event does not lie within the bytes.
-    func space(for events: Span<ScannedEvent>, in byteCount: Int, source: String) -> (total: Int, largest: Int)? {
+    func space(
+        for events: Span<ScannedEvent>, in byteCount: Int, source: String, hasLane: Bool
+    ) -> (total: Int, largest: Int)? {
         var total = 0
         var largest = 0
         for index in events.indices {
@@ -27,6 +31,10 @@ struct BatchLimits: Sendable {
             largest = max(largest, RecordLayout.size(length))
         }
         let head = BatchHeader.size + source.utf8.count.paddedTo8
+        if hasLane {
+            total += head + LaneRecord.sizeLimit
+            return (total, total)
+        }
         // Two successive batches are together larger than the limit.
         return (total + (2 * total / batch + 2) * head, largest + head)
     }

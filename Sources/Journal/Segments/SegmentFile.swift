@@ -42,6 +42,15 @@ struct SegmentFile {
         noteTail(buffer, range)
     }
 
+    /// Writes a batch at `offset` and advances `offset`.
+    mutating func append(_ batch: [UInt8]) throws(SystemError) {
+        if block == 1 { try file.write(batch.span, at: offset) } else { try writeCopy(of: batch.span) }
+        offset += batch.count
+        guard block > 1 else { return }
+        tail += batch
+        tail.removeFirst(tail.count - offset % block)
+    }
+
     /// Writes the last bytes of the file, at an offset after all batches.
     func writeLast(_ bytes: [UInt8], at place: Int) throws(SystemError) {
         guard block > 1 else { return try file.write(bytes.span, at: place) }

@@ -9,6 +9,7 @@ final class AppendQueue: Sendable {
         var front: CommitBuffer
         var spare: CommitBuffer?
         var next: UInt64
+        var lanes: LaneEnds
         /// Bytes left in the current segment after everything that the writer has taken.
         var room: Int
         /// Set while no next segment can be made: why nothing is admitted once the current segment is full.
@@ -28,9 +29,12 @@ final class AppendQueue: Sendable {
 
     /// - Parameters:
     ///   - next: the position of the next event.
+    ///   - lanes: the stored lanes.
     ///   - room: bytes left in the current segment.
     ///   - bell: rings when there are events to write.
-    init(options: JournalOptions, clock: any Clock, next: UInt64, room: Int, bell: Doorbell) {
+    init(
+        options: JournalOptions, clock: any Clock, next: UInt64, lanes: [LaneKey: StoredLane], room: Int, bell: Doorbell
+    ) {
         capacity = options.queueBytes.paddedTo8
         limits = BatchLimits(segmentSize: options.segmentSize)
         self.clock = clock
@@ -38,17 +42,31 @@ final class AppendQueue: Sendable {
         state = Mutex(
             State(
                 front: Self.emptied(CommitBuffer(capacity: capacity, limits: limits), room),
-                spare: CommitBuffer(capacity: capacity, limits: limits), next: next, room: room, closed: nil))
+                spare: CommitBuffer(capacity: capacity, limits: limits), next: next,
+                lanes: LaneEnds(lanes, limit: LaneTable.limit(segmentSize: options.segmentSize)), room: room,
+                closed: nil))
     }
 
     func append(
         _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?
     ) -> JournalAppend {
-        guard !events.isEmpty else { return .queued(end: next) }
+        guard !events.isEmpty || lane != nil else { return .queued(end: next) }
+        if let lane,
+            !(1...LanePosition.limit).contains(lane.lane.utf8.count) || lane.position.count > LanePosition.limit
+        {
+            return .refused(
+                Refusal(
+                    reason: .tooLarge,
+                    detail: "a lane's name has 1 to \(LanePosition.limit) bytes, its position at most as many"))
+        }
         let events = copy events
-        guard let (space, largest) = limits.space(for: events, in: bytes.count, source: origin.source) else {
+        guard
+            let (space, largest) = limits.space(
+                for: events, in: bytes.count, source: origin.source, hasLane: lane != nil)
+        else {
             preconditionFailure("an event lies outside of the bytes that came with it")
         }
+        let key = lane.map { LaneKey(source: origin.source, lane: $0.lane) }
         guard largest <= limits.record, space <= capacity else {
             return .refused(
                 Refusal(
@@ -69,8 +87,21 @@ final class AppendQueue: Sendable {
                 state.waiting = true
                 return .busy
             }
+            if let key, let lane, !state.lanes.hasRoom(for: key, lane.position) {
+                return .refused(
+                    Refusal(
+                        reason: .journalFull,
+                        detail: "the journal cannot store the position of another lane: one of the sources has too many"
+                            + " lanes (partitions, files)"))
+            }
             isFirst = state.front.count == 0
-            state.front.append(bytes, events, from: origin, position: state.next, receivedAt: now)
+            if let key, let lane {
+                let record = LaneRecord(lane, previousEnd: state.lanes[key])
+                state.front.append(bytes, events, of: record, from: origin, position: state.next, receivedAt: now)
+                state.lanes.append(key, lane.position, end: state.next &+ UInt64(events.count))
+            } else {
+                state.front.append(bytes, events, from: origin, position: state.next, receivedAt: now)
+            }
             state.next &+= UInt64(events.count)
             return .queued(end: state.next)
         }

@@ -12,6 +12,8 @@ import Platform
         var offset: Int
         /// The end of its last record, a multiple of eight.
         var end: Int
+        /// The batch ends with the position of this lane, and no record may be added to it.
+        var lane: LanePosition?
     }
 
     let capacity: Int
@@ -39,6 +41,28 @@ import Platform
         unsafe memory = allocation.memory + AlignedMemory.alignment + place
         count = 0
         marks.removeAll(keepingCapacity: true)
+    }
+
+    /// Copies the events of a lane and its position into one batch: the queue has checked that they fit.
+    func append(
+        _ bytes: Span<UInt8>, _ events: Span<ScannedEvent>, of lane: LaneRecord, from origin: Origin, position: UInt64,
+        receivedAt: Int64
+    ) {
+        beginBatch(for: origin, position: position, receivedAt: receivedAt)
+        unsafe bytes.withUnsafeBytes { source in
+            for index in events.indices {
+                let event = events[index]
+                let json = Int(event.offset)..<Int(event.offset) + Int(event.length)
+                unsafe put(event, UnsafeRawBufferPointer(rebasing: source[json]), 0)
+            }
+        }
+        var record: [UInt8] = []
+        lane.append(to: &record)
+        append(record)
+        marks[marks.count - 1].header.count = UInt32(events.count)
+        marks[marks.count - 1].header.flags = LaneRecord.flag
+        marks[marks.count - 1].lane = lane.lane
+        marks[marks.count - 1].end = count
     }
 
     /// Copies events that fit: the queue has checked their size.
@@ -72,7 +96,7 @@ import Platform
 
     /// - Returns: the delay, in milliseconds, of records received now relative to the open batch.
     private func openBatch(for origin: Origin, position: UInt64, receivedAt: Int64) -> UInt16 {
-        if let last = marks.last, last.header.endPosition == position, last.origin == origin {
+        if let last = marks.last, last.header.endPosition == position, last.origin == origin, last.lane == nil {
             let delay = receivedAt.subtractingReportingOverflow(last.header.receivedAt)
             let milliseconds = delay.partialValue / 1_000_000
             if !delay.overflow, delay.partialValue >= 0, milliseconds <= RecordLayout.maximumDelay {
@@ -115,13 +139,18 @@ import Platform
             durablePosition: 0, receivedAt: last.header.receivedAt)
         marks.append(Mark(header: header, origin: last.origin, offset: count, end: count))
         count += BatchHeader.size
-        for byte in payload {
-            unsafe memory.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
-            count += 1
-        }
+        append(payload)
         zeroPadding(payload.count.paddedTo8 - payload.count)
         marks[marks.count - 1].end = count
         return true
+    }
+
+    private func append(_ bytes: [UInt8]) {
+        precondition(count + bytes.count <= capacity, "the queue has let in more than fits")
+        for byte in bytes {
+            unsafe memory.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+            count += 1
+        }
     }
 
     private func zeroPadding(_ bytes: Int) {

@@ -1,3 +1,4 @@
+import Events
 import Platform
 import Telemetry
 
@@ -20,6 +21,8 @@ final class JournalWriter: @unchecked Sendable {
         var seed: ChecksumSeed
         /// The offset of the next batch.
         var offset: Int { file.offset }
+        /// The offset of the first batch of events.
+        var start = 0
         /// The position after the last event written.
         var end: UInt64
         /// As above, for writes that need no retry.
@@ -38,6 +41,7 @@ final class JournalWriter: @unchecked Sendable {
     private let ends: JournalEnds
     private let recent: RecentCommits
     private let live: LiveCursorTable
+    private let lanes: LaneTable
     private let onDurable: @Sendable (UInt64) -> Void
 
     /// The maximum of bytes of a batch of live cursors.
@@ -59,7 +63,7 @@ final class JournalWriter: @unchecked Sendable {
 
     init(
         _ context: JournalContext, queue: AppendQueue, segments: SegmentList, spare: SpareSegment, ends: JournalEnds,
-        recent: RecentCommits, live: LiveCursorTable, current: (segment: Segment, file: SegmentFile)?,
+        recent: RecentCommits, live: LiveCursorTable, lanes: LaneTable, current: (segment: Segment, file: SegmentFile)?,
         onDurable: @escaping @Sendable (UInt64) -> Void
     ) {
         self.context = context
@@ -69,6 +73,7 @@ final class JournalWriter: @unchecked Sendable {
         self.ends = ends
         self.recent = recent
         self.live = live
+        self.lanes = lanes
         self.onDurable = onDurable
         lastSync = context.clock.now()
         self.current = current.map {
@@ -178,9 +183,10 @@ final class JournalWriter: @unchecked Sendable {
             if current == nil {
                 guard try begin(at: buffer.marks[mark].header.firstPosition) else { return false }
             }
+            if current?.offset == 0 { try writeLanes(before: buffer.marks[mark].header) }
             try writeWhatFits(buffer)
             if mark == buffer.marks.count { break }
-            precondition(current?.offset != 0, "the queue has let in a batch longer than a segment")
+            precondition(current?.offset != current?.start, "the queue has let in a batch longer than a segment")
             try seal()
         }
         if context.options.sync == .always {
@@ -233,6 +239,14 @@ final class JournalWriter: @unchecked Sendable {
 
     /// Marks all written batches: they need no retry.
     private func noteCommitted() {
+        if let buffer {
+            for mark in buffer.marks[committed..<mark] {
+                guard let lane = mark.lane else { continue }
+                lanes.commit(
+                    LaneKey(source: mark.origin.source, lane: lane.lane),
+                    StoredLane(position: lane.position, end: mark.header.endPosition))
+            }
+        }
         committed = mark
         guard let (offset, end) = current.map({ ($0.offset, $0.end) }) else { return }
         current?.committedOffset = offset
@@ -265,6 +279,20 @@ final class JournalWriter: @unchecked Sendable {
         guard let (segment, file) = try spare.take(as: position, into: segments) else { return false }
         current = Self.current(segment, try SegmentFile(file, offset: 0), context)
         return true
+    }
+
+    /// Writes all lanes at the beginning of a segment, so that recovery finds them in the last one. All earlier batches
+    /// are committed.
+    /// - Parameter first: the header of the batch that follows.
+    private func writeLanes(before first: BatchHeader) throws(SystemError) {
+        guard let payload = lanes.payload, context.protections.contains(.laneTable), let seed = current?.seed else {
+            return
+        }
+        let header = BatchHeader(
+            kind: BatchHeader.Kind.lanes, payloadLength: UInt32(payload.count), count: 0,
+            firstPosition: first.firstPosition, durablePosition: ends.durable, receivedAt: first.receivedAt)
+        try current?.file.append(BatchHeader.batch(header, payload: payload, seed.at(0)))
+        if let offset = current?.offset { current?.start = offset }
     }
 
     /// Ends the current segment: one sync for its last batches and its seal.

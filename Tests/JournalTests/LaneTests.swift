@@ -1,0 +1,203 @@
+import Events
+import Foundation
+import Journal
+import Platform
+import Testing
+
+/// Lanes: where sources read on, stored with their events.
+@Suite struct LaneTests {
+    private func lane(_ name: String, _ position: Int) -> LanePosition {
+        LanePosition(lane: name, position: Array("\(position)".utf8))
+    }
+
+    private func lanes(_ rig: Rig) throws -> [LanePosition] {
+        let journal = try rig.open()
+        defer { journal.stop() }
+        return journal.lanes(of: "app")
+    }
+
+    @Test func `a position is there with its events after a kill`() throws {
+        let rig = try Rig()
+        let journal = try rig.open()
+        try append(journal, [event(0), event(1)], lane: lane("a", 2))
+        try append(journal, [event(2)], lane: lane("b", 7))
+        try append(journal, [event(3)], lane: lane("a", 3))
+        try append(journal, [event(4)])
+        #expect(journal.lanes(of: "app") == [lane("a", 3), lane("b", 7)])
+        #expect(journal.lanes(of: "other") == [])
+        let after = try rig.killed(journal)
+        let next = try after.open()
+        defer { next.stop() }
+        #expect(next.lanes(of: "app") == [lane("a", 3), lane("b", 7)])
+        #expect(try readAll(next).map(\.json) == (0..<5).map { event($0) })
+    }
+
+    @Test func `the last segment knows all lanes, also those that were written long before`() throws {
+        let rig = try Rig()
+        let journal = try rig.open()
+        try append(journal, [event(0)], lane: lane("early", 1))
+        try append(
+            journal, [event(1)], from: Origin(source: "other", uid: 1, gid: 1, pid: 1), lane: lane("early", 9))
+        for number in 2..<400 { try append(journal, [event(number, size: 1000)], lane: lane("late", number)) }
+        let after = try rig.killed(journal)
+        #expect(after.segmentNames.count > 4)
+        for name in after.segmentNames.dropLast() { try after.disk.remove(after.path(name)) }
+        let next = try after.open()
+        defer { next.stop() }
+        #expect(next.lanes(of: "app") == [lane("early", 1), lane("late", 399)])
+        #expect(next.lanes(of: "other") == [lane("early", 9)])
+    }
+
+    @Test(arguments: [1, 2])
+    func `lanes are read from earlier segments if the beginning of the last one is lost`(count: Int) throws {
+        let rig = try Rig()
+        let journal = try rig.open()
+        var number = 0
+        while rig.segmentNames.count < 4 {
+            try append(journal, [event(number, size: 1000)], lane: lane("\(number % 5)", number))
+            number += 1
+        }
+        let after = try rig.killed(journal)
+        // As a power cut leaves it if nothing of the first commit has arrived.
+        let last = after.segmentNames.suffix(count)
+        for name in last { try after.overwrite(after.path(name), [UInt8](repeating: 0, count: 64 << 10)) }
+        let end = try #require(UInt64(last[last.startIndex].prefix(20)))
+        let expected = (end - 5..<end).map { lane("\($0 % 5)", Int($0)) }.sorted { $0.lane < $1.lane }
+        #expect(try lanes(after) == expected)
+    }
+
+    @Test func `a lane without a position is forgotten`() throws {
+        let rig = try Rig()
+        let journal = try rig.open()
+        try append(journal, [event(0)], lane: lane("a", 1))
+        try append(journal, [event(1)], lane: LanePosition(lane: "a", position: []))
+        #expect(journal.lanes(of: "app") == [])
+        let after = try rig.killed(journal)
+        #expect(try lanes(after) == [])
+        let next = try after.open()
+        try append(next, [event(2)], lane: lane("a", 5))
+        #expect(try lanes(try after.killed(next)) == [lane("a", 5)])
+    }
+
+    @Test func `a position moves without an event`() throws {
+        let rig = try Rig()
+        let journal = try rig.open()
+        try append(journal, [event(0)], lane: lane("a", 1))
+        #expect(offer(journal, [], lane: lane("a", 50)) == .queued(end: 1))
+        try eventually { journal.lanes(of: "app") == [lane("a", 50)] }
+        try append(journal, [event(1)], lane: lane("a", 51))
+        #expect(offer(journal, [], lane: lane("a", 60)) == .queued(end: 2))
+        try eventually { journal.lanes(of: "app") == [lane("a", 60)] }
+        let after = try rig.killed(journal)
+        let next = try after.open()
+        defer { next.stop() }
+        #expect(next.lanes(of: "app") == [lane("a", 60)])
+        #expect(try readAll(next).map(\.position) == [0, 1])
+    }
+
+    /// Three batches of two lanes in one commit, of which the middle one, of lane "a", has not arrived.
+    @Test(arguments: [false, true])
+    func `a position does not count if the lane's events before it are missing`(isDamage: Bool) throws {
+        let rig = try Rig()
+        let journal = try rig.open(start: false)
+        #expect(offer(journal, [event(0)], lane: lane("a", 1)) == .queued(end: 1))
+        #expect(offer(journal, [event(1, size: 3000)], lane: lane("a", 2)) == .queued(end: 2))
+        #expect(offer(journal, [event(2)], lane: lane("a", 3)) == .queued(end: 3))
+        #expect(offer(journal, [event(3)], lane: lane("b", 4)) == .queued(end: 4))
+        journal.start()
+        try eventually { journal.durableEnd == 4 }
+        // A later commit says that the first one was durable: then the missing bytes are damage.
+        if isDamage { try append(journal, [event(4)]) }
+        let after = try rig.killed(journal)
+        let name = after.segmentNames[0]
+        var bytes = try after.bytes(after.path(name))
+        let start = try #require(bytes.firstRange(of: Array(#""n":"1---"#.utf8))?.lowerBound)
+        bytes.replaceSubrange(start..<start + 2000, with: [UInt8](repeating: 0, count: 2000))
+        try after.overwrite(after.path(name), bytes)
+        let next = try after.open()
+        #expect(next.lanes(of: "app") == [lane("a", isDamage ? 3 : 1), lane("b", 4)])
+        // The lane goes on from there, whatever lies in the files.
+        try append(next, [event(5)], lane: lane("a", 6))
+        #expect(try lanes(try after.killed(next)) == [lane("a", 6), lane("b", 4)])
+    }
+
+    @Test func `positions of a lane that do not count stay out, whatever is written later`() throws {
+        let rig = try Rig()
+        let journal = try rig.open(start: false)
+        #expect(offer(journal, [event(0)], lane: lane("a", 1)) == .queued(end: 1))
+        #expect(offer(journal, [event(1, size: 3000)], lane: lane("a", 2)) == .queued(end: 2))
+        #expect(offer(journal, [event(2)], lane: lane("a", 3)) == .queued(end: 3))
+        journal.start()
+        try eventually { journal.durableEnd == 3 }
+        let after = try rig.killed(journal)
+        let name = after.segmentNames[0]
+        var bytes = try after.bytes(after.path(name))
+        let start = try #require(bytes.firstRange(of: Array(#""n":"1---"#.utf8))?.lowerBound)
+        bytes.replaceSubrange(start..<start + 2000, with: [UInt8](repeating: 0, count: 2000))
+        try after.overwrite(after.path(name), bytes)
+        let second = try after.open()
+        try append(second, [event(9)], lane: lane("b", 9))
+        let third = try after.killed(second)
+        #expect(try lanes(third) == [lane("a", 1), lane("b", 9)])
+        #expect(try lanes(third) == [lane("a", 1), lane("b", 9)])
+    }
+
+    @Test func `names and positions have limits`() throws {
+        let rig = try Rig()
+        let journal = try rig.open()
+        defer { journal.stop() }
+        let longest = LanePosition(
+            lane: String(repeating: "n", count: 64), position: [UInt8](repeating: 255, count: 64))
+        try append(journal, [event(0)], lane: longest)
+        #expect(journal.lanes(of: "app") == [longest])
+        for bad in [
+            LanePosition(lane: "", position: [1]), LanePosition(lane: longest.lane + "n", position: [1]),
+            LanePosition(lane: "n", position: longest.position + [1]),
+        ] {
+            guard case .refused(let refusal) = offer(journal, [event(1)], lane: bad) else {
+                Issue.record("\(bad) was accepted")
+                continue
+            }
+            #expect(refusal.reason == .tooLarge)
+        }
+    }
+
+    @Test func `the number of lanes is bounded by what a segment can begin with`() throws {
+        let rig = try Rig()
+        let journal = try rig.open()
+        var stored = 0
+        while case .queued(let end) = offer(
+            journal, [event(stored)], lane: LanePosition(lane: "lane \(stored)", position: [1]))
+        {
+            try eventually { journal.durableEnd >= end }
+            stored += 1
+            try #require(stored < 1000)
+        }
+        // An eighth of a segment of 64 KiB.
+        #expect(stored > 100)
+        // A known lane moves, and after one is forgotten, another one fits.
+        try append(journal, [event(stored)], lane: LanePosition(lane: "lane 0", position: [2]))
+        try append(journal, [event(stored)], lane: LanePosition(lane: "lane 1", position: []))
+        try append(journal, [event(stored)], lane: LanePosition(lane: "other", position: [1]))
+        for number in 0..<100 { try append(journal, [event(number, size: 2000)]) }
+        #expect(try lanes(try rig.killed(journal)).count == stored)
+    }
+
+    @Test func `the events of an append are in one batch, or refused`() throws {
+        let rig = try Rig()
+        let journal = try rig.open()
+        defer { journal.stop() }
+        // A batch of an application holds at most 8 KiB in segments of this size.
+        try append(journal, (0..<40).map { event($0, size: 1000) }, lane: lane("a", 40))
+        #expect(try readAll(journal).count == 40)
+        guard
+            case .refused(let refusal) = offer(
+                journal, (0..<60).map { event($0, size: 1000) }, lane: lane("a", 100))
+        else {
+            Issue.record("an append that does not fit into a segment was accepted")
+            return
+        }
+        #expect(refusal.reason == .tooLarge)
+        #expect(journal.lanes(of: "app") == [lane("a", 40)])
+    }
+}
