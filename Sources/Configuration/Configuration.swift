@@ -31,8 +31,11 @@ package struct Configuration: Sendable {
 
     package struct Source: Sendable, Equatable {
         package var name: String
-        /// Absolute; at most 107 bytes (unix(7)).
+        /// Absolute; at most 107 bytes (unix(7)). Empty for a plugin.
         package var socket: String
+        /// Brings the events in; nil: applications connect to the socket. Keys that concern connections have no effect
+        /// for a plugin.
+        package var plugin: Plugin?
         /// Permission bits of the socket file.
         package var mode: UInt32 = 0o660
         package var group: String?
@@ -50,7 +53,7 @@ package struct Configuration: Sendable {
         /// A client is disconnected after this many refused lines in a row.
         package var maximumConsecutiveRefusals: Int = 1_000
         /// The most bytes buffered for all clients of the source: unfinished lines, unread responses, and lines that
-        /// wait for their turn.
+        /// wait for their turn. For a plugin: the most bytes that it has offered and that are not stored yet.
         package var maximumBuffered: Int = 64 << 20
         /// The longest time that a client may take to finish a line.
         package var lineTimeout: Duration = .seconds(60)

@@ -5,8 +5,8 @@ struct SecretAdvice {
 
     /// - Parameter root: the merged configuration, with presets expanded.
     func run(_ root: YAMLNode) {
-        for destination in root.entries?.first(where: { $0.key == "destinations" })?.value.entries ?? [] {
-            visit(destination.value)
+        for part in root.entries ?? [] where ["sources", "destinations"].contains(part.key) {
+            for entry in part.value.entries ?? [] { visit(entry.value) }
         }
     }
 

@@ -17,7 +17,7 @@ struct ConfigurationDraft: Sendable {
 /// The whole file.
 extension Section where Target == ConfigurationDraft {
     static let configuration = Section([
-        Field("sources", \.sources, .sources, "sockets that receive events"),
+        Field("sources", \.sources, .sources, "the sockets and plugins that events come from"),
         Field("journal", keys: .journal, "the log on disk that keeps events until every destination has received them"),
         Field(
             "plan", \.plan, .plan, default: "none",
@@ -47,7 +47,7 @@ extension Section where Target == ConfigurationDraft {
                 Field(
                     "directories", \.plugins.directories, .list(.path, "directories"),
                     "the directories to search for plugins")
-            ]), "sink plugins"),
+            ]), "plugins"),
         Field(
             "secrets",
             keys: Section([
@@ -56,12 +56,6 @@ extension Section where Target == ConfigurationDraft {
                     "a directory with a file for each secret")
             ]), "the directory of the secrets"),
     ])
-}
-
-extension Kind where Value == [Located<SourceDraft>] {
-    static var sources: Kind {
-        .named("source", SourceDraft(), keys: .source) { _ in (.source, { _ in nil }) }
-    }
 }
 
 extension Configuration {

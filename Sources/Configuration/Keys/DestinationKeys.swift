@@ -98,31 +98,12 @@ extension Section where Target == DestinationDraft {
     private static let own: [DestinationKind: [Field<DestinationDraft>]] = [
         .file: file,
         .http: http,
-        .plugin: [
-            Field(
-                "plugin", \.plugin, .pluginName, required: true,
-                "the name of a sink plugin; its file is NAME.so or libNAME.so"),
+        .plugin: plugin("a sink plugin", deadline: "a batch") + [
             Field(
                 "isolation", \.isolation, .choice,
                 "where the plugin runs: in a separate process, so that it cannot harm the daemon; or in the daemon"
-                    + " (none)"
-            ),
-            Field(
-                "limits",
-                keys: Section([
-                    Field(
-                        "memory", \.pluginLimits.memory, .size((16 << 20)...(1 << 40)),
-                        "the maximum private memory; an allocation beyond it fails in the plugin"),
-                    Field(
-                        "cpu", \.pluginLimits.processors, .number(0.01...1024), default: "unlimited",
-                        "the maximum use of processors on average, such as 0.5 for half of one; ten seconds' worth may"
-                            + " be used at once"),
-                    Field(
-                        "open_files", \.pluginLimits.openFiles, .integer(16...1_048_576),
-                        "the maximum number of open files and connections"),
-                ]), "the limits of the plugin's process; without effect for isolation: none"),
-            Field("settings", \.settings, .settings, "the plugin's settings, which are passed to it as JSON"),
-            Field("deadline", \.deadline, .duration(.milliseconds(10)...days(1)), "the maximum time for a batch"),
+                    + " (none), where limits have no effect"
+            )
         ],
     ]
 

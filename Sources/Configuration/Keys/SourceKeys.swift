@@ -1,23 +1,47 @@
 /// A source during reading. Its `scrub:` may need secrets, which are read later.
-struct SourceDraft: Sendable {
+struct SourceDraft: Sendable, PluginUser {
     var source = Configuration.Source(name: "", socket: "")
     var scrub: [YAMLNode] = []
+    var plugin = PluginDraft()
+    /// `max_buffered` of a source plugin.
+    var window = 4 << 20
 
     /// Transforms allowed before an event is stored: those that only remove or obscure.
     static let scrubbing = ["drop", "hash", "mask", "redact"]
 }
 
-/// `sources.NAME`
+/// The two kinds of source, each named by the key that selects it.
+enum SourceKind: String, CaseIterable, Sendable {
+    case socket, plugin
+}
+
+/// `sources.NAME`: the common keys, and those of each kind.
 extension Section where Target == SourceDraft {
-    static let source = Section([
+    static let common: [Field<SourceDraft>] = [
+        Field("max_event_size", \.source.maximumEventSize, .size(64...(16 << 20)), "the maximum size of an event"),
+        Field("max_depth", \.source.maximumDepth, .integer(1...1_000), "the maximum nesting depth of an event's JSON"),
+        Field(
+            "scrub", \.scrub, .transforms,
+            "the transforms that remove or hide values before an event is stored: drop, hash, mask, redact"),
+    ]
+
+    private static let own: [SourceKind: [Field<SourceDraft>]] = [
+        .socket: socket,
+        .plugin: plugin("a source plugin", deadline: "a call of the plugin") + [
+            Field(
+                "max_buffered", \.window, .size((64 << 10)...(1 << 30)),
+                "the maximum size of the events that the plugin has offered and that are not stored yet; above it, the"
+                    + " plugin waits")
+        ],
+    ]
+
+    private static let socket: [Field<SourceDraft>] = [
         Field("socket", \.source.socket, .path, required: true, "the Unix stream socket that applications connect to"),
         Field("mode", \.source.mode, .mode, "the permission bits of the socket's file"),
         Field("group", \.source.group, .word("a group"), "the group that owns the socket's file"),
         Field(
             "allow", \.source.allow, .peers, default: "everybody who can open the socket",
             "the users and groups that may connect"),
-        Field("max_event_size", \.source.maximumEventSize, .size(64...(16 << 20)), "the maximum size of an event"),
-        Field("max_depth", \.source.maximumDepth, .integer(1...1_000), "the maximum nesting depth of an event's JSON"),
         Field(
             "max_connections", \.source.maximumConnections, .integer(1...1_000_000),
             "the maximum number of connected clients"),
@@ -46,10 +70,43 @@ extension Section where Target == SourceDraft {
         .unsupported("http", "a TCP listener for HTTP"),
         .unsupported("write_keys", "the keys that HTTP clients must send"),
         .unsupported("rate_limit", "a limit on each client's rate of events"),
-        Field(
-            "scrub", \.scrub, .transforms,
-            "the transforms that remove or hide values before an event is stored: drop, hash, mask, redact"),
-    ])
+    ]
+
+    static func source(_ kind: SourceKind) -> Section { Section((own[kind] ?? []) + common) }
+
+    /// For a source whose kind is missing.
+    static let kindlessSource = Section(common)
+
+    /// Explains a key that belongs to the other kind of source.
+    static func elsewhere(_ key: String, from kind: SourceKind?) -> String? {
+        if SourceKind(rawValue: key) != nil { return "a source has only one of socket, plugin" }
+        for other in SourceKind.allCases where other != kind {
+            guard (own[other] ?? []).contains(where: { $0.name == key }) else { continue }
+            return "\(quoted(key)) belongs to a source with \(quoted(other.rawValue)) instead"
+        }
+        return nil
+    }
+}
+
+extension Kind where Value == [Located<SourceDraft>] {
+    static var sources: Kind {
+        var kind = readSources
+        kind.type = .map(
+            of: .variants(
+                SourceKind.allCases.map {
+                    Variant(key: $0.rawValue, shared: Section.source($0).describe(SourceDraft()))
+                }))
+        return kind
+    }
+
+    private static var readSources: Kind {
+        .named("source", SourceDraft(), keys: .kindlessSource) { node in
+            let keys = (node.entries ?? []).map(\.key)
+            // Two kinds are a separate error; the first one decides how the rest is read.
+            let kind = keys.lazy.compactMap(SourceKind.init(rawValue:)).first
+            return (kind.map(Section.source) ?? .kindlessSource, { Section.elsewhere($0, from: kind) })
+        }
+    }
 }
 
 extension Kind where Value == Configuration.Peers {

@@ -23,6 +23,10 @@ struct ConfigurationBuilder {
                 var source = located.draft.source
                 source.name = located.name
                 source.scrub = scrubbing(located.draft)
+                if located.found["plugin"] != nil {
+                    source.plugin = plugin(located.draft.plugin, settingsAt: located.place(of: "settings"))
+                    source.maximumBuffered = located.draft.window
+                }
                 return source
             },
             journal: draft.journal, plan: draft.plan?.plan(diagnostics), pipeline: steps.steps(draft.pipeline),
@@ -44,6 +48,7 @@ struct ConfigurationBuilder {
         }
         checkLength(draft.control.socket, draft.found["control.socket"]?.value.place ?? place)
         for source in draft.sources {
+            checkKind(of: source)
             let socket = source.draft.source.socket
             let place = source.place(of: "socket")
             checkLength(socket, place)
@@ -67,6 +72,13 @@ struct ConfigurationBuilder {
                 warnUnknown("group", group, source.place(of: group, in: "groups"))
             }
         }
+    }
+
+    private func checkKind(of source: Located<SourceDraft>) {
+        guard isComplete, SourceKind.allCases.allSatisfy({ source.found[$0.rawValue] == nil }) else { return }
+        diagnostics.error(
+            at: source.place, "source \(quoted(source.name)) needs one of socket, plugin",
+            hint: "add socket: PATH or plugin: NAME")
     }
 
     private func checkJournal() {
@@ -228,12 +240,9 @@ struct ConfigurationBuilder {
                 outputs = requests.outputs
                 checkHeaders(located)
             case .plugin:
-                value = .plugin(
-                    .init(
-                        plugin: draft.plugin, settingsText: resolve(draft.settings),
-                        directory: absolutePath(
-                            ".", in: ConfigurationFile.directory(of: located.place(of: "settings").file)),
-                        isolation: draft.isolation, limits: draft.pluginLimits, deadline: draft.deadline))
+                var plugin = self.plugin(draft.plugin, settingsAt: located.place(of: "settings"))
+                plugin.isolation = draft.isolation
+                value = .plugin(plugin)
             }
             if let range = draft.inFlight, range.lowerBound < range.upperBound, kind != .http {
                 diagnostics.error(
@@ -263,6 +272,14 @@ struct ConfigurationBuilder {
                 mapping: (draft.columns?.mapping ?? draft.mapping).map(fill), outputs: outputs,
                 maximumEventSize: draft.maximumEventSize)
         }
+    }
+
+    /// - Parameter place: of the settings. Relative paths in them start from this file's directory.
+    private func plugin(_ draft: PluginDraft, settingsAt place: Place) -> Configuration.Plugin {
+        .init(
+            plugin: draft.name, settingsText: resolve(draft.settings),
+            directory: absolutePath(".", in: ConfigurationFile.directory(of: place.file)), limits: draft.limits,
+            deadline: draft.deadline)
     }
 
     private func preset(_ draft: DestinationDraft) -> Configuration.Destination.Preset? {

@@ -1,9 +1,9 @@
 /// A destination during reading: the values given, before the defaults that depend on its kind.
-struct DestinationDraft: Sendable {
+struct DestinationDraft: Sendable, PluginUser {
     var preset: String?
     var file = Configuration.File.Path()
     var http = HTTPDraft()
-    var plugin = ""
+    var plugin = PluginDraft()
     var start = Configuration.Destination.Start.now
     var batchEvents: Int?
     var batchBytes: Int?
@@ -31,9 +31,6 @@ struct DestinationDraft: Sendable {
     var newFiles = 10_000
 
     var isolation = Configuration.Plugin.Isolation.process
-    var pluginLimits = Configuration.Plugin.Limits()
-    var settings = SecretTemplate(pieces: [.literal("{}")])
-    var deadline: Duration = .seconds(30)
 }
 
 /// The three kinds of destination, each named by the key that selects it.
