@@ -1,6 +1,7 @@
 import Delivery
 import Events
 import Platform
+import PluginHosting
 import Synchronization
 import Telemetry
 

@@ -1,5 +1,6 @@
 import Delivery
 import Platform
+import PluginHosting
 import Telemetry
 
 /// A conformance run: tries on one plugin what a host may do, and finds out whether the plugin keeps the contract of
@@ -45,7 +46,7 @@ package struct PluginConformance {
     /// - Throws: if the plugin cannot be loaded, or the settings do not match its schema.
     package func validateSettings() throws(PluginError) {
         let description = try PluginDescription.read(PluginFile(at: path), program: options.hostProgram)
-        _ = try description.checkedSettings(options)
+        _ = try description.settings(as: .sink).checked(options.settings, from: options.directory)
     }
 
     /// - Parameter report: called after each check.
@@ -125,7 +126,7 @@ package struct PluginConformance {
         try stage().finish()
         let description = try PluginDescription.read(PluginFile(at: path), program: options.hostProgram)
         for settings in UnusualSettings.variants(of: options.settings)
-        where try description.violations(inSettings: settings).isEmpty {
+        where try description.settings(as: .sink).violations(in: settings).isEmpty {
             do throws(PluginError) {
                 let stage = try ProcessInstance(
                     PluginFile(at: path), options.with(settings: settings), ConformanceStage.silentHost(options), clock)

@@ -1,3 +1,5 @@
+import PluginHosting
+
 /// Settings that differ from given ones in one value each, in ways that plugins do not expect.
 enum UnusualSettings {
     /// - Parameter settings: the JSON text of an object. Paths are left alone.

@@ -3,10 +3,11 @@ import Assembly
 import Control
 import Destinations
 import Platform
+import PluginHosting
 
 struct PluginsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plugins", abstract: "List, inspect or create sink plugins.",
+        commandName: "plugins", abstract: "List, inspect or create plugins.",
         subcommands: [PluginsList.self, PluginsInspect.self, PluginsNew.self])
 }
 
@@ -25,10 +26,12 @@ struct PluginsList: ParsableCommand {
     var directory: [String] = Installation.pluginDirectories
 
     func run() throws {
-        var table = TextTable("NAME", "VERSION", "SUMMARY", "FILE")
+        var table = TextTable("NAME", "VERSION", "TYPE", "SUMMARY", "FILE")
         for (path, result) in PluginInspection.list(directory) {
             switch result {
-            case .success(let plugin): table.add(plugin.name, plugin.version, plugin.summary, path)
+            case .success(let plugin):
+                let roles = plugin.roles.map(\.role.rawValue).joined(separator: ", ")
+                table.add(plugin.name, plugin.version, roles, plugin.summary, path)
             // It names the file.
             case .failure(let error): printError("\(error)")
             }
@@ -44,7 +47,7 @@ struct PluginsInspect: ParsableCommand {
     ]
 
     static let configuration = CommandConfiguration(
-        commandName: "inspect", abstract: "Show a plugin's name, version, ABI and settings, or test it.",
+        commandName: "inspect", abstract: "Show a plugin's name, version, ABI, type and settings, or test it.",
         discussion: """
             With --conformance, the plugin is called as a daemon may call it, each check in a process of its own: in \
             all orders of its functions, with unusual settings and events, with batches in flight when it stops. The \
@@ -104,7 +107,12 @@ struct PluginsInspect: ParsableCommand {
         print("version:  \(plugin.version)")
         print("summary:  \(plugin.summary)")
         print("abi:      \(plugin.abi)")
-        print("needs:    \(plugin.needs.map { $0.isEmpty ? "nothing" : $0 } ?? "not described by the plugin")")
-        print("settings: \(plugin.schema ?? "not described by the plugin")")
+        print("type:     \(plugin.roles.map(\.role.rawValue).joined(separator: ", "))")
+        for role in plugin.roles {
+            // A plugin that is both has two of each.
+            if plugin.roles.count > 1 { print("as a \(role.role.rawValue):") }
+            print("needs:    \(role.needs.map { $0.isEmpty ? "nothing" : $0 } ?? "not described by the plugin")")
+            print("settings: \(role.schema ?? "not described by the plugin")")
+        }
     }
 }
