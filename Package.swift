@@ -181,8 +181,8 @@ let package = Package(
             "Daemon",
             [
                 "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Delivery", "Destinations", "Events",
-                "Ingest", "Journal",
-                "JournalAdapters", "Platform", "PluginHosting", "Routing", "Telemetry",
+                "Ingest", "Journal", "JournalAdapters", "Platform", "PluginHosting", "PluginSources", "Routing",
+                "Telemetry",
             ]),
         // Shows the effect of a configuration on an event: `penstock explain`, `penstock test`.
         room(

@@ -66,6 +66,7 @@ package final class Daemon {
     private let engine: HTTPEngine
     let pool: RoutingPool
     let pipeline: Pipeline
+    let sourcePlugins: SourcePlugins
     let builder: DestinationBuilder
     let work: MainThreadWork
     let status: StatusCollector
@@ -163,7 +164,9 @@ package final class Daemon {
         pipeline = Pipeline(clock: clock)
         builder = DestinationBuilder(journal: journal, engine: engine, pool: pool, clock: clock, telemetry: telemetry)
         work = MainThreadWork(signals: signals)
-        status = StatusCollector(journal: journal, pipeline: pipeline, descriptors: ingest.descriptors, clock: clock)
+        sourcePlugins = SourcePlugins(journal: journal, clock: clock, telemetry: telemetry)
+        status = StatusCollector(
+            journal: journal, pipeline: pipeline, plugins: sourcePlugins, descriptors: ingest.descriptors, clock: clock)
         disk = DiskRequests()
         replays = ReplayRequests(journal: journal, pipeline: pipeline, clock: clock, dryRun: ReplayDryRun())
         watchdog = Watchdog(service: service, clock: clock)
@@ -174,11 +177,15 @@ package final class Daemon {
     private func start() throws {
         let next = try Preparation(of: configuration, replacing: nil, builder: builder, sockets: sockets)
         journal.start(
-            onDurable: { [ingest, pipeline] _ in
+            onDurable: { [ingest, pipeline, sourcePlugins] _ in
                 pipeline.ring()
                 ingest.journalCommitted()
+                sourcePlugins.journalCommitted()
             },
-            onSpace: { [ingest] in ingest.journalHasRoom() })
+            onSpace: { [ingest, sourcePlugins] in
+                ingest.journalHasRoom()
+                sourcePlugins.journalHasRoom()
+            })
         engine.start()
         pool.start()
         disk.start()
@@ -272,6 +279,7 @@ package final class Daemon {
         service.stopping("draining")
         service.extendTimeout(by: Self.drain * 2)
         for source in sockets.hide() { ingest.stopListening(source: source) }
+        sourcePlugins.stopAll(by: deadline)
         ingest.drain(by: deadline, while: { sockets.areAwaited })
         ingest.stopListening()
         // Deliver as much of the backlog as the deadline allows. The rest stays in the journal.

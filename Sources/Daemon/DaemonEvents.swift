@@ -53,6 +53,14 @@ struct DestinationLeftBehind: NamedEvent {
     }
 }
 
+struct SourceNotStarted: NamedEvent {
+    static let name = "source_not_started"
+    let name: String
+    let detail: String
+    let level = Level.error
+    var message: String { "source \(name) is not started: \(detail); free threads or raise TasksMax=, then reload" }
+}
+
 struct ReplayEnded: NamedEvent {
     static let name = "replay_ended"
     let destination: String

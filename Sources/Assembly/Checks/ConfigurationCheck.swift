@@ -33,7 +33,8 @@ package enum ConfigurationCheck {
     ) -> ConfigurationLoader {
         var loader = ConfigurationLoader(pluginDirectories: pluginDirectories, accounts: .system)
         loader.check = { read, diagnostics in
-            let paths = DestinationCheck(read: read, occasion: occasion, diagnostics: diagnostics).run()
+            DestinationCheck(read: read, occasion: occasion, diagnostics: diagnostics).run()
+            let paths = PluginCheck(read: read, occasion: occasion, diagnostics: diagnostics).run()
             PathCheck(read: read, pluginPaths: paths, diagnostics: diagnostics).run()
             AccessCheck(read: read, diagnostics: diagnostics).run()
             SocketUnitCheck(read: read, sockets: sockets, diagnostics: diagnostics).run()

@@ -1,11 +1,9 @@
 import Configuration
 import Destinations
-import NameSuggestion
 import Platform
-import PluginHosting
 
-/// Checks destinations against what they depend on: the plugin and its schema, libcurl's parsing of URLs, the disk. A
-/// destination with errors in other keys is checked too.
+/// Checks destinations against what they depend on: libcurl's parsing of URLs, the disk. A destination with errors in
+/// other keys is checked too.
 struct DestinationCheck {
     let read: ReadConfiguration
     let occasion: ConfigurationCheck.Occasion
@@ -20,17 +18,7 @@ struct DestinationCheck {
         mentioned = diagnostics.places
     }
 
-    /// A setting of a plugin that is a path.
-    struct PluginPath {
-        var destination: String
-        var setting: String
-        /// Absolute.
-        var path: String
-    }
-
-    /// - Returns: the paths that plugins may write to.
-    func run() -> [PluginPath] {
-        var paths: [PluginPath] = []
+    func run() {
         for destination in read.configuration.destinations {
             switch destination.kind {
             case .file(let file):
@@ -40,12 +28,9 @@ struct DestinationCheck {
             case .http(let http):
                 check(http, of: destination)
                 if looksAtDisk(for: destination) { checkDisk(http.tls, of: destination.name) }
-            case .plugin(let plugin):
-                // Do not inspect a running library again: its file may have been replaced.
-                if !isRunning(destination) { paths += check(plugin, of: destination.name) }
+            case .plugin: break
             }
         }
-        return paths
     }
 
     private func isRunning(_ destination: Configuration.Destination) -> Bool {
@@ -136,57 +121,5 @@ struct DestinationCheck {
     /// Reports a problem that the daemon's user may not have. The daemon reports it at its start.
     private func warn(_ reason: String, hint: String, at place: Place) {
         if case .rehearsal = occasion { diagnostics.warning(at: place, reason, hint: hint) }
-    }
-
-    // MARK: Plugins
-
-    /// Whether only the destination waits, not the daemon. A wrong name in a new configuration is an error like others.
-    private func isHeld(for error: PluginError) -> Bool {
-        switch occasion {
-        case .rehearsal: false
-        case .start: true
-        case .reload: error.code != .notFound
-        }
-    }
-
-    private func check(_ plugin: Configuration.Plugin, of name: String) -> [PluginPath] {
-        let directories = ["plugins", "directories"]
-        guard !plugin.plugin.isEmpty, !read.isBroken(directories), !read.isBroken(["plugins"]) else { return [] }
-        do throws(PluginError) {
-            let schema = try PluginDescription.read(
-                PluginFile(named: plugin.plugin, in: read.configuration.plugins.directories)
-            ).settings(as: .sink)
-            guard !read.isBroken(keys(name, "settings")) else { return [] }
-            for violation in try schema.violations(in: plugin.settings).prefix(20) {
-                // Indices of list items are in brackets.
-                let path =
-                    keys(name, "settings")
-                    + violation.path.map { $0.hasPrefix("[") ? String($0.dropFirst().dropLast()) : $0 }
-                let isKey = violation.isOfKey || !read.isGiven(path)
-                report(
-                    violation.sentence, hint: violation.hint, at: isKey ? read.place(ofKey: path) : read.place(of: path)
-                )
-            }
-            let resolved = try schema.resolvingPaths(in: plugin.settings, from: plugin.directory)
-            return try schema.paths(in: resolved).map {
-                PluginPath(destination: name, setting: $0.name, path: $0.path)
-            }
-        } catch {
-            let nearest =
-                error.code == .notFound
-                ? NearestName.find(plugin.plugin, among: PluginFile.names(in: read.configuration.plugins.directories))
-                : nil
-            let message = nearest == nil ? error.description : "there is no plugin \(quoted(plugin.plugin))"
-            let hint = nearest.map { "did you mean \(quoted($0))?" }
-            let place = read.place(of: keys(name, "plugin"))
-            if isHeld(for: error) {
-                diagnostics.warning(
-                    at: place, "destination \(quoted(name)) waits for its plugin: \(message)",
-                    hint: hint ?? "the daemon tries again; systemctl reload penstock makes it try at once")
-            } else {
-                report(message, hint: hint, at: place, isOfMachine: true)
-            }
-            return []
-        }
     }
 }

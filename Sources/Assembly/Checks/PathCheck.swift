@@ -19,11 +19,11 @@ struct PathCheck {
     }
 
     let read: ReadConfiguration
-    let pluginPaths: [DestinationCheck.PluginPath]
+    let pluginPaths: [PluginPath]
     let diagnostics: Diagnostics
     private let disk = SystemDisk()
 
-    init(read: ReadConfiguration, pluginPaths: [DestinationCheck.PluginPath], diagnostics: Diagnostics) {
+    init(read: ReadConfiguration, pluginPaths: [PluginPath], diagnostics: Diagnostics) {
         self.read = read
         self.pluginPaths = pluginPaths
         self.diagnostics = diagnostics
@@ -79,8 +79,7 @@ struct PathCheck {
         }
         for path in pluginPaths {
             claims += claim(
-                .setting, "the \(path.setting) of destination \(quoted(path.destination))", path.path,
-                ["destinations", path.destination, "settings", path.setting])
+                .setting, "the \(path.setting) of \(path.owner)", path.path, path.place)
         }
         return claims
     }

@@ -7,7 +7,7 @@ import Platform
 struct SandboxCheck {
     let read: ReadConfiguration
     let sandbox: UnitSandbox
-    let pluginPaths: [DestinationCheck.PluginPath]
+    let pluginPaths: [PluginPath]
     let diagnostics: Diagnostics
 
     func run() {
@@ -20,7 +20,7 @@ struct SandboxCheck {
                 ["destinations", destination.name, "file"])
         }
         for path in pluginPaths {
-            check(Path.directory(of: path.path), ["destinations", path.destination, "settings", path.setting])
+            check(Path.directory(of: path.path), path.place)
         }
     }
 

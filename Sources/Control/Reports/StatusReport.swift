@@ -53,6 +53,29 @@ package struct StatusReport: Codable, Sendable, Equatable {
         package var listens: [String]
         /// Under socket activation: who may connect, and where that is configured.
         package var socketUnit: String?
+        // A source plugin also has these.
+        package var state: PluginState?
+        /// Why it does not offer events, or did not before.
+        package var lastError: String?
+        /// How often its process was started again.
+        package var restarts: UInt64?
+        /// The number of lanes (partitions, files) from which it reads.
+        package var openLanes: Int?
+        /// Some of them by name, with the position up to which the journal has their events; nil: none since the plugin
+        /// was started.
+        package var lanes: [String: String?]?
+        package var plugin: Plugin?
+
+        package enum PluginState: String, Codable, Sendable {
+            case starting, up
+            /// It tries again by itself: its process ended, or its broker cannot be reached.
+            case retrying
+            /// The journal takes none of its events now.
+            case held
+            /// It cannot be started.
+            case failing
+            case stopped
+        }
 
         package init(
             accepted: UInt64, refused: UInt64, refusedByReason: [String: UInt64],
@@ -70,7 +93,9 @@ package struct StatusReport: Codable, Sendable, Equatable {
         }
 
         enum CodingKeys: String, CodingKey {
-            case accepted, refused, connections, limits, listens
+            case accepted, refused, connections, limits, listens, state, restarts, lanes, plugin
+            case lastError = "last_error"
+            case openLanes = "open_lanes"
             case socketUnit = "socket_unit"
             case refusedByReason = "refused_by_reason"
             case violationsByReason = "violations_by_reason"

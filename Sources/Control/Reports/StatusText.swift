@@ -41,7 +41,8 @@ package enum StatusText {
                 reasons.map { "\($0.key) \(Readable.grouped($0.value))" }.joined(separator: ", "))
         }
         text +=
-            sources.render() + socketUnits(report.sources) + limits(report.sources) + violations(report.sources) + "\n"
+            sources.render() + socketUnits(report.sources) + plugins(report.sources) + limits(report.sources)
+            + violations(report.sources) + "\n"
 
         let journal = report.journal
         text +=
@@ -97,6 +98,22 @@ package enum StatusText {
                     + "\(source.listens.joined(separator: ", ").withControlCharactersEscaped), "
                     + "\($0.withControlCharactersEscaped)\n"
             }
+        }.joined()
+    }
+
+    /// The state of source plugins.
+    private static func plugins(_ sources: [String: StatusReport.Source]) -> String {
+        sources.sorted { $0.key < $1.key }.compactMap { name, source in
+            guard let state = source.state else { return nil }
+            var line = "\(name.withControlCharactersEscaped): "
+            if let plugin = source.plugin {
+                line += "plugin \(plugin.name) \(plugin.version), ".withControlCharactersEscaped
+            }
+            line += "\(state.rawValue), reads \(Readable.counted(UInt64(clamping: source.openLanes ?? 0), "lane"))"
+            if let restarts = source.restarts, restarts > 0 {
+                line += ", restarted \(Readable.counted(restarts, "time"))"
+            }
+            return line + (state == .up ? "" : because(source.lastError)) + "\n"
         }.joined()
     }
 

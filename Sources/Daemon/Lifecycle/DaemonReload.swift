@@ -30,8 +30,8 @@ extension Daemon {
             let replaced = pipeline.destinations.filter { $0.plugin?.isReplaced ?? false }.map(\.worker.name)
             try apply(
                 Preparation(
-                    of: configuration, replacing: self.configuration, replaced: replaced, builder: builder,
-                    sockets: sockets))
+                    of: configuration, replacing: self.configuration, replaced: replaced,
+                    replacedSources: sourcePlugins.replaced, builder: builder, sockets: sockets))
             telemetry.emit(Reloaded())
             status.note(refusedReload: nil)
             let later = needingRestart()
@@ -97,11 +97,10 @@ extension Daemon {
             ingest.serve(listener)
         }
         plan.set(next.configuration.plan)
-        for name in next.removedSources {
-            ingest.stopListening(source: name)
-            status.forget(source: name)
-        }
-        sockets.hold(next.sources.map { ($0.source.name, $0.socket) }, without: next.removedSources)
+        for name in next.removedSockets { ingest.stopListening(source: name) }
+        for name in next.removedSources { status.forget(source: name) }
+        sockets.hold(next.sources.map { ($0.source.name, $0.socket) }, without: next.removedSockets)
+        replaceSourcePlugins(next)
         for name in pipeline.stop(next.endingDestinations, by: clock.now() + Self.drain) {
             telemetry.emit(DestinationLeftBehind(name: name))
         }
@@ -136,6 +135,17 @@ extension Daemon {
             try journal.declare(destinations: configuration.destinations.map { start(of: $0) })
         } catch {
             telemetry.emit(SegmentsHeld(detail: "\(error)"))
+        }
+    }
+
+    private func replaceSourcePlugins(_ next: Preparation) {
+        sourcePlugins.stop(next.endingSourcePlugins, by: clock.now() + Self.drain)
+        for (source, plugin) in next.sourcePlugins {
+            let statistics = status.statistics(of: source.name)
+            status.add(source: source.name, statistics, listens: [], unit: nil)
+            sourcePlugins.start(
+                source, plugin, in: next.configuration.plugins.directories, statistics: statistics,
+                inspector: { [plan, startingJournal] in PlanInspector(plan, for: source, startingJournal) })
         }
     }
 

@@ -19,9 +19,15 @@ struct Preparation {
     }
 
     let configuration: Configuration
-    /// Sources that are new or changed.
+    /// Sources with sockets that are new or changed.
     private(set) var sources: [PreparedSource] = []
+    /// Source plugins that are new or changed. The old version of a changed one stops first.
+    private(set) var sourcePlugins: [(source: Configuration.Source, plugin: Configuration.Plugin)] = []
     private(set) var removedSources: [String] = []
+    /// Sources that no longer listen: removed, or a plugin now.
+    private(set) var removedSockets: [String] = []
+    /// Source plugins that stop: changed or removed.
+    private(set) var endingSourcePlugins: [String] = []
     /// Destinations that are new or changed. The old version of a changed one stops first.
     private(set) var destinations: [PreparedDestination] = []
     /// Destinations that stop: changed or removed.
@@ -32,10 +38,11 @@ struct Preparation {
     /// - Parameters:
     ///   - old: the running configuration; nil at the start.
     ///   - replaced: the running destinations whose code has been replaced on disk. They start again.
+    ///   - replacedSources: the same of sources.
     /// - Throws: all errors at once, not just the first.
     init(
         of configuration: Configuration, replacing old: Configuration?, replaced: [String] = [],
-        builder: DestinationBuilder, sockets: SourceSockets
+        replacedSources: [String] = [], builder: DestinationBuilder, sockets: SourceSockets
     ) throws(OperatorErrors) {
         self.configuration = configuration
         var errors: [OperatorError] = []
@@ -54,9 +61,18 @@ struct Preparation {
         controlChanged = difference?.controlChanged ?? false
 
         let newSources = Set(
-            difference.map { $0.sources.added + $0.sources.changed } ?? configuration.sources.map(\.name))
+            difference.map { $0.sources.added + $0.sources.changed } ?? configuration.sources.map(\.name)
+        ).union(replacedSources)
         removedSources = difference?.sources.removed ?? []
+        removedSockets =
+            removedSources
+            + configuration.sources.filter { newSources.contains($0.name) && $0.plugin != nil }.map(\.name)
+        endingSourcePlugins = newSources.union(removedSources).sorted()
         for source in configuration.sources where newSources.contains(source.name) {
+            if let plugin = source.plugin {
+                sourcePlugins.append((source, plugin))
+                continue
+            }
             do {
                 sources.append(
                     PreparedSource(

@@ -9,6 +9,7 @@ import Platform
 struct DegradedReasons {
     var journal: StatusReport.Journal
     var destinations: [String: StatusReport.Destination]
+    var sources: [String: StatusReport.Source] = [:]
     /// Threads that make no progress, and since when.
     var stuckThreads: [String: Duration] = [:]
     /// The last refused reload, if the configuration files still differ from the running configuration.
@@ -52,6 +53,17 @@ struct DegradedReasons {
     }
 
     private var ofSources: [String] {
+        let states = sorted(sources) { name, source in
+            switch source.state {
+            case nil, .up, .starting: []
+            case .retrying, .held, .failing, .stopped:
+                ["\(name) \(source.state?.rawValue ?? "")" + because(source.lastError)]
+            }
+        }
+        return states + ofRefusals
+    }
+
+    private var ofRefusals: [String] {
         sorted(recentRefusals) { name, reasons in
             reasons.filter { $0.value > 0 }.sorted { $0.key < $1.key }.map { reason, count in
                 "\(name) refused \(counted(count, "event")) in the last \(Self.minutes) min: "

@@ -1,9 +1,12 @@
 import Configuration
 import Control
 import Destinations
+import Events
+import Ingest
 import Journal
 import Platform
 import PluginHosting
+import PluginSources
 
 extension StatusReport.Journal {
     init(_ statistics: JournalStatistics) {
@@ -15,6 +18,36 @@ extension StatusReport.Journal {
             retainBytes: UInt64(clamping: statistics.retainSize),
             retainSeconds: Double(statistics.retainTime.inNanoseconds) / 1e9, whenFull: statistics.whenFull.name,
             removedForSpace: UInt64(clamping: statistics.removedForSpace))
+    }
+}
+
+extension StatusReport.Source {
+    init(
+        _ snapshot: SourceStatistics.Snapshot, listens: [String], socketUnit: String?, plugin: PluginSourceStatus?
+    ) {
+        self.init(
+            accepted: snapshot.accepted, refused: snapshot.refused,
+            refusedByReason: Dictionary(
+                uniqueKeysWithValues: snapshot.refusedByReason.map { ($0.key.rawValue, $0.value) }),
+            violationsByReason: Dictionary(
+                uniqueKeysWithValues: snapshot.violationsByReason.map { ($0.key.rawValue, $0.value) }),
+            connections: snapshot.connections,
+            limits: Dictionary(uniqueKeysWithValues: snapshot.limits.map { ($0.key.rawValue, $0.value.count) }),
+            listens: listens, socketUnit: socketUnit)
+        guard let plugin else { return }
+        lastError = plugin.problem ?? plugin.waiting ?? plugin.lastError
+        state =
+            switch plugin.state {
+            case .starting: .starting
+            case .up: plugin.problem != nil ? .retrying : plugin.waiting != nil ? .held : .up
+            case .retrying: .retrying
+            case .failing: .failing
+            case .stopped: .stopped
+            }
+        restarts = plugin.restarts
+        openLanes = plugin.openLanes
+        lanes = Dictionary(plugin.lanes.map { ($0.name, $0.position) }, uniquingKeysWith: { first, _ in first })
+        self.plugin = plugin.plugin.map(StatusReport.Plugin.init)
     }
 }
 

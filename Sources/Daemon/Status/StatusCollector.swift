@@ -8,6 +8,7 @@ import Ingest
 import Journal
 import JournalAdapters
 import Platform
+import PluginSources
 import PluginHosting
 import Synchronization
 
@@ -21,6 +22,7 @@ final class StatusCollector: Sendable {
 
     private let journal: Journal
     private let pipeline: Pipeline
+    private let plugins: SourcePlugins
     private let descriptors: DescriptorReserve
     private let clock: any Clock
     private let started: Instant
@@ -51,7 +53,10 @@ final class StatusCollector: Sendable {
         var reason: String
     }
 
-    init(journal: Journal, pipeline: Pipeline, descriptors: DescriptorReserve, clock: any Clock) {
+    init(
+        journal: Journal, pipeline: Pipeline, plugins: SourcePlugins, descriptors: DescriptorReserve, clock: any Clock
+    ) {
+        self.plugins = plugins
         self.descriptors = descriptors
         self.journal = journal
         self.pipeline = pipeline
@@ -214,8 +219,13 @@ final class StatusCollector: Sendable {
         }
         let condition = self.condition.withLock { $0 }
         let journal = StatusReport.Journal(statistics)
+        let sources = snapshots.reduce(into: [String: StatusReport.Source]()) { sources, entry in
+            let (snapshot, source) = entry.value
+            sources[entry.key] = StatusReport.Source(
+                snapshot, listens: source.listens, socketUnit: source.unit, plugin: plugins[entry.key]?.status)
+        }
         let reasons = DegradedReasons(
-            journal: journal, destinations: destinations, stuckThreads: condition.stuckThreads,
+            journal: journal, destinations: destinations, sources: sources, stuckThreads: condition.stuckThreads,
             refusedReload: condition.refusedReload, fallingBehind: recent.2, recentDeadLetters: recent.0,
             recentRefusals: recent.1.reduce(into: [:]) { $0[$1.key.source, default: [:]][$1.key.reason] = $1.value },
             recentLimits: recent.3.reduce(into: [:]) { $0[$1.key.source, default: [:]][$1.key.reason] = $1.value },
@@ -224,17 +234,7 @@ final class StatusCollector: Sendable {
             reasons: reasons.list, version: Release.version,
             uptimeSeconds: Double((clock.now() - started).inNanoseconds) / 1e9,
             eventsPerSecond: rates.rate(of: "sources"),
-            sources: snapshots.mapValues { snapshot, source in
-                StatusReport.Source(
-                    accepted: snapshot.accepted, refused: snapshot.refused,
-                    refusedByReason: Dictionary(
-                        uniqueKeysWithValues: snapshot.refusedByReason.map { ($0.key.rawValue, $0.value) }),
-                    violationsByReason: Dictionary(
-                        uniqueKeysWithValues: snapshot.violationsByReason.map { ($0.key.rawValue, $0.value) }),
-                    connections: snapshot.connections,
-                    limits: Dictionary(uniqueKeysWithValues: snapshot.limits.map { ($0.key.rawValue, $0.value.count) }),
-                    listens: source.listens, socketUnit: source.unit)
-            },
+            sources: sources,
             journal: journal,
             destinations: destinations,
             recentRefusals: refusals.map { name, recent in
