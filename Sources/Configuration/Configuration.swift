@@ -53,12 +53,14 @@ package struct Configuration: Sendable {
         /// A client is disconnected after this many refused lines in a row.
         package var maximumConsecutiveRefusals: Int = 1_000
         /// The most bytes buffered for all clients of the source: unfinished lines, unread responses, and lines that
-        /// wait for their turn. For a plugin: the most bytes that it has offered and that are not stored yet.
+        /// wait for their turn.
         package var maximumBuffered: Int = 64 << 20
         /// The longest time that a client may take to finish a line.
         package var lineTimeout: Duration = .seconds(60)
         /// The longest time that a client may be idle; nil: forever.
         package var idleTimeout: Duration?
+        /// The most bytes that a plugin has offered and that are not stored yet.
+        package var window: Int = 4 << 20
         /// Runs for every event before it is stored.
         package var scrub: [Rules.Step] = []
 

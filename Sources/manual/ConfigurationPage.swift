@@ -135,19 +135,21 @@ struct ConfigurationPage<Writer: PageWriter> {
             let common = Set(kinds.first?.shared.map(\.name) ?? []).filter { key in
                 kinds.allSatisfy { $0.shared.contains { $0.name == key } }
             }
-            page.subsection("Keys of every destination")
+            // "destinations.NAME"
+            let owner = name.prefix { $0 != "." }.dropLast()
+            page.subsection("Keys of every \(owner)")
             for field in kinds.first?.shared ?? [] where common.contains(field.name) && field.isSupported {
                 key(field, below: name)
             }
             for variant in kinds {
-                page.subsection("Keys of a destination with \(variant.key)")
+                page.subsection("Keys of a \(owner) with \(variant.key)")
                 for field in variant.own + variant.shared where !common.contains(field.name) && field.isSupported {
                     key(field, below: name)
                 }
             }
             for variant in variants {
                 guard let value = variant.value, !variant.own.isEmpty else { continue }
-                page.subsection("Keys of a destination with \(variant.key): \(value)")
+                page.subsection("Keys of a \(owner) with \(variant.key): \(value)")
                 for field in variant.own where field.isSupported { key(field, below: name) }
             }
         case .filled(let shape): keys(shape, below: name)

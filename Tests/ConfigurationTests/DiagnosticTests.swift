@@ -20,10 +20,10 @@ import Testing
                     sokcet: /run/s
                 """,
             shown: """
-                /etc/penstock/p.yaml:2:3: error: source "apps" needs "socket"
+                /etc/penstock/p.yaml:2:3: error: source "apps" needs one of socket, plugin
                   apps:
                   ^~~~
-                hint: add socket: the Unix stream socket that applications connect to
+                hint: add socket: PATH or plugin: NAME
                 /etc/penstock/p.yaml:3:5: error: unknown key "sokcet" in source "apps"
                     sokcet: /run/s
                     ^~~~~~

@@ -3,8 +3,6 @@ struct SourceDraft: Sendable, PluginUser {
     var source = Configuration.Source(name: "", socket: "")
     var scrub: [YAMLNode] = []
     var plugin = PluginDraft()
-    /// `max_buffered` of a source plugin.
-    var window = 4 << 20
 
     /// Transforms allowed before an event is stored: those that only remove or obscure.
     static let scrubbing = ["drop", "hash", "mask", "redact"]
@@ -29,7 +27,7 @@ extension Section where Target == SourceDraft {
         .socket: socket,
         .plugin: plugin("a source plugin", deadline: "a call of the plugin") + [
             Field(
-                "max_buffered", \.window, .size((64 << 10)...(1 << 30)),
+                "window", \.source.window, .size((64 << 10)...(1 << 30)),
                 "the maximum size of the events that the plugin has offered and that are not stored yet; above it, the"
                     + " plugin waits")
         ],
@@ -74,8 +72,12 @@ extension Section where Target == SourceDraft {
 
     static func source(_ kind: SourceKind) -> Section { Section((own[kind] ?? []) + common) }
 
-    /// For a source whose kind is missing.
-    static let kindlessSource = Section(common)
+    /// For a source whose kind is missing: any key, so that only the missing one is reported.
+    static let kindlessSource = Section(
+        [
+            Field("socket", \.source.socket, .path, "a Unix stream socket"),
+            Field("plugin", \.plugin.name, .pluginName, "the name of a source plugin"),
+        ] + own.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap(\.value).filter { !$0.isRequired } + common)
 
     /// Explains a key that belongs to the other kind of source.
     static func elsewhere(_ key: String, from kind: SourceKind?) -> String? {

@@ -25,7 +25,6 @@ struct ConfigurationBuilder {
                 source.scrub = scrubbing(located.draft)
                 if located.found["plugin"] != nil {
                     source.plugin = plugin(located.draft.plugin, settingsAt: located.place(of: "settings"))
-                    source.maximumBuffered = located.draft.window
                 }
                 return source
             },

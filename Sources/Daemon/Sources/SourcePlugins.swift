@@ -62,7 +62,7 @@ final class SourcePlugins: Sendable {
         options.limits.processors = plugin.limits.processors
         options.limits.openFiles = plugin.limits.openFiles
         options.deadline = plugin.deadline
-        options.window = source.maximumBuffered
+        options.window = source.window
         let running = PluginSource(
             options, appender: JournalAppender(journal: journal), statistics: statistics,
             lanes: { [journal] in journal.lanes(of: source.name) },
