@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -110,6 +111,29 @@ int clinux_poll_wait(int poll, struct clinux_ready *ready, int capacity, int mil
     }
     return count;
 }
+
+uint64_t clinux_begin_reads(void) {
+    aio_context_t context = 0;
+    return syscall(SYS_io_setup, 1, &context) == 0 ? context : 0;
+}
+
+int clinux_start_read(uint64_t reads, int file, void *memory, size_t count, int64_t offset) {
+    struct iocb request = {.aio_lio_opcode = IOCB_CMD_PREAD, .aio_fildes = (uint32_t)file,
+        .aio_buf = (uint64_t)(uintptr_t)memory, .aio_nbytes = count, .aio_offset = offset};
+    struct iocb *requests[] = {&request};
+    return syscall(SYS_io_submit, (aio_context_t)reads, 1L, requests) == 1 ? 0 : errno != 0 ? errno : EAGAIN;
+}
+
+int64_t clinux_wait_read(uint64_t reads) {
+    struct io_event event;
+    while (1) {
+        long got = syscall(SYS_io_getevents, (aio_context_t)reads, 1L, 1L, &event, NULL);
+        if (got == 1) return event.res;
+        if (got < 0 && errno != EINTR) return -errno;
+    }
+}
+
+void clinux_end_reads(uint64_t reads) { syscall(SYS_io_destroy, (aio_context_t)reads); }
 
 int clinux_bell(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 

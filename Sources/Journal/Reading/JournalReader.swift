@@ -24,6 +24,8 @@ package final class JournalReader {
     private var seed: ChecksumSeed
     /// The offset of the next batch in the segment.
     private var offset = 0
+    /// The end of the last read from the disk in this segment. A read that begins here is one of a series.
+    private var readEnd: Int?
     private var origin: Origin?
 
     init(
@@ -92,6 +94,7 @@ package final class JournalReader {
         } else {
             position = segment.firstPosition
         }
+        readEnd = nil
         self.segment = segment
         self.file = file
         return true
@@ -184,7 +187,14 @@ package final class JournalReader {
             if got > 0 { return got }
         }
         let got = cached?.readCached(count, at: offset, appendingTo: &bytes) ?? 0
-        return got + (got < count ? try file.read(count - got, at: offset + got, appendingTo: &bytes) : 0)
+        guard got < count else { return got }
+        // The bytes of a sealed segment never change, so they may be read before they are needed.
+        let isNext = readEnd == offset + got && segment?.isSealed == true
+        readEnd = offset + count
+        return got
+            + (isNext
+                ? try file.readNext(count - got, at: offset + got, appendingTo: &bytes)
+                : try file.read(count - got, at: offset + got, appendingTo: &bytes))
     }
 
     /// Stops using the page cache. Bytes that look damaged there may be whole on disk.
