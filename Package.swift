@@ -303,6 +303,12 @@ let package = Package(
                 "Destinations", "Delivery", "Events", "Platform", "Telemetry", "CZlib", "CZstd", "CSQLite",
                 "CPenstockPlugin", "PluginHosting", "PluginTesting", "TestSupport",
             ]),
+        tests(
+            "PluginSourcesTests",
+            [
+                "CPluginChannel", "Delivery", "Destinations", "Events", "Ingest", "Platform", "PluginHosting",
+                "PluginSources", "PluginTesting", "Telemetry",
+            ]),
         // The sink plugins, against real servers.
         tests(
             "SinkTests",
