@@ -209,7 +209,7 @@ let package = Package(
             dependencies: [
                 "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Destinations", "Events", "Explanation",
                 "Journal",
-                "PlanGeneration", "Platform", "PluginHosting", "PluginTemplates", "Routing", "TrackingPlan",
+                "PlanGeneration", "Platform", "PluginHosting", "PluginSources", "PluginTemplates", "Routing", "TrackingPlan",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
