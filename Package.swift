@@ -209,7 +209,7 @@ let package = Package(
             dependencies: [
                 "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Destinations", "Events", "Explanation",
                 "Journal",
-                "PlanGeneration", "Platform", "PluginHosting", "PluginTemplates", "Routing", "TrackingPlan",
+                "PlanGeneration", "Platform", "PluginHosting", "PluginSources", "PluginTemplates", "Routing", "TrackingPlan",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
@@ -302,6 +302,12 @@ let package = Package(
             [
                 "Destinations", "Delivery", "Events", "Platform", "Telemetry", "CZlib", "CZstd", "CSQLite",
                 "CPenstockPlugin", "PluginHosting", "PluginTesting", "TestSupport",
+            ]),
+        tests(
+            "PluginSourcesTests",
+            [
+                "CPluginChannel", "Delivery", "Destinations", "Events", "Ingest", "Platform", "PluginHosting",
+                "PluginSources", "PluginTesting", "Telemetry",
             ]),
         // The sink plugins, against real servers.
         tests(

@@ -1,8 +1,8 @@
 import Platform
 import Synchronization
 
-/// What the daemon knows of the plugin of a destination or a source while it runs: what was loaded, its metrics, and whether its file
-/// has been replaced. Any thread.
+/// What the daemon knows of the plugin of a destination or a source while it runs: what was loaded, its metrics, and
+/// whether its file has been replaced. Any thread.
 package final class RunningPlugin: Sendable {
     package struct Facts: Sendable {
         package var name: String

@@ -23,8 +23,8 @@ package final class PluginSource: Sendable {
     ///   - lanes: the position of each lane that the journal holds durably for this source. Called before each start of
     ///     the plugin, on the source's thread.
     ///   - predecessorEnd: `appendedEnd` of a source of the same name that was stopped before; 0: there was none.
-    ///   - inspector: creates the inspector if events are checked before they are stored. Called on the source's thread.
-    ///   - scrubber: creates the scrubber if events are scrubbed before they are stored. The same.
+    ///   - inspector: creates the inspector if events are checked before they are stored, on the source's thread.
+    ///   - scrubber: creates the scrubber if events are scrubbed before they are stored, on the source's thread.
     package init(
         _ options: PluginSourceOptions, appender: any EventAppender, statistics: SourceStatistics,
         lanes: @escaping @Sendable () -> [LanePosition], predecessorEnd: UInt64 = 0, telemetry: Telemetry,

@@ -34,8 +34,8 @@ package struct PluginSourceOptions: Sendable {
     package var limits = PluginLimits()
     /// How long a call of the plugin may take.
     package var deadline: Duration = .seconds(30)
-    /// The most bytes of offers that are not stored yet, with a fixed number for each offer and event. A larger offer is
-    /// taken when there is no other one.
+    /// The most bytes of offers that are not stored yet, with a fixed number for each offer and event. A larger offer
+    /// is taken when there is no other one.
     package var window = 4 << 20
     /// The bounds of an event.
     package var events: SourceLimits

@@ -16,14 +16,21 @@ final class SourceProcess {
     private(set) var plugin: PluginDescription?
 
     /// Finds and checks the plugin's file, and starts the process. It loads nothing yet.
-    init(
+    convenience init(
         _ options: PluginSourceOptions, _ receiver: SourceReceiver, _ running: RunningPlugin, _ clock: any Clock
     ) throws(PluginError) {
-        self.options = options
-        self.clock = clock
         running.noteFile()
         let file = try PluginFile(named: options.plugin, in: options.directories)
         running.note(file.file.identity)
+        try self.init(file, options, receiver, clock)
+    }
+
+    /// Starts the process for a plugin's file.
+    init(
+        _ file: consuming PluginFile, _ options: PluginSourceOptions, _ receiver: SourceReceiver, _ clock: any Clock
+    ) throws(PluginError) {
+        self.options = options
+        self.clock = clock
         build = file.build
         path = file.path
         process = try PluginProcess(
@@ -64,6 +71,12 @@ final class SourceProcess {
         default:
             throw PluginError(.failed, "cannot create an instance of the plugin \(plugin.name): \(reply.reason)")
         }
+    }
+
+    /// Calls the plugin's entry function again, with other versions.
+    func probeEntry(within limit: Duration) throws(PluginError) {
+        let reply = try process.request(PLUGIN_PROBE, within: limit, clock)
+        guard reply.status == PENSTOCK_OK else { throw PluginError(.incompatible, reply.reason) }
     }
 
     func connect(within limit: Duration) throws(PluginError) {

@@ -109,16 +109,22 @@ final class SourceWorker {
             telemetry.emit(PluginLoaded(owner: options.name, plugin: plugin, build: build))
         }
         try connect(source)
-        guard try waitUntilAllIsDurable(source) else { return }
+        if try waitUntilAllIsDurable(source) {
+            try start(source, receiver)
+            try serve(source, receiver)
+        }
+        try finish(source, receiver)
+    }
+
+    private func start(_ source: SourceProcess, _ receiver: SourceReceiver) throws(PluginError) {
         let lanes = lanes()
+        // It may offer before `start` returns.
         receiver.permitOffers(true)
         try source.start(lanes, within: limit)
         upSince = clock.now()
         board.set(.up)
         telemetry.emit(
             PluginSourceStarted(source: options.name, plugin: source.plugin?.name ?? "", positions: lanes.count))
-        try serve(source, receiver)
-        try finish(source, receiver)
     }
 
     private func connect(_ source: SourceProcess) throws(PluginError) {

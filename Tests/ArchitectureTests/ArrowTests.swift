@@ -56,8 +56,8 @@ import Testing
         "penstockd": ["ArgumentParser", "Assembly", "Daemon"],
         "penstock": [
             "ArgumentParser", "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Destinations", "Events",
-            "Explanation", "Journal", "PlanGeneration", "Platform", "PluginHosting", "PluginTemplates", "Routing",
-            "TrackingPlan",
+            "Explanation", "Journal", "PlanGeneration", "Platform", "PluginHosting", "PluginSources", "PluginTemplates",
+            "Routing", "TrackingPlan",
         ],
         "manual": ["Configuration", "ConfigurationSyntax", "Routing"],
         "penstock-plan-generator": ["ConfigurationSyntax", "PlanGeneration"],

@@ -1,3 +1,4 @@
+import Delivery
 import Destinations
 import Foundation
 import Platform

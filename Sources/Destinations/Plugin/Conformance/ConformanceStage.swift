@@ -146,15 +146,3 @@ final class ConformanceStage {
         instance.destroy()
     }
 }
-
-/// What a plugin did that the contract does not allow.
-struct Nonconformance: Error {
-    let text: String
-    init(_ text: String) { self.text = text }
-}
-
-/// Why a check says nothing about this plugin.
-struct NotApplicable: Error {
-    let text: String
-    init(_ text: String) { self.text = text }
-}

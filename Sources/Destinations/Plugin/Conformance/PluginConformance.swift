@@ -6,12 +6,7 @@ import Telemetry
 /// A conformance run: tries on one plugin what a host may do, and finds out whether the plugin keeps the contract of
 /// penstock_plugin.h. Each check has a process of its own, so a plugin that crashes fails one check.
 package struct PluginConformance {
-    package enum Verdict: Sendable, Equatable {
-        case passed
-        case failed(String)
-        /// The check says nothing about this plugin.
-        case skipped(String)
-    }
+    package typealias Verdict = ConformanceChecks.Verdict
 
     /// The most events in a batch, and the most batches in flight, that a run offers.
     private static let batchEvents = 512
@@ -52,22 +47,7 @@ package struct PluginConformance {
     /// - Parameter report: called after each check.
     /// - Returns: whether no check failed.
     package func run(_ report: (_ check: String, Verdict) -> Void) -> Bool {
-        var conforms = true
-        for (title, check) in checks {
-            var verdict = Verdict.passed
-            do {
-                try check()
-            } catch let found as Nonconformance {
-                verdict = .failed(found.text)
-            } catch let found as NotApplicable {
-                verdict = .skipped(found.text)
-            } catch {
-                verdict = .failed("\(error)")
-            }
-            if case .failed = verdict { conforms = false }
-            report(title, verdict)
-        }
-        return conforms
+        ConformanceChecks(checks).run(report)
     }
 
     private var checks: [(String, () throws -> Void)] {

@@ -4,6 +4,7 @@ import Control
 import Destinations
 import Platform
 import PluginHosting
+import PluginSources
 
 struct PluginsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -50,8 +51,10 @@ struct PluginsInspect: ParsableCommand {
         commandName: "inspect", abstract: "Show a plugin's name, version, ABI, type and settings, or test it.",
         discussion: """
             With --conformance, the plugin is called as a daemon may call it, each check in a process of its own: in \
-            all orders of its functions, with unusual settings and events, with batches in flight when it stops. The \
-            plugin delivers the events of the checks to where its settings point: use a file or a server for tests.
+            all orders of its functions, with unusual settings and events, with batches in flight when it stops. A \
+            sink delivers the events of the checks to where its settings point: use a file or a server for tests. A \
+            source is told that the events it offers are stored, although they are not: let its settings point to \
+            events for tests.
 
             \(exitCodes)
             """
@@ -63,6 +66,9 @@ struct PluginsInspect: ParsableCommand {
     @Flag(help: "Test whether the plugin keeps the contract of penstock_plugin.h.")
     var conformance = false
 
+    @Flag(help: "With --conformance: test a plugin that is both a sink and a source as a source.")
+    var source = false
+
     @Option(help: "With --conformance: the plugin's settings, as a JSON object. Default: {}.")
     var settings: String?
 
@@ -71,6 +77,7 @@ struct PluginsInspect: ParsableCommand {
 
     func validate() throws {
         guard conformance || settings == nil else { throw ValidationError("--settings needs --conformance") }
+        guard conformance || !source else { throw ValidationError("--source needs --conformance") }
         guard (1...86_400).contains(deadline) else { throw ValidationError("--deadline takes 1 to 86400 seconds") }
     }
 
@@ -80,11 +87,7 @@ struct PluginsInspect: ParsableCommand {
 
     private func test() throws {
         var counts = (passed: 0, failed: 0, skipped: 0)
-        let run = PluginConformance(
-            of: file, settings: settings ?? "{}", directory: TrustedFile.resolve(".") ?? "/",
-            deadline: .seconds(deadline))
-        try run.validateSettings()
-        let conforms = run.run { check, verdict in
+        let conforms = try runChecks { check, verdict in
             switch verdict {
             case .passed:
                 counts.passed += 1
@@ -99,6 +102,19 @@ struct PluginsInspect: ParsableCommand {
         }
         print("\(counts.passed) passed, \(counts.failed) failed, \(counts.skipped) skipped")
         if !conforms { throw ExitCode(1) }
+    }
+
+    private func runChecks(_ report: (_ check: String, ConformanceChecks.Verdict) -> Void) throws -> Bool {
+        let (settings, directory) = (settings ?? "{}", TrustedFile.resolve(".") ?? "/")
+        if try source || PluginInspection(of: file).roles.map(\.role) == [.source] {
+            let run = SourceConformance(
+                of: file, settings: settings, directory: directory, deadline: .seconds(deadline))
+            try run.validateSettings()
+            return run.run(report)
+        }
+        let run = PluginConformance(of: file, settings: settings, directory: directory, deadline: .seconds(deadline))
+        try run.validateSettings()
+        return run.run(report)
     }
 
     private func show() throws {
