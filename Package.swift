@@ -367,7 +367,9 @@ let package = Package(
         // This target is also an application with a tracking plan.
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["Control", "Penstock", "Platform", "TestSupport", "penstockd", "PenstockCommand", "manual"],
+            dependencies: [
+                "Control", "Penstock", "Platform", "PluginTesting", "TestSupport", "penstockd", "PenstockCommand", "manual",
+            ],
             swiftSettings: rules, plugins: ["GenerateTrackingPlan"]),
     ],
     cxxLanguageStandard: .cxx17

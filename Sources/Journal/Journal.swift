@@ -266,7 +266,10 @@ package final class Journal: Sendable {
             current: lifecycle.current,
             onDurable: onDurable)
         lifecycle.current = nil
-        return (writer, JournalKeeper(context, queue: queue, segments: segments, spare: spare, cursors: cursors))
+        return (
+            writer,
+            JournalKeeper(context, queue: queue, segments: segments, spare: spare, cursors: cursors, lanes: lanes)
+        )
     }
 
     /// Writes and syncs the queued events, commits the cursors, and releases the lock. Returns when that is done or the
@@ -358,7 +361,7 @@ package final class Journal: Sendable {
     /// - Parameters:
     ///   - events: lie within `bytes`, in the order in which they were sent.
     ///   - lane: the lane that the events come from, and the position behind them: stored with the events in one batch.
-    ///     With a lane, there may be no events.
+    ///     With a lane, there may be no events; then the end that is returned can be durable before the position is.
     package func append(
         _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition? = nil
     ) -> JournalAppend {

@@ -44,10 +44,9 @@ struct FoundLanes {
     }
 
     /// Notes a batch of events that ends with a lane.
-    /// - Parameter end: the position after the batch.
-    mutating func note(_ record: LaneRecord, of source: String, end: UInt64, durable: UInt64) {
+    mutating func note(_ record: LaneRecord, _ header: BatchHeader, of source: String, durable: UInt64) {
         let key = LaneKey(source: source, lane: record.lane.lane)
-        let lane = StoredLane(position: record.lane.position, end: end)
+        let lane = record.stored(end: header.endPosition, isEmpty: header.count == 0)
         if record.previousEnd <= durable || record.previousEnd == known[key]?.end ?? 0 || !checksChain {
             known[key] = lane
             uncertain[key] = nil
@@ -59,8 +58,11 @@ struct FoundLanes {
 
     /// Drops what is not certain to follow the lane's earlier events.
     /// - Parameter durable: the position below which everything was durable.
-    mutating func finish(durable: UInt64) {
+    /// - Returns: whether something was dropped.
+    @discardableResult
+    mutating func finish(durable: UInt64) -> Bool {
         note(durable: durable)
-        uncertain = [:]
+        defer { uncertain = [:] }
+        return !uncertain.isEmpty
     }
 }

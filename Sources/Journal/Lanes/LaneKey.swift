@@ -12,6 +12,6 @@ struct LaneKey: Hashable, Comparable {
 struct StoredLane: Equatable {
     /// Where the source reads on; empty: the lane was forgotten.
     var position: [UInt8]
-    /// The journal's position after the lane's last events.
+    /// The journal's position after the lane's last batch with events.
     var end: UInt64
 }

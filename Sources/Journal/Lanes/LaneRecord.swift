@@ -3,8 +3,8 @@ import Events
 /// The position of a lane at the end of a batch of events. Format.md specifies the layout.
 struct LaneRecord: Equatable {
     var lane: LanePosition
-    /// The journal's position after the lane's previous batch; 0: there is none. If that batch was lost in an
-    /// interrupted write, this record does not count.
+    /// The journal's position after the lane's previous batch with events; 0: there is none. If that batch was lost in
+    /// an interrupted write, this record does not count.
     var previousEnd: UInt64
 
     /// The flag of a batch that ends with a lane.
@@ -41,6 +41,14 @@ struct LaneRecord: Equatable {
         lane = LanePosition(
             lane: String(decoding: payload.array(start..<start + name), as: UTF8.self),
             position: payload.array(start + name..<start + name + position))
+    }
+
+    /// What is stored of the lane after this record.
+    /// - Parameters:
+    ///   - end: the position after the batch.
+    ///   - isEmpty: the batch has no events.
+    func stored(end: UInt64, isEmpty: Bool) -> StoredLane {
+        StoredLane(position: lane.position, end: isEmpty ? previousEnd : end)
     }
 
     init(_ lane: LanePosition, previousEnd: UInt64) {

@@ -17,6 +17,8 @@ final class LaneTable: Sendable {
         lanes.withLock { $0[key] = lane.position.isEmpty ? nil : lane }
     }
 
+    var isEmpty: Bool { lanes.withLock { $0.isEmpty } }
+
     func positions(of source: String) -> [LanePosition] {
         lanes.withLock { lanes in
             lanes.filter { $0.key.source == source }
@@ -55,12 +57,12 @@ struct LaneEnds {
         return size - (lanes[key]?.size ?? 0) + needed <= limit || position.isEmpty
     }
 
-    mutating func append(_ key: LaneKey, _ position: [UInt8], end: UInt64) {
-        if position.isEmpty {
+    mutating func append(_ key: LaneKey, _ lane: StoredLane) {
+        if lane.position.isEmpty {
             // A later batch of the lane begins a new chain.
             size -= lanes.removeValue(forKey: key)?.size ?? 0
         } else {
-            set(key, end, LaneEntry.size(key, StoredLane(position: position, end: end)))
+            set(key, lane.end, LaneEntry.size(key, lane))
         }
     }
 

@@ -119,6 +119,10 @@ package struct Protections: OptionSet, BitwiseCopyable, Sendable, Hashable {
     package static let laneTable = Protections(bit: 56)
     /// A lane's position counts only if the batch before it was not lost.
     package static let laneChain = Protections(bit: 57)
+    /// The segment that holds the lanes is not removed before a later one holds them.
+    package static let laneRetention = Protections(bit: 59)
+    /// A journal with an interrupted write of a lane's events is not opened before this is recorded in the seal.
+    package static let laneSeal = Protections(bit: 60)
     /// Where the last segment's beginning is not whole, the lanes are read from earlier segments.
     package static let lanesOfEarlierSegments = Protections(bit: 58)
 }

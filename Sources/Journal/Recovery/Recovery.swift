@@ -141,7 +141,7 @@ struct Recovery {
             // only.
             let scan = try SegmentScan(file, seed, first: position, limit: seal.validLength, following: nil)
             result.cursors.add(scan.cursors)
-            noteLanes(of: scan, &result)
+            _ = noteLanes(of: scan, &result)
             try rewrite(scan.unsyncedFrom..<size, of: file)
             try context.sync(file, .recoverySync)
             result.segments.append(sealed(position, path, size, seal))
@@ -158,7 +158,7 @@ struct Recovery {
         try rewrite(scan.unsyncedFrom..<scan.validLength, of: file)
         try context.sync(file, .recoverySync)
         let durable = max(known, scan.durable)
-        noteLanes(of: scan, &result)
+        let lacksLanes = noteLanes(of: scan, &result)
         let gaps = scan.gaps(in: path, durable: durable) + scan.missingEnd(in: path, upTo: durable, fileSize: size)
         for gap in gaps { quarantine.report(gap, file: file) }
         result.next = max(scan.end, durable)
@@ -191,7 +191,12 @@ struct Recovery {
             segment.seal()
             // The headers of later batches would say that the interrupted positions were durable. The seal records the
             // correct durable end.
-            if gaps.isEmpty || isInterrupted { seal(segment, scan, durable: isInterrupted ? durable : scan.end) }
+            if gaps.isEmpty || isInterrupted {
+                let failure = seal(segment, scan, durable: isInterrupted ? durable : scan.end)
+                // Without the seal, the next start would take the missing events for durable ones, and a source would
+                // never offer them again.
+                if let failure, lacksLanes, context.protections.contains(.laneSeal) { throw failure }
+            }
         } else {
             result.current = (
                 segment, try SegmentFile(try context.disk.openDirect(path, .readWrite), offset: scan.validLength)
@@ -201,11 +206,12 @@ struct Recovery {
 
     /// Uses only what the headers in this file say: after an interrupted write, `known` and the next position also
     /// cover what has not arrived.
-    private func noteLanes(of scan: SegmentScan, _ result: inout Result) {
-        guard scan.beginsWhole else { return }
+    /// - Returns: whether positions of lanes do not count because earlier events are missing.
+    private func noteLanes(of scan: SegmentScan, _ result: inout Result) -> Bool {
         var lanes = scan.lanes
-        lanes.finish(durable: scan.durable)
-        result.lanes = lanes
+        let lacks = lanes.finish(durable: scan.durable)
+        if scan.beginsWhole { result.lanes = lanes }
+        return lacks
     }
 
     /// Reads the lanes from as many of the last segments as needed, back to one whose beginning is whole.
@@ -275,11 +281,13 @@ struct Recovery {
 
     /// Seals a segment with the results of the scan, so that the next start need not read it. If this fails, nothing is
     /// lost.
-    private func seal(_ segment: Segment, _ scan: SegmentScan, durable: UInt64) {
+    /// - Returns: why it is not sealed; nil: it is, or need not be.
+    @discardableResult
+    private func seal(_ segment: Segment, _ scan: SegmentScan, durable: UInt64) -> SystemError? {
         let offset = segment.capacity
         // In a file that was cut off, the last bytes may belong to a batch.
         let isFree = segment.fileSize == context.options.segmentSize || scan.tail?.upperBound ?? 0 <= offset
-        guard offset >= scan.validLength, isFree else { return }
+        guard offset >= scan.validLength, isFree else { return nil }
         let seal = Seal(
             validLength: scan.validLength, endPosition: scan.end, durablePosition: durable,
             earliest: scan.earliest, latest: scan.latest)
@@ -288,9 +296,11 @@ struct Recovery {
             try file.write(
                 seal.encoded(context.seed(segment), at: offset, now: context.clock.wallClock()).span, at: offset)
             try context.sync(file, .recoverySealSync)
+            return nil
         } catch {
             context.telemetry.emit(
                 JournalFile(detail: "\(segment.path) could not be sealed; the next start reads it again: \(error)"))
+            return error
         }
     }
 }

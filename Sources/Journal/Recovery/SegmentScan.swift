@@ -93,7 +93,7 @@ struct SegmentScan {
         case BatchHeader.Kind.events where header.flags & LaneRecord.flag != 0:
             guard let record = LaneRecord(endOf: payload) else { return }
             let source = String(decoding: payload.array(0..<Int(header.sourceLength)), as: UTF8.self)
-            lanes.note(record, of: source, end: header.endPosition, durable: durable)
+            lanes.note(record, header, of: source, durable: durable)
         default: break
         }
     }

@@ -98,7 +98,8 @@ final class AppendQueue: Sendable {
             if let key, let lane {
                 let record = LaneRecord(lane, previousEnd: state.lanes[key])
                 state.front.append(bytes, events, of: record, from: origin, position: state.next, receivedAt: now)
-                state.lanes.append(key, lane.position, end: state.next &+ UInt64(events.count))
+                let end = state.next &+ UInt64(events.count)
+                state.lanes.append(key, record.stored(end: end, isEmpty: events.isEmpty))
             } else {
                 state.front.append(bytes, events, from: origin, position: state.next, receivedAt: now)
             }

@@ -12,8 +12,8 @@ import Platform
         var offset: Int
         /// The end of its last record, a multiple of eight.
         var end: Int
-        /// The batch ends with the position of this lane, and no record may be added to it.
-        var lane: LanePosition?
+        /// The batch ends with the position of a lane, and no record may be added to it.
+        var lane: LaneRecord?
     }
 
     let capacity: Int
@@ -61,7 +61,7 @@ import Platform
         append(record)
         marks[marks.count - 1].header.count = UInt32(events.count)
         marks[marks.count - 1].header.flags = LaneRecord.flag
-        marks[marks.count - 1].lane = lane.lane
+        marks[marks.count - 1].lane = lane
         marks[marks.count - 1].end = count
     }
 

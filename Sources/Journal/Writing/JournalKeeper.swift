@@ -20,14 +20,15 @@ final class JournalKeeper: @unchecked Sendable {
     private var freeAfterDrop = 0
 
     init(
-        _ context: JournalContext, queue: AppendQueue, segments: SegmentList, spare: SpareSegment, cursors: CursorTable
+        _ context: JournalContext, queue: AppendQueue, segments: SegmentList, spare: SpareSegment, cursors: CursorTable,
+        lanes: LaneTable
     ) {
         self.context = context
         self.queue = queue
         self.segments = segments
         self.spare = spare
         self.cursors = cursors
-        retention = Retention(context: context, segments: segments, cursors: cursors)
+        retention = Retention(context: context, segments: segments, cursors: cursors, lanes: lanes)
         nextCommit = context.clock.now() + context.options.cursorInterval
     }
 

@@ -243,8 +243,8 @@ final class JournalWriter: @unchecked Sendable {
             for mark in buffer.marks[committed..<mark] {
                 guard let lane = mark.lane else { continue }
                 lanes.commit(
-                    LaneKey(source: mark.origin.source, lane: lane.lane),
-                    StoredLane(position: lane.position, end: mark.header.endPosition))
+                    LaneKey(source: mark.origin.source, lane: lane.lane.lane),
+                    lane.stored(end: mark.header.endPosition, isEmpty: mark.header.count == 0))
             }
         }
         committed = mark

@@ -8,10 +8,12 @@ struct Retention {
     private let context: JournalContext
     private let segments: SegmentList
     private let cursors: CursorTable
+    private let lanes: LaneTable
     /// The last removal may not be on disk yet.
     private var hasUnsyncedRemoval = false
 
-    init(context: JournalContext, segments: SegmentList, cursors: CursorTable) {
+    init(context: JournalContext, segments: SegmentList, cursors: CursorTable, lanes: LaneTable) {
+        self.lanes = lanes
         self.context = context
         self.segments = segments
         self.cursors = cursors
@@ -36,7 +38,7 @@ struct Retention {
         for segment in all.dropLast() {
             let isOld = segment.receiveTimes.latest < oldest &- RecordLayout.maximumDelay * 1_000_000
             let isTooMuch = total > context.options.retainSize
-            guard isOld || isTooMuch, segment.isSealed else { break }
+            guard isOld || isTooMuch, segment.isSealed, mayGo(segment, all) else { break }
             let end = segment.endPosition
             if end > floor {
                 guard isTooMuch, context.options.whenFull == .dropOldest else { break }
@@ -59,7 +61,9 @@ struct Retention {
     /// it. They lose the events in it that they have not received; the loss is counted and logged.
     mutating func dropForSpace() throws(SystemError) -> Bool {
         let all = segments.all
-        guard all.count > 1, cursors.floor != nil, let oldest = all.first, oldest.isSealed else { return false }
+        guard all.count > 1, cursors.floor != nil, let oldest = all.first, oldest.isSealed, mayGo(oldest, all) else {
+            return false
+        }
         for (name, positions) in cursors.push(to: oldest.endPosition) {
             context.telemetry.emit(JournalDroppedOldest(destination: name, positions: positions))
         }
@@ -74,12 +78,19 @@ struct Retention {
     mutating func removeForSpace() throws(SystemError) -> Bool {
         let all = segments.all
         guard all.count > 1, let floor = cursors.floor, let oldest = all.first, oldest.isSealed,
-            oldest.endPosition <= floor
+            oldest.endPosition <= floor, mayGo(oldest, all)
         else { return false }
         try remove(oldest)
         segments.countRemovedForSpace()
         context.telemetry.emit(JournalSegmentRemovedForSpace(path: oldest.path, end: oldest.endPosition))
         return true
+    }
+
+    /// Whether no lane's position would be lost with the segment: a later segment begins with all lanes. It has an event:
+    /// an empty segment may be replaced by one of the same name.
+    private func mayGo(_ oldest: Segment, _ all: [Segment]) -> Bool {
+        lanes.isEmpty || !context.protections.contains(.laneRetention)
+            || all.drop { $0 !== oldest }.dropFirst().contains { $0.endPosition > $0.firstPosition }
     }
 
     /// Removes the oldest segment.
