@@ -55,6 +55,18 @@ import Testing
         #expect(stage.source.status.restarts == 0)
     }
 
+    @Test func `an offer has at most as many bytes as fit the queue of the journal`() throws {
+        #expect(PluginSourceOptions.offerBytes(journalQueue: 256 << 10) == 64 << 10)
+        #expect(PluginSourceOptions.offerBytes(journalQueue: .max) == 256 << 10)
+        #expect(PluginSourceOptions.offerBytes(journalQueue: 0) == 1)
+        // 10 events of about 270 bytes.
+        let stage = try SourceStage(#"{"events":100,"size":200}"#, in: directory) { $0.offerBytes = 2000 }
+        #expect(pluginEventually { stage.counter("failed") == 1 })
+        #expect(stage.hasLine("more than max_offer_bytes"))
+        let roomy = try SourceStage(#"{"events":100,"size":200}"#, in: directory) { $0.offerBytes = 4000 }
+        #expect(pluginEventually { roomy.counter("durable") == 10 })
+    }
+
     @Test func `an offer waits while the journal is busy`() throws {
         let journal = LaneJournal()
         journal.makeBusy(true)
