@@ -37,6 +37,8 @@ package struct PluginSourceOptions: Sendable {
     /// The most bytes of offers that are not stored yet, with a fixed number for each offer and event. A larger offer
     /// is taken when there is no other one.
     package var window = 4 << 20
+    /// The most bytes of an offer of several events; at most 256 KiB.
+    package var offerBytes = 256 << 10
     /// The bounds of an event.
     package var events: SourceLimits
     /// The id of the journal; empty if unknown.
@@ -63,4 +65,9 @@ package struct PluginSourceOptions: Sendable {
         self.journal = journal
         self.logLevel = logLevel
     }
+
+    /// The value of `offerBytes` with which an offer fits the journal's queue, also after the tracking plan has added
+    /// to its events: the journal takes all of an offer or nothing.
+    /// - Parameter journalQueue: in bytes (`journal.queue`).
+    package static func offerBytes(journalQueue: Int) -> Int { min(256 << 10, max(journalQueue / 4, 1)) }
 }

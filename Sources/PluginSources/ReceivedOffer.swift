@@ -14,8 +14,9 @@ struct ReceivedOffer: Sendable {
     /// What it takes of the window.
     let cost: UInt64
 
+    /// - Parameter maximumBytes: of the events, if there are several.
     /// - Returns: nil if the message is not what the protocol allows.
-    init?(token: UInt64, _ body: [UInt8]) {
+    init?(token: UInt64, _ body: [UInt8], maximumBytes: Int = Int(PLUGIN_OFFER_BYTES)) {
         let head = MemoryLayout<plugin_offer>.size
         guard body.count >= head else { return nil }
         let offer = PluginProcess.value(of: body, at: 0, as: plugin_offer.self)
@@ -27,8 +28,7 @@ struct ReceivedOffer: Sendable {
         var place = position + Int(offer.position_length)
         guard body.count >= place, let name = Self.name(of: body[lengths..<position]) else { return nil }
         let size = body.count - place
-        let limit = offer.count == 1 ? PLUGIN_OFFER_EVENT_BYTES : PLUGIN_OFFER_BYTES
-        guard size <= Int(limit) else { return nil }
+        guard size <= (offer.count == 1 ? Int(PLUGIN_OFFER_EVENT_BYTES) : maximumBytes) else { return nil }
         lane = LanePosition(lane: name, position: Array(body[position..<place]))
         var events: [Range<Int>] = []
         events.reserveCapacity(Int(offer.count))

@@ -58,8 +58,8 @@ final class SourceProcess {
         let sizes = texts.map { UInt32(clamping: $0.count) }
         let head = plugin_source_create(
             log_level: Int32(clamping: options.logLevel.rawValue), source_size: sizes[0], journal_size: sizes[1],
-            settings_size: sizes[2], paths_size: sizes[3...].reduce(0, +), reserved: 0,
-            window: UInt64(clamping: options.window))
+            settings_size: sizes[2], paths_size: sizes[3...].reduce(0, +),
+            max_offer_bytes: UInt32(clamping: options.offerBytes), window: UInt64(clamping: options.window))
         let reply = try process.request(
             PLUGIN_SOURCE_CREATE, PluginProcess.bytes(of: head) + texts.joined(), within: limit, clock)
         switch reply.status {

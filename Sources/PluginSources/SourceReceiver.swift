@@ -20,16 +20,18 @@ final class SourceReceiver: PluginMessageReceiver {
     }
 
     private let window: UInt64
+    private let offerBytes: Int
     private let board: SourceBoard
     private let bell: Doorbell
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - window: in bytes.
+    ///   - window, offerBytes: in bytes.
     ///   - bell: rung when there is something for the worker to do.
-    init(_ reporting: PluginReporting, window: UInt64, board: SourceBoard, bell: Doorbell) {
+    init(_ reporting: PluginReporting, window: UInt64, offerBytes: Int, board: SourceBoard, bell: Doorbell) {
         self.reporting = reporting
         self.window = window
+        self.offerBytes = offerBytes
         self.board = board
         self.bell = bell
     }
@@ -73,7 +75,9 @@ final class SourceReceiver: PluginMessageReceiver {
     func receive(_ type: plugin_channel_type, token: UInt64, _ body: [UInt8]) -> Bool {
         switch type {
         case PLUGIN_OFFER:
-            guard let offer = ReceivedOffer(token: token, body), queue(offer) else { return false }
+            guard let offer = ReceivedOffer(token: token, body, maximumBytes: offerBytes), queue(offer) else {
+                return false
+            }
             board.open(offer.lane.lane)
             bell.ring()
         case PLUGIN_LANE_OPENED:

@@ -64,16 +64,17 @@ final class SourceBoard: Sendable {
             lastError: board.lastError, restarts: board.starts == 0 ? 0 : board.starts - 1)
     }
 
-    /// A new process: nothing is known of its lanes.
+    /// A new attempt: nothing is known of its lanes.
     func start() {
         board.withLock {
             $0.state = .starting
             $0.lanes = OpenLanes()
             $0.problem = nil
             $0.waiting = nil
-            $0.starts += 1
         }
     }
+
+    func noteProcess() { board.withLock { $0.starts += 1 } }
 
     func set(_ state: PluginSourceStatus.State) {
         board.withLock {

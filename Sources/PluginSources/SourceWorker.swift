@@ -96,9 +96,11 @@ final class SourceWorker {
         board.start()
         let reporting = PluginReporting(owner: options.name, telemetry: telemetry, minimum: options.logLevel)
         let receiver = SourceReceiver(
-            reporting, window: UInt64(clamping: options.window), board: board, bell: control.bell)
+            reporting, window: UInt64(clamping: options.window), offerBytes: options.offerBytes, board: board,
+            bell: control.bell)
         let source = try SourceProcess(options, receiver, running, clock)
         control.note(source.process)
+        board.noteProcess()
         defer {
             // No message comes after it.
             source.process.close()

@@ -15,6 +15,7 @@ static pthread_mutex_t offering = PTHREAD_MUTEX_INITIALIZER;
 static bool is_permitted;
 static bool was_declined;
 static uint64_t window, used;
+static uint32_t max_offer_bytes;
 
 void permit_offers(bool permitted) {
     pthread_mutex_lock(&offering);
@@ -50,7 +51,7 @@ static const char *problem_of(const penstock_offer *offer, uint64_t *bytes) {
         if (offer->events[i].length > PLUGIN_OFFER_EVENT_BYTES) return "an event has more than 16 MiB less 1 KiB";
         if (offer->events[i].length > 0 && !offer->events[i].data) return "an event's data is NULL";
         *bytes += offer->events[i].length;
-        if (*bytes > PLUGIN_OFFER_BYTES && offer->count > 1) return "the offer has more than max_offer_bytes bytes";
+        if (*bytes > max_offer_bytes && offer->count > 1) return "the offer has more than max_offer_bytes bytes";
     }
     return NULL;
 }
@@ -160,11 +161,12 @@ static void fail(const penstock_host *host, const char *reason) {
     send_text(PLUGIN_FAIL, reason);
 }
 
-const penstock_source_host *make_source_host(uint64_t bytes) {
+const penstock_source_host *make_source_host(uint64_t window_bytes, uint32_t offer_bytes) {
     static penstock_source_host host;
-    window = bytes;
+    window = window_bytes;
+    max_offer_bytes = offer_bytes;
     host = (penstock_source_host){
-        .struct_size = sizeof host, .max_offer_events = PLUGIN_OFFER_EVENTS, .max_offer_bytes = PLUGIN_OFFER_BYTES,
+        .struct_size = sizeof host, .max_offer_events = PLUGIN_OFFER_EVENTS, .max_offer_bytes = offer_bytes,
         .offer = offer_events, .lane_opened = lane_opened, .lane_closed = lane_closed, .problem = problem,
         .fail = fail};
     return &host;

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The source host's table for this process's one instance. `window`: bytes (plugin_channel.h). */
-const penstock_source_host *make_source_host(uint64_t window);
+/* The source host's table for this process's one instance. The bounds are in bytes (plugin_channel.h). */
+const penstock_source_host *make_source_host(uint64_t window, uint32_t max_offer_bytes);
 
 /* From now on the plugin may offer, or may no longer. */
 void permit_offers(bool permitted);

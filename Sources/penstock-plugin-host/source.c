@@ -42,7 +42,8 @@ void create_source(const char *body, size_t size) {
     confine_to(source.needs, paths, sizes.paths_size);
     memset(&instance, 0, sizeof instance);
     instance.struct_size = sizeof instance;
-    int32_t status = source.create(host, make_source_host(sizes.window), settings, &instance, error, sizeof error);
+    const penstock_source_host *source_host = make_source_host(sizes.window, sizes.max_offer_bytes);
+    int32_t status = source.create(host, source_host, settings, &instance, error, sizeof error);
     if (status != PENSTOCK_OK) {
         memset(&instance, 0, sizeof instance);
         reply_status(PENSTOCK_FAILED);

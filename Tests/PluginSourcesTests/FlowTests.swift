@@ -55,6 +55,18 @@ import Testing
         #expect(stage.source.status.restarts == 0)
     }
 
+    @Test func `an offer has at most as many bytes as fit the queue of the journal`() throws {
+        #expect(PluginSourceOptions.offerBytes(journalQueue: 256 << 10) == 64 << 10)
+        #expect(PluginSourceOptions.offerBytes(journalQueue: .max) == 256 << 10)
+        #expect(PluginSourceOptions.offerBytes(journalQueue: 0) == 1)
+        // 10 events of about 270 bytes.
+        let stage = try SourceStage(#"{"events":100,"size":200}"#, in: directory) { $0.offerBytes = 2000 }
+        #expect(pluginEventually { stage.counter("failed") == 1 })
+        #expect(stage.hasLine("more than max_offer_bytes"))
+        let roomy = try SourceStage(#"{"events":100,"size":200}"#, in: directory) { $0.offerBytes = 4000 }
+        #expect(pluginEventually { roomy.counter("durable") == 10 })
+    }
+
     @Test func `an offer waits while the journal is busy`() throws {
         let journal = LaneJournal()
         journal.makeBusy(true)
@@ -117,12 +129,11 @@ import Testing
 
     @Test func `a process does not start before what was appended is durable`() throws {
         let journal = LaneJournal()
+        journal.hold(true)
         let stage = try SourceStage(#"{"lanes":2,"events":3000,"batch":10}"#, in: directory, journal: journal) {
             $0.window = 50_000
         }
-        #expect(pluginEventually { journal.count > 100 })
-        journal.hold(true)
-        #expect(pluginEventually { stage.counter("busy") >= 1 })
+        #expect(pluginEventually { stage.counter("busy") >= 1 && journal.count > 0 })
         let process = try #require(journal.entries.last?.origin.pid)
         kill(process, SIGKILL)
         #expect(pluginEventually { stage.source.status.waiting != nil })

@@ -56,14 +56,14 @@ import Testing
     func `a plugin that fails when there is room loses nothing`(way: String) throws {
         let journal = LaneJournal()
         let stage = try SourceStage(
-            #"{"mode":"\#(way)_ready","events":400,"size":100}"#, in: directory, journal: journal
+            #"{"mode":"\#(way)_ready","events":200,"size":100}"#, in: directory, journal: journal
         ) {
-            $0.window = 20_000
+            $0.window = 6000
             $0.deadline = .milliseconds(500)
         }
         #expect(pluginEventually { stage.source.status.restarts >= 2 })
-        #expect(pluginEventually { journal.count >= 400 })
-        #expect(stage.hasAll(lanes: 1, events: 400))
+        #expect(pluginEventually { journal.count >= 200 })
+        #expect(stage.hasAll(lanes: 1, events: 200))
     }
 
     @Test(arguments: [

@@ -57,6 +57,8 @@ import Testing
         #expect(ReceivedOffer(token: 1, Self.body([half, half])) != nil)
         #expect(ReceivedOffer(token: 1, Self.body([half, half + "x"])) == nil)
         #expect(ReceivedOffer(token: 1, Self.body([half + half + "x"])) != nil)
+        #expect(ReceivedOffer(token: 1, Self.body(["{}", "{}"]), maximumBytes: 3) == nil)
+        #expect(ReceivedOffer(token: 1, Self.body(["{} {}"]), maximumBytes: 3) != nil)
         let largest = String(repeating: "x", count: Int(PLUGIN_OFFER_EVENT_BYTES))
         #expect(ReceivedOffer(token: 1, Self.body([largest])) != nil)
         #expect(ReceivedOffer(token: 1, Self.body([largest + "x"])) == nil)

@@ -5,6 +5,7 @@
  * written without spaces: {"mode":"...","lanes":N,"events":N,"batch":N,"size":N}. The position of a lane is the number
  * of its next event. */
 #include "penstock_plugin.h"
+#include "raw_messages.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -167,28 +168,6 @@ static void offer_wrong(instance *it) {
     for (int i = 0; i < 32; i++) memcpy(name + 2 * i, "\xc3\xa9", 2);
     memset(position, 0, sizeof position);
     offer(it, (penstock_string){name, 64}, (penstock_string){position, 64}, &good, 1, 12);
-}
-
-/* Bytes on the pipe to the daemon that the host would not write. */
-static void write_raw(const void *bytes, size_t size) {
-    for (const char *next = bytes; size > 0;) {
-        ssize_t done = write(5, next, size);
-        if (done <= 0) pause();
-        next += done;
-        size -= (size_t)done;
-    }
-}
-
-static void write_offer(uint32_t length, uint32_t count, const char *name, uint32_t event) {
-    char *body = calloc(1, length);
-    const uint32_t head[] = {count, (uint32_t)strlen(name), 0, event};
-    if (!body) abort();
-    memcpy(body, head, length < sizeof head ? length : sizeof head);
-    if (length > 16) memcpy(body + 16, name, strlen(name));
-    const uint32_t header[] = {38, length, 1, 0};
-    write_raw(header, sizeof header);
-    write_raw(body, length);
-    free(body);
 }
 
 static void *misuse_channel(void *context) {

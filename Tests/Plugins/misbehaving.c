@@ -344,8 +344,7 @@ static const penstock_plugin plugin = {
 #ifdef VARIANT_SHORT_STRUCT
     .struct_size = 48,
 #elif defined(VARIANT_OLDER)
-    /* As of version 1.0. */
-    .struct_size = 56,
+    .struct_size = 56, .extension = (const void *(*)(const char *))(uintptr_t)8, /* not part of a table of 1.0 */
 #else
     .struct_size = sizeof(penstock_plugin),
 #endif
@@ -354,13 +353,7 @@ static const penstock_plugin plugin = {
 #else
     .abi_major = PENSTOCK_PLUGIN_MAJOR,
 #endif
-#ifdef VARIANT_OLDER
-    .abi_minor = 0,
-    /* Not part of its table. */
-    .extension = (const void *(*)(const char *))(uintptr_t)8,
-#else
     .abi_minor = PENSTOCK_PLUGIN_MINOR,
-#endif
 #ifndef VARIANT_NAMELESS
     .name = "misbehaving",
 #endif

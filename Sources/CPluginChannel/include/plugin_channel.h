@@ -47,7 +47,7 @@
 #define PLUGIN_CHANNEL_REASON_LIMIT 1024u
 #define PLUGIN_CHANNEL_ERROR_LIMIT 1024u
 
-/* The bounds of an offer: its events, the bytes of its events, the bytes of one event that is offered alone, and the
+/* The bounds of an offer: its events, the bytes of its events (SOURCE_CREATE may name fewer), the bytes of one event that is offered alone, and the
  * bytes of the name of a lane and of a position. */
 #define PLUGIN_OFFER_EVENTS 1000u
 #define PLUGIN_OFFER_BYTES (256u << 10)
@@ -165,7 +165,7 @@ typedef struct {
     int32_t log_level; /* the least severe level that is logged */
     uint32_t source_size, journal_size, settings_size; /* with the NUL */
     uint32_t paths_size; /* of the settings that are paths; 0: there are none */
-    uint32_t reserved;
+    uint32_t max_offer_bytes; /* at most PLUGIN_OFFER_BYTES */
     uint64_t window; /* bytes */
 } plugin_source_create;
 

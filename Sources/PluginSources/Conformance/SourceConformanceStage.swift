@@ -25,7 +25,8 @@ final class SourceConformanceStage {
             owner: options.name, telemetry: Telemetry(sink: NoLines(), now: { 0 }), minimum: .error,
             passesOutput: false)
         receiver = SourceReceiver(
-            reporting, window: UInt64(clamping: options.window), board: SourceBoard(), bell: bell)
+            reporting, window: UInt64(clamping: options.window), offerBytes: options.offerBytes, board: SourceBoard(),
+            bell: bell)
         source = try SourceProcess(PluginFile(at: path), options, receiver, clock)
         try source.create(within: deadline) { _, _ in }
     }

@@ -46,7 +46,6 @@ import Testing
         try directory.addMisbehaving("OLDER")
         let stage = try PluginStage(in: directory, isolation: isolation)
         #expect(try stage.destination.open(from: Cursor(position: 0)) == nil)
-        #expect(stage.destination.plugin?.abi.minor == 0)
         #expect(stage.destination.plugin?.roles == [.sink])
         #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
         stage.destination.close()
