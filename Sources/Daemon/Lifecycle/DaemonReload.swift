@@ -145,6 +145,7 @@ extension Daemon {
             status.add(source: source.name, statistics, listens: [], unit: nil)
             sourcePlugins.start(
                 source, plugin, in: next.configuration.plugins.directories, statistics: statistics,
+                journalQueue: startingJournal.queue,
                 inspector: { [plan, startingJournal] in PlanInspector(plan, for: source, startingJournal) })
         }
     }

@@ -50,9 +50,10 @@ final class SourcePlugins: Sendable {
     /// - Parameters:
     ///   - inspector: checks the source's events before they are stored.
     ///   - directories: where plugins are looked for.
+    ///   - journalQueue: bytes (journal.queue).
     func start(
         _ source: Configuration.Source, _ plugin: Configuration.Plugin, in directories: [String],
-        statistics: SourceStatistics, inspector: @escaping @Sendable () -> any EventInspector
+        statistics: SourceStatistics, journalQueue: Int, inspector: @escaping @Sendable () -> any EventInspector
     ) {
         var options = PluginSourceOptions(
             name: source.name, plugin: plugin.plugin, directories: directories, settings: plugin.settings,
@@ -63,6 +64,7 @@ final class SourcePlugins: Sendable {
         options.limits.openFiles = plugin.limits.openFiles
         options.deadline = plugin.deadline
         options.window = source.window
+        options.offerBytes = PluginSourceOptions.offerBytes(journalQueue: journalQueue)
         let running = PluginSource(
             options, appender: JournalAppender(journal: journal), statistics: statistics,
             lanes: { [journal] in journal.lanes(of: source.name) },
