@@ -40,7 +40,8 @@ final class NATSGate: Sendable {
     }
 
     func lose(_ session: Int, _ reason: String) {
-        state.withLock { $0.lost = (session, reason) }
+        // A connection that is closed in the end says so, too.
+        state.withLock { if session > $0.lost?.session ?? 0 { $0.lost = (session, reason) } }
         interrupt()
     }
 
