@@ -17,15 +17,17 @@ struct NATSSourceTest {
         if let subject { try client.create("S", subject) }
     }
 
+    /// A JSON object.
+    func settings(_ more: String = "") -> String {
+        #"{"servers":\#(servers.urls),"stream":"S","consumer":"\#(Self.consumer)","connect_timeout":"1s"\#(more)}"#
+    }
+
     /// A source that is created.
     func stage(
         _ more: String = "", journal: LaneJournal? = nil, _ configure: (inout SourceStage.Options) -> Void = { _ in }
     ) throws -> SourceStage {
         let plugin = unsafe try SourceStage.load(try TestCompiler.built("libpenstock-nats.so"))
-        let settings = """
-            {"servers":\(servers.urls),"stream":"S","consumer":"\(Self.consumer)","connect_timeout":"1s"\(more)}
-            """
-        return unsafe try SourceStage(plugin, settings: settings, journal: journal ?? self.journal, configure)
+        return unsafe try SourceStage(plugin, settings: settings(more), journal: journal ?? self.journal, configure)
     }
 
     /// A source that reads.
