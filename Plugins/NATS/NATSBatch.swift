@@ -63,9 +63,10 @@ final class NATSBatch {
     }
 
     private func noteLoss(of count: UInt64) {
+        let subject = lane.subject
         host.log(
             .warning, "the stream has removed messages before they were read; raise its limits",
-            ["lane": lane.name, "after": "\(last)", "lost": "\(count)"])
+            ["subject": subject, "after": "\(last)", "lost": "\(count)"])
         host.count("nats_lost", by: count)
     }
 

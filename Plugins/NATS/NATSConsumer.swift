@@ -32,23 +32,24 @@ struct NATSConsumer {
 
     /// Makes the consumer stand behind what is stored. Everything that was offered must be stored: the floor of a
     /// consumer that is created here is the sequence before its first one.
-    /// - Returns: the number of messages that the consumer has delivered so far, and whether a gap in the sequences means
-    ///   that messages were removed: else they may be of other subjects, or acknowledged.
+    /// - Returns: the number of messages that the consumer has delivered so far, and whether a gap in the sequences
+    ///   means that messages were removed: else they may be of other subjects, or acknowledged.
     func prepare() throws -> (deliveries: UInt64, hasNoGaps: Bool) {
         let facts = try Self.check(stream, try jetStream.stream(stream))
         var consumer = try read()
         if let consumer, !consumer.isSuitable {
+            let (name, filter) = (lane.consumer, lane.filter.map { " and the filter \($0)" } ?? " and without a filter")
             throw SourceError(
-                "the consumer \(lane.consumer) of the stream \(stream) is not a pull consumer with explicit "
-                    + "acknowledgement\(lane.filter.map { " and the filter \($0)" } ?? " and without a filter"): "
-                    + "delete it, or change settings.consumer")
+                "the consumer \(name) of the stream \(stream) is not a pull consumer with explicit "
+                    + "acknowledgement\(filter): delete it, or change settings.consumer")
         }
         let hasNoGaps = lane.filter == nil && facts.retention == js_LimitsPolicy
         var stored = lane.progress.durable
         if stored > facts.last {
+            let subject = lane.subject
             host.log(
                 .warning, "the stream ends before the stored position: it was created again; all of it is read",
-                ["stream": stream, "lane": lane.name, "stored": "\(stored)", "last": "\(facts.last)"])
+                ["stream": stream, "subject": subject, "stored": "\(stored)", "last": "\(facts.last)"])
             host.count("nats_stream_resets")
             stored = 0
         }
@@ -74,7 +75,7 @@ struct NATSConsumer {
         if facts.retention == js_InterestPolicy {
             throw SourceError(
                 "the stream \(name) has retention \"interest\": a consumer that is created again would lose messages; "
-                    + "use a stream with retention \"limits\" or \"workqueue\", such as one that has this one as a source"
+                    + "use a stream with retention \"limits\" or \"workqueue\", such as one that has it as a source"
             )
         }
         return facts
@@ -104,9 +105,10 @@ struct NATSConsumer {
         var code = jsErrCode(rawValue: 0)
         let status = unsafe js_DeleteConsumer(jetStream.handle, stream, lane.consumer, nil, &code)
         if status != NATS_NOT_FOUND && code != JSConsumerNotFoundErr { try NATSError.check(status) }
+        let (consumer, position) = (lane.consumer, String(lane.progress.durable))
         host.log(
             .info, "the consumer is created again behind the stored position",
-            ["consumer": lane.consumer, "lane": lane.name, "position": "\(lane.progress.durable)"])
+            ["consumer": consumer, "position": position])
     }
 
     private func create(at sequence: UInt64, _ facts: JetStream.StreamFacts) throws(NATSError) {

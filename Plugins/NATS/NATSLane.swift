@@ -17,6 +17,8 @@ final class NATSLane: Sendable {
     let name: String
     /// nil: the whole stream.
     let filter: String?
+    /// For log lines.
+    var subject: String { filter ?? ">" }
     /// The name of its durable consumer.
     let consumer: String
     /// The key of its lease.

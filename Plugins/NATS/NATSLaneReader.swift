@@ -55,7 +55,7 @@ struct NATSLaneReader {
             do {
                 try read(lease) { wait = .milliseconds(100) }
             } catch let interruption as NATSPull.Interruption {
-                host.log(.notice, interruption.description, ["lane": lane.name])
+                host.log(.notice, interruption.description, ["subject": lane.subject])
                 gate.pause(wait, number)
             } catch {
                 report(error)
@@ -66,7 +66,9 @@ struct NATSLaneReader {
         }
         // The leases of a lost session are taken again in the next one.
         guard gate.loss(of: number) == nil else { return }
-        if !lease.isValid { host.log(.warning, "another host may read the lane now", ["lane": lane.name]) }
+        if !lease.isValid {
+            host.log(.warning, "the lease is lost: another host may read the subject", ["subject": lane.subject])
+        }
         letGo(lease)
     }
 
@@ -112,9 +114,10 @@ struct NATSLaneReader {
             } catch {
                 guard events.count == 1 else { throw error }
                 // A message that the host can never take does not stop the lane.
+                let subject = lane.subject
                 host.log(
                     .error, "the host does not take a message: \(error)",
-                    ["lane": lane.name, "sequence": "\(batch.last)"])
+                    ["subject": subject, "sequence": "\(batch.last)"])
                 host.count("nats_skipped")
                 events.removeAll()
             }
@@ -126,7 +129,7 @@ struct NATSLaneReader {
         guard isRunning else { return }
         let text = (error as? NATSError)?.message ?? "\(error)"
         if (error as? NATSError)?.isOutage != true { problems.set(lane, text) }
-        host.log(.warning, text, ["lane": lane.name])
+        host.log(.warning, text, ["subject": lane.subject])
     }
 }
 

@@ -28,8 +28,9 @@ import Synchronization
         self.connection = connection
         batch = settings.batch
         wait = settings.wait.duration
+        let consumer = lane.consumer
         request = (
-            "$JS.API.CONSUMER.MSG.NEXT.\(settings.stream).\(lane.consumer)",
+            "$JS.API.CONSUMER.MSG.NEXT.\(settings.stream).\(consumer)",
             #"{"batch":\#(batch),"expires":\#(wait.wholeMilliseconds * 1_000_000)}"#
         )
         var inbox: UnsafeMutablePointer<natsInbox>?

@@ -45,7 +45,10 @@ final class NATSSource: Source {
         for lane in lanes {
             guard let position = known.first(where: { $0.name == lane.name }) else { continue }
             guard let sequence = UInt64(position.text) else {
-                throw SourceError("the position \"\(position.text)\" of the lane \(lane.name) is not a sequence")
+                let name = lane.name
+                throw SourceError(
+                    "the stored position \"\(position.text)\" of \(name) is not a sequence: another kind of source "
+                        + "wrote it; give this source another name")
             }
             lane.begin(at: sequence)
         }

@@ -10,12 +10,12 @@ struct NATSSourceSettings: Decodable {
         "consumer": {"type": "string", "minLength": 1, "maxLength": 200,
             "description": "the name of the durable consumer; daemons with the same name share the work"},
         "subjects": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 1000},
-            "description": "subjects to read, such as events.*; each is a lane of its own; default: the whole stream"},
+            "description": "such as events.*; each has its own order; default: the whole stream"},
         "batch": {"type": "integer", "minimum": 1, "maximum": 10000,
             "description": "messages that a request asks for; default: 1000"},
         "wait": {"type": "string", "description": "how long the server waits for messages; default: 10s"},
         "leases": {"type": "string", "minLength": 1, "maxLength": 200,
-            "description": "the key-value bucket by which daemons share lanes; default: penstock_leases"}}}
+            "description": "the key-value bucket by which daemons share the subjects; default: penstock_leases"}}}
         """
 
     private enum CodingKeys: String, CodingKey { case stream, consumer, subjects, batch, wait, leases }

@@ -76,7 +76,7 @@ import Testing
         test.client.put("short", "S.penstock", "another host")
         #expect(pluginEventually { stage.openLanes.isEmpty })
         test.waitForFloor(10)
-        #expect(stage.log.contains { $0.hasPrefix("another host may read the lane now") })
+        #expect(stage.log.contains { $0.hasPrefix("the lease is lost") })
         // Nobody renews the other host's lease.
         try test.client.publish(10..<20)
         test.waitFor(20, stage)

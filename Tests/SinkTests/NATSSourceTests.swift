@@ -212,7 +212,7 @@ import Testing
         #expect(stage.counters["nats_stream_resets"] == 1)
         test.journal = LaneJournal(["S": "-1"])
         let error = #expect(throws: TestProblem.self) { try test.open() }
-        #expect(error?.description == #"the position "-1" of the lane S is not a sequence"#)
+        #expect(error?.description.hasPrefix(#"the stored position "-1" of S is not a sequence: "#) == true)
     }
 
     @Test func `100,000 messages`() throws {
