@@ -15,8 +15,7 @@ struct NATSLaneReader {
     let session: NATSSession
     let number: Int
     let leases: NATSLeases
-    /// Unique to the instance.
-    let owner: String
+    let owner: NATSOwner
 
     private var isRunning: Bool { gate.isRunning(number) }
 
@@ -42,7 +41,7 @@ struct NATSLaneReader {
             let wait = Duration.milliseconds(Int.random(in: 0...400) + min(gate.held, 20) * 100)
             gate.pause(wait, number)
             guard isRunning else { return nil }
-            if let lease = try leases.claim(lane.key, owner: owner) { return lease }
+            if let lease = try leases.claim(lane.key, owner) { return lease }
             problems.set(lane, nil)
             gate.pause(.seconds(1), number)
         }

@@ -51,22 +51,21 @@ import PenstockPluginKit
 
     deinit { unsafe kvStore_Destroy(handle) }
 
-    /// - Parameter owner: unique to the instance. A lease that has this owner is taken again.
     /// - Returns: nil: another owner has it.
-    func claim(_ key: String, owner: String) throws(NATSError) -> NATSLease? {
+    func claim(_ key: String, _ owner: NATSOwner) throws(NATSError) -> NATSLease? {
         let start = ContinuousClock.now
         var revision: UInt64 = 0
         var status: natsStatus
         if let (holder, current) = try read(key) {
-            guard holder.isEmpty || holder == owner else { return nil }
-            status = unsafe kvStore_UpdateString(&revision, handle, key, owner, current)
+            guard owner.mayTake(holder) else { return nil }
+            status = unsafe kvStore_UpdateString(&revision, handle, key, owner.text, current)
         } else {
-            status = unsafe kvStore_CreateString(&revision, handle, key, owner)
+            status = unsafe kvStore_CreateString(&revision, handle, key, owner.text)
         }
         // Another owner was faster.
-        if status != NATS_OK, let (holder, _) = try read(key), holder != owner { return nil }
+        if status != NATS_OK, let (holder, _) = try read(key), holder != owner.text { return nil }
         try NATSError.check(status)
-        return NATSLease(self, key: key, owner: owner, revision: revision, start)
+        return NATSLease(self, key: key, owner: owner.text, revision: revision, start)
     }
 
     /// - Returns: false: another owner has the lease.

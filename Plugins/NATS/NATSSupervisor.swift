@@ -1,5 +1,4 @@
 import CNats
-import Glibc
 import PenstockPluginKit
 
 /// The thread of a source: opens a session, runs its lanes, and opens another one when it is lost.
@@ -19,7 +18,7 @@ struct NATSSupervisor: Sendable {
 
     /// - Parameter first: a session that is open.
     func run(_ first: (session: NATSSession, number: Int)?) {
-        let owner = Self.owner(host.name)
+        let owner = NATSOwner(host)
         var wait = Duration.seconds(1)
         var next = first
         while !gate.isStopping {
@@ -49,7 +48,7 @@ struct NATSSupervisor: Sendable {
     func text(_ problem: String) -> String { "\(settings.connection.servers.joined(separator: ", ")): \(problem)" }
     func text(_ error: NATSError) -> String { text(error.message) }
 
-    private func runLanes(_ session: NATSSession, _ number: Int, _ leases: NATSLeases, _ owner: String) {
+    private func runLanes(_ session: NATSSession, _ number: Int, _ leases: NATSLeases, _ owner: NATSOwner) {
         let threads = lanes.map { lane in
             let reader = NATSLaneReader(
                 lane: lane, settings: settings, host: host, offers: offers, gate: gate, problems: problems,
@@ -66,14 +65,5 @@ struct NATSSupervisor: Sendable {
             host.gauge("nats_behind", lanes.reduce(0) { $0 + Double($1.progress.behind) })
         }
         for thread in threads { thread.join() }
-    }
-
-    /// Unique to the instance, and readable in the bucket.
-    private static func owner(_ source: String) -> String {
-        var name = [CChar](repeating: 0, count: 256)
-        unsafe gethostname(&name, name.count - 1)
-        let bytes = name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-        let host = String(decoding: bytes, as: UTF8.self)
-        return "\(host) \(source) \(getpid()) \(String(UInt64.random(in: .min ... .max), radix: 16))"
     }
 }

@@ -60,7 +60,7 @@ import Testing
         // It is renewed: after several times the TTL it is still there.
         let end = Date() + 7
         while Date() < end {
-            #expect(test.client.value("short", "S.penstock")?.contains(" in ") == true)
+            #expect(test.client.value("short", "S.penstock")?.contains(" in on ") == true)
             usleep(200_000)
         }
         stage.close()
@@ -81,6 +81,21 @@ import Testing
         try test.client.publish(10..<20)
         test.waitFor(20, stage)
         #expect(test.journal.texts == NATSSourceTest.events(0..<20))
+    }
+
+    @Test func `an instance takes the leases of the one before at once, and that one loses them`() throws {
+        let test = try NATSSourceTest()
+        test.client.createBucket("short", seconds: 60)
+        try test.client.publish(0..<10)
+        let first = try test.open(#","leases":"short""#)
+        test.waitFor(10, first)
+        let owner = test.client.value("short", "S.penstock")
+        // As after a kill: the lease was not released.
+        let second = try test.open(#","leases":"short""#)
+        #expect(pluginEventually { second.openLanes == ["S"] })
+        #expect(test.client.value("short", "S.penstock") != owner)
+        try test.client.publish(10..<20)
+        test.waitFor(20, second)
     }
 
     @Test func `a host that is blocked keeps its lease`() throws {

@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 /// What a host's journal holds of a source. It outlives the instances of the source.
@@ -11,6 +12,8 @@ package final class LaneJournal: Sendable {
         package func texts(_ lane: String) -> [String] { events.filter { $0.lane == lane }.map(\.text) }
     }
 
+    /// Each journal has an id of its own.
+    package let id = UUID().uuidString
     private let contents = Mutex(Contents())
 
     package init(_ lanes: KeyValuePairs<String, String> = [:]) {

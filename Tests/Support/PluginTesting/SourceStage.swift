@@ -81,7 +81,7 @@ import Foundation
             to: penstock_host(
                 struct_size: UInt32(MemoryLayout<penstock_host>.size), reserved: 0,
                 context: Unmanaged.passUnretained(self).toOpaque(), destination: strdup(options.name),
-                journal: strdup("j1"), complete: nil, ready: nil, log_enabled: logEnabled, log: writeLog,
+                journal: strdup(journal.id), complete: nil, ready: nil, log_enabled: logEnabled, log: writeLog,
                 counter_add: addToCounter, gauge_set: setGauge, extension: nil))
         unsafe source.initialize(
             to: penstock_source_host(
