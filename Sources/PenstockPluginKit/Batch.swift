@@ -156,5 +156,5 @@ public struct Event: Sendable {
 }
 
 extension penstock_string {
-    fileprivate var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: data, count: length) }
+    var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: data, count: length) }
 }

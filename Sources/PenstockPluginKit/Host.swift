@@ -1,53 +1,10 @@
 import CPenstockPlugin
-import Glibc
 
-/// The host's services for one sink. Any thread.
-///
-/// Unsafe part: the host's table, which outlives the sink.
-@safe public final class Host: @unchecked Sendable {
-    /// Severity of a log line: syslog's numbers.
-    public enum Level: Int32, Sendable { case error = 3, warning, notice, info, debug }
-
+/// The host's services for one sink. Any thread. Positions refer to `journal`: in another journal, the same position is
+/// another event.
+@safe public final class Host: HostServices, @unchecked Sendable {
     /// The destination's name in the configuration.
-    public let destination: String
-    /// The id of the journal that positions refer to: in another journal, the same position is another event. Empty if
-    /// the host doesn't name it.
-    public let journal: String
-
-    private let table: UnsafePointer<penstock_host>
-
-    init(_ table: UnsafePointer<penstock_host>) {
-        unsafe self.table = table
-        destination = unsafe table.pointee.destination.map { unsafe String(cString: $0) } ?? ""
-        journal = unsafe table.pointee.journal.map { unsafe String(cString: $0) } ?? ""
-    }
-
-    /// Whether a line of this level would be logged.
-    public func logs(_ level: Level) -> Bool { unsafe table.pointee.log_enabled?(table, level.rawValue) == 1 }
-
-    /// Writes a line to the host's log. The host may drop lines when there are many.
-    public func log(_ level: Level, _ message: String, _ fields: KeyValuePairs<String, String> = [:]) {
-        guard logs(level) else { return }
-        unsafe message.withCString { message in
-            let texts = unsafe fields.map { unsafe (strdup($0.key), strdup($0.value)) }
-            let list = unsafe texts.map { unsafe penstock_field(name: $0.0, value: $0.1) }
-            unsafe table.pointee.log?(table, level.rawValue, message, list, UInt32(list.count))
-            var left = unsafe texts[...]
-            while let text = unsafe left.popLast() {
-                unsafe free(text.0)
-                unsafe free(text.1)
-            }
-        }
-    }
-
-    /// Adds to a counter of this destination. A name has lower-case letters, digits and underscores, at most 64 bytes.
-    /// A sink has at most 64 counters and 64 gauges.
-    public func count(_ name: String, by amount: UInt64 = 1) {
-        unsafe table.pointee.counter_add?(table, name, amount)
-    }
-
-    /// Sets a gauge of this destination.
-    public func gauge(_ name: String, _ value: Double) { unsafe table.pointee.gauge_set?(table, name, value) }
+    public var destination: String { name }
 
     /// After `SinkBusy`: the sink can take a batch again.
     public func ready() { unsafe table.pointee.ready?(table) }

@@ -1,4 +1,4 @@
-// PenstockPluginKit: sink plugins in Swift, without pointers.
+// PenstockPluginKit: sink and source plugins in Swift, without pointers.
 //
 //     import CPenstockPlugin
 //     import PenstockPluginKit
@@ -15,6 +15,8 @@
 //     public func penstock_plugin_entry(_ major: UInt32, _ minor: UInt32) -> UnsafePointer<penstock_plugin>! {
 //         unsafe entry(to: Lines.self, major)
 //     }
+//
+// A source (`Source`) brings events in. A plugin may be a sink, a source or both.
 //
 // A sink is one of three kinds. `BlockingSink` returns the outcomes of a batch; `AsyncSink` returns them from an async
 // function; `SettlingSink` settles each batch itself, now or later, from any thread. The contract of threads and memory

@@ -1,0 +1,374 @@
+import CPenstockPlugin
+import Foundation
+
+/// A source plugin in this process, and a host's part around it. Each offer is one commit of the journal.
+///
+/// `@unchecked`: all state is guarded by `condition`.
+@safe package final class SourceStage: @unchecked Sendable {
+    package struct Options: Sendable {
+        package var name = "in"
+        package var maxOfferEvents: UInt32 = 1000
+        package var maxOfferBytes: UInt64 = 256 << 10
+        /// The bytes of events that may be offered and not yet durable; above it, the host is busy.
+        package var window = 4 << 20
+
+        package init() {}
+    }
+
+    private struct Offer {
+        var token: UInt64
+        var lane: String
+        var position: [UInt8]
+        var events: [String]
+        var bytes: Int
+    }
+
+    private struct State {
+        var queue: [Offer] = []
+        var bytes = 0
+        var isHeld = false
+        var wasBusy = false
+        var hasStopped = false
+        var hasCrashed = false
+        var isEnded = false
+        var openLanes: Set<String> = []
+        var problem: String?
+        var problems: [String] = []
+        var failure: String?
+        var log: [String] = []
+        var counters: [String: UInt64] = [:]
+        var gauges: [String: Double] = [:]
+        var violations: [String] = []
+        var offers = 0
+        var busy = 0
+    }
+
+    package let journal: LaneJournal
+    private let options: Options
+    private let condition = NSCondition()
+    private var state = State()
+    /// One [worker] call at a time.
+    private let worker = NSRecursiveLock()
+    private let committed = DispatchSemaphore(value: 0)
+    private var instance = unsafe penstock_source_instance()
+    private let host = UnsafeMutablePointer<penstock_host>.allocate(capacity: 1)
+    private let source = UnsafeMutablePointer<penstock_source_host>.allocate(capacity: 1)
+    private var isDestroyed = false
+
+    /// The table of a library.
+    package static func load(_ path: String) throws -> UnsafePointer<penstock_plugin> {
+        guard let library = unsafe dlopen(path, RTLD_NOW | RTLD_LOCAL | Int32(RTLD_NODELETE)) else {
+            throw TestProblem(description: unsafe String(cString: dlerror()))
+        }
+        guard let symbol = unsafe dlsym(library, "penstock_plugin_entry") else {
+            throw TestProblem(description: "\(path) has no entry")
+        }
+        let entry = unsafe unsafeBitCast(symbol, to: penstock_plugin_entry_function.self)
+        guard let table = unsafe entry(1, 1) else { throw TestProblem(description: "\(path) refuses the version") }
+        return unsafe table
+    }
+
+    /// Creates the instance.
+    package init(
+        _ plugin: UnsafePointer<penstock_plugin>, settings: String, journal: LaneJournal,
+        _ configure: (inout Options) -> Void = { _ in }
+    ) throws {
+        var options = Options()
+        configure(&options)
+        self.options = options
+        self.journal = journal
+        unsafe host.initialize(
+            to: penstock_host(
+                struct_size: UInt32(MemoryLayout<penstock_host>.size), reserved: 0,
+                context: Unmanaged.passUnretained(self).toOpaque(), destination: strdup(options.name),
+                journal: strdup(journal.id), complete: nil, ready: nil, log_enabled: logEnabled, log: writeLog,
+                counter_add: addToCounter, gauge_set: setGauge, extension: nil))
+        unsafe source.initialize(
+            to: penstock_source_host(
+                struct_size: UInt32(MemoryLayout<penstock_source_host>.size), max_offer_events: options.maxOfferEvents,
+                max_offer_bytes: options.maxOfferBytes, offer: takeOffer, lane_opened: openLane,
+                lane_closed: closeLane, problem: showProblem, fail: failInstance))
+        guard let found = unsafe plugin.pointee.extension?(PENSTOCK_SOURCE) else {
+            isDestroyed = true
+            throw TestProblem(description: "the plugin is no source")
+        }
+        let table = unsafe found.assumingMemoryBound(to: penstock_source.self)
+        unsafe instance.struct_size = UInt32(MemoryLayout<penstock_source_instance>.size)
+        do {
+            unsafe try check { unsafe table.pointee.create(host, source, settings, &instance, $0, $1) }
+        } catch {
+            isDestroyed = true
+            throw error
+        }
+        // Without a reference: the end of this object ends the thread, and waits for it.
+        let this = unsafe StageReference(stage: Unmanaged.passUnretained(self))
+        Thread { this.stage().commitOffers() }.start()
+    }
+
+    deinit {
+        if !isDestroyed { crash() }
+        unsafe free(UnsafeMutableRawPointer(mutating: host.pointee.destination))
+        unsafe free(UnsafeMutableRawPointer(mutating: host.pointee.journal))
+        unsafe host.deallocate()
+        unsafe source.deallocate()
+    }
+
+    package var problem: String? { read(\.problem) }
+    /// All problems that were shown.
+    package var problems: [String] { read(\.problems) }
+    package var failure: String? { read(\.failure) }
+    package var openLanes: Set<String> { read(\.openLanes) }
+    package var counters: [String: UInt64] { read(\.counters) }
+    package var gauges: [String: Double] { read(\.gauges) }
+    package var log: [String] { read(\.log) }
+    package var offerCount: Int { read(\.offers) }
+    package var busyCount: Int { read(\.busy) }
+    /// What the source did that the contract forbids.
+    package var violations: [String] { read(\.violations) }
+
+    package func connect() throws {
+        unsafe try check { unsafe instance.connect?(instance.context, $0, $1) ?? PENSTOCK_OK }
+    }
+
+    /// Passes the journal's lanes on.
+    package func start() throws {
+        let lanes = journal.now.lanes
+        var texts: [UnsafeMutablePointer<CChar>?] = unsafe []
+        defer { while let text = unsafe texts.popLast() { unsafe free(text) } }
+        func string(_ bytes: [UInt8]) -> penstock_string {
+            let copy = unsafe malloc(max(1, bytes.count)).assumingMemoryBound(to: CChar.self)
+            for (index, byte) in bytes.enumerated() { unsafe copy[index] = CChar(bitPattern: byte) }
+            unsafe texts.append(copy)
+            return unsafe penstock_string(data: copy, length: bytes.count)
+        }
+        let list = unsafe lanes.map { name, position in
+            unsafe penstock_lane(name: string(Array(name.utf8)), position: string(position))
+        }
+        unsafe try check {
+            unsafe instance.start(
+                instance.context, list, UInt32(list.count), UInt32(MemoryLayout<penstock_lane>.stride), $0, $1)
+        }
+    }
+
+    /// Offers are taken, but not committed, until `release`.
+    package func hold() { write { $0.isHeld = true } }
+    package func release() { write { $0.isHeld = false } }
+
+    /// Ends the instance in order: all offers become durable.
+    package func close() {
+        guard !isDestroyed else { return }
+        callStop()
+        let end = Date() + 30
+        condition.withLock { while !state.queue.isEmpty, !state.isHeld, condition.wait(until: end) {} }
+        destroy()
+    }
+
+    /// Ends the instance as if its process was killed: it is told of nothing that becomes durable.
+    package func crash() {
+        guard !isDestroyed else { return }
+        write { state in
+            state.hasCrashed = true
+            state.queue = []
+        }
+        callStop()
+        destroy()
+    }
+
+    /// What `close` begins with.
+    package func callStop() {
+        worker.withLock { unsafe instance.stop(instance.context) }
+        write { $0.hasStopped = true }
+    }
+
+    private func destroy() {
+        isDestroyed = true
+        write { $0.isEnded = true }
+        committed.wait()
+        worker.withLock { unsafe instance.destroy(instance.context) }
+    }
+
+    private func read<Value>(_ body: (State) -> Value) -> Value { condition.withLock { body(state) } }
+
+    private func write(_ body: (inout State) -> Void) {
+        condition.withLock {
+            body(&state)
+            condition.broadcast()
+        }
+    }
+
+    private func check(_ call: (UnsafeMutablePointer<CChar>, Int) -> Int32) throws {
+        try worker.withLock {
+            var error = [CChar](repeating: 0, count: 1024)
+            let text = unsafe error.withUnsafeMutableBufferPointer { error -> String? in
+                guard let base = error.baseAddress else { return nil }
+                return unsafe call(base, error.count) == PENSTOCK_OK ? nil : String(cString: base)
+            }
+            if let text { throw TestProblem(description: text) }
+        }
+    }
+
+    fileprivate func commitOffers() {
+        while true {
+            let next: (Offer, Bool)? = condition.withLock {
+                while state.queue.isEmpty || state.isHeld, !state.isEnded { condition.wait() }
+                guard !state.isEnded else { return nil }
+                let offer = state.queue.removeFirst()
+                state.bytes -= offer.bytes
+                let isReady = state.wasBusy && state.bytes <= options.window / 2
+                if isReady { state.wasBusy = false }
+                // The commit is part of it: a crash comes before or after both.
+                return (offer, isReady)
+            }
+            guard let (offer, isReady) = next else { break }
+            let refused = journal.commit(offer.lane, offer.position, offer.events)
+            worker.withLock {
+                guard !read(\.hasCrashed) else { return }
+                tell(offer, refused)
+                if isReady { unsafe instance.ready?(instance.context) }
+            }
+            condition.withLock { condition.broadcast() }
+        }
+        committed.signal()
+    }
+
+    private func tell(_ offer: Offer, _ refused: [Int]) {
+        unsafe Self.withString(Array("not a JSON object".utf8)) { reason in
+            let refusals = unsafe refused.map {
+                unsafe penstock_refusal(index: UInt32($0), reserved: 0, reason: reason)
+            }
+            unsafe refusals.withUnsafeBufferPointer { refusals in
+                unsafe Self.withString(Array(offer.lane.utf8)) { name in
+                    unsafe Self.withString(offer.position) { position in
+                        var durable = unsafe penstock_durable(
+                            struct_size: UInt32(MemoryLayout<penstock_durable>.size),
+                            refusal_count: UInt32(refusals.count), token: offer.token,
+                            lane: penstock_lane(name: name, position: position), refusals: refusals.baseAddress,
+                            refusal_stride: UInt32(MemoryLayout<penstock_refusal>.stride), reserved: 0)
+                        unsafe instance.durable(instance.context, &durable)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func withString(_ bytes: [UInt8], _ body: (penstock_string) -> Void) {
+        unsafe bytes.withUnsafeBytes { bytes in
+            let data = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+            unsafe body(penstock_string(data: data, length: bytes.count))
+        }
+    }
+
+    fileprivate func take(_ offer: penstock_offer) -> String? {
+        let events = unsafe (0..<Int(offer.count)).map { unsafe Self.text(offer.events[$0]) }
+        let name = unsafe Self.text(offer.lane.name)
+        let position = unsafe Array(Self.bytes(offer.lane.position))
+        let bytes = events.reduce(0) { $0 + $1.utf8.count }
+        guard 1...64 ~= name.utf8.count, position.count <= 64 else { return "the lane \(name) is not valid" }
+        if events.count > options.maxOfferEvents || (events.count > 1 && bytes > options.maxOfferBytes) {
+            return "the offer is too large: \(events.count) events, \(bytes) bytes"
+        }
+        return condition.withLock {
+            if state.hasStopped { state.violations.append("an offer after stop") }
+            if !state.queue.isEmpty, state.bytes + bytes > options.window {
+                state.wasBusy = true
+                state.busy += 1
+                return ""
+            }
+            state.offers += 1
+            if !state.hasCrashed {
+                state.queue.append(
+                    unsafe Offer(token: offer.token, lane: name, position: position, events: events, bytes: bytes))
+                state.bytes += bytes
+            }
+            condition.broadcast()
+            return nil
+        }
+    }
+
+    fileprivate func add(_ name: String, _ amount: UInt64) { write { $0.counters[name, default: 0] += amount } }
+    fileprivate func set(_ name: String, _ value: Double) { write { $0.gauges[name] = value } }
+    fileprivate func note(_ line: String) { write { $0.log.append(line) } }
+    fileprivate func opened(_ lane: String) { write { $0.openLanes.insert(lane) } }
+    fileprivate func closed(_ lane: String) { write { $0.openLanes.remove(lane) } }
+    fileprivate func failed(_ reason: String) { write { $0.failure = reason } }
+    fileprivate func show(_ problem: String?) {
+        write { state in
+            state.problem = problem
+            if let problem { state.problems.append(problem) }
+        }
+    }
+
+    fileprivate static func bytes(_ string: penstock_string) -> UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(start: string.data, count: string.length)
+    }
+    fileprivate static func text(_ string: penstock_string) -> String {
+        unsafe String(decoding: bytes(string), as: UTF8.self)
+    }
+}
+
+/// A stage that exists.
+@safe private struct StageReference: @unchecked Sendable {
+    private let reference: Unmanaged<SourceStage>
+
+    init(stage: Unmanaged<SourceStage>) { unsafe reference = stage }
+
+    func stage() -> SourceStage { unsafe reference.takeUnretainedValue() }
+}
+
+// File-level functions: a closure literal could be inferred as `@MainActor`.
+
+private typealias HostPointer = UnsafePointer<penstock_host>?
+
+private func stage(_ host: HostPointer) -> SourceStage {
+    guard let context = unsafe host?.pointee.context else { preconditionFailure("the plugin passed no host") }
+    return unsafe Unmanaged<SourceStage>.fromOpaque(context).takeUnretainedValue()
+}
+
+private func takeOffer(
+    _ host: HostPointer, _ offer: UnsafePointer<penstock_offer>?, _ error: UnsafeMutablePointer<CChar>?, _ size: Int
+) -> Int32 {
+    guard let offer = unsafe offer?.pointee else { return PENSTOCK_FAILED }
+    guard let problem = unsafe stage(host).take(offer) else { return PENSTOCK_OK }
+    if problem.isEmpty { return PENSTOCK_BUSY }
+    if let error = unsafe error { unsafe strncpy(error, problem, size - 1) }
+    return PENSTOCK_FAILED
+}
+
+private func openLane(_ host: HostPointer, _ lane: penstock_string) {
+    unsafe stage(host).opened(SourceStage.text(lane))
+}
+
+private func closeLane(_ host: HostPointer, _ lane: penstock_string) {
+    unsafe stage(host).closed(SourceStage.text(lane))
+}
+
+private func showProblem(_ host: HostPointer, _ problem: UnsafePointer<CChar>?) {
+    unsafe stage(host).show(problem.map { unsafe String(cString: $0) })
+}
+
+private func failInstance(_ host: HostPointer, _ reason: UnsafePointer<CChar>?) {
+    unsafe stage(host).failed(reason.map { unsafe String(cString: $0) } ?? "")
+}
+
+private func logEnabled(_ host: HostPointer, _ level: Int32) -> Int32 { level <= 6 ? 1 : 0 }
+
+private func writeLog(
+    _ host: HostPointer, _ level: Int32, _ message: UnsafePointer<CChar>?, _ fields: UnsafePointer<penstock_field>?,
+    _ count: UInt32
+) {
+    guard let message = unsafe message else { return }
+    var line = unsafe String(cString: message)
+    for index in 0..<Int(count) {
+        guard let field = unsafe fields?[index] else { continue }
+        line += unsafe " \(String(cString: field.name))=\(String(cString: field.value))"
+    }
+    unsafe stage(host).note(line)
+}
+
+private func addToCounter(_ host: HostPointer, _ name: UnsafePointer<CChar>?, _ amount: UInt64) {
+    if let name = unsafe name { unsafe stage(host).add(String(cString: name), amount) }
+}
+
+private func setGauge(_ host: HostPointer, _ name: UnsafePointer<CChar>?, _ value: Double) {
+    if let name = unsafe name { unsafe stage(host).set(String(cString: name), value) }
+}
