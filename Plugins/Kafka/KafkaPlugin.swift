@@ -20,5 +20,5 @@ import PenstockPluginKit
 /// The only symbol that a host looks for. The compiler checks it against the header.
 @c @implementation
 public func penstock_plugin_entry(_ hostMajor: UInt32, _ hostMinor: UInt32) -> UnsafePointer<penstock_plugin>! {
-    unsafe entry(to: KafkaSink.self, hostMajor)
+    unsafe entry(to: KafkaSink.self, source: KafkaSource.self, hostMajor)
 }

@@ -28,7 +28,7 @@ final class KafkaSink: SettlingSink {
         topic = try KafkaTopic(settings)
         inFlight = InFlight(window: Self.maximumBatchEvents * settings.batches) { host.ready() }
         // Checks the properties, without a connection.
-        try KafkaProducer.check(Self.properties(settings, isolates: false))
+        try KafkaConfiguration.check(Self.properties(settings, isolates: false))
     }
 
     var limits: Limits {
