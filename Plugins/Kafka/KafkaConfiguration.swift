@@ -71,18 +71,22 @@ import PenstockPluginKit
     }
 
     /// - Throws: an error that names the property.
-    static func makeConsumer(_ properties: [(name: String, value: String)]) throws(SinkError) -> OpaquePointer {
+    static func makeConsumer(
+        _ properties: [(name: String, value: String)], _ joins: KafkaJoins
+    ) throws(SinkError) -> OpaquePointer {
         unsafe try makeClient(
-            RD_KAFKA_CONSUMER, properties,
+            RD_KAFKA_CONSUMER, properties, joins,
             events: RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_OFFSET_COMMIT | RD_KAFKA_EVENT_ERROR
                 | RD_KAFKA_EVENT_LOG)
     }
 
     private static func makeClient(
-        _ type: rd_kafka_type_t, _ properties: [(name: String, value: String)], events: Int32
+        _ type: rd_kafka_type_t, _ properties: [(name: String, value: String)], _ joins: KafkaJoins? = nil,
+        events: Int32
     ) throws(SinkError) -> OpaquePointer {
         let configuration = unsafe try make(properties)
         unsafe rd_kafka_conf_set_events(configuration, events)
+        if let joins { unsafe joins.observe(configuration) }
         var error = [CChar](repeating: 0, count: 512)
         // Takes the configuration, unless it fails.
         guard let handle = unsafe rd_kafka_new(type, configuration, &error, error.count) else {

@@ -28,7 +28,7 @@ enum KafkaConsumerEvent {
     case assigned([KafkaPartition])
     /// Waits for `unassign`. Lost: another member may read them already.
     case revoked([KafkaPartition], isLost: Bool)
-    /// The log no longer has the next offset. The partition waits for `seek`.
+    /// The log does not have the next offset. The partition waits to be assigned again.
     case outOfRange(KafkaPartition)
     case committed([KafkaPartition], KafkaError?)
     case failed(KafkaError, String)
@@ -42,9 +42,10 @@ enum KafkaConsumerEvent {
 @safe final class KafkaConsumer: @unchecked Sendable {
     private let handle: OpaquePointer
     private let queue: OpaquePointer?
+    private let joins = KafkaJoins()
 
     init(_ properties: [(name: String, value: String)]) throws(SourceError) {
-        unsafe handle = try KafkaConfiguration.makeConsumer(properties)
+        unsafe handle = try KafkaConfiguration.makeConsumer(properties, joins)
         unsafe rd_kafka_poll_set_consumer(handle)
         unsafe queue = rd_kafka_queue_get_consumer(handle)
         unsafe rd_kafka_set_log_queue(handle, nil)
@@ -80,12 +81,6 @@ enum KafkaConsumerEvent {
 
     func unassign(_ partitions: [KafkaPartition]) throws(KafkaError) {
         unsafe try check(PartitionList(partitions).with { unsafe rd_kafka_incremental_unassign(handle, $0) })
-    }
-
-    /// Goes to an offset of an assigned partition.
-    func seek(_ partition: KafkaPartition, to offset: Int64) throws(KafkaError) {
-        unsafe try check(
-            PartitionList([(partition, offset)]).with { unsafe rd_kafka_seek_partitions(handle, $0, 2000) })
     }
 
     func pause(_ partitions: [KafkaPartition]) {
@@ -134,6 +129,10 @@ enum KafkaConsumerEvent {
         }
         return (logs, error)
     }
+
+    /// Whether the group is about to share its partitions anew. A commit would come too late, and the library would take
+    /// the answer as the loss of all partitions.
+    var isJoining: Bool { joins.isJoining }
 
     /// Commits offsets. `committed` follows as an event.
     func commit(_ offsets: [(KafkaPartition, Int64?)]) {

@@ -128,7 +128,7 @@ final class KafkaReader {
         host.gauge("kafka_partitions", Double(lanes.count))
     }
 
-    /// After a seek. Reading may go back, if the log was made anew.
+    /// Reading goes on elsewhere, maybe further back, if the log was made anew.
     func move(_ partition: KafkaPartition, to offset: Int64) {
         guard let lane = lanes[partition] else { return }
         if let durable = progress[partition], durable > offset { progress[partition] = nil }
@@ -223,7 +223,7 @@ final class KafkaReader {
     // MARK: - Commits
 
     private func commitDurable() {
-        guard ContinuousClock.now >= nextCommit else { return }
+        guard ContinuousClock.now >= nextCommit, !consumer.isJoining else { return }
         nextCommit = .now + settings.commitInterval.duration
         let offsets = uncommitted(Array(lanes.values))
         if !offsets.isEmpty { consumer.commit(offsets) }

@@ -50,12 +50,14 @@ extension KafkaReader {
         let known = starts.filter { lanes[$0.partition] != nil }
         for start in known {
             do {
-                try consumer.seek(start.partition, to: start.offset)
+                // A seek is refused: the library has stopped fetching.
+                try consumer.unassign([start.partition])
+                try consumer.assign([(start.partition, start.offset)])
+                if isPaused { consumer.pause([start.partition]) }
                 if start.committed == nil { lanes[start.partition]?.committed = nil }
                 move(start.partition, to: start.offset)
             } catch {
-                host.log(.info, "a seek failed, and is tried again: \(error.message)")
-                waiting.append(start.partition)
+                return host.fail("\(text([start.partition])) cannot be read on: \(error.message)")
             }
         }
         let new = starts.filter { lanes[$0.partition] == nil }
@@ -84,7 +86,9 @@ extension KafkaReader {
             let stored = positions[name].flatMap { $0 <= start.offset ? $0 : nil }
             progress[start.partition] = progress[start.partition].flatMap { $0 <= start.offset ? $0 : nil } ?? stored
         }
-        if isPaused { consumer.pause(starts.map(\.partition)) }
+        // A partition that was paused when it moved away is still paused when it comes back.
+        let partitions = starts.map(\.partition)
+        if isPaused { consumer.pause(partitions) } else { consumer.resume(partitions) }
     }
 
     /// Finds the offsets of the partitions that wait for them. Takes them from `waiting`.

@@ -34,12 +34,19 @@ struct KafkaSourceGroup {
         let topics = topics ?? #""topic":"\#(topic)""#
         // A mock broker waits for other members almost as long as a session lasts.
         let session = #""session.timeout.ms":3000,"heartbeat.interval.ms":300"#
-        return unsafe try SourceStage(
-            SourceStage.load("\(directory.path)/libkafka.so"),
+        return try create(
+            journal,
             settings: #"""
                 {"brokers":\#(kafka.brokers),\#(topics),"group":"\#(group)","commit_interval":"50ms",
                 "connect_timeout":"5s","properties":{\#(session)\#(properties)}\#(more)}
-                """#, journal: journal, configure)
+                """#, configure)
+    }
+
+    func create(
+        _ journal: LaneJournal, settings: String, _ configure: (inout SourceStage.Options) -> Void = { _ in }
+    ) throws -> SourceStage {
+        unsafe try SourceStage(
+            SourceStage.load("\(directory.path)/libkafka.so"), settings: settings, journal: journal, configure)
     }
 
     /// An instance that reads.

@@ -6,7 +6,7 @@ import PluginTesting
 extension MockKafka {
     /// Appends messages to a partition, and waits until they are stored. nil: a tombstone.
     func append(_ values: some Sequence<String?>, to topic: String, _ partition: Int32 = 0) throws {
-        try withClient(RD_KAFKA_PRODUCER, [("linger.ms", "5"), ("queue.buffering.max.messages", "1000000")]) { client in
+        unsafe try withClient(RD_KAFKA_PRODUCER, [("linger.ms", "5"), ("queue.buffering.max.messages", "1000000")]) { client in
             guard let handle = unsafe rd_kafka_topic_new(client, topic, nil) else {
                 throw TestProblem(description: "no topic")
             }
@@ -30,7 +30,7 @@ extension MockKafka {
 
     /// Sets the group's offset.
     func commit(_ offset: Int64, _ group: String, _ topic: String, _ partition: Int32 = 0) throws {
-        try withOffsets(group, topic, partition) { client, list in
+        unsafe try withOffsets(group, topic, partition) { client, list in
             unsafe list?.pointee.elems[0].offset = offset
             return unsafe rd_kafka_commit(client, list, 0)
         }
@@ -38,7 +38,7 @@ extension MockKafka {
 
     /// The group's offset; nil: none.
     func committed(_ group: String, _ topic: String, _ partition: Int32 = 0) throws -> Int64? {
-        let offset = try withOffsets(group, topic, partition) { unsafe rd_kafka_committed($0, $1, 10_000) }
+        let offset = unsafe try withOffsets(group, topic, partition) { unsafe rd_kafka_committed($0, $1, 10_000) }
         return offset < 0 ? nil : offset
     }
 
@@ -47,7 +47,7 @@ extension MockKafka {
         _ group: String, _ topic: String, _ partition: Int32,
         _ body: (OpaquePointer, UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?) -> rd_kafka_resp_err_t
     ) throws -> Int64 {
-        try withClient(RD_KAFKA_CONSUMER, [("group.id", group)]) { client in
+        unsafe try withClient(RD_KAFKA_CONSUMER, [("group.id", group)]) { client in
             let list = unsafe rd_kafka_topic_partition_list_new(1)
             defer { unsafe rd_kafka_topic_partition_list_destroy(list) }
             unsafe rd_kafka_topic_partition_list_add(list, topic, partition)
