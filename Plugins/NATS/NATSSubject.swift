@@ -51,6 +51,29 @@ struct NATSSubject {
         return all.count == tokens.count
     }
 
+    /// Whether a text is a subject, with or without wildcards.
+    static func isFilter(_ text: String) -> Bool {
+        let tokens = text.split(separator: ".", omittingEmptySubsequences: false)
+        for (index, token) in tokens.enumerated() {
+            guard !token.isEmpty, token.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return false }
+            let isLast = index == tokens.count - 1
+            guard token == "*" || (token == ">" && isLast) || !token.contains(where: { "*>".contains($0) }) else {
+                return false
+            }
+        }
+        return true
+    }
+
+    /// Whether a subject can match both filters.
+    static func overlaps(_ one: String, _ other: String) -> Bool {
+        let (one, other) = (one.split(separator: "."), other.split(separator: "."))
+        for (left, right) in zip(one, other) {
+            if left == ">" || right == ">" { return true }
+            guard left == right || left == "*" || right == "*" else { return false }
+        }
+        return one.count == other.count
+    }
+
     /// Whether a byte of a field may be in a token. '$' begins subjects of the server's own.
     private static func isSafe(_ byte: UInt8) -> Bool {
         byte > 0x20 && byte != 0x7F && !".*>$".utf8.contains(byte)

@@ -75,7 +75,7 @@ public final class PendingOffers<Receipt: Sendable>: Sendable {
         state.withLock { state in lane.map { state.counts[$0] ?? 0 } ?? state.pending.count }
     }
 
-    /// Waits until every offer of a lane is durable.
+    /// Waits until every offer of a lane is durable. The receipts have been returned by then, but perhaps not yet used.
     /// - Returns: false: the time has passed.
     public func isDurable(_ lane: String, within time: Duration) -> Bool {
         state.wait(time) { $0.counts[lane] == nil ? true : nil } ?? false

@@ -21,6 +21,7 @@ final class CountingSource: Source {
     private let pending: PendingOffers<Int>
     private let acknowledged = Mutex<[String: Int]>([:])
     private let running = Monitor(0)
+    private let hasEnded = Monitor(false)
 
     init(settings: Settings, host: SourceHost) throws {
         guard settings.count >= 0 else { throw SourceError("settings.count: must be 0 or more") }
@@ -37,7 +38,8 @@ final class CountingSource: Source {
         for name in settings.lanes {
             let first = lanes.first { $0.name == name }.flatMap { Int($0.text) } ?? 0
             running.withLock { $0 += 1 }
-            let lane = Counter(name: name, first: first, settings: settings, host: host, pending: pending)
+            let lane = Counter(
+                name: name, first: first, settings: settings, host: host, pending: pending, hasEnded: hasEnded)
             let running = running
             Thread.detachNewThread {
                 lane.run()
@@ -63,6 +65,7 @@ final class CountingSource: Source {
     }
 
     func end() {
+        hasEnded.withLock { $0 = true }
         _ = running.wait(.seconds(30)) { $0 == 0 ? true : nil }
         host.gauge("pending_at_end", Double(pending.count()))
     }
@@ -75,6 +78,7 @@ private struct Counter: Sendable {
     let settings: CountingSource.Settings
     let host: SourceHost
     let pending: PendingOffers<Int>
+    let hasEnded: Monitor<Bool>
 
     func run() {
         host.laneOpened(name)
@@ -103,6 +107,7 @@ private struct Counter: Sendable {
                 return host.fail("\(error)")
             }
         }
-        if pending.isDurable(name, within: .seconds(30)) { host.count("complete") }
+        while !pending.isDurable(name, within: .milliseconds(100)) { if hasEnded.withLock({ $0 }) { return } }
+        host.count("complete")
     }
 }

@@ -20,7 +20,7 @@ import Testing
     private func start(
         _ settings: String, _ configure: (inout SourceStage.Options) -> Void = { _ in }
     ) throws -> SourceStage {
-        let stage = try stage(settings, configure)
+        let stage = try self.stage(settings, configure)
         try stage.connect()
         try stage.start()
         return stage
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func `stop ends an offer that waits, and earlier offers become durable`() throws {
-        let stage = try stage(#"{"lanes":["a"],"count":2000}"#) { $0.window = 500 }
+        let stage = try self.stage(#"{"lanes":["a"],"count":2000}"#) { $0.window = 500 }
         stage.hold()
         try stage.connect()
         try stage.start()
@@ -97,7 +97,7 @@ import Testing
         let stage = try start(#"{"lanes":["a"],"count":10,"position":"\#(longest)"}"#)
         #expect(pluginEventually { stage.counters["complete"] == 1 })
         #expect(journal.position("a") == longest && stage.failure == nil)
-        let failing = try start(#"{"lanes":["b"],"count":10,"position":"\#(longest)9"}"#)
+        let failing = try self.start(#"{"lanes":["b"],"count":10,"position":"\#(longest)9"}"#)
         #expect(pluginEventually { failing.failure == "the lane b is not valid" })
     }
 
@@ -106,11 +106,10 @@ import Testing
             ("{}", "settings.lanes: is missing"),
             (#"{"lanes":[],"count":-1}"#, "settings.count: must be 0 or more"),
         ] {
-            #expect(throws: TestProblem.self) { try stage(settings) }
-            let error = #expect(throws: TestProblem.self) { try stage(settings) }
+            let error = #expect(throws: TestProblem.self) { try self.stage(settings) }
             #expect(error?.description == problem)
         }
-        let stage = try stage(#"{"lanes":[],"count":0,"connects":false}"#)
+        let stage = try self.stage(#"{"lanes":[],"count":0,"connects":false}"#)
         let error = #expect(throws: TestProblem.self) { try stage.connect() }
         #expect(error?.description == "the broker does not answer")
     }

@@ -38,7 +38,7 @@ package final class PluginTestDirectory: Sendable {
     }
 }
 
-package struct TestProblem: Error, CustomStringConvertible {
+package struct TestProblem: Error, CustomStringConvertible, Equatable {
     package var description: String
 
     package init(description: String) { self.description = description }

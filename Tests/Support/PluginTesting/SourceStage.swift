@@ -95,12 +95,14 @@ import Foundation
         let table = unsafe found.assumingMemoryBound(to: penstock_source.self)
         unsafe instance.struct_size = UInt32(MemoryLayout<penstock_source_instance>.size)
         do {
-            try check { unsafe table.pointee.create(host, source, settings, &instance, $0, $1) }
+            unsafe try check { unsafe table.pointee.create(host, source, settings, &instance, $0, $1) }
         } catch {
             isDestroyed = true
             throw error
         }
-        Thread { [unowned self] in commitOffers() }.start()
+        // Without a reference: the end of this object ends the thread, and waits for it.
+        let this = unsafe StageReference(stage: Unmanaged.passUnretained(self))
+        Thread { this.stage().commitOffers() }.start()
     }
 
     deinit {
@@ -125,7 +127,7 @@ import Foundation
     package var violations: [String] { read(\.violations) }
 
     package func connect() throws {
-        try check { unsafe instance.connect?(instance.context, $0, $1) ?? PENSTOCK_OK }
+        unsafe try check { unsafe instance.connect?(instance.context, $0, $1) ?? PENSTOCK_OK }
     }
 
     /// Passes the journal's lanes on.
@@ -142,7 +144,7 @@ import Foundation
         let list = unsafe lanes.map { name, position in
             unsafe penstock_lane(name: string(Array(name.utf8)), position: string(position))
         }
-        try check {
+        unsafe try check {
             unsafe instance.start(
                 instance.context, list, UInt32(list.count), UInt32(MemoryLayout<penstock_lane>.stride), $0, $1)
         }
@@ -187,7 +189,7 @@ import Foundation
 
     private func read<Value>(_ body: (State) -> Value) -> Value { condition.withLock { body(state) } }
 
-    fileprivate func write(_ body: (inout State) -> Void) {
+    private func write(_ body: (inout State) -> Void) {
         condition.withLock {
             body(&state)
             condition.broadcast()
@@ -198,14 +200,14 @@ import Foundation
         try worker.withLock {
             var error = [CChar](repeating: 0, count: 1024)
             let text = unsafe error.withUnsafeMutableBufferPointer { error -> String? in
-                guard let base = unsafe error.baseAddress else { return nil }
+                guard let base = error.baseAddress else { return nil }
                 return unsafe call(base, error.count) == PENSTOCK_OK ? nil : String(cString: base)
             }
             if let text { throw TestProblem(description: text) }
         }
     }
 
-    private func commitOffers() {
+    fileprivate func commitOffers() {
         while true {
             let next: (Offer, Bool)? = condition.withLock {
                 while state.queue.isEmpty || state.isHeld, !state.isEnded { condition.wait() }
@@ -230,24 +232,29 @@ import Foundation
     }
 
     private func tell(_ offer: Offer, _ refused: [Int]) {
-        unsafe "not a JSON object".withCString { reason in
-            let reason = unsafe penstock_string(data: reason, length: strlen(reason))
+        unsafe Self.withString(Array("not a JSON object".utf8)) { reason in
             let refusals = unsafe refused.map {
                 unsafe penstock_refusal(index: UInt32($0), reserved: 0, reason: reason)
             }
-            unsafe offer.lane.withCString { name in
-                unsafe offer.position.withUnsafeBytes { position in
-                    let data = unsafe position.baseAddress?.assumingMemoryBound(to: CChar.self)
-                    var durable = unsafe penstock_durable(
-                        struct_size: UInt32(MemoryLayout<penstock_durable>.size),
-                        refusal_count: UInt32(refusals.count), token: offer.token,
-                        lane: penstock_lane(
-                            name: penstock_string(data: name, length: strlen(name)),
-                            position: penstock_string(data: data, length: position.count)), refusals: refusals,
-                        refusal_stride: UInt32(MemoryLayout<penstock_refusal>.stride), reserved: 0)
-                    unsafe instance.durable(instance.context, &durable)
+            unsafe refusals.withUnsafeBufferPointer { refusals in
+                unsafe Self.withString(Array(offer.lane.utf8)) { name in
+                    unsafe Self.withString(offer.position) { position in
+                        var durable = unsafe penstock_durable(
+                            struct_size: UInt32(MemoryLayout<penstock_durable>.size),
+                            refusal_count: UInt32(refusals.count), token: offer.token,
+                            lane: penstock_lane(name: name, position: position), refusals: refusals.baseAddress,
+                            refusal_stride: UInt32(MemoryLayout<penstock_refusal>.stride), reserved: 0)
+                        unsafe instance.durable(instance.context, &durable)
+                    }
                 }
             }
+        }
+    }
+
+    private static func withString(_ bytes: [UInt8], _ body: (penstock_string) -> Void) {
+        unsafe bytes.withUnsafeBytes { bytes in
+            let data = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+            unsafe body(penstock_string(data: data, length: bytes.count))
         }
     }
 
@@ -299,6 +306,15 @@ import Foundation
     }
 }
 
+/// A stage that exists.
+@safe private struct StageReference: @unchecked Sendable {
+    private let reference: Unmanaged<SourceStage>
+
+    init(stage: Unmanaged<SourceStage>) { unsafe reference = stage }
+
+    func stage() -> SourceStage { unsafe reference.takeUnretainedValue() }
+}
+
 // File-level functions: a closure literal could be inferred as `@MainActor`.
 
 private typealias HostPointer = UnsafePointer<penstock_host>?
@@ -314,7 +330,7 @@ private func takeOffer(
     guard let offer = unsafe offer?.pointee else { return PENSTOCK_FAILED }
     guard let problem = unsafe stage(host).take(offer) else { return PENSTOCK_OK }
     if problem.isEmpty { return PENSTOCK_BUSY }
-    unsafe strncpy(error, problem, size - 1)
+    if let error = unsafe error { unsafe strncpy(error, problem, size - 1) }
     return PENSTOCK_FAILED
 }
 
