@@ -1,4 +1,3 @@
-import Dispatch
 import PenstockPluginKit
 
 /// One instance of the source. The reading thread does all the work: see KafkaReader.
@@ -12,10 +11,9 @@ final class KafkaSource: Source {
     private let host: SourceHost
     private let pending: PendingOffers<KafkaReceipt>
     private let progress = KafkaProgress()
-    private let reading = DispatchGroup()
     /// nil: not connected.
     private var consumer: KafkaConsumer?
-    private var isReading = false
+    private var thread: JoinableThread?
 
     init(settings: KafkaSourceSettings, host: SourceHost) throws {
         try settings.validate()
@@ -56,12 +54,9 @@ final class KafkaSource: Source {
             positions[name] = offset
         }
         try consumer.subscribe(settings.topics)
-        isReading = true
-        reading.enter()
-        let (settings, host, pending, progress, reading) = (settings, host, pending, progress, reading)
-        DispatchQueue(label: "penstock.kafka.read").async { [positions] in
+        let (settings, host, pending, progress) = (settings, host, pending, progress)
+        thread = JoinableThread { [positions] in
             KafkaReader(settings, host, consumer, pending, progress, positions: positions).run()
-            reading.leave()
         }
     }
 
@@ -87,17 +82,17 @@ final class KafkaSource: Source {
     func stop() {
         pending.stop()
         progress.phase = .stopped
-        if isReading { consumer?.wake() }
+        if thread != nil { consumer?.wake() }
     }
 
     func end() {
-        guard isReading else {
+        guard let thread else {
             consumer?.close(within: .zero)
             return
         }
         progress.phase = .ended
         consumer?.wake()
-        reading.wait()
+        thread.join()
     }
 
     private static func properties(_ settings: KafkaSourceSettings) -> [(name: String, value: String)] {
