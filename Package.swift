@@ -142,9 +142,15 @@ let package = Package(
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("JournalAdapters", ["Delivery", "Events", "Ingest", "Journal"]),
         room(
+            "PluginHosting",
+            ["Events", "NameSuggestion", "Platform", "Telemetry", "CPenstockPlugin", "CPluginChannel"]),
+        room(
+            "PluginSources",
+            ["Events", "Ingest", "Platform", "PluginHosting", "Telemetry", "CPenstockPlugin", "CPluginChannel"]),
+        room(
             "Destinations",
             [
-                "Delivery", "Events", "Hashing", "Platform", "NameSuggestion", "Telemetry", "CCurl", "CCrypto", "CZlib",
+                "Delivery", "Events", "Hashing", "Platform", "PluginHosting", "Telemetry", "CCurl", "CCrypto", "CZlib",
                 "CZstd", "CPenstockPlugin", "CPluginChannel",
             ],
             exclude: ["Presets"]),
@@ -167,7 +173,7 @@ let package = Package(
             "Assembly",
             [
                 "Configuration", "ConfigurationSyntax", "Delivery", "Destinations", "Events", "Ingest", "Journal",
-                "NameSuggestion", "Platform",
+                "NameSuggestion", "Platform", "PluginHosting",
                 "Routing", "TrackingPlan",
             ]),
         room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
@@ -176,7 +182,7 @@ let package = Package(
             [
                 "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Delivery", "Destinations", "Events",
                 "Ingest", "Journal",
-                "JournalAdapters", "Platform", "Routing", "Telemetry",
+                "JournalAdapters", "Platform", "PluginHosting", "Routing", "Telemetry",
             ]),
         // Shows the effect of a configuration on an event: `penstock explain`, `penstock test`.
         room(
@@ -203,7 +209,7 @@ let package = Package(
             dependencies: [
                 "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Destinations", "Events", "Explanation",
                 "Journal",
-                "PlanGeneration", "Platform", "PluginTemplates", "Routing", "TrackingPlan",
+                "PlanGeneration", "Platform", "PluginHosting", "PluginSources", "PluginTemplates", "Routing", "TrackingPlan",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
@@ -255,7 +261,9 @@ let package = Package(
         // A plugin destination with the parts of a daemon around it.
         .target(
             name: "PluginTesting",
-            dependencies: ["CPenstockPlugin", "Delivery", "Destinations", "Events", "Platform", "Telemetry"],
+            dependencies: [
+                "CPenstockPlugin", "Delivery", "Destinations", "Events", "Platform", "PluginHosting", "Telemetry",
+            ],
             path: "Tests/Support/PluginTesting", swiftSettings: rules),
         // An `AsyncSink` of the kit, which does what the events ask for.
         sink("AsyncSinkPlugin", [], path: "Tests/Support/AsyncSinkPlugin"),
@@ -293,14 +301,21 @@ let package = Package(
             "DestinationsTests",
             [
                 "Destinations", "Delivery", "Events", "Platform", "Telemetry", "CZlib", "CZstd", "CSQLite",
-                "CPenstockPlugin", "PluginTesting", "TestSupport",
+                "CPenstockPlugin", "PluginHosting", "PluginTesting", "TestSupport",
+            ]),
+        tests(
+            "PluginSourcesTests",
+            [
+                "CPluginChannel", "Delivery", "Destinations", "Events", "Ingest", "Platform", "PluginHosting",
+                "PluginSources", "PluginTesting", "Telemetry",
             ]),
         // The sink plugins, against real servers.
         tests(
             "SinkTests",
             [
                 "CKafka", "CMosquitto", "CNats", "CPostgres", "CSQLite", "Delivery", "Destinations", "EventTemplates",
-                "Events", "PenstockCommand", "PenstockPluginKit", "Platform", "PluginTemplates", "PluginTesting",
+                "Events", "PenstockCommand", "PenstockPluginKit", "Platform", "PluginHosting", "PluginTemplates",
+                "PluginTesting",
                 "Telemetry", "TestSupport",
             ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),

@@ -1,4 +1,4 @@
-/* penstock-plugin-host: the process of one plugin destination with `isolation: process`.
+/* penstock-plugin-host: the process of one plugin: of a destination with `isolation: process`, or of a source.
  *
  * The daemon starts it with three descriptors: a socket to read from (3), the plugin's file, which the daemon has
  * checked (4), and a pipe to write to (5). It loads the file and calls the plugin's functions as the daemon asks, one at
@@ -13,7 +13,9 @@
 #include "needs.h"
 #include "penstock_plugin.h"
 #include "plugin_channel.h"
+#include "reply.h"
 #include "services.h"
+#include "source.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -35,23 +37,6 @@ static struct {
     size_t size;
     penstock_batch batch;
 } slots[PLUGIN_CHANNEL_SLOTS];
-
-/* The plugin writes its error here; always ended by a NUL. */
-static char error[PLUGIN_CHANNEL_ERROR_LIMIT];
-
-static void reply(int32_t status, const uint64_t values[4], const char *text, size_t length) {
-    plugin_reply head = {.status = status, .text_length = (uint32_t)length};
-    if (values) memcpy(head.values, values, sizeof head.values);
-    struct iovec pieces[] = {{&head, sizeof head}, {(void *)(uintptr_t)text, length}};
-    send_message(PLUGIN_REPLY, 0, pieces, 2);
-}
-
-static void reply_status(int32_t status) {
-    error[sizeof error - 1] = 0;
-    reply(status, NULL, error, strlen(error));
-}
-
-static void reply_error(int32_t status, const char *text) { reply(status, NULL, text, strlen(text)); }
 
 static const char *text_or_empty(const char *text) { return text ? text : ""; }
 
@@ -80,17 +65,23 @@ static void load(void) {
     if (found->abi_major == PENSTOCK_PLUGIN_MAJOR && found->struct_size >= PLUGIN_SIZE_1_0) {
         memcpy(&plugin, found, found->struct_size < sizeof plugin ? found->struct_size : sizeof plugin);
     }
-    if (!plugin.name || !plugin.version || !plugin.summary || !plugin.create) {
+    /* Half of a pointer is none. */
+    if (found->struct_size < PLUGIN_SIZE_1_1) plugin.extension = NULL;
+    const penstock_source *its_source = plugin.extension ? plugin.extension(PENSTOCK_SOURCE) : NULL;
+    if (!plugin.name || !plugin.version || !plugin.summary || (!plugin.create && !its_source)) {
         reply(PLUGIN_INCOMPATIBLE, values, "", 0);
         return;
     }
-    values[2] = (plugin.settings_schema ? PLUGIN_HAS_SCHEMA : 0) | (plugin.needs ? PLUGIN_HAS_NEEDS : 0);
+    if (its_source) values[2] |= set_source(its_source) ? PLUGIN_IS_SOURCE : PLUGIN_SOURCE_INVALID;
+    values[2] |= (plugin.create ? PLUGIN_IS_SINK : 0) | (plugin.settings_schema ? PLUGIN_HAS_SCHEMA : 0)
+        | (plugin.needs ? PLUGIN_HAS_NEEDS : 0) | (source.settings_schema ? PLUGIN_SOURCE_HAS_SCHEMA : 0)
+        | (source.needs ? PLUGIN_SOURCE_HAS_NEEDS : 0);
     const char *texts[] = {plugin.name, plugin.version, plugin.summary, text_or_empty(plugin.settings_schema),
-        text_or_empty(plugin.needs)};
-    const size_t limits[] = {64, 64, 256, 1 << 20, 4096};
+        text_or_empty(plugin.needs), text_or_empty(source.settings_schema), text_or_empty(source.needs)};
+    const size_t limits[] = {64, 64, 256, 1 << 20, 4096, 1 << 20, 4096};
     char *all = malloc(PLUGIN_CHANNEL_DESCRIPTION_LIMIT), *next = all;
     if (!all) end_process("out of memory");
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 7; i++) {
         size_t length = strnlen(texts[i], limits[i]);
         memcpy(next, texts[i], length);
         next[length] = 0;
@@ -211,7 +202,14 @@ static void serve(const plugin_header *header, const char *body, int descriptor)
     case PLUGIN_LOAD: load(); break;
     case PLUGIN_PROBE: probe(); break;
     case PLUGIN_CREATE: create(body, header->length); break;
+    case PLUGIN_SOURCE_CREATE: create_source(body, header->length); break;
+    case PLUGIN_START: start_source(body, header->length); break;
+    case PLUGIN_STORED: report_stored(body, header->length); break;
     case PLUGIN_CONNECT:
+        if (has_source_instance()) {
+            connect_source();
+            break;
+        }
         reply_status(instance.connect ? instance.connect(instance.context, error, sizeof error) : PENSTOCK_OK);
         break;
     case PLUGIN_MAP: map(body, header->length, descriptor); break;
@@ -221,10 +219,18 @@ static void serve(const plugin_header *header, const char *body, int descriptor)
         break;
     case PLUGIN_DURABLE: durable(); break;
     case PLUGIN_STOP:
+        if (has_source_instance()) {
+            stop_source();
+            break;
+        }
         if (instance.stop) instance.stop(instance.context);
         reply_status(PENSTOCK_OK);
         break;
     case PLUGIN_DESTROY:
+        if (has_source_instance()) {
+            destroy_source();
+            break;
+        }
         if (instance.destroy) instance.destroy(instance.context);
         memset(&instance, 0, sizeof instance);
         reply_status(PENSTOCK_OK);

@@ -15,10 +15,15 @@ import Testing
         "Routing": ["CLua", "CRE2", "Events", "Hashing", "NameSuggestion"],
         "Delivery": ["Events", "Platform", "Telemetry"],
         "JournalAdapters": ["Delivery", "Events", "Ingest", "Journal"],
+        "PluginHosting": [
+            "CPenstockPlugin", "CPluginChannel", "Events", "NameSuggestion", "Platform", "Telemetry",
+        ],
+        "PluginSources": [
+            "CPenstockPlugin", "CPluginChannel", "Events", "Ingest", "Platform", "PluginHosting", "Telemetry",
+        ],
         "Destinations": [
             "CCrypto", "CCurl", "CPenstockPlugin", "CPluginChannel", "CZlib", "CZstd", "Delivery", "Events", "Hashing",
-            "NameSuggestion",
-            "Platform", "Telemetry",
+            "Platform", "PluginHosting", "Telemetry",
         ],
         "ConfigurationSyntax": ["NameSuggestion", "Yams"],
         "TrackingPlan": ["ConfigurationSyntax"],
@@ -28,13 +33,13 @@ import Testing
         ],
         "Assembly": [
             "Configuration", "Delivery", "Destinations", "Events", "Ingest", "Journal", "NameSuggestion", "Platform",
-            "Routing", "TrackingPlan",
+            "PluginHosting", "Routing", "TrackingPlan",
         ],
         "Control": ["NIOCore", "NIOHTTP1", "NIOPosix", "Platform"],
         "Daemon": [
             "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Delivery", "Destinations", "Events",
             "Ingest",
-            "Journal", "JournalAdapters", "NIOCore", "NIOPosix", "Platform", "Routing", "Telemetry",
+            "Journal", "JournalAdapters", "NIOCore", "NIOPosix", "Platform", "PluginHosting", "Routing", "Telemetry",
         ],
         "Explanation": [
             "Assembly", "Configuration", "Delivery", "Destinations", "Events", "Ingest", "Journal", "Platform",
@@ -50,7 +55,8 @@ import Testing
         "penstockd": ["ArgumentParser", "Assembly", "Daemon"],
         "penstock": [
             "ArgumentParser", "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Destinations", "Events",
-            "Explanation", "Journal", "PlanGeneration", "Platform", "PluginTemplates", "Routing", "TrackingPlan",
+            "Explanation", "Journal", "PlanGeneration", "Platform", "PluginHosting", "PluginSources", "PluginTemplates",
+            "Routing", "TrackingPlan",
         ],
         "manual": ["Configuration", "ConfigurationSyntax", "Routing"],
         "penstock-plan-generator": ["ConfigurationSyntax", "PlanGeneration"],

@@ -342,7 +342,10 @@ static int32_t test_create(const penstock_host *host, const char *settings, pens
 
 static const penstock_plugin plugin = {
 #ifdef VARIANT_SHORT_STRUCT
-    .struct_size = sizeof(penstock_plugin) - 8,
+    .struct_size = 48,
+#elif defined(VARIANT_OLDER)
+    /* As of version 1.0. */
+    .struct_size = 56,
 #else
     .struct_size = sizeof(penstock_plugin),
 #endif
@@ -351,7 +354,13 @@ static const penstock_plugin plugin = {
 #else
     .abi_major = PENSTOCK_PLUGIN_MAJOR,
 #endif
+#ifdef VARIANT_OLDER
+    .abi_minor = 0,
+    /* Not part of its table. */
+    .extension = (const void *(*)(const char *))(uintptr_t)8,
+#else
     .abi_minor = PENSTOCK_PLUGIN_MINOR,
+#endif
 #ifndef VARIANT_NAMELESS
     .name = "misbehaving",
 #endif

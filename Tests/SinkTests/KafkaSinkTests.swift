@@ -3,6 +3,7 @@ import Delivery
 import Destinations
 import Events
 import Foundation
+import PluginHosting
 import PluginTesting
 import Testing
 

@@ -1,6 +1,7 @@
 import Delivery
 import Destinations
 import Foundation
+import PluginHosting
 import PluginTesting
 import Testing
 

@@ -2,6 +2,7 @@ import Delivery
 import Destinations
 import Events
 import Foundation
+import PluginHosting
 import PluginTesting
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@ import Configuration
 import Destinations
 import NameSuggestion
 import Platform
+import PluginHosting
 
 /// Checks destinations against what they depend on: the plugin and its schema, libcurl's parsing of URLs, the disk. A
 /// destination with errors in other keys is checked too.
@@ -152,10 +153,11 @@ struct DestinationCheck {
         let directories = ["plugins", "directories"]
         guard !plugin.plugin.isEmpty, !read.isBroken(directories), !read.isBroken(["plugins"]) else { return [] }
         do throws(PluginError) {
-            let description = try PluginDescription.read(
-                PluginFile(named: plugin.plugin, in: read.configuration.plugins.directories))
+            let schema = try PluginDescription.read(
+                PluginFile(named: plugin.plugin, in: read.configuration.plugins.directories)
+            ).settings(as: .sink)
             guard !read.isBroken(keys(name, "settings")) else { return [] }
-            for violation in try description.violations(inSettings: plugin.settings).prefix(20) {
+            for violation in try schema.violations(in: plugin.settings).prefix(20) {
                 // Indices of list items are in brackets.
                 let path =
                     keys(name, "settings")
@@ -165,8 +167,8 @@ struct DestinationCheck {
                     violation.sentence, hint: violation.hint, at: isKey ? read.place(ofKey: path) : read.place(of: path)
                 )
             }
-            let resolved = try description.resolvingPaths(inSettings: plugin.settings, from: plugin.directory)
-            return try description.paths(inSettings: resolved).map {
+            let resolved = try schema.resolvingPaths(in: plugin.settings, from: plugin.directory)
+            return try schema.paths(in: resolved).map {
                 PluginPath(destination: name, setting: $0.name, path: $0.path)
             }
         } catch {

@@ -6,6 +6,7 @@ import Events
 import Journal
 import JournalAdapters
 import Platform
+import PluginHosting
 import Routing
 import Telemetry
 

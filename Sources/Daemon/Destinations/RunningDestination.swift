@@ -2,6 +2,7 @@ import Delivery
 import Destinations
 import JournalAdapters
 import Platform
+import PluginHosting
 
 /// A running destination: its worker, and the thread or pool that runs the worker's turns. Any thread.
 final class RunningDestination: Sendable {

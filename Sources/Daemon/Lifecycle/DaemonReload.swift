@@ -7,6 +7,7 @@ import Events
 import Ingest
 import Journal
 import Platform
+import PluginHosting
 import Telemetry
 
 /// Applies a configuration completely, or changes nothing. All steps that can fail come before the first change to

@@ -3,6 +3,7 @@ import Control
 import Destinations
 import Journal
 import Platform
+import PluginHosting
 
 extension StatusReport.Journal {
     init(_ statistics: JournalStatistics) {

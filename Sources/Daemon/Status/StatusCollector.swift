@@ -8,6 +8,7 @@ import Ingest
 import Journal
 import JournalAdapters
 import Platform
+import PluginHosting
 import Synchronization
 
 /// Collects the status report from the other rooms. Any thread may call `report`; the main thread samples once a tick.

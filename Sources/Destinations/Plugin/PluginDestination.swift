@@ -1,13 +1,10 @@
-// Sink plugins: third-party libraries that implement penstock_plugin.h, loaded with dlopen.
+// Sink plugins: third-party libraries that implement penstock_plugin.h, loaded with dlopen (PluginHosting).
 //
-// - A file is loaded only if no user but root and the daemon's own could have changed it. The file that was checked is
-//   the file that is loaded (PluginFile, PluginLibrary).
 // - The host calls a plugin only as the contract allows, on one thread at a time (PluginInstance).
 // - A plugin may break the contract: it may settle a batch late, twice, never, or without having been given it. Each
 //   event is still settled exactly once (SettlementTable). Memory that a plugin may still read is freed only after the
 //   plugin has released it or has stopped (PluginBatch).
-// - The host never uses a plugin's data after the call that passed it, and never unloads a library.
-// - With `isolation: process`, the plugin runs in a process of its own (Process/): whatever it does there, this
+// - With `isolation: process`, the plugin runs in a process of its own (ProcessInstance): whatever it does there, this
 //   process, its sockets and its other destinations go on. A process that ends, hangs past a deadline or breaks the
 //   protocol is replaced, and delivery continues at the last checkpoint: events that the process took since then may be
 //   lost with it. With `isolation: none`, a plugin that crashes ends this process, too.
@@ -15,6 +12,7 @@
 import Delivery
 import Events
 import Platform
+import PluginHosting
 import Telemetry
 
 package struct PluginDestinationOptions: Sendable {
@@ -25,16 +23,7 @@ package struct PluginDestinationOptions: Sendable {
     /// The plugin's name: its file is NAME.so or libNAME.so in one of the directories.
     package var plugin: String
     package var directories: [String]
-    /// What the plugin's process may use.
-    package struct Limits: Sendable {
-        /// Bytes of private memory.
-        package var memory = 512 << 20
-        /// Processors, on average; nil: no limit.
-        package var processors: Double?
-        package var openFiles = 1024
-
-        package init() {}
-    }
+    package typealias Limits = PluginLimits
 
     /// Whether the plugin runs in a process of its own.
     package var isolation = Isolation.process
@@ -105,7 +94,7 @@ package final class PluginDestination: Destination {
     deinit { close() }
 
     /// The plugin's own metrics. Call it on the worker, like every method here.
-    package var metrics: PluginMetrics { host?.metrics ?? PluginMetrics() }
+    package var metrics: PluginMetrics { host?.reporting.metrics ?? PluginMetrics() }
 
     /// What other threads may know of the plugin.
     package let running: RunningPlugin
@@ -156,11 +145,8 @@ package final class PluginDestination: Destination {
             case .process: try ProcessInstance(file, options, host, clock)
             }
         let plugin = instance.description
-        running.note(plugin, build: build, host)
-        telemetry.emit(
-            PluginLoaded(
-                destination: options.destination, plugin: plugin.name, version: plugin.version, build: build,
-                path: plugin.path))
+        running.note(plugin, build: build) { [reporting = host.reporting] in reporting.metrics }
+        telemetry.emit(PluginLoaded(owner: options.destination, plugin: plugin, build: build))
         return instance
     }
 

@@ -1,4 +1,5 @@
 import Platform
+import PluginHosting
 
 /// One instance of a plugin, in this process or in one of its own. Use by one thread at a time; every call may block.
 protocol PluginEndpoint: AnyObject {

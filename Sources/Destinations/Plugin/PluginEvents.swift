@@ -1,30 +1,5 @@
 import Telemetry
 
-/// A log line from a plugin.
-struct PluginLogLine: NamedEvent {
-    static let name = "plugin_log_line"
-    var level: Level
-    var destination: String
-    var text: String
-    var message: String { "\(destination): \(text)" }
-}
-
-/// A plugin was loaded: at the start, after its process ended, or because its file was replaced.
-struct PluginLoaded: NamedEvent {
-    static let name = "plugin_loaded"
-    var level: Level { .info }
-    var destination: String
-    var plugin: String
-    var version: String
-    /// The build id of its file, in hexadecimal; nil: it has none.
-    var build: String?
-    var path: String
-    var message: String {
-        let build = build.map { " (build \($0.prefix(12)))" } ?? ""
-        return "\(destination): loaded the plugin \(plugin) \(version)\(build) from \(path)"
-    }
-}
-
 /// A batch was not settled before its deadline.
 struct PluginDeadlinePassed: NamedEvent {
     static let name = "plugin_deadline_passed"
@@ -108,20 +83,5 @@ struct PluginStoreWentBack: NamedEvent {
             the journal still has them
             """
         }
-    }
-}
-
-/// A counter or gauge that was rejected.
-struct PluginMetricRefused: NamedEvent {
-    static let name = "plugin_metric_refused"
-    var level: Level { .notice }
-    var destination: String
-    var metric: String
-    var message: String {
-        """
-        \(destination): the plugin's metric "\(metric)" is ignored: a name has at most \
-        \(PluginMetrics.nameLimit) characters of a-z, 0-9 and '_', a gauge is a finite number, and a plugin \
-        has at most \(PluginMetrics.limit) counters and \(PluginMetrics.limit) gauges
-        """
     }
 }

@@ -1,6 +1,8 @@
 import CPenstockPlugin
+import CPluginChannel
 import Delivery
 import Platform
+import PluginHosting
 import Synchronization
 import Telemetry
 
@@ -14,10 +16,8 @@ import Telemetry
     /// Rung by the plugin's `ready`.
     let room = Doorbell()
 
-    private let telemetry: Telemetry
-    private let minimum: Level
+    let reporting: PluginReporting
     private let batches = Mutex(SettlementTable<PluginBatch>())
-    private let ownMetrics = Mutex(PluginMetrics())
     /// What to do when a batch passes its deadline, instead of offering its events again.
     private let overdueAction = Mutex<(@Sendable () -> Void)?>(nil)
     private let endAction = Mutex<(@Sendable () -> Void)?>(nil)
@@ -27,14 +27,10 @@ import Telemetry
     /// Of `table`; nil: no plugin in this process has it.
     private let tableAddress = Mutex<UInt?>(nil)
 
-    /// Whether what a plugin's process prints goes to this process's standard output, or nowhere.
-    private let passesOutput: Bool
-
     init(destination: String, journal: String, telemetry: Telemetry, minimum: Level, passesOutput: Bool = true) {
         self.destination = destination
-        self.passesOutput = passesOutput
-        self.telemetry = telemetry
-        self.minimum = minimum
+        reporting = PluginReporting(
+            owner: destination, telemetry: telemetry, minimum: minimum, passesOutput: passesOutput)
         self.journal = journal
     }
 
@@ -62,7 +58,6 @@ import Telemetry
         return unsafe UnsafePointer(table)
     }
 
-    var metrics: PluginMetrics { ownMetrics.withLock { $0 } }
     var overdue: Int { batches.withLock { $0.overdue } }
 
     /// Adds a batch. Call it before the offer, because the plugin may complete the batch inside `deliver`.
@@ -98,7 +93,7 @@ import Telemetry
         }
         let action = overdueAction.withLock(\.self)
         for (token, batch) in expired {
-            telemetry.emit(
+            emit(
                 PluginDeadlinePassed(destination: destination, token: token, events: batch.count, overdue: overdue))
             guard action == nil else { continue }
             batch.settle(.all(.retry(reason: "the plugin did not settle the batch before its deadline")))
@@ -112,7 +107,7 @@ import Telemetry
     /// Drops the batches that the stopped plugin still holds, which settles them as retry.
     func close() { batches.withLock { $0.removeAll() } }
 
-    func emit(_ event: some NamedEvent) { telemetry.emit(event) }
+    func emit(_ event: some NamedEvent) { reporting.emit(event) }
 
     // MARK: - What the plugin calls
 
@@ -135,8 +130,6 @@ import Telemetry
         }
     }
 
-    fileprivate func isLogged(_ level: Int32) -> Bool { Self.level(level) >= minimum }
-
     fileprivate func log(
         _ level: Int32, _ message: UnsafePointer<CChar>?, _ fields: UnsafePointer<penstock_field>?, _ count: UInt32
     ) {
@@ -149,15 +142,15 @@ import Telemetry
                 text += " \(name)=\(value)"
             }
         }
-        log(level, text)
+        reporting.log(level, text)
     }
 
     fileprivate func add(_ amount: UInt64, to name: UnsafePointer<CChar>?) {
-        add(amount, to: unsafe boundedString(name, PluginMetrics.nameLimit + 1) ?? "")
+        reporting.add(amount, to: unsafe boundedString(name, PluginMetrics.nameLimit + 1) ?? "")
     }
 
     fileprivate func set(_ name: UnsafePointer<CChar>?, to value: Double) {
-        set(unsafe boundedString(name, PluginMetrics.nameLimit + 1) ?? "", to: value)
+        reporting.set(unsafe boundedString(name, PluginMetrics.nameLimit + 1) ?? "", to: value)
     }
 
     fileprivate func complete(
@@ -168,10 +161,6 @@ import Telemetry
         }
     }
 
-    private static func level(_ number: Int32) -> Level {
-        Level(rawValue: Int(min(max(number, PENSTOCK_LOG_ERROR), PENSTOCK_LOG_DEBUG))) ?? .info
-    }
-
     fileprivate static func of(_ host: UnsafePointer<penstock_host>?) -> PluginHost? {
         guard let context = unsafe host?.pointee.context else { return nil }
         return unsafe Unmanaged<PluginHost>.fromOpaque(context).takeUnretainedValue()
@@ -180,33 +169,23 @@ import Telemetry
 
 // The same calls, from a plugin's own process.
 extension PluginHost: PluginMessageReceiver {
-    func complete(_ token: UInt64, _ completion: PluginCompletion) {
-        complete(token) { PluginOutcomes(completion, events: $0) }
-    }
-
-    func ready() { room.ring() }
-
-    func log(_ level: Int32, _ line: String) {
-        // Replace control characters: a log entry stays one line and can't send commands to a terminal.
-        let clean = String(
-            String.UnicodeScalarView(line.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
-        emit(PluginLogLine(level: Self.level(level), destination: destination, text: clean))
-    }
-
-    func prints(_ bytes: [UInt8]) { if passesOutput { ChildProcess.copyToOutput(bytes) } }
-
-    func writesError(_ line: String) { log(PENSTOCK_LOG_NOTICE, line) }
-
-    func add(_ amount: UInt64, to counter: String) {
-        if !ownMetrics.withLock({ $0.add(amount, to: counter) }) {
-            emit(PluginMetricRefused(destination: destination, metric: counter))
+    func longestMessage(_ type: plugin_channel_type) -> Int? {
+        switch type {
+        case PLUGIN_COMPLETE: Int(PLUGIN_CHANNEL_LIMIT)
+        case PLUGIN_READY: 0
+        default: nil
         }
     }
 
-    func set(_ gauge: String, to value: Double) {
-        if !ownMetrics.withLock({ $0.set(gauge, to: value) }) {
-            emit(PluginMetricRefused(destination: destination, metric: gauge))
+    func receive(_ type: plugin_channel_type, token: UInt64, _ body: [UInt8]) -> Bool {
+        switch type {
+        case PLUGIN_COMPLETE:
+            guard let completion = PluginCompletion(body) else { return false }
+            complete(token) { PluginOutcomes(completion, events: $0) }
+        case PLUGIN_READY: room.ring()
+        default: return false
         }
+        return true
     }
 
     /// Its batches stay until `close`: the worker opens the destination again, and offers all events since the cursor.
@@ -239,7 +218,7 @@ private func hostReady(_ host: UnsafePointer<penstock_host>?) {
 }
 
 private func hostLogEnabled(_ host: UnsafePointer<penstock_host>?, _ level: Int32) -> Int32 {
-    unsafe PluginHost.of(host)?.isLogged(level) == true ? 1 : 0
+    unsafe PluginHost.of(host)?.reporting.isLogged(level) == true ? 1 : 0
 }
 
 private func hostLog(

@@ -1,6 +1,7 @@
 import CPenstockPlugin
 import CPluginChannel
 import Platform
+import PluginHosting
 
 /// One instance of a plugin in this process. Calls its C functions as the contract requires. Use by one thread at a
 /// time; every call may block for any time.
@@ -24,7 +25,7 @@ import Platform
     /// Calls the plugin's `create`. The host must outlive the instance.
     init(_ library: PluginLibrary, _ host: PluginHost, _ options: PluginDestinationOptions) throws(PluginError) {
         description = library.description
-        let settings = try description.checkedSettings(options)
+        let settings = try description.settings(as: .sink).checked(options.settings, from: options.directory)
         let error = UnsafeMutablePointer<CChar>.allocate(capacity: Self.errorSize)
         unsafe error.initialize(repeating: 0, count: Self.errorSize)
         var functions = unsafe penstock_instance()

@@ -1,6 +1,7 @@
 import CPenstockPlugin
 import CPluginChannel
 import Delivery
+import PluginHosting
 
 /// Converts a plugin's outcomes for a batch. An invalid outcome counts as unsettled: the event is offered again.
 struct PluginOutcomes {

@@ -10,8 +10,8 @@ package final class EventAdmission {
     let limits: SourceLimits
     var maximumEventSize: Int { limits.maximumEventSize }
     /// Results of the last scan. Reused for every scan.
-    var accepted: [ScannedEvent] = []
-    var refused: [RefusedLine] = []
+    package internal(set) var accepted: [ScannedEvent] = []
+    package internal(set) var refused: [RefusedLine] = []
     /// The buffer that `accepted` refers to, if it is not the buffer that was scanned.
     var rewritten: [UInt8]?
 
@@ -42,7 +42,8 @@ package final class EventAdmission {
 
     /// Validates the complete lines of `bytes`. The results are in `accepted` and `refused`.
     /// - Parameter maximumRefused: the scan ends early after about this many refused lines.
-    func scan(_ bytes: Span<UInt8>, maximumRefused: Int) -> ScanResult {
+    @discardableResult
+    package func scan(_ bytes: Span<UInt8>, maximumRefused: Int) -> ScanResult {
         accepted.removeAll(keepingCapacity: true)
         refused.removeAll(keepingCapacity: true)
         rewritten = nil
@@ -107,7 +108,7 @@ package final class EventAdmission {
     /// - Parameters:
     ///   - bytes: the buffer that was scanned.
     ///   - lane: the lane that the events come from, and the position behind them; nil: the sender has no lanes.
-    func append(_ bytes: Span<UInt8>, from origin: Origin, lane: LanePosition? = nil) -> AppendOutcome {
+    package func append(_ bytes: Span<UInt8>, from origin: Origin, lane: LanePosition? = nil) -> AppendOutcome {
         let (events, rewritten) = (accepted, rewritten)
         let outcome =
             if let rewritten {
@@ -121,16 +122,22 @@ package final class EventAdmission {
 
     /// Counts `refused`. Explains the latest refusals, which are kept for `penstock status`.
     /// - Parameter bytes: the buffer that was scanned.
-    func settleRefused(_ bytes: Span<UInt8>) {
+    package func settleRefused(_ bytes: Span<UInt8>) {
         guard !refused.isEmpty else { return }
         let latest = refused.suffix(SourceStatistics.recentLimit).map { $0.refusal(in: bytes, by: scanner) }
         statistics.refuse(refused, latest: latest, at: clock.wallClock())
     }
 
-    func explain(_ line: RefusedLine, in bytes: Span<UInt8>) -> Refusal { line.refusal(in: bytes, by: scanner) }
+    package func explain(_ line: RefusedLine, in bytes: Span<UInt8>) -> Refusal { line.refusal(in: bytes, by: scanner) }
 
     func refuse(_ refusal: Refusal) {
         statistics.refuse([RefusedLine(line: 0, refusal: refusal)], latest: [refusal], at: clock.wallClock())
+    }
+
+    /// Forgets `accepted`, so that `append` stores a lane's position alone.
+    package func dropAccepted() {
+        accepted.removeAll(keepingCapacity: true)
+        rewritten = nil
     }
 
     package var durableEnd: UInt64 { appender.durableEnd }

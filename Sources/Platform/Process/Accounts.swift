@@ -6,6 +6,9 @@ package enum Accounts {
     /// The user as whom this process acts.
     package static var effectiveUserID: UInt32 { geteuid() }
 
+    /// The group as which this process acts.
+    package static var effectiveGroupID: UInt32 { getegid() }
+
     /// nil: the user does not exist.
     package static func userID(named name: String) throws(SystemError) -> UInt32? {
         unsafe try lookUp("getpwnam", name) { (buffer, count, answer: inout UInt32?) in

@@ -1,4 +1,5 @@
 import Destinations
+import PluginHosting
 import PluginTesting
 import Testing
 

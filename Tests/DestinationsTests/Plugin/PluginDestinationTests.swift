@@ -1,6 +1,7 @@
 import Delivery
 import Destinations
 import Platform
+import PluginHosting
 import Synchronization
 import PluginTesting
 import Testing

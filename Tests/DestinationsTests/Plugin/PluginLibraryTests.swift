@@ -1,6 +1,8 @@
+import Delivery
 import Destinations
 import Foundation
 import Platform
+import PluginHosting
 import PluginTesting
 import Testing
 
@@ -35,7 +37,19 @@ import Testing
         #expect(library.name == "misbehaving")
         #expect(library.version == "0.1")
         #expect(library.summary == "Does what it should not")
-        #expect(library.abi == (1, 0))
+        #expect(library.abi == (1, 1))
+        #expect(library.roles == [.sink])
+    }
+
+    @Test(arguments: PluginDestinationOptions.Isolation.allCases)
+    func `a plugin of version 1_0 is used as before`(isolation: PluginDestinationOptions.Isolation) throws {
+        try directory.addMisbehaving("OLDER")
+        let stage = try PluginStage(in: directory, isolation: isolation)
+        #expect(try stage.destination.open(from: Cursor(position: 0)) == nil)
+        #expect(stage.destination.plugin?.abi.minor == 0)
+        #expect(stage.destination.plugin?.roles == [.sink])
+        #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
+        stage.destination.close()
     }
 
     @Test func `a missing plugin is an error that lists the searched directories`() throws {
@@ -52,10 +66,10 @@ import Testing
 
     @Test(arguments: [
         ("NO_ENTRY", PluginError.Code.notLoadable, "penstock_plugin_entry"),
-        ("OTHER_MAJOR", .incompatible, "version 7.0"),
+        ("OTHER_MAJOR", .incompatible, "version 7.1"),
         ("SHORT_STRUCT", .incompatible, "48 bytes"),
         ("NAMELESS", .incompatible, "name"),
-        ("DECLINES", .incompatible, "1.0"),
+        ("DECLINES", .incompatible, "1.1"),
     ])
     func `a library with a broken handshake is rejected`(variant: String, code: PluginError.Code, words: String) throws
     {
@@ -220,7 +234,7 @@ import Testing
         let inspection = try PluginInspection(of: path, program: TestCompiler.built("penstock-plugin-host"))
         #expect(inspection.name == "sqlite")
         #expect(inspection.abi == "1.1")
-        #expect(try #require(inspection.schema).contains("synchronous"))
+        #expect(try #require(inspection.roles.first?.schema).contains("synchronous"))
     }
 
     @Test func `the list includes plugins that cannot be used`() throws {

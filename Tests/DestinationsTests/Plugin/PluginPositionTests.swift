@@ -1,5 +1,6 @@
 import Delivery
 import Destinations
+import PluginHosting
 import PluginTesting
 import Testing
 

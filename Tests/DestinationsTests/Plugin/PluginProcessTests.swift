@@ -3,6 +3,7 @@ import Destinations
 import Events
 import Foundation
 import Platform
+import PluginHosting
 import PluginTesting
 import Testing
 
@@ -208,7 +209,10 @@ import Testing
             _ = try PluginDescription.read(
                 PluginFile(named: "misbehaving", in: [directory.path]), program: "/nonexistent/host")
         }
-        #expect(error?.description.hasSuffix("reinstall Penstock, or set isolation: none") == true)
+        #expect(error?.description.hasSuffix("reinstall Penstock") == true)
+        let stage = try PluginStage(in: directory) { $0.hostProgram = "/nonexistent/host" }
+        let another = #expect(throws: PluginError.self) { try stage.destination.open(from: Cursor(position: 0)) }
+        #expect(another?.description.hasSuffix("reinstall Penstock, or set isolation: none") == true)
     }
 
     @Test func `no process is left behind`() throws {

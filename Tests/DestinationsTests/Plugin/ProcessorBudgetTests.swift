@@ -1,7 +1,7 @@
 import Platform
 import Testing
 
-@testable import Destinations
+@testable import PluginHosting
 
 @Suite struct ProcessorBudgetTests {
     private let start = Instant(nanoseconds: 5_000_000_000)

@@ -1,8 +1,9 @@
 import Delivery
+import Destinations
 import PluginTesting
 import Testing
 
-@testable import Destinations
+@testable import PluginHosting
 
 @Suite struct SettingsSchemaTests {
     static let schema = """

@@ -16,6 +16,9 @@ package final class PluginStage {
 
     package final class Log: LogSink {
         package let lines = Mutex<[String]>([])
+
+        package init() {}
+
         package func write(_ level: Level, _ line: String) { lines.withLock { $0.append("\(level): \(line)") } }
     }
 

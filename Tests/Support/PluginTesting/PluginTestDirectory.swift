@@ -31,6 +31,12 @@ package final class PluginTestDirectory: Sendable {
         try add(name, try TestCompiler.misbehaving(variant))
     }
 
+    /// Adds the source plugin of the tests, as libcounting.so.
+    @discardableResult
+    package func addCounting(_ variant: String = "PLAIN") throws -> String {
+        try add("libcounting.so", try TestCompiler.library("counting.c", variant))
+    }
+
     /// Adds a plugin of this package, which was built beside the tests.
     @discardableResult
     package func addBuilt(_ name: String) throws -> String {
@@ -65,8 +71,13 @@ package enum TestCompiler {
     /// The library of the misbehaving plugin, compiled as one of its variants.
     /// - Parameter options: further options of the compiler.
     package static func misbehaving(_ variant: String, options: [String] = []) throws -> Data {
+        try library("misbehaving.c", variant, options: options)
+    }
+
+    /// The library of a plugin in Tests/Plugins, compiled as one of its variants.
+    package static func library(_ source: String, _ variant: String, options: [String] = []) throws -> Data {
         try built.withLock { built in
-            let key = ([variant] + options).joined(separator: " ")
+            let key = ([source, variant] + options).joined(separator: " ")
             if let bytes = built[key] { return bytes }
             let directory = try PluginTestDirectory()
             let library = "\(directory.path)/plugin.so"
@@ -75,7 +86,7 @@ package enum TestCompiler {
                     "clang", "-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread",
                     "-fvisibility=hidden",
                     "-D_GNU_SOURCE", "-DVARIANT_\(variant)", "-I", headers, "-o", library,
-                    sources.appendingPathComponent("Plugins/misbehaving.c").path,
+                    sources.appendingPathComponent("Plugins/\(source)").path,
                 ] + options)
             guard status == 0 else { throw TestProblem(description: output) }
             let bytes = try Data(contentsOf: URL(fileURLWithPath: library))

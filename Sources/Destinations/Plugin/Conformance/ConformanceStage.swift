@@ -1,6 +1,7 @@
 import Delivery
 import Events
 import Platform
+import PluginHosting
 import Synchronization
 import Telemetry
 
@@ -144,16 +145,4 @@ final class ConformanceStage {
         host.close()
         instance.destroy()
     }
-}
-
-/// What a plugin did that the contract does not allow.
-struct Nonconformance: Error {
-    let text: String
-    init(_ text: String) { self.text = text }
-}
-
-/// Why a check says nothing about this plugin.
-struct NotApplicable: Error {
-    let text: String
-    init(_ text: String) { self.text = text }
 }

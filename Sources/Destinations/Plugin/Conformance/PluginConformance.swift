@@ -1,16 +1,12 @@
 import Delivery
 import Platform
+import PluginHosting
 import Telemetry
 
 /// A conformance run: tries on one plugin what a host may do, and finds out whether the plugin keeps the contract of
 /// penstock_plugin.h. Each check has a process of its own, so a plugin that crashes fails one check.
 package struct PluginConformance {
-    package enum Verdict: Sendable, Equatable {
-        case passed
-        case failed(String)
-        /// The check says nothing about this plugin.
-        case skipped(String)
-    }
+    package typealias Verdict = ConformanceChecks.Verdict
 
     /// The most events in a batch, and the most batches in flight, that a run offers.
     private static let batchEvents = 512
@@ -45,28 +41,13 @@ package struct PluginConformance {
     /// - Throws: if the plugin cannot be loaded, or the settings do not match its schema.
     package func validateSettings() throws(PluginError) {
         let description = try PluginDescription.read(PluginFile(at: path), program: options.hostProgram)
-        _ = try description.checkedSettings(options)
+        _ = try description.settings(as: .sink).checked(options.settings, from: options.directory)
     }
 
     /// - Parameter report: called after each check.
     /// - Returns: whether no check failed.
     package func run(_ report: (_ check: String, Verdict) -> Void) -> Bool {
-        var conforms = true
-        for (title, check) in checks {
-            var verdict = Verdict.passed
-            do {
-                try check()
-            } catch let found as Nonconformance {
-                verdict = .failed(found.text)
-            } catch let found as NotApplicable {
-                verdict = .skipped(found.text)
-            } catch {
-                verdict = .failed("\(error)")
-            }
-            if case .failed = verdict { conforms = false }
-            report(title, verdict)
-        }
-        return conforms
+        ConformanceChecks(checks).run(report)
     }
 
     private var checks: [(String, () throws -> Void)] {
@@ -125,7 +106,7 @@ package struct PluginConformance {
         try stage().finish()
         let description = try PluginDescription.read(PluginFile(at: path), program: options.hostProgram)
         for settings in UnusualSettings.variants(of: options.settings)
-        where try description.violations(inSettings: settings).isEmpty {
+        where try description.settings(as: .sink).violations(in: settings).isEmpty {
             do throws(PluginError) {
                 let stage = try ProcessInstance(
                     PluginFile(at: path), options.with(settings: settings), ConformanceStage.silentHost(options), clock)

@@ -3,10 +3,12 @@ import Assembly
 import Control
 import Destinations
 import Platform
+import PluginHosting
+import PluginSources
 
 struct PluginsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plugins", abstract: "List, inspect or create sink plugins.",
+        commandName: "plugins", abstract: "List, inspect or create plugins.",
         subcommands: [PluginsList.self, PluginsInspect.self, PluginsNew.self])
 }
 
@@ -25,10 +27,12 @@ struct PluginsList: ParsableCommand {
     var directory: [String] = Installation.pluginDirectories
 
     func run() throws {
-        var table = TextTable("NAME", "VERSION", "SUMMARY", "FILE")
+        var table = TextTable("NAME", "VERSION", "TYPE", "SUMMARY", "FILE")
         for (path, result) in PluginInspection.list(directory) {
             switch result {
-            case .success(let plugin): table.add(plugin.name, plugin.version, plugin.summary, path)
+            case .success(let plugin):
+                let roles = plugin.roles.map(\.role.rawValue).joined(separator: ", ")
+                table.add(plugin.name, plugin.version, roles, plugin.summary, path)
             // It names the file.
             case .failure(let error): printError("\(error)")
             }
@@ -44,11 +48,13 @@ struct PluginsInspect: ParsableCommand {
     ]
 
     static let configuration = CommandConfiguration(
-        commandName: "inspect", abstract: "Show a plugin's name, version, ABI and settings, or test it.",
+        commandName: "inspect", abstract: "Show a plugin's name, version, ABI, type and settings, or test it.",
         discussion: """
             With --conformance, the plugin is called as a daemon may call it, each check in a process of its own: in \
-            all orders of its functions, with unusual settings and events, with batches in flight when it stops. The \
-            plugin delivers the events of the checks to where its settings point: use a file or a server for tests.
+            all orders of its functions, with unusual settings and events, with batches in flight when it stops. A \
+            sink delivers the events of the checks to where its settings point: use a file or a server for tests. A \
+            source is told that the events it offers are stored, although they are not: let its settings point to \
+            events for tests.
 
             \(exitCodes)
             """
@@ -60,6 +66,9 @@ struct PluginsInspect: ParsableCommand {
     @Flag(help: "Test whether the plugin keeps the contract of penstock_plugin.h.")
     var conformance = false
 
+    @Flag(help: "With --conformance: test a plugin that is both a sink and a source as a source.")
+    var source = false
+
     @Option(help: "With --conformance: the plugin's settings, as a JSON object. Default: {}.")
     var settings: String?
 
@@ -68,6 +77,7 @@ struct PluginsInspect: ParsableCommand {
 
     func validate() throws {
         guard conformance || settings == nil else { throw ValidationError("--settings needs --conformance") }
+        guard conformance || !source else { throw ValidationError("--source needs --conformance") }
         guard (1...86_400).contains(deadline) else { throw ValidationError("--deadline takes 1 to 86400 seconds") }
     }
 
@@ -77,11 +87,7 @@ struct PluginsInspect: ParsableCommand {
 
     private func test() throws {
         var counts = (passed: 0, failed: 0, skipped: 0)
-        let run = PluginConformance(
-            of: file, settings: settings ?? "{}", directory: TrustedFile.resolve(".") ?? "/",
-            deadline: .seconds(deadline))
-        try run.validateSettings()
-        let conforms = run.run { check, verdict in
+        let conforms = try runChecks { check, verdict in
             switch verdict {
             case .passed:
                 counts.passed += 1
@@ -98,13 +104,31 @@ struct PluginsInspect: ParsableCommand {
         if !conforms { throw ExitCode(1) }
     }
 
+    private func runChecks(_ report: (_ check: String, ConformanceChecks.Verdict) -> Void) throws -> Bool {
+        let (settings, directory) = (settings ?? "{}", TrustedFile.resolve(".") ?? "/")
+        if try source || PluginInspection(of: file).roles.map(\.role) == [.source] {
+            let run = SourceConformance(
+                of: file, settings: settings, directory: directory, deadline: .seconds(deadline))
+            try run.validateSettings()
+            return run.run(report)
+        }
+        let run = PluginConformance(of: file, settings: settings, directory: directory, deadline: .seconds(deadline))
+        try run.validateSettings()
+        return run.run(report)
+    }
+
     private func show() throws {
         let plugin = try PluginInspection(of: file)
         print("name:     \(plugin.name)")
         print("version:  \(plugin.version)")
         print("summary:  \(plugin.summary)")
         print("abi:      \(plugin.abi)")
-        print("needs:    \(plugin.needs.map { $0.isEmpty ? "nothing" : $0 } ?? "not described by the plugin")")
-        print("settings: \(plugin.schema ?? "not described by the plugin")")
+        print("type:     \(plugin.roles.map(\.role.rawValue).joined(separator: ", "))")
+        for role in plugin.roles {
+            // A plugin that is both has two of each.
+            if plugin.roles.count > 1 { print("as a \(role.role.rawValue):") }
+            print("needs:    \(role.needs.map { $0.isEmpty ? "nothing" : $0 } ?? "not described by the plugin")")
+            print("settings: \(role.schema ?? "not described by the plugin")")
+        }
     }
 }

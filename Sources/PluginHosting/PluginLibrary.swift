@@ -7,11 +7,11 @@ import Synchronization
 /// after a dlclose of a Swift library, caches of the runtime still point into it.
 package final class PluginLibrary: Sendable {
     package let description: PluginDescription
-    let plugin: LoadedPlugin
+    package let plugin: LoadedPlugin
 
     /// Points into the library, which stays loaded forever.
-    @safe struct LoadedPlugin: @unchecked Sendable {
-        let table: UnsafePointer<penstock_plugin>
+    @safe package struct LoadedPlugin: @unchecked Sendable {
+        package let table: UnsafePointer<penstock_plugin>
     }
 
     /// The result for every file that the loader accepted. It also keeps the descriptors open: the loader knows a
@@ -51,7 +51,7 @@ package final class PluginLibrary: Sendable {
         guard let symbol = unsafe library.symbol("penstock_plugin_entry") else {
             throw PluginError(
                 .notLoadable,
-                "\(path) is not a sink plugin: it does not export penstock_plugin_entry (see penstock_plugin.h)")
+                "\(path) is not a plugin: it does not export penstock_plugin_entry (see penstock_plugin.h)")
         }
         let entry = unsafe unsafeBitCast(symbol, to: penstock_plugin_entry_function.self)
         let major = UInt32(PENSTOCK_PLUGIN_MAJOR)
@@ -67,15 +67,40 @@ package final class PluginLibrary: Sendable {
         }
         guard let name = unsafe boundedString(table.pointee.name, 64), !name.isEmpty,
             let version = unsafe boundedString(table.pointee.version, 64),
-            let summary = unsafe boundedString(table.pointee.summary, 256), unsafe table.pointee.create != nil
+            let summary = unsafe boundedString(table.pointee.summary, 256)
         else {
             throw PluginDescription.incomplete(path)
         }
+        let source = unsafe try Self.source(of: table, size: size, path)
+        let isSink = unsafe table.pointee.create != nil
+        guard isSink || source != nil else { throw PluginDescription.incomplete(path) }
         description = PluginDescription(
-            path: path, name: name, version: version, summary: summary,
-            schema: unsafe boundedString(table.pointee.settings_schema, 1 << 20),
-            needs: unsafe boundedString(table.pointee.needs, 4096), abi: theirs)
+            path: path, name: name, version: version, summary: summary, abi: theirs,
+            sink: isSink
+                ? (
+                    unsafe boundedString(table.pointee.settings_schema, 1 << 20),
+                    unsafe boundedString(table.pointee.needs, 4096)
+                ) : nil,
+            source: source)
         plugin = unsafe LoadedPlugin(table: table)
+    }
+
+    /// The schema and the needs of the plugin's source; nil: it is none.
+    private static func source(
+        of table: UnsafePointer<penstock_plugin>, size: Int, _ path: String
+    ) throws(PluginError) -> (schema: String?, needs: String?)? {
+        // An older table ends before `extension`.
+        guard size >= Int(PLUGIN_SIZE_1_1),
+            let found = unsafe table.pointee.extension?(PENSTOCK_SOURCE)
+        else { return nil }
+        let source = unsafe found.assumingMemoryBound(to: penstock_source.self)
+        guard unsafe source.pointee.struct_size >= PLUGIN_SOURCE_SIZE_1_1, unsafe source.pointee.create != nil else {
+            throw PluginDescription.invalidSource(path)
+        }
+        return (
+            unsafe boundedString(source.pointee.settings_schema, 1 << 20),
+            unsafe boundedString(source.pointee.needs, 4096)
+        )
     }
 }
 
@@ -84,7 +109,7 @@ extension PluginFile {
 }
 
 /// A copy of a plugin's C string, cut at `limit` bytes, with invalid UTF-8 repaired. nil for NULL.
-func boundedString(_ text: UnsafePointer<CChar>?, _ limit: Int) -> String? {
+package func boundedString(_ text: UnsafePointer<CChar>?, _ limit: Int) -> String? {
     guard let text = unsafe text else { return nil }
     var count = 0
     while count < limit, unsafe text[count] != 0 { count += 1 }

@@ -1,6 +1,7 @@
 import CPenstockPlugin
 import CPluginChannel
 import Platform
+import PluginHosting
 import Synchronization
 import Telemetry
 
@@ -40,9 +41,14 @@ final class ProcessInstance: PluginEndpoint {
         _ file: consuming PluginFile, _ options: PluginDestinationOptions, _ host: PluginHost, _ clock: any Clock
     ) throws(PluginError) {
         let path = file.path
-        let process = try PluginProcess(
-            file.descriptor, program: options.hostProgram, name: options.destination, sendTimeout: options.deadline,
-            limits: options.limits, receiver: host, clock)
+        let process: PluginProcess
+        do throws(PluginError) {
+            process = try PluginProcess(
+                file.descriptor, program: options.hostProgram, name: options.destination,
+                sendTimeout: options.deadline, limits: options.limits, receiver: host, clock)
+        } catch  where error.code == .notStarted {
+            throw PluginError(.notStarted, "\(error), or set isolation: none")
+        }
         if options.limits.processors != nil {
             host.onTick { [weak process] now in process?.renewBudget(now) }
         }
@@ -51,8 +57,9 @@ final class ProcessInstance: PluginEndpoint {
         }
         do throws(PluginError) {
             description = try PluginDescription(loadedBy: process, path, within: options.deadline, clock)
-            let settings = try description.checkedSettings(options)
-            let paths = try description.paths(inSettings: settings).map(\.path)
+            let schema = try description.settings(as: .sink)
+            let settings = try schema.checked(options.settings, from: options.directory)
+            let paths = try schema.paths(in: settings).map(\.path)
             let texts = ([options.destination, options.journal, settings] + paths).map { Array($0.utf8) + [0] }
             let sizes = texts.map { UInt32(clamping: $0.count) }
             let head = plugin_create(

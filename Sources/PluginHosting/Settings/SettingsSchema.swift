@@ -4,7 +4,7 @@ import NameSuggestion
 /// error of the plugin: ignoring it would leave its rule unchecked.
 ///
 /// Messages name the setting and its valid values, never the given value, which may be a secret.
-struct SettingsSchema {
+package struct SettingsSchema {
     private let root: SettingsValue
 
     private static let keywords: Set<String> = [
@@ -13,11 +13,11 @@ struct SettingsSchema {
     ]
 
     /// In bytes, and in levels of lists and objects: a schema is parsed in the daemon.
-    static let sizeLimit = 64 << 10
+    package static let sizeLimit = 64 << 10
     private static let depthLimit = 32
 
     /// - Parameter plugin: the plugin's name and path, for messages.
-    init(_ text: String, of plugin: String) throws(PluginError) {
+    package init(_ text: String, of plugin: String) throws(PluginError) {
         let root: SettingsValue
         do throws(SettingsValue.Problem) {
             guard text.utf8.count <= Self.sizeLimit else { throw .tooLarge }
@@ -45,7 +45,7 @@ struct SettingsSchema {
     }
 
     /// All violations.
-    func violations(in settings: String) -> [SettingsViolation] {
+    package func violations(in settings: String) -> [SettingsViolation] {
         guard let value = try? SettingsValue(json: settings) else {
             return [SettingsViolation([], "is not valid JSON")]
         }
@@ -55,7 +55,7 @@ struct SettingsSchema {
     }
 
     /// The values of top-level settings whose schema has `"format": "path"`.
-    func paths(in settings: String) -> [(name: String, path: String)] {
+    package func paths(in settings: String) -> [(name: String, path: String)] {
         guard case .object(let schema) = root, case .object(let properties)? = schema["properties"],
             case .object(let object)? = try? SettingsValue(json: settings)
         else { return [] }
@@ -70,7 +70,7 @@ struct SettingsSchema {
     /// The settings with relative paths made absolute. Applies to top-level strings whose schema has `"format":
     /// "path"`.
     /// - Parameter directory: the absolute directory of the file that contains the settings.
-    func resolvingPaths(in settings: String, from directory: String) -> String {
+    package func resolvingPaths(in settings: String, from directory: String) -> String {
         guard case .object(var object)? = try? SettingsValue(json: settings) else { return settings }
         var isChanged = false
         for (name, path) in paths(in: settings) where !path.hasPrefix("/") {

@@ -1,8 +1,8 @@
 import Platform
 import Synchronization
 
-/// What the daemon knows of a destination's plugin while it runs: what was loaded, its metrics, and whether its file
-/// has been replaced. Any thread.
+/// What the daemon knows of the plugin of a destination or a source while it runs: what was loaded, its metrics, and
+/// whether its file has been replaced. Any thread.
 package final class RunningPlugin: Sendable {
     package struct Facts: Sendable {
         package var name: String
@@ -16,14 +16,14 @@ package final class RunningPlugin: Sendable {
         /// The file that was loaded last, or was tried; nil: there was none.
         var file: TrustedFile.Identity?
         var loaded: (name: String, version: String, build: String?)?
-        var host: PluginHost?
+        var metrics: (@Sendable () -> PluginMetrics)?
     }
 
     private let plugin: String
     private let directories: [String]
     private let state: Mutex<State>
 
-    init(named plugin: String, in directories: [String]) {
+    package init(named plugin: String, in directories: [String]) {
         self.plugin = plugin
         self.directories = directories
         state = Mutex(State(file: Self.identity(plugin, directories)))
@@ -31,9 +31,9 @@ package final class RunningPlugin: Sendable {
 
     /// nil: it has not been loaded.
     package var facts: Facts? {
-        let (loaded, host) = state.withLock { ($0.loaded, $0.host) }
-        guard let loaded, let host else { return nil }
-        return Facts(name: loaded.name, version: loaded.version, build: loaded.build, metrics: host.metrics)
+        let (loaded, metrics) = state.withLock { ($0.loaded, $0.metrics) }
+        guard let loaded, let metrics else { return nil }
+        return Facts(name: loaded.name, version: loaded.version, build: loaded.build, metrics: metrics())
     }
 
     /// Whether the file is another one than the one that was loaded, or that could not be loaded. A removed file is no
@@ -44,19 +44,21 @@ package final class RunningPlugin: Sendable {
     }
 
     /// Notes the file that is there now, which may be one that cannot be opened.
-    func noteFile() {
+    package func noteFile() {
         let current = Self.identity(plugin, directories)
         state.withLock { $0.file = current }
     }
 
     /// Notes the file that is being loaded.
-    func note(_ opened: TrustedFile.Identity) { state.withLock { $0.file = opened } }
+    package func note(_ opened: TrustedFile.Identity) { state.withLock { $0.file = opened } }
 
     /// Notes what was loaded.
-    func note(_ description: PluginDescription, build: String?, _ host: PluginHost) {
+    package func note(
+        _ description: PluginDescription, build: String?, metrics: @escaping @Sendable () -> PluginMetrics
+    ) {
         state.withLock {
             $0.loaded = (description.name, description.version, build)
-            $0.host = host
+            $0.metrics = metrics
         }
     }
 

@@ -1,7 +1,7 @@
 /// Settings that differ from given ones in one value each, in ways that plugins do not expect.
-enum UnusualSettings {
+package enum UnusualSettings {
     /// - Parameter settings: the JSON text of an object. Paths are left alone.
-    static func variants(of settings: String) -> [String] {
+    package static func variants(of settings: String) -> [String] {
         guard case .object(let object)? = try? SettingsValue(json: settings) else { return [] }
         var variants = [SettingsValue.object([:]).json]
         for (name, value) in object.sorted(by: { $0.key < $1.key }) {

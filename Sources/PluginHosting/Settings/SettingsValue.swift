@@ -1,7 +1,7 @@
 import Events
 
 /// A JSON value. Booleans and numbers are distinct.
-enum SettingsValue: Equatable, Sendable {
+package enum SettingsValue: Equatable, Sendable {
     case null
     case boolean(Bool)
     case number(Double)
@@ -9,7 +9,7 @@ enum SettingsValue: Equatable, Sendable {
     case array([SettingsValue])
     case object([String: SettingsValue])
 
-    enum Problem: Error {
+    package enum Problem: Error {
         case notJSON
         /// In bytes or in levels.
         case tooLarge
@@ -17,7 +17,7 @@ enum SettingsValue: Equatable, Sendable {
 
     /// Takes time in proportion to the text, whatever is in it: the text may be a plugin's.
     /// - Parameter maximumDepth: levels of lists and objects.
-    init(json: String, maximumDepth: Int = 128) throws(Problem) {
+    package init(json: String, maximumDepth: Int = 128) throws(Problem) {
         let text = Array(json.utf8)
         guard let document = JSONDocument(text, maximumDepth: maximumDepth) else { throw .notJSON }
         try self.init(document, in: text)
@@ -61,7 +61,7 @@ enum SettingsValue: Equatable, Sendable {
     }
 
     /// The JSON text, with members sorted by name.
-    var json: String {
+    package var json: String {
         switch self {
         case .null, .boolean, .number: return text
         case .string(let string):

@@ -1,10 +1,11 @@
 import CPenstockPlugin
 import CPluginChannel
 import Platform
+import Telemetry
 
 extension PluginDescription {
     /// Loads the plugin in its process, and reads what it says about itself.
-    init(
+    package init(
         loadedBy process: PluginProcess, _ path: String, within limit: Duration, _ clock: any Clock
     ) throws(PluginError) {
         let reply: PluginProcess.Reply
@@ -18,11 +19,16 @@ extension PluginDescription {
             String(decoding: $0, as: UTF8.self)
         }
         switch reply.status {
-        case PENSTOCK_OK where texts.count == 6 && !texts[0].isEmpty:
+        case PENSTOCK_OK where texts.count == 8 && !texts[0].isEmpty:
+            let flags = reply.values.2
+            func text(_ index: Int, _ flag: UInt32) -> String? { flags & UInt64(flag) == 0 ? nil : texts[index] }
+            guard flags & UInt64(PLUGIN_SOURCE_INVALID) == 0 else { throw Self.invalidSource(path) }
             self.init(
-                path: path, name: texts[0], version: texts[1], summary: texts[2],
-                schema: reply.values.2 & UInt64(PLUGIN_HAS_SCHEMA) == 0 ? nil : texts[3],
-                needs: reply.values.2 & UInt64(PLUGIN_HAS_NEEDS) == 0 ? nil : texts[4], abi: theirs)
+                path: path, name: texts[0], version: texts[1], summary: texts[2], abi: theirs,
+                sink: flags & UInt64(PLUGIN_IS_SINK) == 0
+                    ? nil : (text(3, PLUGIN_HAS_SCHEMA), text(4, PLUGIN_HAS_NEEDS)),
+                source: flags & UInt64(PLUGIN_IS_SOURCE) == 0
+                    ? nil : (text(5, PLUGIN_SOURCE_HAS_SCHEMA), text(6, PLUGIN_SOURCE_HAS_NEEDS)))
         case PLUGIN_NOT_LOADABLE:
             // The loader knows the file by its descriptor alone.
             let reason = reply.reason.replacing("/proc/self/fd/\(PLUGIN_CHANNEL_LIBRARY): ", with: "")
@@ -69,7 +75,7 @@ extension PluginDescription {
     /// - Parameter reason: the loader's (dlerror(3)).
     static func notLoadable(_ path: String, _ reason: String) -> PluginError {
         if reason.hasPrefix("it does not export") {
-            return PluginError(.notLoadable, "\(path) is not a sink plugin: \(reason)")
+            return PluginError(.notLoadable, "\(path) is not a plugin: \(reason)")
         }
         if let end = reason.firstRange(of: ": cannot open shared object file")?.lowerBound {
             return PluginError(
@@ -80,7 +86,18 @@ extension PluginDescription {
     }
 
     static func incomplete(_ path: String) -> PluginError {
-        PluginError(.incompatible, "\(path) leaves out its name, version, summary or create: all four are required")
+        PluginError(
+            .incompatible,
+            """
+            \(path) leaves out its name, version, summary or create: all four are required (a plugin that is a source \
+            alone has \(PENSTOCK_SOURCE) instead of create)
+            """)
+    }
+
+    static func invalidSource(_ path: String) -> PluginError {
+        PluginError(
+            .incompatible,
+            "\(path) has an invalid \(PENSTOCK_SOURCE): set its struct_size to sizeof(penstock_source), and create")
     }
 
     /// Reads a plugin's description in a process of its own, which ends then. Nothing that the plugin does when it is
@@ -95,8 +112,7 @@ extension PluginDescription {
         let clock = SystemClock()
         let process = try PluginProcess(
             file.descriptor, program: program, name: path, sendTimeout: limit, limits: .init(),
-            receiver: SilentReceiver(),
-            clock)
+            receiver: SilentReceiver(), clock)
         defer { process.close() }
         return try PluginDescription(loadedBy: process, path, within: limit, clock)
     }
@@ -104,14 +120,17 @@ extension PluginDescription {
 
 /// For a plugin that is only loaded: it has no business to report yet.
 private final class SilentReceiver: PluginMessageReceiver {
-    func complete(_ token: UInt64, _ completion: PluginCompletion) {}
-    func ready() {}
-    func log(_ level: Int32, _ line: String) {}
-    func writesError(_ line: String) {}
-    func prints(_ bytes: [UInt8]) {}
-    func add(_ amount: UInt64, to counter: String) {}
-    func set(_ gauge: String, to value: Double) {}
+    /// Writes nothing, too.
+    let reporting = PluginReporting(
+        owner: "", telemetry: Telemetry(sink: NoLines(), now: { 0 }), minimum: .error, passesOutput: false)
+
+    func longestMessage(_ type: plugin_channel_type) -> Int? { nil }
+    func receive(_ type: plugin_channel_type, token: UInt64, _ body: [UInt8]) -> Bool { false }
     func processEnded() {}
+
+    private struct NoLines: LogSink {
+        func write(_ level: Level, _ line: String) {}
+    }
 }
 
 /// The program that hosts a plugin in its own process.

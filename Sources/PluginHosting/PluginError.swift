@@ -13,6 +13,8 @@ package struct PluginError: Error, Sendable, Equatable, CustomStringConvertible 
         case settings
         /// The plugin reported an error of create, connect or flush.
         case failed
+        /// Its process could not be started.
+        case notStarted
     }
 
     package var code: Code

@@ -1,16 +1,18 @@
 /// A plugin's counters and gauges.
 package struct PluginMetrics: Sendable, Equatable {
     /// The most counters, and the most gauges.
-    static let limit = 64
+    package static let limit = 64
     /// The longest name, in bytes.
-    static let nameLimit = 64
+    package static let nameLimit = 64
 
     package private(set) var counters: [String: UInt64] = [:]
     package private(set) var gauges: [String: Double] = [:]
 
+    package init() {}
+
     /// Adds to a counter. A counter stays at its largest value instead of overflowing.
     /// - Returns: false if it was rejected.
-    mutating func add(_ amount: UInt64, to name: String) -> Bool {
+    package mutating func add(_ amount: UInt64, to name: String) -> Bool {
         guard counters[name] != nil || counters.count < Self.limit && Self.isName(name) else { return false }
         let (sum, overflow) = (counters[name] ?? 0).addingReportingOverflow(amount)
         counters[name] = overflow ? .max : sum
@@ -18,7 +20,7 @@ package struct PluginMetrics: Sendable, Equatable {
     }
 
     /// - Returns: false if it was rejected.
-    mutating func set(_ name: String, to value: Double) -> Bool {
+    package mutating func set(_ name: String, to value: Double) -> Bool {
         guard value.isFinite, gauges[name] != nil || gauges.count < Self.limit && Self.isName(name) else {
             return false
         }

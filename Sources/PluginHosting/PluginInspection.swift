@@ -9,9 +9,23 @@ package struct PluginInspection: Sendable {
     package let summary: String
     /// The interface version that it was compiled with, such as "1.0".
     package let abi: String
-    package let schema: String?
-    /// What it uses beyond its own memory, in words; nil: anything.
-    package let needs: String?
+    /// What it is, in the order of `PluginRole`.
+    package let roles: [Role]
+
+    /// What the plugin needs in one role.
+    package struct Role: Sendable {
+        package let role: PluginRole
+        /// nil: any settings are valid.
+        package let schema: String?
+        /// What it uses beyond its own memory, in words; nil: anything.
+        package let needs: String?
+
+        fileprivate init(_ role: PluginRole, _ settings: PluginSettings) {
+            self.role = role
+            schema = settings.schema.map { PluginText.printable($0, limit: SettingsSchema.sizeLimit, lines: true) }
+            needs = settings.needs.map { PluginText.printable($0, limit: 4096) }
+        }
+    }
 
     /// - Parameter program: the plugin host.
     package init(of path: String, program: String = PluginHostProgram.path) throws(PluginError) {
@@ -24,8 +38,8 @@ package struct PluginInspection: Sendable {
         version = PluginText.printable(library.version, limit: 64)
         summary = PluginText.printable(library.summary, limit: 256)
         abi = "\(library.abi.major).\(library.abi.minor)"
-        schema = library.schema.map { PluginText.printable($0, limit: SettingsSchema.sizeLimit, lines: true) }
-        needs = library.needs.map { PluginText.printable($0, limit: 4096) }
+        roles =
+            (library.sink.map { [Role(.sink, $0)] } ?? []) + (library.source.map { [Role(.source, $0)] } ?? [])
     }
 
     /// Every `*.so` in the directories in order of name, each with its inspection or an error. An unreadable directory

@@ -9,13 +9,13 @@ import Telemetry
 /// It trusts nothing that the process sends: a message that is not what the protocol allows ends the process.
 ///
 /// Unsafe part: structs of plain numbers are copied from and to the bytes of messages.
-@safe final class PluginProcess: Sendable {
-    struct Reply {
-        var status: Int32
-        var values: (UInt64, UInt64, UInt64, UInt64)
-        var text: [UInt8]
+@safe package final class PluginProcess: Sendable {
+    package struct Reply {
+        package var status: Int32
+        package var values: (UInt64, UInt64, UInt64, UInt64)
+        package var text: [UInt8]
 
-        var reason: String {
+        package var reason: String {
             let text = String(decoding: text.prefix(Int(PLUGIN_CHANNEL_ERROR_LIMIT)), as: UTF8.self)
             return text.isEmpty ? "the plugin gave no reason" : text
         }
@@ -34,16 +34,19 @@ import Telemetry
     private let state = Mutex(State())
     private let bell = Doorbell()
     private let threads = Mutex<[WorkerThread]>([])
-    private let limits: PluginDestinationOptions.Limits
+    /// The process's number.
+    package var id: Int32 { child.id }
+
+    private let limits: PluginLimits
     private let budget: Mutex<ProcessorBudget?>
 
     /// Starts the process. It loads nothing yet.
     /// - Parameters:
     ///   - file: checked; the process loads it from this descriptor.
     ///   - receiver: called on threads of this object, until `end` has returned.
-    init(
+    package init(
         _ file: borrowing FileDescriptor, program: String, name: String, sendTimeout: Duration,
-        limits: PluginDestinationOptions.Limits, receiver: any PluginMessageReceiver, _ clock: any Clock
+        limits: PluginLimits, receiver: any PluginMessageReceiver, _ clock: any Clock
     ) throws(PluginError) {
         self.limits = limits
         budget = Mutex(limits.processors.map { ProcessorBudget(share: $0, clock.now()) })
@@ -52,7 +55,7 @@ import Telemetry
                 program, libraries: PluginHostProgram.libraries, file: file, sendTimeout: sendTimeout)
         } catch {
             throw PluginError(
-                .failed, "cannot start the plugin's process: \(error); reinstall Penstock, or set isolation: none")
+                .notStarted, "cannot start the plugin's process: \(error); reinstall Penstock")
         }
         self.receiver = receiver
         do throws(SystemError) {
@@ -71,11 +74,11 @@ import Telemetry
     }
 
     /// Why the process has ended, or is being ended; nil while it lives.
-    var end: String? { state.withLock { $0.end } }
+    package var end: String? { state.withLock { $0.end } }
 
     /// Sends a request and waits for its reply.
     /// - Parameter limit: the process is ended if it does not reply within this time.
-    func request(
+    package func request(
         _ type: plugin_channel_type, token: UInt64 = 0, _ body: [UInt8] = [], descriptor: Int32? = nil,
         within limit: Duration, _ clock: any Clock
     ) throws(PluginError) -> Reply {
@@ -113,19 +116,19 @@ import Telemetry
 
     /// Ends the process at once.
     /// - Parameter reason: a clause for the operator. The first one counts.
-    func terminate(_ reason: String) {
+    package func terminate(_ reason: String) {
         state.withLock { if $0.end == nil { $0.end = reason } }
         child.kill()
     }
 
     /// Ends the process and waits for its threads. Not on one of them.
-    func close() {
+    package func close() {
         terminate("the plugin was stopped")
         for thread in threads.withLock({ exchange(&$0, with: []) }) { thread.join() }
     }
 
     /// Ends the process if it has used more processor time than its limit permits. Any thread.
-    func renewBudget(_ now: Instant) {
+    package func renewBudget(_ now: Instant) {
         guard let used = child.processorTime else { return }
         budget.withLock { budget in
             guard budget != nil else { return }
@@ -151,7 +154,8 @@ import Telemetry
         var messages = MessageReader(child)
         while let head = messages.read(MemoryLayout<plugin_header>.size) {
             let header = Self.value(of: head, at: 0, as: plugin_header.self)
-            guard Int(header.length) <= Self.longest(header.type), let body = messages.read(Int(header.length)),
+            guard Int(header.length) <= longest(plugin_channel_type(header.type)),
+                let body = messages.read(Int(header.length)),
                 take(header, body)
             else {
                 terminate("the plugin sent a message that the protocol does not allow")
@@ -179,19 +183,19 @@ import Telemetry
     }
 
     /// The bounds of the plugin host. A plugin can write past it.
-    private static func longest(_ type: UInt32) -> Int {
-        switch plugin_channel_type(type) {
+    private func longest(_ type: plugin_channel_type) -> Int {
+        switch type {
         case PLUGIN_REPLY: MemoryLayout<plugin_reply>.size + Int(PLUGIN_CHANNEL_DESCRIPTION_LIMIT)
-        case PLUGIN_COMPLETE: Int(PLUGIN_CHANNEL_LIMIT)
         case PLUGIN_LOG: Int(PLUGIN_CHANNEL_LOG_LIMIT)
         case PLUGIN_COUNTER, PLUGIN_GAUGE: Int(PLUGIN_CHANNEL_NAME_LIMIT)
-        default: 0
+        default: receiver.longestMessage(type) ?? 0
         }
     }
 
     /// - Returns: false if the message is not allowed.
     private func take(_ header: plugin_header, _ body: [UInt8]) -> Bool {
-        switch plugin_channel_type(header.type) {
+        let type = plugin_channel_type(header.type)
+        switch type {
         case PLUGIN_REPLY:
             let size = MemoryLayout<plugin_reply>.size
             guard body.count >= size else { return false }
@@ -204,16 +208,12 @@ import Telemetry
             }
             bell.ring()
             return isExpected
-        case PLUGIN_COMPLETE:
-            guard let message = PluginCompletion(body) else { return false }
-            receiver.complete(header.token, message)
-        case PLUGIN_READY: receiver.ready()
         case PLUGIN_LOG:
-            receiver.log(Int32(truncatingIfNeeded: header.token), String(decoding: body, as: UTF8.self))
-        case PLUGIN_COUNTER: receiver.add(header.token, to: String(decoding: body, as: UTF8.self))
+            receiver.reporting.log(Int32(truncatingIfNeeded: header.token), String(decoding: body, as: UTF8.self))
+        case PLUGIN_COUNTER: receiver.reporting.add(header.token, to: String(decoding: body, as: UTF8.self))
         case PLUGIN_GAUGE:
-            receiver.set(String(decoding: body, as: UTF8.self), to: Double(bitPattern: header.token))
-        default: return false
+            receiver.reporting.set(String(decoding: body, as: UTF8.self), to: Double(bitPattern: header.token))
+        default: return receiver.longestMessage(type) != nil && receiver.receive(type, token: header.token, body)
         }
         return true
     }
@@ -223,17 +223,17 @@ import Telemetry
         var line: [UInt8] = []
         while let (stream, piece) = child.read([.errors, .output]) {
             guard stream == .errors else {
-                receiver.prints(piece)
+                receiver.reporting.prints(piece)
                 continue
             }
             for byte in piece {
                 if byte != 0x0A { line.append(byte) }
                 guard byte == 0x0A || line.count == Int(PLUGIN_CHANNEL_ERROR_LIMIT) else { continue }
-                receiver.writesError(String(decoding: line, as: UTF8.self))
+                receiver.reporting.writesError(String(decoding: line, as: UTF8.self))
                 line.removeAll(keepingCapacity: true)
             }
         }
-        if !line.isEmpty { receiver.writesError(String(decoding: line, as: UTF8.self)) }
+        if !line.isEmpty { receiver.reporting.writesError(String(decoding: line, as: UTF8.self)) }
     }
 
     /// Whole pieces of the messages that a child writes.
@@ -260,66 +260,25 @@ import Telemetry
     // MARK: - Bytes
 
     /// The bytes of a struct without pointers.
-    static func bytes<Value: BitwiseCopyable>(of value: Value) -> [UInt8] {
+    package static func bytes<Value: BitwiseCopyable>(of value: Value) -> [UInt8] {
         unsafe withUnsafeBytes(of: value) { unsafe Array($0) }
     }
 
     /// - Precondition: the bytes hold the value.
-    static func value<Value: BitwiseCopyable>(of bytes: [UInt8], at offset: Int, as type: Value.Type) -> Value {
+    package static func value<Value: BitwiseCopyable>(of bytes: [UInt8], at offset: Int, as type: Value.Type) -> Value {
         precondition(offset >= 0 && bytes.count - offset >= MemoryLayout<Value>.size, "a value outside of its message")
         return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: offset, as: type) }
     }
 }
 
-/// Takes what a plugin's process sends. Called on that process's threads.
-protocol PluginMessageReceiver: AnyObject, Sendable {
-    func complete(_ token: UInt64, _ completion: PluginCompletion)
-    func ready()
-    func log(_ level: Int32, _ line: String)
-    func writesError(_ line: String)
-    func prints(_ bytes: [UInt8])
-    func add(_ amount: UInt64, to counter: String)
-    func set(_ gauge: String, to value: Double)
+/// Takes what a plugin's process sends. Called on that process's threads; it must not wait for anything.
+package protocol PluginMessageReceiver: AnyObject, Sendable {
+    /// Gets the log lines and the metrics.
+    var reporting: PluginReporting { get }
+    /// The longest message of this type, in bytes; nil: the plugin's role has no such messages.
+    func longestMessage(_ type: plugin_channel_type) -> Int?
+    /// - Returns: false if the message is not allowed, which ends the process.
+    func receive(_ type: plugin_channel_type, token: UInt64, _ body: [UInt8]) -> Bool
     /// No message follows.
     func processEnded()
-}
-
-/// The outcomes of a batch, as a plugin's process sent them.
-struct PluginCompletion: Sendable {
-    /// As the plugin passed them.
-    let count: UInt32
-    let stride: UInt32
-    /// Nil: the array is missing, or its stride is too small.
-    let outcomes: [plugin_outcome]?
-    /// The reasons, one after the other.
-    let reasons: [UInt8]
-
-    /// - Returns: nil if the bytes are not what the protocol allows.
-    init?(_ body: [UInt8]) {
-        let head = MemoryLayout<plugin_complete>.size
-        let size = MemoryLayout<plugin_outcome>.size
-        guard body.count >= head else { return nil }
-        let complete = PluginProcess.value(of: body, at: 0, as: plugin_complete.self)
-        count = complete.count
-        stride = complete.stride
-        guard complete.given != .max else {
-            outcomes = nil
-            reasons = []
-            return
-        }
-        let given = Int(complete.given)
-        guard given <= (body.count - head) / size else { return nil }
-        var outcomes: [plugin_outcome] = []
-        outcomes.reserveCapacity(given)
-        var texts = 0
-        for index in 0..<given {
-            let outcome = PluginProcess.value(of: body, at: head + index * size, as: plugin_outcome.self)
-            guard outcome.reason_length <= PLUGIN_CHANNEL_REASON_LIMIT else { return nil }
-            texts += Int(outcome.reason_length)
-            outcomes.append(outcome)
-        }
-        guard texts == body.count - head - given * size else { return nil }
-        self.outcomes = outcomes
-        reasons = Array(body[(head + given * size)...])
-    }
 }

@@ -3,13 +3,13 @@ import Platform
 /// A plugin's file: found, checked and open. The file that was checked is the file that is loaded: each component of
 /// the path is opened before it is checked, and the loader gets the descriptor, not the path.
 package struct PluginFile: ~Copyable {
-    let file: TrustedFile
+    package let file: TrustedFile
     /// The build id that the linker wrote, in hexadecimal; nil: there is none.
-    let build: String?
+    package let build: String?
 
     package var path: String { file.path }
     /// Open for reading.
-    var descriptor: FileDescriptor {
+    package var descriptor: FileDescriptor {
         _read { yield file.descriptor }
     }
 

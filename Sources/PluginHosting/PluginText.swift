@@ -1,8 +1,8 @@
 /// Texts that a plugin has written, for logs and terminals.
-enum PluginText {
+package enum PluginText {
     /// Without characters that control a terminal or change the order of a line, and cut.
     /// - Parameter lines: whether line feeds stay.
-    static func printable(_ text: String, limit: Int, lines: Bool = false) -> String {
+    package static func printable(_ text: String, limit: Int, lines: Bool = false) -> String {
         var result = String.UnicodeScalarView()
         var count = 0
         for scalar in text.unicodeScalars {

@@ -1,0 +1,94 @@
+import CPluginChannel
+import Events
+import Ingest
+import Platform
+
+/// A refused event of an offer.
+struct RefusedEvent: Sendable, Equatable {
+    /// In the offer.
+    var index: Int
+    var reason: String
+}
+
+/// Puts one offer at a time through `EventAdmission`. Belongs to the source's worker.
+final class OfferAdmission {
+    /// The most bytes of reasons for one offer. Later reasons are only named: the plugin shows them, and the statistics
+    /// count them in any case.
+    private static let reasonsLimit = 64 << 10
+
+    private let source: String
+    private let admission: EventAdmission
+    private let statistics: SourceStatistics
+    private let clock: any Clock
+    private var lines = OfferLines()
+    private var lane = LanePosition(lane: "", position: [])
+    /// Refused for another reason than the scan's.
+    private var refused: [(index: Int, refusal: Refusal)] = []
+
+    init(source: String, admission: EventAdmission, statistics: SourceStatistics, clock: any Clock) {
+        self.source = source
+        self.admission = admission
+        self.statistics = statistics
+        self.clock = clock
+    }
+
+    /// Checks the offer's events.
+    func scan(_ offer: ReceivedOffer) {
+        lane = offer.lane
+        lines.write(offer)
+        refused = lines.refused
+        let bytes = lines.bytes
+        admission.scan(bytes.span, maximumRefused: .max)
+    }
+
+    /// Appends the events of the last scan that were not refused, and the position behind them. Takes all or nothing.
+    /// - Parameter process: the plugin's process.
+    func append(from process: Int32) -> AppendOutcome {
+        let origin = Origin(
+            source: source, uid: Accounts.effectiveUserID, gid: Accounts.effectiveGroupID, pid: process)
+        let bytes = lines.bytes
+        let outcome = admission.append(bytes.span, from: origin, lane: lane)
+        if case .refused(let refusal) = outcome, refusal.reason == .tooLarge, !admission.accepted.isEmpty {
+            refused += admission.accepted.map { (lines.indices[Int($0.line)], refusal) }
+            admission.dropAccepted()
+            return append(from: process)
+        }
+        if case .queued = outcome { count() }
+        return outcome
+    }
+
+    /// The refused events of the last scan, in order.
+    func refusals() -> [RefusedEvent] {
+        var all = refused
+        let bytes = lines.bytes
+        for line in admission.refused {
+            all.append((lines.indices[line.line], admission.explain(line, in: bytes.span)))
+        }
+        all.sort { $0.index < $1.index }
+        var left = Self.reasonsLimit
+        return all.map { index, refusal in
+            var reason = refusal.reason.rawValue
+            let text = "\(reason): \(refusal.detail)"
+            if text.utf8.count <= left { reason = Self.cut(text, Int(PLUGIN_CHANNEL_REASON_LIMIT)) }
+            left -= min(left, reason.utf8.count)
+            return RefusedEvent(index: index, reason: reason)
+        }
+    }
+
+    /// Counts the refused events, once for each offer that is appended.
+    private func count() {
+        let bytes = lines.bytes
+        admission.settleRefused(bytes.span)
+        let now = clock.wallClock()
+        for (_, refusal) in refused { statistics.refuse(refusal, at: now) }
+    }
+
+    /// At most `limit` bytes, and no part of a character.
+    private static func cut(_ text: String, _ limit: Int) -> String {
+        guard text.utf8.count > limit else { return text }
+        let bytes = Array(text.utf8)
+        var end = limit
+        while end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
+        return String(decoding: bytes[..<end], as: UTF8.self)
+    }
+}

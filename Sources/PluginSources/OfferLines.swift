@@ -1,0 +1,65 @@
+import Events
+
+/// The events of an offer as lines, one for each event: the form that `EventAdmission` takes. Its memory is reused.
+struct OfferLines {
+    private(set) var bytes: [UInt8] = []
+    /// The index in the offer of each line's event.
+    private(set) var indices: [Int] = []
+    /// The events that are no line.
+    private(set) var refused: [(index: Int, refusal: Refusal)] = []
+
+    mutating func write(_ offer: ReceivedOffer) {
+        bytes.removeAll(keepingCapacity: true)
+        indices.removeAll(keepingCapacity: true)
+        refused.removeAll(keepingCapacity: true)
+        for (index, range) in offer.events.enumerated() {
+            let event = offer.bytes[range]
+            // The scanner leaves out such a line without a word.
+            guard event.contains(where: { !Self.isSpace($0) }) else {
+                refused.append((index, Refusal(reason: .invalidJSON, detail: "the event is empty: send a JSON object")))
+                continue
+            }
+            let start = bytes.count
+            bytes.append(contentsOf: event)
+            if event.contains(0x0A), !replaceLineFeeds(from: start) {
+                bytes.removeLast(bytes.count - start)
+                refused.append(
+                    (
+                        index,
+                        Refusal(
+                            reason: .invalidJSON,
+                            detail: "a string of the event contains a line feed: write it as an escape, \\n")
+                    ))
+                continue
+            }
+            bytes.append(0x0A)
+            indices.append(index)
+        }
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+    }
+
+    /// Replaces line feeds between the tokens of an event by spaces.
+    /// - Returns: false if there is one inside a string.
+    private mutating func replaceLineFeeds(from start: Int) -> Bool {
+        var isInString = false
+        var isEscaped = false
+        for place in start..<bytes.count {
+            let byte = bytes[place]
+            if byte == 0x0A {
+                if isInString { return false }
+                bytes[place] = 0x20
+            }
+            if isEscaped {
+                isEscaped = false
+            } else if byte == UInt8(ascii: "\"") {
+                isInString.toggle()
+            } else if isInString, byte == UInt8(ascii: "\\") {
+                isEscaped = true
+            }
+        }
+        return true
+    }
+}

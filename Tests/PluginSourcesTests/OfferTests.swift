@@ -1,0 +1,145 @@
+import CPluginChannel
+import Events
+import Foundation
+import PluginHosting
+import Testing
+
+@testable import PluginSources
+
+/// The pieces that offers pass through.
+@Suite struct OfferTests {
+    private static func body(
+        _ events: [String], lane: String = "a", position: [UInt8] = [1], count: UInt32? = nil, name: UInt32? = nil,
+        positionLength: UInt32? = nil, lengths: [UInt32]? = nil
+    ) -> [UInt8] {
+        var body = PluginProcess.bytes(
+            of: plugin_offer(
+                count: count ?? UInt32(events.count), name_length: name ?? UInt32(lane.utf8.count),
+                position_length: positionLength ?? UInt32(position.count)))
+        for length in lengths ?? events.map({ UInt32($0.utf8.count) }) { body += PluginProcess.bytes(of: length) }
+        return body + lane.utf8 + position + events.flatMap(\.utf8)
+    }
+
+    private static func lines(_ events: [String]) -> OfferLines? {
+        var lines = OfferLines()
+        guard let offer = ReceivedOffer(token: 1, body(events)) else { return nil }
+        lines.write(offer)
+        return lines
+    }
+
+    @Test func `an offer is read as it was sent`() throws {
+        let offer = try #require(
+            ReceivedOffer(token: .max, Self.body(["{}", "", "[1]"], lane: "é", position: [0, 255])))
+        #expect(offer.token == .max)
+        #expect(offer.lane == LanePosition(lane: "é", position: [0, 255]))
+        #expect(offer.events.map { String(decoding: offer.bytes[$0], as: UTF8.self) } == ["{}", "", "[1]"])
+        #expect(offer.cost == 256 + 3 * 64 + 5)
+    }
+
+    @Test(arguments: [0, 2, 65, 1001, 0x7FFF_FFFF, 0x8000_0000, UInt32.max - 1, UInt32.max])
+    func `a number that does not fit the message is refused`(number: UInt32) {
+        #expect(ReceivedOffer(token: 1, Self.body(["{}"], count: number)) == nil)
+        #expect(ReceivedOffer(token: 1, Self.body(["{}"], name: number)) == nil)
+        if number != 2 { #expect(ReceivedOffer(token: 1, Self.body(["{}"], lengths: [number])) == nil) }
+        #expect(ReceivedOffer(token: 1, Self.body(["{}"], positionLength: number)) == nil)
+        // Their sum, modulo 2^32, is right.
+        let wrapping = Self.body(["{}", "{}"], lengths: [number, 4 &- number])
+        #expect((ReceivedOffer(token: 1, wrapping) == nil) == (number > 4))
+    }
+
+    @Test(arguments: ["", "a\n", "\0", "\u{7F}", "\u{85}", String(repeating: "x", count: 65)])
+    func `a wrong name of a partition is refused`(name: String) {
+        #expect(ReceivedOffer(token: 1, Self.body(["{}"], lane: name)) == nil)
+    }
+
+    @Test func `an offer beyond the bounds is refused`() {
+        let half = String(repeating: "x", count: 128 << 10)
+        #expect(ReceivedOffer(token: 1, Self.body([half, half])) != nil)
+        #expect(ReceivedOffer(token: 1, Self.body([half, half + "x"])) == nil)
+        #expect(ReceivedOffer(token: 1, Self.body([half + half + "x"])) != nil)
+        let largest = String(repeating: "x", count: Int(PLUGIN_OFFER_EVENT_BYTES))
+        #expect(ReceivedOffer(token: 1, Self.body([largest])) != nil)
+        #expect(ReceivedOffer(token: 1, Self.body([largest + "x"])) == nil)
+        #expect(ReceivedOffer(token: 1, Self.body(Array(repeating: "", count: 1000))) != nil)
+        #expect(ReceivedOffer(token: 1, Self.body(Array(repeating: "", count: 1001))) == nil)
+    }
+
+    @Test func `any bytes are either an offer within the bounds or refused`() {
+        var random = SystemRandomNumberGenerator()
+        let valid = Self.body(["{}", #"{"a":1}"#, ""], lane: "lane", position: [1, 2, 3])
+        for _ in 0..<50_000 {
+            var body = valid
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                body[Int.random(in: 0..<body.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            body.removeLast(Int.random(in: 0...3, using: &random))
+            guard let offer = ReceivedOffer(token: 1, body) else { continue }
+            var lines = OfferLines()
+            lines.write(offer)
+            #expect(lines.indices.count + lines.refused.count == offer.events.count)
+            #expect(lines.bytes.count(where: { $0 == 0x0A }) == lines.indices.count)
+        }
+    }
+
+    @Test func `line feeds between tokens become spaces`() throws {
+        let lines = try #require(Self.lines(["{\n\"a\\\"\"\n:\r\n1}\n", "{}", "{\"a\\\\\":\n\"b\"}"]))
+        #expect(String(decoding: lines.bytes, as: UTF8.self) == "{ \"a\\\"\" :\r 1} \n{}\n{\"a\\\\\": \"b\"}\n")
+        #expect(lines.indices == [0, 1, 2])
+    }
+
+    @Test(arguments: ["{\"a\n\":1}", "{\"a\\\"\n\":1}", "\"\\\\\\\"\n", "", " ", "\n\n", "\t\r\n "])
+    func `an event with a line feed in a string, or without a token, is refused`(event: String) throws {
+        let lines = try #require(Self.lines(["{}", event, "[]"]))
+        #expect(String(decoding: lines.bytes, as: UTF8.self) == "{}\n[]\n")
+        #expect(lines.indices == [0, 2])
+        #expect(lines.refused.map(\.index) == [1])
+    }
+
+    @Test func `the open partitions are bounded, and their positions printable`() {
+        var lanes = OpenLanes()
+        for number in 0...OpenLanes.limit { lanes.open("lane-\(number)") }
+        #expect(lanes.count == OpenLanes.limit)
+        lanes.store(LanePosition(lane: "lane-\(OpenLanes.limit)", position: [1]))
+        #expect(lanes.count == OpenLanes.limit)
+        #expect(lanes.first(3).map(\.name) == ["lane-0", "lane-1", "lane-10"])
+        lanes.store(LanePosition(lane: "lane-0", position: Array("12".utf8)))
+        #expect(lanes.first(1).first?.position == "12")
+        lanes.store(LanePosition(lane: "lane-0", position: []))
+        #expect(lanes.first(1).first?.position == nil)
+        lanes.close("lane-0")
+        #expect(lanes.count == OpenLanes.limit - 1)
+        #expect(OpenLanes.printable([0x1B, 0x5B, 0xFF]) == "1b5bff")
+        #expect(OpenLanes.printable(Array("\u{202E}".utf8)) == "e280ae")
+    }
+
+    @Test func `stored offers are reported in order, as many as fit a message`() {
+        var offers = StoredOffers()
+        for number in 1...1000 {
+            offers.append(
+                AppendedOffer(
+                    token: UInt64(number), cost: 1, lane: LanePosition(lane: "a", position: [1]), refusals: [],
+                    end: UInt64(number)))
+        }
+        #expect(offers.take(durableEnd: 0).isEmpty)
+        #expect(offers.nextEnd == 1)
+        var tokens: [UInt64] = []
+        while true {
+            let taken = offers.take(durableEnd: 999)
+            guard !taken.isEmpty else { break }
+            #expect(taken.count <= 256)
+            tokens += taken.map(\.token)
+        }
+        #expect(tokens == Array(1...999))
+        #expect(offers.nextEnd == 1000)
+        #expect(offers.take(durableEnd: .max).map(\.token) == [1000])
+        #expect(offers.isEmpty && offers.nextEnd == nil)
+    }
+
+    @Test func `the wait between attempts doubles up to its bound`() {
+        var pause = RetryPause(shortest: .seconds(1), longest: .seconds(60))
+        let waits = (0..<8).map { _ in pause.take() }
+        #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })
+        pause.reset()
+        #expect(pause.take() == .seconds(1))
+    }
+}
