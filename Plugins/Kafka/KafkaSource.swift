@@ -29,14 +29,14 @@ final class KafkaSource: Source {
         consumer = nil
         let consumer = try KafkaConsumer(Self.properties(settings))
         // Missing topics are a problem, not a failure: the others can be read.
-        let problem = consumer.metadataProblem(of: nil, within: settings.connection.timeout)
-        if let problem {
-            var text = problem.text
+        if let problem = consumer.metadataProblem(of: nil, within: settings.connection.timeout) {
+            var cause: String?
             while consumer.poll(
-                .zero, onMessage: { _ in }, onEvent: { if case .failed(_, let why) = $0 { text = why } })
+                .zero, onMessage: { _ in }, onEvent: { if case .failed(_, let text) = $0 { cause = cause ?? text } })
             {}
             consumer.close(within: .zero)
-            throw SourceError("\(settings.connection.brokers.joined(separator: ", ")): no broker answers: \(text)")
+            let text = cause.map { "no broker answers: \($0)" } ?? problem.text
+            throw SourceError("\(settings.connection.brokers.joined(separator: ", ")): \(text)")
         }
         self.consumer = consumer
     }

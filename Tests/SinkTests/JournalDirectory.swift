@@ -19,7 +19,9 @@ struct JournalDirectory {
     }
 
     /// Appends entries to a file. An entry's number is its time, in seconds.
-    func append(_ entries: [(number: Int, fields: [Field])], file: String = "system") throws {
+    func append(
+        _ entries: [(number: Int, fields: [Field])], file: String = "system", machine: String = machine
+    ) throws {
         var export: [UInt8] = []
         for (number, fields) in entries {
             export +=
@@ -27,7 +29,7 @@ struct JournalDirectory {
                 __REALTIME_TIMESTAMP=\(1_700_000_000_000_000 + number * 1_000_000)
                 __MONOTONIC_TIMESTAMP=\(1000 + number * 1_000_000)
                 _BOOT_ID=\(Self.boot)
-                _MACHINE_ID=\(Self.machine)
+                _MACHINE_ID=\(machine)
 
                 """.utf8
             for (name, value) in fields {

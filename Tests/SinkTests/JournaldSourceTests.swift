@@ -226,15 +226,18 @@ import Testing
     }
 
     @Test func `entries of Penstock itself are left out`() throws {
-        let machine = try String(contentsOfFile: "/etc/machine-id", encoding: .utf8).prefix(32)
+        let machine = String(try String(contentsOfFile: "/etc/machine-id", encoding: .utf8).prefix(32))
         try logs.append(0..<1, ["PENSTOCK_POSITION": "7"])
         try logs.append(1..<2, ["_COMM": "penstockd"])
         try logs.append(2..<3, ["_COMM": "nginx"])
+        for (number, program) in [(3, "penstockd"), (4, "penstock-plugin"), (5, "cron")] {
+            let fields = [("MESSAGE", "m\(number)"), ("_COMM", program)]
+            try logs.append([(number, fields.map { ($0, Array($1.utf8)) })], machine: machine)
+        }
         let stage = try start()
-        // The files are another machine's, so its daemon's entries are no loop.
-        #expect(machine != JournalDirectory.machine)
-        #expect(pluginEventually { journal.count == 2 })
-        #expect(messages == ["m1", "m2"] && stage.counters["journald_own_entries"] == 1)
+        #expect(pluginEventually { journal.count == 3 })
+        // Another machine's daemon is no loop.
+        #expect(messages == ["m1", "m2", "m5"] && stage.counters["journald_own_entries"] == 3)
         stage.close()
         let other = LaneJournal()
         let all = unsafe try SourceStage(
@@ -242,7 +245,7 @@ import Testing
             settings: #"{"directory":"\#(logs.path)","start":"beginning","own":true}"#, journal: other)
         try all.connect()
         try all.start()
-        #expect(pluginEventually { other.count == 3 })
+        #expect(pluginEventually { other.count == 6 })
         all.close()
     }
 

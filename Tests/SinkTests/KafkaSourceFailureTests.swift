@@ -205,8 +205,10 @@ import Testing
         stage.callStop()
         let count = stage.offerCount
         stage.release()
-        let position = { Int64(journal.position("events/0") ?? "0") ?? 0 }
-        #expect(try eventually { try position() > 0 && group.kafka.committed("g", "events") == position() })
+        let position = { journal.position("events/0").flatMap { Int64($0) } }
+        #expect(
+            try eventually { try position() != nil && group.kafka.committed("g", "events") == position() },
+            "\(stage.log)")
         #expect(stage.offerCount == count && stage.violations.isEmpty)
     }
 
