@@ -314,7 +314,7 @@ let package = Package(
             "SinkTests",
             [
                 "CKafka", "CMosquitto", "CNats", "CPostgres", "CSQLite", "Delivery", "Destinations", "EventTemplates",
-                "Events", "PenstockCommand", "PenstockPluginKit", "Platform", "PluginHosting", "PluginTemplates",
+                "Events", "PenstockCommand", "PenstockPluginKit", "Platform", "PluginHosting", "PluginSources", "PluginTemplates",
                 "PluginTesting",
                 "Telemetry", "TestSupport",
             ]),

@@ -28,7 +28,7 @@ struct JournaldSourceSettings: Decodable {
     static let schema = """
         {"type": "object", "additionalProperties": false, "properties": {
             "match": {"type": "array", "items": {"type": "string"},
-                "description": "FIELD=value, as journalctl takes them: the same field is or, another one is and, + is or"},
+                "description": "FIELD=value, as for journalctl: the same field is or, another one is and, + is or"},
             "units": {"type": "array", "items": {"type": "string", "minLength": 1},
                 "description": "only entries of these units; without a type, .service is added"},
             "priority": {"description": "the least important entries to read: 0 to 7, or emerg to debug; default: all"},

@@ -3,8 +3,8 @@ import Glibc
 /// Recognises what Penstock itself writes to the journal. Read in again, each such line could cause the next one.
 ///
 /// - Entries of the plugin's journald destination have PENSTOCK_POSITION, on every machine.
-/// - The daemon and its children, on this machine: the systemd service that this process belongs to, or the names of their
-///   programs, which journald takes from the kernel.
+/// - The daemon and its children, on this machine: the systemd service that this process belongs to, or the names of
+///   their programs, which journald takes from the kernel.
 struct OwnEntries {
     /// The kernel keeps 15 bytes of a program's name.
     private static let programs = ["penstockd", "penstock-plugin"]

@@ -25,8 +25,8 @@ import PenstockPluginKit
         return list
     }
 
-    /// What `settings.properties` may replace in a source. The library's own bounds are 64 MB for a queue and 50 MB for an
-    /// answer, more than a plugin's process should take.
+    /// What `settings.properties` may replace in a source. The library's own bounds are 64 MB for a queue and 50 MB for
+    /// an answer, more than a plugin's process should take.
     static let sourceDefaults =
         defaults + [
             ("queued.max.messages.kbytes", "16384"), ("fetch.max.bytes", "16777216"),

@@ -130,8 +130,8 @@ enum KafkaConsumerEvent {
         return (logs, error)
     }
 
-    /// Whether the group is about to share its partitions anew. A commit would come too late, and the library would take
-    /// the answer as the loss of all partitions.
+    /// Whether the group is about to share its partitions anew. A commit would come too late, and the library would
+    /// take the answer as the loss of all partitions.
     var isJoining: Bool { joins.isJoining }
 
     /// Commits offsets. `committed` follows as an event.

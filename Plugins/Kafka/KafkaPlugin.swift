@@ -21,8 +21,8 @@
 //       plugin: kafka
 //       settings: { brokers: ["k1:9092"], topics: [events], group: penstock }
 //
-// The host's journal keeps the offset of each partition with the events, so a restart repeats and loses nothing. What is
-// durable there is committed to the group, for its other members.
+// The host's journal keeps the offset of each partition with the events, so a restart repeats and loses nothing. What
+// is durable there is committed to the group, for its other members.
 
 import CPenstockPlugin
 import PenstockPluginKit

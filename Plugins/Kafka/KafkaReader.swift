@@ -3,10 +3,11 @@ import PenstockPluginKit
 
 /// The reading thread of a source: reads messages, offers them, and keeps its place in the group.
 ///
-/// It polls the library whatever happens, because a member that does not poll for max.poll.interval.ms leaves its group:
-/// the host may be busy for hours. Then the partitions are paused.
+/// It polls the library whatever happens, because a member that does not poll for max.poll.interval.ms leaves its
+/// group: the host may be busy for hours. Then the partitions are paused.
 final class KafkaReader {
-    /// A busy host is waited for so long before the partitions are paused: a pause discards what the library has fetched.
+    /// A busy host is waited for so long before the partitions are paused: a pause discards what the library has
+    /// fetched.
     private static let patience = Duration.seconds(1)
     /// The most bytes that are read and not yet passed on.
     private static let maximumBytes = 4 << 20
