@@ -209,7 +209,8 @@ let package = Package(
             dependencies: [
                 "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Destinations", "Events", "Explanation",
                 "Journal",
-                "PlanGeneration", "Platform", "PluginHosting", "PluginSources", "PluginTemplates", "Routing", "TrackingPlan",
+                "PlanGeneration", "Platform", "PluginHosting", "PluginSources", "PluginTemplates", "Routing",
+                "TrackingPlan",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
@@ -314,9 +315,9 @@ let package = Package(
             "SinkTests",
             [
                 "CKafka", "CMosquitto", "CNats", "CPostgres", "CSQLite", "Delivery", "Destinations", "EventTemplates",
-                "Events", "PenstockCommand", "PenstockPluginKit", "Platform", "PluginHosting", "PluginSources", "PluginTemplates",
-                "PluginTesting",
-                "Telemetry", "TestSupport",
+                "Events", "Ingest", "PenstockCommand", "PenstockPluginKit", "Platform", "PluginHosting",
+                "PluginSources",
+                "PluginTemplates", "PluginTesting", "Telemetry", "TestSupport",
             ]),
         tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),
         tests(

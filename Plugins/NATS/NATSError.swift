@@ -16,6 +16,21 @@ struct NATSError: Error {
         message = last == status && !details.isEmpty && details != text ? "\(text): \(details)" : text
     }
 
+    /// The same error, with what failed.
+    func with(_ what: String) -> NATSError {
+        var error = self
+        error.message = "\(what): \(message)"
+        return error
+    }
+
+    /// Whether the servers cannot be reached, or are starting: it may work later without a change of the settings.
+    var isOutage: Bool {
+        [
+            NATS_NO_SERVER, NATS_TIMEOUT, NATS_IO_ERROR, NATS_CONNECTION_CLOSED, NATS_CONNECTION_DISCONNECTED,
+            NATS_STALE_CONNECTION, NATS_NO_RESPONDERS, NATS_INVALID_SUBSCRIPTION,
+        ].contains(status)
+    }
+
     static func check(_ status: natsStatus) throws(NATSError) {
         if status != NATS_OK { throw NATSError(status) }
     }

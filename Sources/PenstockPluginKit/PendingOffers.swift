@@ -1,5 +1,5 @@
-/// Makes a source's offers, and keeps a receipt of each until it is durable. Several threads may offer, each to lanes of
-/// its own. Pass on `ready`, `durable` and `stop` of the source.
+/// Makes a source's offers, and keeps a receipt of each until it is durable. Several threads may offer, each to lanes
+/// of its own. Pass on `ready`, `durable` and `stop` of the source.
 ///
 /// A receipt is what the source needs to acknowledge an offer to its broker.
 public final class PendingOffers<Receipt: Sendable>: Sendable {

@@ -1,8 +1,8 @@
 import CPenstockPlugin
 import Glibc
 
-// The functions of a sink's tables. File-level functions: a closure literal could be inferred as `@MainActor`, and would
-// then abort on the host's thread.
+// The functions of a sink's tables. File-level functions: a closure literal could be inferred as `@MainActor`, and
+// would then abort on the host's thread.
 
 func createSink(
     _ table: UnsafePointer<penstock_host>?, _ settings: UnsafePointer<CChar>?,

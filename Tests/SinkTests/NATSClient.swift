@@ -26,8 +26,8 @@ import PluginTesting
         var leader = ""
     }
 
-    private var connection: OpaquePointer?
-    private var context: OpaquePointer?
+    private(set) var connection: OpaquePointer?
+    private(set) var context: OpaquePointer?
 
     /// Waits until JetStream answers.
     init(_ servers: NATSServers, user: String? = nil, password: String? = nil, ca: String? = nil) throws {

@@ -1,0 +1,115 @@
+import PenstockPluginKit
+
+/// What the threads of a source share: whether they go on, and the acknowledgements to send. Any thread.
+final class NATSGate: Sendable {
+    private struct State {
+        var isStopping = false
+        var isEnding = false
+        /// The number of the session, and of the last one that was lost.
+        var session = 0
+        var lost: (session: Int, reason: String)?
+        /// The subjects of acknowledgements.
+        var replies: [[String]] = []
+        var isSending = false
+        /// The lanes' threads, and the lanes that this host has a lease for.
+        var working = 0
+        var held = 0
+        var pulls: [ObjectIdentifier: NATSPull] = [:]
+    }
+
+    private let state = Monitor(State())
+
+    var isStopping: Bool { state.withLock { $0.isStopping } }
+    /// Whether nothing more is waited for.
+    var isEnding: Bool { state.withLock { $0.isEnding } }
+    var held: Int { state.withLock { $0.held } }
+
+    func nextSession() -> Int {
+        state.withLock { state in
+            state.session += 1
+            return state.session
+        }
+    }
+
+    /// Whether a session's lanes are read.
+    func isRunning(_ session: Int) -> Bool { state.withLock { Self.isRunning(session, $0) } }
+
+    /// Why a session was lost; nil: it was not.
+    func loss(of session: Int) -> String? {
+        state.withLock { $0.lost?.session == session ? $0.lost?.reason : nil }
+    }
+
+    func lose(_ session: Int, _ reason: String) {
+        // A connection that is closed in the end says so, too.
+        state.withLock { if session > $0.lost?.session ?? 0 { $0.lost = (session, reason) } }
+        interrupt()
+    }
+
+    func stop() {
+        state.withLock { $0.isStopping = true }
+        interrupt()
+    }
+
+    func end() {
+        state.withLock { ($0.isStopping, $0.isEnding) = (true, true) }
+        interrupt()
+    }
+
+    /// Waits, but not longer than the session is running.
+    /// - Parameter session: nil: any.
+    func pause(_ time: Duration, _ session: Int?) {
+        _ = state.wait(time) { state in
+            session.map { Self.isRunning($0, state) } ?? !state.isStopping ? nil : true
+        }
+    }
+
+    func begin() { state.withLock { $0.working += 1 } }
+    func finish() { state.withLock { $0.working -= 1 } }
+    func hold(_ lanes: Int) { state.withLock { $0.held += lanes } }
+
+    /// A pull that is interrupted when its session is no longer running.
+    func add(_ pull: NATSPull, _ session: Int) {
+        let isRunning = state.withLock { state in
+            state.pulls[ObjectIdentifier(pull)] = pull
+            return Self.isRunning(session, state)
+        }
+        if !isRunning { pull.interrupt() }
+    }
+
+    func remove(_ pull: NATSPull) { _ = state.withLock { $0.pulls.removeValue(forKey: ObjectIdentifier(pull)) } }
+
+    func acknowledge(_ replies: [String]) {
+        if !replies.isEmpty { state.withLock { $0.replies.append(replies) } }
+    }
+
+    /// Waits for acknowledgements to send; `sent` follows.
+    /// - Returns: nil: there are none, and no lane's thread is left.
+    func repliesToSend() -> [[String]]? {
+        while true {
+            let next: [[String]]?? = state.wait(.seconds(60)) { state in
+                if state.replies.isEmpty { return state.working == 0 ? .some(nil) : nil }
+                defer { state.replies = [] }
+                state.isSending = true
+                return state.replies
+            }
+            if let next { return next }
+        }
+    }
+
+    func sent() { state.withLock { $0.isSending = false } }
+
+    /// Waits until all acknowledgements are sent.
+    func allSent(within time: Duration) {
+        _ = state.wait(time) { $0.replies.isEmpty && !$0.isSending ? true : nil }
+    }
+
+    private func interrupt() {
+        // Outside the lock: the library's lock is another one.
+        let pulls = state.withLock { Array($0.pulls.values) }
+        for pull in pulls { pull.interrupt() }
+    }
+
+    private static func isRunning(_ session: Int, _ state: State) -> Bool {
+        !state.isStopping && state.lost?.session != session
+    }
+}

@@ -1,0 +1,141 @@
+import PenstockPluginKit
+
+/// Reads one lane during one session, on a thread of its own: claims the lease, makes the consumer stand behind what is
+/// stored, and offers what it delivers. Every wait is short enough to renew the lease meanwhile.
+struct NATSLaneReader {
+    /// How long a lane whose lease is given up waits for its offers.
+    private static let patience = Duration.seconds(30)
+
+    let lane: NATSLane
+    let settings: NATSSourceSettings
+    let host: SourceHost
+    let offers: PendingOffers<NATSReceipt>
+    let gate: NATSGate
+    let problems: NATSProblems
+    let session: NATSSession
+    let number: Int
+    let leases: NATSLeases
+    /// Unique to the instance.
+    let owner: String
+
+    private var isRunning: Bool { gate.isRunning(number) }
+
+    func run() {
+        while isRunning {
+            do {
+                guard let lease = try claim() else { return }
+                gate.hold(1)
+                host.laneOpened(lane.name)
+                use(lease)
+                host.laneClosed(lane.name)
+                gate.hold(-1)
+            } catch {
+                report(error)
+                gate.pause(.seconds(5), number)
+            }
+        }
+    }
+
+    /// Waits for the lease. Lanes spread over the hosts that claim them at the same time: who has more waits longer.
+    private func claim() throws -> NATSLease? {
+        while isRunning {
+            let wait = Duration.milliseconds(Int.random(in: 0...400) + min(gate.held, 20) * 100)
+            gate.pause(wait, number)
+            guard isRunning else { return nil }
+            if let lease = try leases.claim(lane.key, owner: owner) { return lease }
+            problems.set(lane, nil)
+            gate.pause(.seconds(1), number)
+        }
+        return nil
+    }
+
+    private func use(_ lease: NATSLease) {
+        var wait = Duration.milliseconds(100)
+        while isRunning, lease.keep() {
+            do {
+                try read(lease) { wait = .milliseconds(100) }
+            } catch let interruption as NATSPull.Interruption {
+                host.log(.notice, interruption.description, ["subject": lane.subject])
+                gate.pause(wait, number)
+            } catch {
+                report(error)
+                gate.pause(wait, number)
+            }
+            // Shorter than a third of the shortest TTL, and so that a lost lease is noticed in time.
+            wait = min(wait * 2, .seconds(1))
+        }
+        // The leases of a lost session are taken again in the next one.
+        guard gate.loss(of: number) == nil else { return }
+        if !lease.isValid {
+            host.log(.warning, "the lease is lost: another host may read the subject", ["subject": lane.subject])
+        }
+        letGo(lease)
+    }
+
+    /// Everything that was offered is stored and acknowledged before another host begins, if it takes no longer than
+    /// `patience`.
+    private func letGo(_ lease: NATSLease) {
+        let end = ContinuousClock.now + Self.patience
+        while !lane.isStored(within: .milliseconds(100)), .now < end, !gate.isEnding, gate.loss(of: number) == nil {
+            _ = lease.keep()
+        }
+        gate.allSent(within: .seconds(5))
+        if let reply = lane.progress.reply { session.acknowledgeNow(reply, timeout: settings.connection.timeout) }
+        lease.release()
+    }
+
+    /// - Parameter works: called when messages come.
+    private func read(_ lease: NATSLease, works: () -> Void) throws {
+        while !lane.isStored(within: .milliseconds(200)) { guard isRunning, lease.keep() else { return } }
+        let consumer = NATSConsumer(
+            jetStream: session.jetStream, stream: settings.stream, lane: lane, host: host)
+        let start = try consumer.prepare()
+        let batch = NATSBatch(deliveries: start.deliveries, hasNoGaps: start.hasNoGaps, lane, host, gate)
+        let pull = try NATSPull(session.connection, settings, lane)
+        gate.add(pull, number)
+        defer { gate.remove(pull) }
+        problems.set(lane, nil)
+        while isRunning, lease.keep() {
+            guard try batch.collect(pull, waiting: max(.milliseconds(10), lease.timeToRenewal)) else { continue }
+            works()
+            try offer(batch, lease)
+        }
+    }
+
+    private func offer(_ batch: NATSBatch, _ lease: NATSLease) throws {
+        var events = batch.events
+        while isRunning, lease.keep() {
+            let wait = min(.seconds(1), max(.milliseconds(10), lease.timeToRenewal))
+            do throws(SourceError) {
+                let answer = try offers.offer(events, lane: batch.end, receipt: batch.receipt, waiting: wait)
+                guard case .taken = answer else { continue }
+                lane.took(batch.last, behind: batch.behind)
+                return
+            } catch {
+                guard events.count == 1 else { throw error }
+                // A message that the host can never take does not stop the lane.
+                let subject = lane.subject
+                host.log(
+                    .error, "the host does not take a message: \(error)",
+                    ["subject": subject, "sequence": "\(batch.last)"])
+                host.count("nats_skipped")
+                events.removeAll()
+            }
+        }
+    }
+
+    private func report(_ error: any Error) {
+        // A lost session is the connection's problem.
+        guard isRunning else { return }
+        let text = (error as? NATSError)?.message ?? "\(error)"
+        if (error as? NATSError)?.isOutage != true { problems.set(lane, text) }
+        host.log(.warning, text, ["subject": lane.subject])
+    }
+}
+
+/// What acknowledges an offer.
+struct NATSReceipt: Sendable {
+    let lane: NATSLane
+    let last: UInt64
+    let replies: [String]
+}

@@ -1,0 +1,82 @@
+import PenstockPluginKit
+
+/// The settings of a source.
+struct NATSSourceSettings: Decodable {
+    static let schema = """
+        {"type": "object", "required": ["servers", "stream", "consumer"], "additionalProperties": false,
+        "properties": {
+        \(NATSConnectionSettings.schema),
+        "stream": {"type": "string", "minLength": 1, "maxLength": 255, "description": "the stream to read"},
+        "consumer": {"type": "string", "minLength": 1, "maxLength": 200,
+            "description": "the name of the durable consumer; daemons with the same name share the work"},
+        "subjects": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 1000},
+            "description": "such as events.*; each has its own order; default: the whole stream"},
+        "batch": {"type": "integer", "minimum": 1, "maximum": 10000,
+            "description": "messages that a request asks for; default: 1000"},
+        "wait": {"type": "string", "description": "how long the server waits for messages; default: 10s"},
+        "leases": {"type": "string", "minLength": 1, "maxLength": 200,
+            "description": "the key-value bucket by which daemons share the subjects; default: penstock_leases"}}}
+        """
+
+    private enum CodingKeys: String, CodingKey { case stream, consumer, subjects, batch, wait, leases }
+
+    /// Each lane has a thread.
+    private static let maximumSubjects = 64
+
+    var connection: NATSConnectionSettings
+    var stream: String
+    var consumer: String
+    /// nil: the whole stream.
+    var subjects: [String]?
+    var batch: Int
+    var wait: DurationSetting
+    var leases: String
+
+    init(from decoder: any Decoder) throws {
+        connection = try NATSConnectionSettings(from: decoder)
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        stream = try values.decode(String.self, forKey: .stream)
+        consumer = try values.decode(String.self, forKey: .consumer)
+        subjects = try values.decodeIfPresent([String].self, forKey: .subjects)
+        batch = try values.decodeIfPresent(Int.self, forKey: .batch) ?? 1000
+        wait = try values.decodeIfPresent(DurationSetting.self, forKey: .wait) ?? DurationSetting(.seconds(10))
+        leases = try values.decodeIfPresent(String.self, forKey: .leases) ?? "penstock_leases"
+    }
+
+    /// - Throws: an error that names the invalid setting.
+    func validate() throws(SourceError) {
+        try connection.validate()
+        for (setting, name) in [("stream", stream), ("consumer", consumer)] where !Self.isName(name) {
+            throw SourceError(
+                "settings.\(setting): \"\(name)\" is not a name; white space and . * > / \\ are not allowed")
+        }
+        guard leases.utf8.allSatisfy({ Self.isAlphanumeric($0) || "-_".utf8.contains($0) }) else {
+            throw SourceError(
+                "settings.leases: \"\(leases)\" is not a name of a bucket; use letters, digits, - and _")
+        }
+        try wait.check("wait", .seconds(1)...(.seconds(600)))
+        guard let subjects else { return }
+        guard !subjects.isEmpty, subjects.count <= Self.maximumSubjects else {
+            throw SourceError(
+                "settings.subjects: must have 1 to \(Self.maximumSubjects) subjects; leave it out for the whole stream")
+        }
+        for subject in subjects where !NATSSubject.isFilter(subject) {
+            throw SourceError("settings.subjects: \"\(subject)\" is not a subject; write for example events.*")
+        }
+        for (index, subject) in subjects.enumerated() {
+            for other in subjects[..<index] where NATSSubject.overlaps(subject, other) {
+                throw SourceError(
+                    "settings.subjects: \"\(other)\" and \"\(subject)\" share subjects, whose messages would come "
+                        + "twice; change one of them")
+            }
+        }
+    }
+
+    static func isName(_ name: String) -> Bool {
+        !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !".*>/\\".utf8.contains($0) }
+    }
+
+    static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+    }
+}

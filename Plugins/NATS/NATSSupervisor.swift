@@ -1,0 +1,79 @@
+import CNats
+import Glibc
+import PenstockPluginKit
+
+/// The thread of a source: opens a session, runs its lanes, and opens another one when it is lost.
+struct NATSSupervisor: Sendable {
+    let settings: NATSSourceSettings
+    let host: SourceHost
+    let offers: PendingOffers<NATSReceipt>
+    let lanes: [NATSLane]
+    let gate: NATSGate
+    let problems: NATSProblems
+
+    func open() throws -> (session: NATSSession, number: Int) {
+        let (gate, number) = (gate, gate.nextSession())
+        let session = try NATSSession(settings, name: host.name) { gate.lose(number, $0) }
+        return (session, number)
+    }
+
+    /// - Parameter first: a session that is open.
+    func run(_ first: (session: NATSSession, number: Int)?) {
+        let owner = Self.owner(host.name)
+        var wait = Duration.seconds(1)
+        var next = first
+        while !gate.isStopping {
+            do {
+                let (session, number) = try next ?? open()
+                next = nil
+                defer { session.close() }
+                let leases = try NATSLeases(
+                    session.jetStream, bucket: settings.leases, replicas: session.stream.replicas)
+                problems.set(nil, nil)
+                wait = .seconds(1)
+                runLanes(session, number, leases, owner)
+                if let reason = gate.loss(of: number) {
+                    problems.clearLanes()
+                    problems.set(nil, text("the connection was lost: \(reason)"))
+                }
+            } catch {
+                problems.set(nil, text((error as? NATSError)?.message ?? "\(error)"))
+            }
+            gate.pause(wait, nil)
+            wait = min(wait * 2, .seconds(30))
+        }
+        next?.session.close()
+    }
+
+    /// With the servers' addresses.
+    func text(_ problem: String) -> String { "\(settings.connection.servers.joined(separator: ", ")): \(problem)" }
+    func text(_ error: NATSError) -> String { text(error.message) }
+
+    private func runLanes(_ session: NATSSession, _ number: Int, _ leases: NATSLeases, _ owner: String) {
+        let threads = lanes.map { lane in
+            let reader = NATSLaneReader(
+                lane: lane, settings: settings, host: host, offers: offers, gate: gate, problems: problems,
+                session: session, number: number, leases: leases, owner: owner)
+            gate.begin()
+            return JoinableThread { [gate] in
+                reader.run()
+                gate.finish()
+            }
+        }
+        while let replies = gate.repliesToSend() {
+            session.acknowledge(replies.flatMap(\.self))
+            gate.sent()
+            host.gauge("nats_behind", lanes.reduce(0) { $0 + Double($1.progress.behind) })
+        }
+        for thread in threads { thread.join() }
+    }
+
+    /// Unique to the instance, and readable in the bucket.
+    private static func owner(_ source: String) -> String {
+        var name = [CChar](repeating: 0, count: 256)
+        unsafe gethostname(&name, name.count - 1)
+        let bytes = name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        let host = String(decoding: bytes, as: UTF8.self)
+        return "\(host) \(source) \(getpid()) \(String(UInt64.random(in: .min ... .max), radix: 16))"
+    }
+}
