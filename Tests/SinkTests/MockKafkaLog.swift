@@ -6,7 +6,8 @@ import PluginTesting
 extension MockKafka {
     /// Appends messages to a partition, and waits until they are stored. nil: a tombstone.
     func append(_ values: some Sequence<String?>, to topic: String, _ partition: Int32 = 0) throws {
-        unsafe try withClient(RD_KAFKA_PRODUCER, [("linger.ms", "5"), ("queue.buffering.max.messages", "1000000")]) { client in
+        unsafe try withClient(RD_KAFKA_PRODUCER, [("linger.ms", "5"), ("queue.buffering.max.messages", "1000000")]) {
+            client in
             guard let handle = unsafe rd_kafka_topic_new(client, topic, nil) else {
                 throw TestProblem(description: "no topic")
             }
