@@ -63,7 +63,7 @@ torture_packages := $(build_packages) python3 xfsprogs e2fsprogs strace util-lin
 # To test: HTTP servers, databases and brokers, which the tests start on free ports, and clients; a separate systemd,
 # into which Penstock is installed; a validator for the JSON Schema; a formatter for the man pages.
 test_packages := $(run_packages) $(install_packages) $(torture_packages) $(plugin_packages) \
-	nginx-light clickhouse-server postgresql nats-server redis-server mosquitto curl openssl zstd systemd dbus libnss-systemd bsdutils \
+	nginx-light clickhouse-server postgresql nats-server redis-server mosquitto curl openssl zstd systemd systemd-journal-remote dbus libnss-systemd bsdutils \
 	python3-jsonschema python3-yaml groff-base man-db
 
 help:

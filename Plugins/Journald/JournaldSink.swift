@@ -6,7 +6,7 @@ import PenstockPluginKit
 /// One instance of the plugin. All work happens on the host's worker, inside its calls.
 final class JournaldSink: BlockingSink {
     static let plugin = Plugin(
-        name: "journald", version: "1.0", summary: "Writes each event to the journal of systemd",
+        name: "journald", version: "1.0", summary: "Writes events to the journal of systemd, and reads its entries",
         schema: JournaldSettings.schema, needs: "unix")
 
     /// The longest event name and user id in MESSAGE, in characters. EVENT and USER_ID are whole.

@@ -25,6 +25,24 @@ import PenstockPluginKit
         return list
     }
 
+    /// What `settings.properties` may replace in a source. The library's own bounds are 64 MB for a queue and 50 MB for
+    /// an answer, more than a plugin's process should take.
+    static let sourceDefaults =
+        defaults + [
+            ("queued.max.messages.kbytes", "16384"), ("fetch.max.bytes", "16777216"),
+            ("topic.metadata.refresh.interval.ms", "30000"),
+        ]
+
+    /// What follows from the settings of a source.
+    static func consumer(_ settings: KafkaSourceSettings) -> [(name: String, value: String)] {
+        [
+            ("group.id", settings.group), ("partition.assignment.strategy", "cooperative-sticky"),
+            ("enable.auto.commit", "false"), ("enable.auto.offset.store", "false"),
+            // The source itself decides where to go on, and reports what is lost.
+            ("auto.offset.reset", "error"), ("enable.partition.eof", "false"), ("log.queue", "true"),
+        ]
+    }
+
     /// A configuration of a list of properties. A later value replaces an earlier one.
     /// - Throws: an error that names the property.
     static func make(_ properties: [(name: String, value: String)]) throws(SinkError) -> OpaquePointer {
@@ -40,14 +58,38 @@ import PenstockPluginKit
         return unsafe configuration
     }
 
+    /// Checks properties without a connection.
+    /// - Throws: an error that names the property.
+    static func check(_ properties: [(name: String, value: String)]) throws(SinkError) {
+        unsafe rd_kafka_conf_destroy(try make(properties))
+    }
+
     /// - Throws: an error that names the property.
     static func makeProducer(_ properties: [(name: String, value: String)]) throws(SinkError) -> OpaquePointer {
+        unsafe try makeClient(
+            RD_KAFKA_PRODUCER, properties, events: RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG)
+    }
+
+    /// - Throws: an error that names the property.
+    static func makeConsumer(
+        _ properties: [(name: String, value: String)], _ joins: KafkaJoins
+    ) throws(SinkError) -> OpaquePointer {
+        unsafe try makeClient(
+            RD_KAFKA_CONSUMER, properties, joins,
+            events: RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_OFFSET_COMMIT | RD_KAFKA_EVENT_ERROR
+                | RD_KAFKA_EVENT_LOG)
+    }
+
+    private static func makeClient(
+        _ type: rd_kafka_type_t, _ properties: [(name: String, value: String)], _ joins: KafkaJoins? = nil,
+        events: Int32
+    ) throws(SinkError) -> OpaquePointer {
         let configuration = unsafe try make(properties)
-        unsafe rd_kafka_conf_set_events(
-            configuration, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG)
+        unsafe rd_kafka_conf_set_events(configuration, events)
+        if let joins { unsafe joins.observe(configuration) }
         var error = [CChar](repeating: 0, count: 512)
         // Takes the configuration, unless it fails.
-        guard let handle = unsafe rd_kafka_new(RD_KAFKA_PRODUCER, configuration, &error, error.count) else {
+        guard let handle = unsafe rd_kafka_new(type, configuration, &error, error.count) else {
             unsafe rd_kafka_conf_destroy(configuration)
             throw SinkError("settings: \(text(error))")
         }

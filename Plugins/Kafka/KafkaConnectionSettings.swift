@@ -74,7 +74,7 @@ struct KafkaConnectionSettings: Decodable {
     }
 
     /// - Throws: an error that names the invalid setting.
-    func validate() throws(SinkError) {
+    func validate(for use: KafkaProperty.Use) throws(SinkError) {
         guard !brokers.isEmpty, brokers.count <= 100 else {
             throw SinkError("settings.brokers: must name 1 to 100 brokers, such as [\"localhost:9092\"]")
         }
@@ -84,7 +84,7 @@ struct KafkaConnectionSettings: Decodable {
         try tls.validate()
         try connectTimeout?.check("connect_timeout", .milliseconds(100)...(.seconds(60)))
         for name in (properties ?? [:]).keys.sorted() {
-            if let why = KafkaProperty.refusal(of: name) {
+            if let why = KafkaProperty.refusal(of: name, use) {
                 throw SinkError("settings.properties.\(name): \(why)")
             }
         }

@@ -57,12 +57,6 @@ import Synchronization
         }
     }
 
-    /// Checks properties without a connection.
-    /// - Throws: an error that names the property.
-    static func check(_ properties: [(name: String, value: String)]) throws(SinkError) {
-        unsafe rd_kafka_conf_destroy(try KafkaConfiguration.make(properties))
-    }
-
     /// nil: it works.
     var failure: Failure? { failed.withLock(\.self) }
 
@@ -132,31 +126,11 @@ import Synchronization
     func findTopic(_ name: String?, within timeout: Duration) throws(SinkError) {
         let end = ContinuousClock.now + timeout
         while true {
-            let problem = metadata(of: name, until: end)
-            guard let problem else { return }
-            if ContinuousClock.now + .milliseconds(100) >= end { throw problem }
+            let wait = max(end - .now, .milliseconds(10))
+            guard let problem = unsafe KafkaMetadata.problem(of: name, "topic", handle, within: wait) else { return }
+            if ContinuousClock.now + .milliseconds(100) >= end { throw SinkError(problem.text) }
             // A broker that creates topics by itself answers "unknown" at first.
             _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(100))
-        }
-    }
-
-    private func metadata(of name: String?, until end: ContinuousClock.Instant) -> SinkError? {
-        let topic = unsafe name.flatMap { unsafe rd_kafka_topic_new(handle, $0, nil) }
-        defer { if let topic = unsafe topic { unsafe rd_kafka_topic_destroy(topic) } }
-        var list: UnsafePointer<rd_kafka_metadata>?
-        let wait = Int32(clamping: max(end - .now, .milliseconds(10)).wholeMilliseconds)
-        let code = unsafe rd_kafka_metadata(handle, 0, topic, &list, wait)
-        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
-            return SinkError("no broker answers: \(KafkaError(code: code).message)")
-        }
-        defer { unsafe rd_kafka_metadata_destroy(list) }
-        guard let name, let metadata = unsafe list?.pointee, unsafe metadata.topic_cnt > 0 else { return nil }
-        let error = unsafe KafkaError(code: metadata.topics[0].err)
-        switch error.code {
-        case RD_KAFKA_RESP_ERR_NO_ERROR: return nil
-        case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
-            return SinkError("the topic \(name) does not exist: create it, or change settings.topic")
-        default: return SinkError("the topic \(name) cannot be used: \(error.message)")
         }
     }
 
@@ -170,7 +144,8 @@ import Synchronization
                 let place = unsafe UInt(bitPattern: message.pointee._private)
                 onReport(place, code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code: code))
             }
-        case RD_KAFKA_EVENT_ERROR: didFail(KafkaError(code: unsafe rd_kafka_event_error(event)), unsafe text(event))
+        case RD_KAFKA_EVENT_ERROR:
+            didFail(KafkaError(code: unsafe rd_kafka_event_error(event)), unsafe KafkaLog.text(event))
         case RD_KAFKA_EVENT_LOG: unsafe log(event)
         default: break
         }
@@ -185,20 +160,10 @@ import Synchronization
         fail(Failure(reason: "fatal error \(KafkaError(code: code).message): \(KafkaConfiguration.text(buffer))"))
     }
 
-    private func text(_ event: OpaquePointer) -> String {
-        unsafe rd_kafka_event_error_string(event).map { unsafe String(cString: $0) } ?? ""
-    }
-
-    /// The levels are syslog's, like the host's.
+    /// The library calls this property experimental at each start. The sink sets it, not the operator.
     private func log(_ event: OpaquePointer) {
-        var (facility, text): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
-        var level: Int32 = 0
-        guard unsafe rd_kafka_event_log(event, &facility, &text, &level) == 0,
-            let line = unsafe text.map({ unsafe String(cString: $0) })
+        guard let (level, line) = unsafe KafkaLog.read(event), !line.contains("gapless.guarantee is experimental")
         else { return }
-        // The library calls this property experimental at each start. The sink sets it, not the operator.
-        if line.contains("enable.gapless.guarantee is experimental") { return }
-        let known = Host.Level(rawValue: min(max(level, Host.Level.error.rawValue), Host.Level.debug.rawValue))
-        host.log(known ?? .notice, "librdkafka: \(line)")
+        host.log(level, line)
     }
 }

@@ -54,7 +54,7 @@ struct KafkaSettings: Decodable {
 
     /// - Throws: an error that names the invalid setting.
     func validate() throws(SinkError) {
-        try connection.validate()
+        try connection.validate(for: .sink)
         try timeout.check("timeout", .seconds(1)...(.seconds(600)))
     }
 }

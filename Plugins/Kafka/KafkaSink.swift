@@ -8,7 +8,7 @@ import Synchronization
 /// delivery reports arrive.
 final class KafkaSink: SettlingSink {
     static let plugin = Plugin(
-        name: "kafka", version: "1.0", summary: "Produces each event as a message to a topic of Apache Kafka",
+        name: "kafka", version: "1.0", summary: "Sends events to topics of Apache Kafka, and reads events from them",
         schema: KafkaSettings.schema, needs: "network")
 
     static let maximumBatchEvents = 10_000
@@ -28,7 +28,7 @@ final class KafkaSink: SettlingSink {
         topic = try KafkaTopic(settings)
         inFlight = InFlight(window: Self.maximumBatchEvents * settings.batches) { host.ready() }
         // Checks the properties, without a connection.
-        try KafkaProducer.check(Self.properties(settings, isolates: false))
+        try KafkaConfiguration.check(Self.properties(settings, isolates: false))
     }
 
     var limits: Limits {

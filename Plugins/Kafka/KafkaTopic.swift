@@ -54,7 +54,8 @@ struct KafkaTopic {
         return (String(decoding: bytes, as: UTF8.self), hasKey)
     }
 
-    private static func isSafe(_ byte: UInt8) -> Bool {
+    /// Whether a topic's name may have this byte.
+    static func isSafe(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):

@@ -18,7 +18,7 @@ import PluginTesting
     }
 
     private let handle: OpaquePointer
-    private let cluster: OpaquePointer
+    let cluster: OpaquePointer
 
     init(brokers: Int32 = 3) throws {
         let configuration = unsafe rd_kafka_conf_new()
