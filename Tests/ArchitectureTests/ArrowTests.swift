@@ -39,7 +39,8 @@ import Testing
         "Daemon": [
             "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Delivery", "Destinations", "Events",
             "Ingest",
-            "Journal", "JournalAdapters", "NIOCore", "NIOPosix", "Platform", "PluginHosting", "PluginSources", "Routing",
+            "Journal", "JournalAdapters", "NIOCore", "NIOPosix", "Platform", "PluginHosting", "PluginSources",
+            "Routing",
             "Telemetry",
         ],
         "Explanation": [

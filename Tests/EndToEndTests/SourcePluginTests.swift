@@ -169,7 +169,7 @@ import Testing
               archive: { file: archive.ndjson }
               down: { http: "http://127.0.0.1:1/", retry: { initial: 1h, max: 1h } }
             """
-        let full = "{ directory: journal, segment_size: 1MiB, retain: { size: 16MiB, time: 0s }, when_full: reject }"
+        let full = "{ directory: journal, segment_size: 1MiB, retain: { size: 16MiB, time: 1m }, when_full: reject }"
         try daemon.write(configuration: held, sources: source(lanes: 2, events: 20_000, size: 700), journal: full)
         try daemon.start()
         try eventually("the source is held") { try daemon.status().sources["in"]?.state == .held }
@@ -186,7 +186,7 @@ import Testing
         #expect(try Program.penstock(["check", "--config", daemon.configurationFile]).status == 0)
         try configure("{ in: { plugin: countin } }")
         let check = try Program.penstock(["check", "--config", daemon.configurationFile])
-        #expect(check.status != 0 && check.output.contains("did you mean \"counting\"?"), "\(check)")
+        #expect(check.status != 0 && check.errors.contains("did you mean \"counting\"?"), "\(check)")
     }
 
     /// The number of the one process that hosts a plugin of this daemon.

@@ -95,11 +95,24 @@ final class Rig: Sendable {
     }
 
     func open(_ options: JournalOptions = Rig.small, start: Bool = true) throws -> Journal {
-        let journal = try Journal.open(
-            directory: directory, options: options, disk: disk, clock: clock, telemetry: telemetry,
-            generator: Generator(state: 7))
+        let journal = try openUnlocked(options)
         if start { journal.start() }
         return journal
+    }
+
+    /// A process that another test starts holds the lock of a journal for the moment between fork and exec.
+    private func openUnlocked(_ options: JournalOptions) throws -> Journal {
+        let deadline = SystemClock().now() + .seconds(1)
+        while true {
+            do throws(JournalError) {
+                return try Journal.open(
+                    directory: directory, options: options, disk: disk, clock: clock, telemetry: telemetry,
+                    generator: Generator(state: 7))
+            } catch {
+                guard error.code == .locked, SystemClock().now() < deadline else { throw error }
+                usleep(1000)
+            }
+        }
     }
 
     /// Copies the files as a kill leaves them, without the work that `stop` does.

@@ -51,8 +51,8 @@ struct PluginCheck {
         if case .reload(let old) = occasion { contains(old) } else { false }
     }
 
-    /// Whether only the destination or the source waits, not the daemon. A wrong name in a new configuration is an error
-    /// like others.
+    /// Whether only the destination or the source waits, not the daemon. A wrong name in a new configuration is an
+    /// error like others.
     private func isHeld(for error: PluginError) -> Bool {
         switch occasion {
         case .rehearsal: false

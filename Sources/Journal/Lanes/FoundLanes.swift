@@ -2,9 +2,9 @@ import Events
 
 /// The lanes that recovery finds while it reads batches in their order.
 ///
-/// A lane's position must never be ahead of its events. Of an interrupted commit, any batches can have reached the disk.
-/// If one is missing, the positions of that lane in later batches of the commit do not count: the source offers those
-/// events again.
+/// A lane's position must never be ahead of its events. Of an interrupted commit, any batches can have reached the
+/// disk. If one is missing, the positions of that lane in later batches of the commit do not count: the source offers
+/// those events again.
 struct FoundLanes {
     private struct Uncertain {
         /// Counts if everything below was durable once.

@@ -16,8 +16,8 @@ struct LaneRecord: Equatable {
     /// The bytes that it takes in a batch.
     var size: Int { (Self.headerSize + lane.lane.utf8.count + lane.position.count).paddedTo8 }
 
-    /// Appends the record: the texts, zeros up to a multiple of eight, then the numbers, so that it can be found from its
-    /// end.
+    /// Appends the record: the texts, zeros up to a multiple of eight, then the numbers, so that it can be found from
+    /// its end.
     func append(to bytes: inout [UInt8]) {
         let start = bytes.count
         bytes += lane.lane.utf8

@@ -37,7 +37,8 @@ final class LaneTable: Sendable {
     }
 }
 
-/// The ends of the lanes in the append queue: each batch of a lane names the one before it. Guarded by the queue's lock.
+/// The ends of the lanes in the append queue: each batch of a lane names the one before it. Guarded by the queue's
+/// lock.
 struct LaneEnds {
     private var lanes: [LaneKey: (end: UInt64, size: Int)] = [:]
     /// The bytes that all lanes take at the beginning of a segment.

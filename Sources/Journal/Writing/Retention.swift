@@ -86,8 +86,8 @@ struct Retention {
         return true
     }
 
-    /// Whether no lane's position would be lost with the segment: a later segment begins with all lanes. It has an event:
-    /// an empty segment may be replaced by one of the same name.
+    /// Whether no lane's position would be lost with the segment: a later segment begins with all lanes. It has an
+    /// event: an empty segment may be replaced by one of the same name.
     private func mayGo(_ oldest: Segment, _ all: [Segment]) -> Bool {
         lanes.isEmpty || !context.protections.contains(.laneRetention)
             || all.drop { $0 !== oldest }.dropFirst().contains { $0.endPosition > $0.firstPosition }
