@@ -112,25 +112,24 @@ int clinux_poll_wait(int poll, struct clinux_ready *ready, int capacity, int mil
     return count;
 }
 
-uint64_t clinux_begin_reads(void) {
+uint64_t clinux_begin_reads(unsigned most) {
     aio_context_t context = 0;
-    return syscall(SYS_io_setup, 1, &context) == 0 ? context : 0;
+    return syscall(SYS_io_setup, most, &context) == 0 ? context : 0;
 }
 
-int clinux_start_read(uint64_t reads, int file, void *memory, size_t count, int64_t offset) {
-    struct iocb request = {.aio_lio_opcode = IOCB_CMD_PREAD, .aio_fildes = (uint32_t)file,
+int clinux_start_read(uint64_t reads, uint64_t number, int file, void *memory, size_t count, int64_t offset) {
+    struct iocb request = {.aio_data = number, .aio_lio_opcode = IOCB_CMD_PREAD, .aio_fildes = (uint32_t)file,
         .aio_buf = (uint64_t)(uintptr_t)memory, .aio_nbytes = count, .aio_offset = offset};
     struct iocb *requests[] = {&request};
     return syscall(SYS_io_submit, (aio_context_t)reads, 1L, requests) == 1 ? 0 : errno != 0 ? errno : EAGAIN;
 }
 
-int64_t clinux_wait_read(uint64_t reads) {
+uint64_t clinux_wait_read(uint64_t reads, int64_t *result) {
     struct io_event event;
-    while (1) {
-        long got = syscall(SYS_io_getevents, (aio_context_t)reads, 1L, 1L, &event, NULL);
-        if (got == 1) return event.res;
-        if (got < 0 && errno != EINTR) return -errno;
-    }
+    /* Nothing but a signal can interrupt it. */
+    while (syscall(SYS_io_getevents, (aio_context_t)reads, 1L, 1L, &event, NULL) != 1) {}
+    *result = event.res;
+    return event.data;
 }
 
 void clinux_end_reads(uint64_t reads) { syscall(SYS_io_destroy, (aio_context_t)reads); }

@@ -58,12 +58,13 @@ struct clinux_ready {
 /* Reports at most 256 sockets per call. milliseconds of -1: no timeout. */
 int clinux_poll_wait(int poll, struct clinux_ready *ready, int capacity, int milliseconds);
 
-/* One read at a time that the disk performs while the caller goes on (io_submit(2)), for a file that is open past the
- * page cache. begin returns 0 if the system has no room for another one. read returns 0, or an errno. wait returns the
- * number of bytes, or a negative errno. end waits for a read in progress, which may still write to the memory. */
-uint64_t clinux_begin_reads(void);
-int clinux_start_read(uint64_t reads, int file, void *memory, size_t count, int64_t offset);
-int64_t clinux_wait_read(uint64_t reads);
+/* Reads that the disk performs while the caller goes on (io_submit(2)), from a file that is open past the page cache.
+ * begin returns 0 if the system has no room for so many. start returns 0, or an errno. wait returns the number of one of
+ * the reads, and in *result its bytes, or a negative errno; there must be one. end waits for all of them: until then they
+ * may write to the memory. */
+uint64_t clinux_begin_reads(unsigned most);
+int clinux_start_read(uint64_t reads, uint64_t number, int file, void *memory, size_t count, int64_t offset);
+uint64_t clinux_wait_read(uint64_t reads, int64_t *result);
 void clinux_end_reads(uint64_t reads);
 
 /* eventfd(2), non-blocking. */

@@ -26,6 +26,8 @@ package final class JournalReader {
     private var offset = 0
     /// The end of the last read from the disk in this segment. A read that begins here is one of a series.
     private var readEnd: Int?
+    /// While it lags: what the disk reads meanwhile.
+    private var ahead: ReadAhead?
     private var origin: Origin?
 
     init(
@@ -69,9 +71,7 @@ package final class JournalReader {
         } catch {
             // The next call reads again from the first event of this batch.
             if let first = batch.events.first { position = first.position }
-            self.segment = nil
-            file = nil
-            cached = nil
+            close()
             batch.removeAll()
             batch.next = position
             throw JournalError("read a segment", error)
@@ -112,6 +112,11 @@ package final class JournalReader {
     private func leave(for next: Segment) {
         // Recovery has reported a gap between two segments.
         position = max(position, next.firstPosition)
+        close()
+    }
+
+    private func close() {
+        ahead?.forget()
         segment = nil
         file = nil
         cached = nil
@@ -184,7 +189,10 @@ package final class JournalReader {
     ) throws(SystemError) -> Int {
         if let segment {
             let got = recent.read(count, segment: segment, at: offset, appendingTo: &bytes)
-            if got > 0 { return got }
+            if got > 0 {
+                ahead = nil
+                return got
+            }
         }
         let got = cached?.readCached(count, at: offset, appendingTo: &bytes) ?? 0
         guard got < count else { return got }
@@ -193,7 +201,7 @@ package final class JournalReader {
         readEnd = offset + count
         return got
             + (isNext
-                ? try file.readNext(count - got, at: offset + got, appendingTo: &bytes)
+                ? try file.readNext(count - got, at: offset + got, ahead: &ahead, appendingTo: &bytes)
                 : try file.read(count - got, at: offset + got, appendingTo: &bytes))
     }
 

@@ -89,7 +89,10 @@ package protocol DiskFile: AnyObject, Sendable {
     func readCached(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) -> Int
     /// Like `read`, for bytes that nobody changes any more and that are read in order: the disk may read the next ones
     /// meanwhile.
-    func readNext(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) throws(SystemError) -> Int
+    /// - Parameter ahead: the caller keeps it from one read, and one file, to the next; nil: it is made if it helps.
+    func readNext(
+        _ count: Int, at offset: Int, ahead: inout ReadAhead?, appendingTo bytes: inout [UInt8]
+    ) throws(SystemError) -> Int
     /// Writes everything or throws. After an error, any part may have been written.
     func write(_ bytes: Span<UInt8>, at offset: Int) throws(SystemError)
     /// fdatasync(2). After an error, the state of everything written since the last success is unknown, and a later
@@ -107,7 +110,9 @@ extension DiskFile {
     package var blockSize: Int { 1 }
     package func identity() throws(SystemError) -> FileIdentity? { nil }
     package func readCached(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) -> Int { 0 }
-    package func readNext(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) throws(SystemError) -> Int {
+    package func readNext(
+        _ count: Int, at offset: Int, ahead: inout ReadAhead?, appendingTo bytes: inout [UInt8]
+    ) throws(SystemError) -> Int {
         try read(count, at: offset, appendingTo: &bytes)
     }
     package func allocate(_ size: Int) throws(SystemError) { try truncate(to: size) }

@@ -137,8 +137,6 @@ private final class SystemFile: DiskFile {
     private let access: Access
     /// The aligned buffer for direct reads, created by the first one.
     private let landing = Mutex<AlignedMemory?>(nil)
-    /// Created by the first `readNext`.
-    private let ahead = Mutex<ReadAhead?>(nil)
 
     init(path: String, _ descriptor: consuming FileDescriptor, _ access: Access) {
         self.path = path
@@ -227,14 +225,13 @@ private final class SystemFile: DiskFile {
         }
     }
 
-    func readNext(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) throws(SystemError) -> Int {
+    func readNext(
+        _ count: Int, at offset: Int, ahead: inout ReadAhead?, appendingTo bytes: inout [UInt8]
+    ) throws(SystemError) -> Int {
         var done = 0
         if access == .direct, fcntl(descriptor.raw, F_GETFL) & clinux_o_direct() != 0 {
-            ahead.withLock { ahead in
-                let reads = ahead ?? ReadAhead()
-                ahead = reads
-                done = reads?.read(count, at: offset, of: descriptor.raw, appendingTo: &bytes) ?? 0
-            }
+            ahead = ahead ?? ReadAhead()
+            done = ahead?.read(count, at: offset, of: descriptor.raw, ObjectIdentifier(self), appendingTo: &bytes) ?? 0
         }
         // The end of the file, an error, or no reading ahead: an ordinary read tells which.
         return done == count ? done : done + (try read(count - done, at: offset + done, appendingTo: &bytes))
