@@ -50,6 +50,7 @@ struct ServiceChecks {
         "journald_entries_are_found_by_field",
         "journald_gets_every_event",
         "journald_is_waited_for",
+        "journald_brings_entries_in",
         "clients_read_nothing",
         "files_belong_to_the_daemon",
         "secrets_are_in_no_core_dump",

@@ -4,6 +4,7 @@ checks+=(
     journald_entries_are_found_by_field
     journald_gets_every_event
     journald_is_waited_for
+    journald_brings_entries_in
 )
 
 audit() { # [SETTINGS]: delivers to the plugin, and starts the service; journald limits its rate by default
@@ -90,3 +91,34 @@ journald_is_waited_for() {
     [ $status = 0 ] || fail "status says: $(penstock status)"
     eventually 15 all_there waiting 10 || fail "distinct/all: $(entries_there waiting)"
 }
+
+# The journald source: entries of the guest's journal become events, once each, across kills of the daemon.
+journald_brings_entries_in() {
+    audit
+    override <<'INI'
+[Service]
+SupplementaryGroups=systemd-journal
+INI
+    configure <<YAML
+routes: [ { to: [archive] } ]
+destinations: { archive: { file: $archive } }
+YAML
+    sed -i 's/^sources:/&\n  logs: { plugin: journald, settings: { match: [SYSLOG_IDENTIFIER=brought], event: "Log {properties.identifier}" } }/' "$configuration"
+    systemctl restart penstock.service || fail "it does not start: $(log)"
+    eventually 15 source_is up || fail "the source does not work: $(penstock status)"
+    local number=0 round
+    for round in 1 2 3; do
+        for _ in $(seq 40); do
+            number=$((number + 1))
+            echo "line $number" | systemd-cat -t brought
+        done
+        [ "$round" = 1 ] || systemctl kill -s KILL penstock.service
+    done
+    eventually 30 all_brought "$number" || fail "brought: $(brought | xargs)"
+    has_text '"event":"Log brought"' "$archive" || fail "the event's name: $(text "$archive" | head -1)"
+    # The daemon's own entries would come back for ever.
+    ! has_text 'penstock 0' "$archive" || fail "its own log came in: $(text "$archive" | grep 'penstock 0' | head -1)"
+}
+source_is() { [ "$(penstock status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["sources"]["logs"]["state"])')" = "$1" ]; }
+brought() { text "$archive" | grep -o '"message":"line [0-9]*"' | grep -o '[0-9]*'; }
+all_brought() { [ "$(brought)" = "$(seq "$1")" ]; }
