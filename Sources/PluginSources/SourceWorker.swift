@@ -221,6 +221,7 @@ final class SourceWorker {
                 return false
             }
             guard let offer = scanned else { return false }
+            let hasWaited = nextAttempt.map { clock.now() >= $0 } ?? false
             control.forgetRoom()
             switch admission.append(from: process) {
             case .queued(let end):
@@ -234,6 +235,7 @@ final class SourceWorker {
                 refusalPause.reset()
                 setWaiting(nil)
             case .busy:
+                if hasWaited { setWaiting("the journal has no room, or its disk is slow") }
                 nextAttempt = clock.now() + Self.patience
                 return false
             case .refused(let refusal):

@@ -162,14 +162,15 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
-    @Test func `a full journal holds a source, and loses nothing`() throws {
+    @Test(arguments: ["reject", "block"])
+    func `a full journal holds a source, and loses nothing`(whenFull: String) throws {
         let held = """
             routes: [ { to: [archive, down] } ]
             destinations:
               archive: { file: archive.ndjson }
               down: { http: "http://127.0.0.1:1/", retry: { initial: 1h, max: 1h } }
             """
-        let full = "{ directory: journal, segment_size: 1MiB, retain: { size: 16MiB, time: 1m }, when_full: reject }"
+        let full = "{ directory: journal, segment_size: 1MiB, retain: { size: 16MiB, time: 1m }, when_full: \(whenFull) }"
         try daemon.write(configuration: held, sources: source(lanes: 2, events: 20_000, size: 700), journal: full)
         try daemon.start()
         try eventually("the source is held") { try daemon.status().sources["in"]?.state == .held }

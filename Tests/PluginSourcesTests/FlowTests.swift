@@ -62,7 +62,7 @@ import Testing
         // 10 events of about 270 bytes.
         let stage = try SourceStage(#"{"events":100,"size":200}"#, in: directory) { $0.offerBytes = 2000 }
         #expect(pluginEventually { stage.counter("failed") == 1 })
-        #expect(stage.hasLine("more than max_offer_bytes"))
+        #expect(pluginEventually { stage.hasLine("more than max_offer_bytes") })
         let roomy = try SourceStage(#"{"events":100,"size":200}"#, in: directory) { $0.offerBytes = 4000 }
         #expect(pluginEventually { roomy.counter("durable") == 10 })
     }
