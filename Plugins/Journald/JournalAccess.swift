@@ -17,6 +17,7 @@ enum JournalAccess {
         }
         var (readable, refused): ([String], [String]) = ([], [])
         for path in found.flatMap({ files(in: $0, depth: 1) }) {
+            // A directory in the list cannot be read.
             if unsafe access(path, R_OK) == 0 { readable.append(path) } else { refused.append(path) }
         }
         if readable.isEmpty, let first = refused.first {
@@ -29,7 +30,7 @@ enum JournalAccess {
 
     /// The journal's files in a directory, and in those below it: each machine has one.
     private static func files(in path: String, depth: Int) -> [String] {
-        guard let directory = unsafe opendir(path) else { return [] }
+        guard let directory = unsafe opendir(path) else { return errno == EACCES ? [path] : [] }
         defer { unsafe closedir(directory) }
         var files: [String] = []
         while let entry = unsafe readdir(directory) {

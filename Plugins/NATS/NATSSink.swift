@@ -8,7 +8,7 @@ import Synchronization
 /// acknowledgements arrive, and a timer when they don't.
 final class NATSSink: SettlingSink {
     static let plugin = Plugin(
-        name: "nats", version: "1.0", summary: "Publishes each event as a message to NATS JetStream",
+        name: "nats", version: "1.0", summary: "Publishes events to NATS JetStream, and reads events from it",
         schema: NATSSettings.schema, needs: "network")
 
     /// The bound of memory is this many batches of `limits.maxBatchBytes`.

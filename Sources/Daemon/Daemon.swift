@@ -279,7 +279,8 @@ package final class Daemon {
         service.stopping("draining")
         service.extendTimeout(by: Self.drain * 2)
         for source in sockets.hide() { ingest.stopListening(source: source) }
-        sourcePlugins.stopAll(by: deadline)
+        // One that hangs leaves half of the time to the destinations.
+        sourcePlugins.stopAll(by: clock.now() + Self.drain / 2)
         ingest.drain(by: deadline, while: { sockets.areAwaited })
         ingest.stopListening()
         // Deliver as much of the backlog as the deadline allows. The rest stays in the journal.

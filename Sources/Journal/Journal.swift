@@ -208,6 +208,7 @@ package final class Journal: Sendable {
         let recovery = Recovery(context: context, quarantine: quarantine, known: existed)
         if kept == nil { try recovery.refuseForeign(names) }
         let found = try recovery.run(names)
+        try LaneTable.check(found.lanes?.lanes ?? [:], options)
         // The cursors' checksum includes the journal's UUID. So even an empty set of cursors proves which journal the
         // segments belong to.
         if contents == nil, found.segments.isEmpty, context.protections.contains(.cursorsFromTheBeginning) {

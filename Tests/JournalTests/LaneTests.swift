@@ -142,6 +142,62 @@ import Testing
         #expect(try lanes(third) == [lane("a", 1), lane("b", 9)])
     }
 
+    @Test func `lanes whose names are equal to a String are two lanes`() throws {
+        let rig = try Rig()
+        let journal = try rig.open()
+        let (one, two) = ("caf\u{E9}", "cafe\u{301}")
+        #expect(one == two)
+        try append(journal, [event(0)], lane: LanePosition(lane: one, position: [1]))
+        try append(journal, [event(1)], lane: LanePosition(lane: two, position: [2]))
+        try append(journal, [event(2)], lane: LanePosition(lane: one, position: [3]))
+        for number in 3..<100 { try append(journal, [event(number, size: 1000)]) }
+        let after = try rig.killed(journal)
+        #expect(after.segmentNames.count > 1)
+        #expect(
+            Set(try lanes(after).map { Array($0.lane.utf8) + $0.position }) == [
+                Array(one.utf8) + [3], Array(two.utf8) + [2],
+            ])
+    }
+
+    @Test func `segments that are too small for the lanes are refused, and nothing is lost`() throws {
+        let rig = try Rig()
+        var options = Rig.small
+        options.segmentSize = 1 << 20
+        let journal = try rig.open(options)
+        for number in 0..<200 {
+            try append(
+                journal, [event(number)],
+                lane: LanePosition(lane: "lane \(number)", position: Array(repeating: 7, count: 64)))
+        }
+        let after = try rig.killed(journal)
+        #expect {
+            try after.open(start: false)
+        } throws: {
+            ($0 as? JournalError)?.code == .invalidOptions && "\($0)".contains("journal.segment_size is too small")
+        }
+        let next = try after.open(options)
+        defer { next.stop() }
+        #expect(next.lanes(of: "app").count == 200)
+    }
+
+    /// Of one commit the first batch is missing, and the lane is forgotten between it and the third.
+    @Test func `a lane that was forgotten after a missing event does not pass it`() throws {
+        let rig = try Rig()
+        let journal = try rig.open(start: false)
+        #expect(offer(journal, [event(0, size: 3000)], lane: lane("a", 1)) == .queued(end: 1))
+        #expect(offer(journal, [], lane: LanePosition(lane: "a", position: [])) == .queued(end: 1))
+        #expect(offer(journal, [event(2)], lane: lane("a", 2)) == .queued(end: 2))
+        journal.start()
+        try eventually { journal.durableEnd == 2 }
+        let after = try rig.killed(journal)
+        let name = after.segmentNames[0]
+        var bytes = try after.bytes(after.path(name))
+        let start = try #require(bytes.firstRange(of: Array(#""n":"0---"#.utf8))?.lowerBound)
+        bytes.replaceSubrange(start..<start + 2000, with: [UInt8](repeating: 0, count: 2000))
+        try after.overwrite(after.path(name), bytes)
+        #expect(try lanes(after) == [])
+    }
+
     @Test func `names and positions have limits`() throws {
         let rig = try Rig()
         let journal = try rig.open()
@@ -173,8 +229,13 @@ import Testing
             stored += 1
             try #require(stored < 1000)
         }
-        // An eighth of a segment of 64 KiB.
-        #expect(stored > 100)
+        // A quarter of an eighth of a segment of 64 KiB. Another source still has room.
+        #expect(stored > 15)
+        let other = Origin(source: "other", uid: 1, gid: 1, pid: 1)
+        try append(journal, [event(stored)], from: other, lane: LanePosition(lane: "lane", position: [1]))
+        // A longer position of a known lane is always stored.
+        try append(
+            journal, [event(stored)], lane: LanePosition(lane: "lane 2", position: [UInt8](repeating: 1, count: 64)))
         // A known lane moves, and after one is forgotten, another one fits.
         try append(journal, [event(stored)], lane: LanePosition(lane: "lane 0", position: [2]))
         try append(journal, [event(stored)], lane: LanePosition(lane: "lane 1", position: []))

@@ -47,7 +47,9 @@ struct FoundLanes {
     mutating func note(_ record: LaneRecord, _ header: BatchHeader, of source: String, durable: UInt64) {
         let key = LaneKey(source: source, lane: record.lane.lane)
         let lane = record.stored(end: header.endPosition, isEmpty: header.count == 0)
-        if record.previousEnd <= durable || record.previousEnd == known[key]?.end ?? 0 || !checksChain {
+        let isLinked = record.previousEnd <= durable || record.previousEnd == known[key]?.end ?? 0
+        // After an uncertain one, every record is: it may begin a new chain, because the lane was forgotten between.
+        if isLinked && uncertain[key] == nil || !checksChain {
             known[key] = lane
             uncertain[key] = nil
         } else {

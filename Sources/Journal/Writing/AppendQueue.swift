@@ -87,12 +87,13 @@ final class AppendQueue: Sendable {
                 state.waiting = true
                 return .busy
             }
-            if let key, let lane, !state.lanes.hasRoom(for: key, lane.position) {
+            if let key, let lane, !lane.position.isEmpty, !state.lanes.hasRoom(for: key) {
                 return .refused(
                     Refusal(
                         reason: .journalFull,
-                        detail: "the journal cannot store the position of another lane: one of the sources has too many"
-                            + " lanes (partitions, files)"))
+                        detail: "the journal cannot store the position of another lane of \(origin.source): it has too"
+                            + " many lanes (partitions, files), or all sources together have; a larger"
+                            + " journal.segment_size has room for more"))
             }
             isFirst = state.front.count == 0
             if let key, let lane {

@@ -223,7 +223,8 @@ import Telemetry
         var line: [UInt8] = []
         while let (stream, piece) = child.read([.errors, .output]) {
             guard stream == .errors else {
-                receiver.reporting.prints(piece)
+                // Each piece may wait for a reader of the daemon's output, and a pipe can hold many.
+                if end == nil { receiver.reporting.prints(piece) }
                 continue
             }
             for byte in piece {
