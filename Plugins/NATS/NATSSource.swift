@@ -61,8 +61,9 @@ final class NATSSource: Source {
 
     func durable(_ offer: DurableOffer) {
         guard let receipt = offers.durable(offer) else { return }
-        receipt.lane.stored(receipt.last, reply: receipt.replies.last)
+        // In this order: a lane that is let go first waits until everything is stored, then until it is acknowledged.
         gate.acknowledge(receipt.replies)
+        receipt.lane.stored(receipt.last, reply: receipt.replies.last)
     }
 
     func stop() {
