@@ -369,7 +369,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Control", "Penstock", "Platform", "PluginTesting", "TestSupport", "penstockd", "PenstockCommand", "manual",
+                "Control", "Penstock", "Platform", "PluginTesting", "TestSupport", "penstockd", "PenstockCommand",
+                "manual",
             ],
             swiftSettings: rules, plugins: ["GenerateTrackingPlan"]),
     ],

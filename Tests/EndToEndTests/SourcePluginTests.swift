@@ -36,7 +36,8 @@ import Testing
     }
 
     private func source(lanes: Int, events: Int, size: Int = 100, more: String = "") -> String {
-        #"{ in: { plugin: counting, settings: { lanes: \#(lanes), events: \#(events), batch: 37, size: \#(size) }\#(more) } }"#
+        let settings = "{ lanes: \(lanes), events: \(events), batch: 37, size: \(size) }"
+        return "{ in: { plugin: counting, settings: \(settings)\(more) } }"
     }
 
     private func reload() throws {
@@ -170,7 +171,8 @@ import Testing
               archive: { file: archive.ndjson }
               down: { http: "http://127.0.0.1:1/", retry: { initial: 1h, max: 1h } }
             """
-        let full = "{ directory: journal, segment_size: 1MiB, retain: { size: 16MiB, time: 1m }, when_full: \(whenFull) }"
+        let full =
+            "{ directory: journal, segment_size: 1MiB, retain: { size: 16MiB, time: 1m }, when_full: \(whenFull) }"
         try daemon.write(configuration: held, sources: source(lanes: 2, events: 20_000, size: 700), journal: full)
         try daemon.start()
         try eventually("the source is held") { try daemon.status().sources["in"]?.state == .held }
