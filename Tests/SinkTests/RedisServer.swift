@@ -19,6 +19,12 @@ final class RedisServer: @unchecked Sendable {
 
     deinit { kill() }
 
+    /// The last lines of its log.
+    var log: String {
+        let text = (try? String(contentsOfFile: "\(directory.path)/redis.log", encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").suffix(60).joined(separator: "\n")
+    }
+
     /// Starts the server and waits until it answers.
     func start(_ more: [String] = [], waiting: Bool = true) throws {
         try? FileManager.default.removeItem(atPath: socket)

@@ -117,8 +117,8 @@ package final class PluginStage {
 }
 
 /// Waits until the condition holds, at most 20 seconds.
-package func pluginEventually(_ condition: () -> Bool) -> Bool {
-    let end = SystemClock().now() + .seconds(20)
+package func pluginEventually(within limit: Duration = .seconds(20), _ condition: () -> Bool) -> Bool {
+    let end = SystemClock().now() + limit
     while !condition() {
         if SystemClock().now() > end { return false }
         usleep(1000)
