@@ -38,8 +38,13 @@ struct Retention {
         for segment in all.dropLast() {
             let isOld = segment.receiveTimes.latest < oldest &- RecordLayout.maximumDelay * 1_000_000
             let isTooMuch = total > context.options.retainSize
-            guard isOld || isTooMuch, segment.isSealed, mayGo(segment, all) else { break }
+            guard isOld || isTooMuch, segment.isSealed else { break }
             let end = segment.endPosition
+            guard mayGo(segment, all) else {
+                // It stays for its lanes alone, until a later segment has an event: it must not be in the way of that.
+                if end <= floor || context.options.whenFull == .dropOldest { total -= segment.fileSize }
+                break
+            }
             if end > floor {
                 guard isTooMuch, context.options.whenFull == .dropOldest else { break }
                 for (name, positions) in cursors.push(to: end) {
