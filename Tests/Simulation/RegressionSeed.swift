@@ -41,6 +41,9 @@ struct RegressionSeed {
             seed: 70_000_900_710, found: "an old sector of the live cursors passed an event that had its positions"),
         RegressionSeed(seed: 70_000_970_358, found: "the same, in another world"),
         RegressionSeed(
+            seed: 179_542_073_200_046,
+            found: "the journal waited for ever, because a segment stayed for its lanes alone"),
+        RegressionSeed(
             seed: 2321, found: "a spare was renamed before its entry was durable, and the next one emptied it"),
         RegressionSeed(
             seed: 7_023_740,
