@@ -3,9 +3,9 @@ import PenstockPluginKit
 
 /// What keeps a source from reading, as the operator sees it.
 struct KafkaProblems {
-    /// Of the cluster or a topic: asked for again and again until it is gone.
+    /// A problem of the cluster or a topic. It is checked every few seconds until it is gone.
     private var cluster: String?
-    /// Of the group: gone with the next assignment.
+    /// A problem of the group. It ends with the next assignment.
     private var group: String?
     /// The last error of a connection.
     private var cause: String?

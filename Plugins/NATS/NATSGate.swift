@@ -40,7 +40,7 @@ final class NATSGate: Sendable {
     }
 
     func lose(_ session: Int, _ reason: String) {
-        // A connection that is closed in the end says so, too.
+        // A connection that is closed at the end calls this, too.
         state.withLock { if session > $0.lost?.session ?? 0 { $0.lost = (session, reason) } }
         interrupt()
     }
