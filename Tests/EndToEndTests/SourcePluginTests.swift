@@ -150,6 +150,9 @@ import Testing
         try daemon.start()
         try eventually("the events are refused") { try daemon.status().sources["in"]?.refused == 50 }
         #expect(try daemon.status().journal.next == 0)
+        try eventually("the status says it") {
+            try daemon.status().reasons.contains { $0.hasPrefix("in refused 50 events in the last 5 min: ") }
+        }
         // The lane has moved on: the refused events do not come again.
         try "events: { Other: {}, E: {} }".write(toFile: daemon.path("plan.yaml"), atomically: true, encoding: .utf8)
         try configure(

@@ -10,6 +10,15 @@ import Testing
         LanePosition(lane: name, position: Array("\(position)".utf8))
     }
 
+    /// Zeros a large part of an event, as if that part of a write had not reached the disk.
+    private func lose(_ number: Int, in rig: Rig) throws {
+        let path = rig.path(rig.segmentNames[0])
+        var bytes = try rig.bytes(path)
+        let start = try #require(bytes.firstRange(of: Array("\"n\":\"\(number)---".utf8))?.lowerBound)
+        bytes.replaceSubrange(start..<start + 2000, with: [UInt8](repeating: 0, count: 2000))
+        try rig.overwrite(path, bytes)
+    }
+
     private func lanes(_ rig: Rig) throws -> [LanePosition] {
         let journal = try rig.open()
         defer { journal.stop() }
@@ -109,11 +118,7 @@ import Testing
         // A later commit says that the first one was durable: then the missing bytes are damage.
         if isDamage { try append(journal, [event(4)]) }
         let after = try rig.killed(journal)
-        let name = after.segmentNames[0]
-        var bytes = try after.bytes(after.path(name))
-        let start = try #require(bytes.firstRange(of: Array(#""n":"1---"#.utf8))?.lowerBound)
-        bytes.replaceSubrange(start..<start + 2000, with: [UInt8](repeating: 0, count: 2000))
-        try after.overwrite(after.path(name), bytes)
+        try lose(1, in: after)
         let next = try after.open()
         #expect(next.lanes(of: "app") == [lane("a", isDamage ? 3 : 1), lane("b", 4)])
         // The lane goes on from there, whatever lies in the files.
@@ -130,11 +135,7 @@ import Testing
         journal.start()
         try eventually { journal.durableEnd == 3 }
         let after = try rig.killed(journal)
-        let name = after.segmentNames[0]
-        var bytes = try after.bytes(after.path(name))
-        let start = try #require(bytes.firstRange(of: Array(#""n":"1---"#.utf8))?.lowerBound)
-        bytes.replaceSubrange(start..<start + 2000, with: [UInt8](repeating: 0, count: 2000))
-        try after.overwrite(after.path(name), bytes)
+        try lose(1, in: after)
         let second = try after.open()
         try append(second, [event(9)], lane: lane("b", 9))
         let third = try after.killed(second)
@@ -190,11 +191,7 @@ import Testing
         journal.start()
         try eventually { journal.durableEnd == 2 }
         let after = try rig.killed(journal)
-        let name = after.segmentNames[0]
-        var bytes = try after.bytes(after.path(name))
-        let start = try #require(bytes.firstRange(of: Array(#""n":"0---"#.utf8))?.lowerBound)
-        bytes.replaceSubrange(start..<start + 2000, with: [UInt8](repeating: 0, count: 2000))
-        try after.overwrite(after.path(name), bytes)
+        try lose(0, in: after)
         #expect(try lanes(after) == [])
     }
 

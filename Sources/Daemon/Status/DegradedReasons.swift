@@ -19,7 +19,7 @@ struct DegradedReasons {
     /// The number of dead letters of each destination within `RecentGrowthWindow.length`.
     var recentDeadLetters: [String: UInt64] = [:]
     /// The number of events that each source has refused within `RecentGrowthWindow.length`, by the reason's name. Only
-    /// reasons in `limits` count, because the others are errors of the sender.
+    /// reasons in `limits` count, because the others are errors of the sender, who is told; for a plugin, all count.
     var recentRefusals: [String: [String: UInt64]] = [:]
 
     /// The number of clients that each source has disconnected or turned away within `RecentGrowthWindow.length`, by

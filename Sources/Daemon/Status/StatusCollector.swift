@@ -131,7 +131,10 @@ final class StatusCollector: Sendable {
         let snapshots = sources.withLock { $0.mapValues { $0.statistics.snapshot() } }
         for (name, source) in snapshots {
             counts["sources", default: 0] &+= source.accepted
-            for (reason, count) in source.refusedByReason where DegradedReasons.limits.contains(reason.rawValue) {
+            // An application is told what was refused. A plugin's events are gone with it, so each reason counts.
+            let isPlugin = plugins[name] != nil
+            for (reason, count) in source.refusedByReason
+            where isPlugin || DegradedReasons.limits.contains(reason.rawValue) {
                 refusals[Refused(source: name, reason: reason.rawValue)] = count
             }
             for (limit, effects) in source.limits where limit.refuses {

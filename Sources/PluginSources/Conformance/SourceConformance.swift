@@ -5,8 +5,8 @@ import Platform
 import PluginHosting
 import Telemetry
 
-/// A conformance run of a source plugin. Each check has a process of its own. No event is stored, but the plugin is told
-/// that its events are stored.
+/// A conformance run of a source plugin. Each check has a process of its own. No event is stored, but the plugin is
+/// told that its events are stored.
 package struct SourceConformance {
     private let path: String
     private let options: PluginSourceOptions

@@ -13,6 +13,7 @@ struct Status: ParsableCommand {
               - A thread has made no progress for 5 s.
               - A reload was refused, and the configuration files still differ from the running configuration.
               - A source refused events in the last 5 minutes because the journal is full.
+              - A source plugin is not up, or its events were refused in the last 5 minutes.
               - A limit of a source closed or turned away clients in the last 5 minutes.
               - Clients wait to be accepted because the daemon is short of file descriptors.
               - A destination is not up.
