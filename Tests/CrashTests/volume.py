@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import time
 
 from daemon import Failure
 from trial import Skipped
@@ -55,7 +56,16 @@ class Volume:
         run("xfs_io", "-x", "-c", "shutdown", self.path)
 
     def unmount(self):
-        run("umount", self.path)
+        # Processes of plugins end with the daemon, but the kernel may need a moment to close their files.
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                run("umount", self.path)
+                return
+            except Failure as failure:
+                if "busy" not in str(failure) or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.02)
 
     @property
     def loop_device(self):
