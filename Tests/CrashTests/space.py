@@ -215,6 +215,8 @@ def read_only(trial):
     scene = Scene(trial, FILE.format(directory=trial.directory), "segment_size: 1MiB", "volume/journal")
     if scene.send() != BATCH:
         raise Failure("events were not accepted")
+    # The destination has opened its files, which it cannot do later.
+    scene.delivered()
     trigger = f"/sys/fs/ext4/{volume.loop_device}/trigger_fs_error"
     if not os.path.exists(trigger):
         raise Skipped(f"needs {trigger}")

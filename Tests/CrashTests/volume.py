@@ -4,9 +4,8 @@ import os
 import pathlib
 import shutil
 import subprocess
-import time
 
-from daemon import Failure
+from daemon import Failure, eventually
 from trial import Skipped
 
 NEEDS = "needs root and loop devices"
@@ -56,16 +55,17 @@ class Volume:
         run("xfs_io", "-x", "-c", "shutdown", self.path)
 
     def unmount(self):
-        # Processes of plugins end with the daemon, but the kernel may need a moment to close their files.
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                run("umount", self.path)
-                return
-            except Failure as failure:
-                if "busy" not in str(failure) or time.monotonic() > deadline:
-                    raise
-            time.sleep(0.02)
+        # A killed process is gone before the kernel has closed its last files.
+        eventually(f"{self.path} can be unmounted", self._is_unmounted)
+
+    def _is_unmounted(self):
+        try:
+            run("umount", self.path)
+        except Failure as failure:
+            if "busy" in str(failure):
+                return False
+            raise
+        return True
 
     @property
     def loop_device(self):
