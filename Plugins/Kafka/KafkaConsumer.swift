@@ -134,9 +134,11 @@ enum KafkaConsumerEvent {
     /// take the answer as the loss of all partitions.
     var isJoining: Bool { joins.isJoining }
 
-    /// Commits offsets. `committed` follows as an event.
-    func commit(_ offsets: [(KafkaPartition, Int64?)]) {
-        _ = unsafe PartitionList(offsets).with { unsafe rd_kafka_commit_queue(handle, $0, queue, nil, nil) }
+    /// Commits offsets.
+    /// - Returns: whether `committed` follows as an event.
+    func commit(_ offsets: [(KafkaPartition, Int64?)]) -> Bool {
+        unsafe PartitionList(offsets).with { unsafe rd_kafka_commit_queue(handle, $0, queue, nil, nil) }
+            == RD_KAFKA_RESP_ERR_NO_ERROR
     }
 
     /// Commits offsets, and waits for the answer.

@@ -38,6 +38,8 @@ final class KafkaReader {
     private var bytes = 0
     private var due: [KafkaBatch] = []
     private var nextCommit = ContinuousClock.now
+    /// Commits without an answer so far.
+    var commitsOnTheWay = 0
 
     init(
         _ settings: KafkaSourceSettings, _ host: SourceHost, _ consumer: KafkaConsumer,
@@ -53,7 +55,7 @@ final class KafkaReader {
 
     func run() {
         while progress.phase != .ended { step() }
-        try? commit(Array(lanes.values), within: .seconds(5))
+        commitAll(within: .seconds(5))
         consumer.close(within: .seconds(5))
         for lane in lanes.values { host.laneClosed(lane.name) }
     }
@@ -227,13 +229,37 @@ final class KafkaReader {
         guard ContinuousClock.now >= nextCommit, !consumer.isJoining else { return }
         nextCommit = .now + settings.commitInterval.duration
         let offsets = uncommitted(Array(lanes.values))
-        if !offsets.isEmpty { consumer.commit(offsets) }
+        if !offsets.isEmpty, consumer.commit(offsets) { commitsOnTheWay += 1 }
+    }
+
+    /// The last commit. Another one may still be on its way, or fail while the group shares its partitions anew.
+    private func commitAll(within time: Duration) {
+        let end = ContinuousClock.now + time
+        var failure: KafkaError?
+        while ContinuousClock.now < end {
+            if commitsOnTheWay == 0, !consumer.isJoining {
+                do throws(KafkaError) {
+                    return try commit(Array(lanes.values), within: end - .now)
+                } catch {
+                    failure = error
+                }
+            }
+            _ = poll(.milliseconds(20))
+        }
+        let cause = failure.map { ": \($0.message)" } ?? " in time"
+        host.log(.warning, "offsets were not committed at the stop; another member reads events again\(cause)")
     }
 
     /// - Throws: the offsets may not be committed: the next member reads messages again.
     func commit(_ lanes: [KafkaLane], within time: Duration) throws(KafkaError) {
         let offsets = uncommitted(lanes)
-        if !offsets.isEmpty { try consumer.commit(offsets, within: time) }
+        if offsets.isEmpty { return }
+        do throws(KafkaError) {
+            try consumer.commit(offsets, within: time)
+        } catch {
+            for lane in lanes { lane.committed = nil }
+            throw error
+        }
     }
 
     /// What is durable and not committed. It counts as committed from now on.

@@ -212,6 +212,27 @@ import Testing
         #expect(stage.offerCount == count && stage.violations.isEmpty)
     }
 
+    /// The group may share its partitions anew at that moment, as when members that were killed time out.
+    @Test(arguments: [1, 3])
+    func `a stop commits everything although the coordinator refuses at first`(refusals: Int) throws {
+        let group = try KafkaSourceGroup(partitions: 1)
+        try group.append(0..<2000, partitions: 1)
+        let journal = LaneJournal()
+        let stage = try group.create(
+            journal,
+            settings: #"""
+                {"brokers":\#(group.kafka.brokers),"topic":"events","group":"g","commit_interval":"60s",
+                "properties":{"session.timeout.ms":3000,"heartbeat.interval.ms":300}}
+                """#)
+        try stage.connect()
+        try stage.start()
+        #expect(eventually { journal.position("events/0") == "2000" }, "\(stage.log)")
+        let refusal = RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS
+        group.kafka.fail(.offsetCommit, Array(repeating: refusal, count: refusals))
+        stage.close()
+        #expect(try group.kafka.committed("g", "events") == 2000, "\(stage.log)")
+    }
+
     @Test(arguments: [
         (#""topic":"a","topics":["a"]"#, "settings.topic: topics is set, too"),
         (#""topic":"a","start":"middle""#, "settings.start"),
