@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help run test check torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
-.PHONY: format check-format bench-attack bench-isolation bench-sdk install install-files clean checkout
+.PHONY: format check-format bench-attack bench-http bench-isolation bench-sdk install install-files clean checkout
 .PHONY: setup-build setup-run setup-install setup-test setup-torture setup-plugin bench-plugins
 
 PREFIX ?= /usr/local
@@ -60,11 +60,13 @@ plugin_packages := $(foreach entry,$(optional_plugins),$(lastword $(subst :, ,$(
 install_packages := $(build_packages) patchelf lowdown
 # To crash: filesystems for power cuts, strace for failing system calls.
 torture_packages := $(build_packages) python3 xfsprogs e2fsprogs strace util-linux mount
-# To test: HTTP servers, databases and brokers, which the tests start on free ports, and clients; a separate systemd,
-# into which Penstock is installed; a validator for the JSON Schema; a formatter for the man pages.
+# To test: HTTP servers, databases and brokers, which the tests start on free ports; a separate systemd, into which
+# Penstock is installed; a validator for the JSON Schema; a formatter for the man pages; clients in several languages.
+# SDKs of other vendors come from the Python package index.
 test_packages := $(run_packages) $(install_packages) $(torture_packages) $(plugin_packages) \
-	nginx-light clickhouse-server postgresql nats-server redis-server mosquitto curl openssl zstd systemd systemd-journal-remote dbus libnss-systemd bsdutils \
-	python3-jsonschema python3-yaml groff-base man-db
+	nginx-light wrk clickhouse-server postgresql nats-server redis-server mosquitto openssl zstd systemd \
+	systemd-journal-remote dbus libnss-systemd bsdutils python3-jsonschema python3-yaml groff-base man-db \
+	curl socat golang-go nodejs python3-venv
 
 help:
 	@echo 'make run      build, start, send real events, show the delivered events'
@@ -77,7 +79,8 @@ help:
 	@echo 'make build    release binaries in $(release)'
 	@echo 'make setup-build, setup-run, setup-install, setup-plugin, setup-test, setup-torture'
 	@echo '              install the Debian packages for one purpose, without starting their services'
-	@echo 'make fuzz     random filters and transforms, ROUNDS=20000 of them'
+	@echo 'make fuzz     random filters and transforms, ROUNDS=20000 of them; then libFuzzer, SECONDS=60 for each program;'
+	@echo '              one program: make fuzz-lines'
 	@echo 'make bench    measure the release; a part: make bench-journal, -routing, -isolation, -plugins, -attack, -sdk'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make clean    remove the build results'
@@ -189,6 +192,10 @@ bench-plugins: build
 bench-attack: build
 	@Tests/Benchmarks/attack --seconds $(or $(SECONDS_EACH),8) --rounds $(or $(ROUNDS),1)
 
+# Measures what HTTP costs beside lines, and beside nginx.
+bench-http: build
+	@Tests/Benchmarks/http --rounds $(or $(ROUNDS),3)
+
 # Measures the cost of recording an event in an application, and the delivery of a million events with and without a
 # running daemon.
 bench-sdk: setup-build
@@ -198,10 +205,38 @@ bench-sdk: setup-build
 	@$(release)/sdk-benchmark
 	@$(release)/sdk-daemon-benchmark $(or $(EVENTS),1000000) $(or $(SECONDS_AWAY),60)
 
-# Random filters and transforms, for longer than in the tests.
+# Random filters and transforms, for longer than in the tests. Then libFuzzer's programs.
 fuzz: setup-test
 	@swift build --build-tests
 	@FUZZ_ROUNDS=$(or $(ROUNDS),20000) swift test --skip-build --disable-xctest --filter RoutingTests
+	@$(MAKE) --no-print-directory $(fuzz_programs)
+
+# The programs of libFuzzer: fuzz-NAME is in the directory NAME of Tests/Fuzzing (in any case of letters).
+fuzz_programs := fuzz-frames fuzz-lines fuzz-otlp fuzz-requests
+.PHONY: $(fuzz_programs) $(fuzz_programs:%=merge-%)
+# The compiler's flags for both sanitizers: two --sanitize of SwiftPM would instrument Swift for one of them only. Like a
+# test, a program may import a room as testable.
+fuzz_flags := --sanitize=fuzzer -Xswiftc -sanitize=fuzzer,address -Xcxx -fsanitize=fuzzer-no-link,address \
+	-Xswiftc -enable-testing
+build_fuzz = PENSTOCK_FUZZ=1 PENSTOCK_TESTS=none swift build -c release --scratch-path .build/fuzz $(fuzz_flags) --product
+# The search for leaks would take most of the time.
+run_fuzz := ASAN_OPTIONS=detect_leaks=0 SWIFT_BACKTRACE=enable=no .build/fuzz/release
+fuzz_corpus = $$(find Tests/Fuzzing -mindepth 1 -maxdepth 1 -iname '$*')/Corpus
+
+# New inputs that reach new code are kept in .build/fuzz/corpus. An input that fails is written to .build/fuzz/found; the
+# program runs it alone if it gets its file's name.
+$(fuzz_programs): fuzz-%: setup-build
+	@echo '==> building $@ (release, with the address sanitizer)'
+	@$(build_fuzz) $@
+	@mkdir -p .build/fuzz/found .build/fuzz/corpus/$*
+	@echo '==> running $@ for $(or $(SECONDS),60) seconds'
+	@$(run_fuzz)/$@ -max_total_time=$(or $(SECONDS),60) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+		-verbosity=$(or $(VERBOSITY),0) -artifact_prefix=.build/fuzz/found/$*- .build/fuzz/corpus/$* "$(fuzz_corpus)"
+
+# Adds to the corpus of the repository a few short new inputs that reach new code.
+$(fuzz_programs:%=merge-%): merge-fuzz-%: setup-build
+	@$(build_fuzz) fuzz-$*
+	@$(run_fuzz)/fuzz-$* -set_cover_merge=1 -use_counters=0 -max_len=1024 "$(fuzz_corpus)" .build/fuzz/corpus/$*
 
 # The installed programs use the Swift runtime that is installed with them: the path of the toolchain that built them is
 # replaced.
@@ -274,6 +309,7 @@ setup-build setup-run setup-install setup-test setup-torture setup-plugin: setup
 	@command -v swift >/dev/null || { \
 		echo 'Swift is not on the PATH: install Swift 6.2 or newer, see https://www.swift.org/install/linux/' >&2; exit 1; }
 	@.ci/install-packages $($*_packages)
+	@[ '$*' != test ] || .ci/install-python-clients
 
 # Build results contain absolute paths. After the checkout is moved, SwiftPM would fail with "missing required module".
 checkout:

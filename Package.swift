@@ -35,6 +35,13 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
     .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: rules)
 }
 
+/// A program of libFuzzer: a directory of Tests/Fuzzing.
+func fuzzing(_ name: String, _ directory: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, path: "Tests/Fuzzing/\(directory)", exclude: ["Corpus"],
+        swiftSettings: rules)
+}
+
 /// The YAML files of Sources/Destinations/Presets.
 let presets = [
     "amplitude",
@@ -110,6 +117,9 @@ let package = Package(
         .systemLibrary(name: "CLuaLibrary", pkgConfig: "lua5.4", providers: [.apt(["liblua5.4-dev"])]),
         .target(name: "CLua", dependencies: ["CLuaLibrary"], cSettings: cRules),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        // TLS of the daemon's own listeners. CTLS wraps the macros, and hides OpenSSL's types from Swift.
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
+        .target(name: "CTLS", dependencies: ["COpenSSL", "CCrypto"], cSettings: cRules),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         // No pkgConfig: its pkg-config file contains a -D that SwiftPM refuses.
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
@@ -135,9 +145,14 @@ let package = Package(
         room("NameSuggestion"),
         room("Events", ["CSimdjson"]),
         room("Hashing", ["CCrypto"]),
-        room("Platform", ["CSystemd", "CLinux"]),
+        room("Platform", ["CSystemd", "CLinux", "CTLS"]),
         room("Journal", ["Events", "Platform", "Telemetry", "CISAL"]),
-        room("Ingest", ["Events", "Platform", "Telemetry"]),
+        // The bodies of HTTP requests.
+        room("RequestBodies", ["Events", "CZlib"]),
+        // From NIOHTTP1 comes llhttp, the parser.
+        room(
+            "Ingest",
+            ["Events", "Platform", "RequestBodies", "Telemetry", .product(name: "NIOHTTP1", package: "swift-nio")]),
         room("Routing", ["Events", "Hashing", "NameSuggestion", "CLua", "CRE2"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("JournalAdapters", ["Delivery", "Events", "Ingest", "Journal"]),
@@ -289,11 +304,12 @@ let package = Package(
         tests("ArchitectureTests", []),
         tests("EventsTests", ["Events", "CFieldOracle"]),
         tests("PlatformTests", ["Platform"]),
+        tests("RequestBodiesTests", ["RequestBodies", "Events", "CZlib"]),
         tests(
             "JournalTests",
             ["Journal", "Events", "Platform", "Telemetry", "CISAL", "damage", "journal-benchmark"],
             exclude: ["read_journal.py", "Golden"]),
-        tests("IngestTests", ["Ingest", "Events", "Platform", "Telemetry"]),
+        tests("IngestTests", ["Ingest", "Events", "Platform", "RequestBodies", "Telemetry"]),
         tests(
             "RoutingTests",
             ["Routing", "Configuration", "ConfigurationSyntax", "Events", "TestSupport", "TrackingPlan"]),
@@ -302,7 +318,7 @@ let package = Package(
             "DestinationsTests",
             [
                 "Destinations", "Delivery", "Events", "Platform", "Telemetry", "CZlib", "CZstd", "CSQLite",
-                "CPenstockPlugin", "PluginHosting", "PluginTesting", "TestSupport",
+                "CPenstockPlugin", "CPluginChannel", "PluginHosting", "PluginTesting", "TestSupport",
             ]),
         tests(
             "PluginSourcesTests",
@@ -376,6 +392,21 @@ let package = Package(
     ],
     cxxLanguageStandard: .cxx17
 )
+
+// `make fuzz` sets PENSTOCK_FUZZ. These programs link only with `--sanitize=fuzzer`, which brings their `main`.
+if Context.environment["PENSTOCK_FUZZ"] != nil {
+    package.targets += [
+        fuzzing(
+            "fuzz-frames", "Frames",
+            [
+                "CPenstockPlugin", "CPluginChannel", "Delivery", "Destinations", "Events", "Ingest", "Platform",
+                "PluginHosting", "PluginSources", "Telemetry",
+            ]),
+        fuzzing("fuzz-lines", "Lines", ["Events", "Ingest", "Platform"]),
+        fuzzing("fuzz-otlp", "OTLP", ["Events", "RequestBodies"]),
+        fuzzing("fuzz-requests", "Requests", ["Events", "Ingest", "Platform"]),
+    ]
+}
 
 // `make check ROOM=Journal` builds only the tests of one room, and the targets that they need.
 if let only = Context.environment["PENSTOCK_TESTS"]?.split(separator: ",").map(String.init) {

@@ -93,8 +93,11 @@ struct NATSConsumer {
         }
         let filter = unsafe configuration.FilterSubject.map { unsafe String(cString: $0) } ?? ""
         let isPull = unsafe configuration.DeliverSubject == nil
+        // Until the first acknowledgement, the server's floor is 0, wherever the consumer began.
+        let start = unsafe configuration.OptStartSeq
         return unsafe Facts(
-            delivered: info.Delivered.Stream, deliveries: info.Delivered.Consumer, floor: info.AckFloor.Stream,
+            delivered: info.Delivered.Stream, deliveries: info.Delivered.Consumer,
+            floor: max(info.AckFloor.Stream, start > 0 ? start - 1 : 0),
             pending: info.NumAckPending,
             isSuitable: isPull && configuration.AckPolicy == js_AckExplicit && filter == lane.filter ?? "",
             hasLimits: configuration.MaxDeliver <= 0 && configuration.MaxAckPending == Self.maximumPending

@@ -98,6 +98,24 @@ bool decodes_to(const uint8_t *contents, size_t length, const uint8_t *text, siz
 
 } // namespace penstock
 
+void psj_replace_lone_surrogates(const uint8_t *bytes, size_t length, uint8_t *out) {
+    if (length == 0) return;
+    memcpy(out, bytes, length);
+    size_t at = 0;
+    while (const uint8_t *backslash = penstock::find_backslash(bytes + at, length - at)) {
+        at = size_t(backslash - bytes);
+        const penstock::Escape escape = penstock::read_escape(backslash, length - at);
+        switch (escape.error) {
+        case penstock::EscapeError::none: at += escape.length; break;
+        case penstock::EscapeError::invalid: at += length - at < 2 ? 1 : 2; break;
+        case penstock::EscapeError::lone_surrogate:
+            memcpy(out + at, "\\ufffd", 6);
+            at += 6;
+            break;
+        }
+    }
+}
+
 size_t psj_unescape(const uint8_t *contents, size_t length, uint8_t *out) {
     size_t from = 0, to = 0;
     while (from < length) {

@@ -118,7 +118,7 @@ private:
         } else {
             uint32_t end = at + 1;
             while (end < length && !ends_scalar(bytes[end])) end++;
-            set(node, {at, end - at, type_of(c)});
+            set(node, {at, end - at, scalar_type(c)});
         }
         return true;
     }
@@ -182,15 +182,6 @@ private:
     }
 
     static bool ends_scalar(uint8_t c) noexcept { return c == ',' || is_closing(c) || is_space(c); }
-
-    static uint8_t type_of(uint8_t first) noexcept {
-        switch (first) {
-        case 'n': return PSJ_NULL;
-        case 't': return PSJ_TRUE;
-        case 'f': return PSJ_FALSE;
-        default: return PSJ_NUMBER;
-        }
-    }
 };
 
 #pragma clang attribute pop

@@ -90,9 +90,13 @@ private:
         return values[field] != 0 && document[values[field]] != 'n';
     }
     bool is_string(psj_field field) const noexcept { return values[field] != 0 && document[values[field]] == '"'; }
+    /// An empty string: its closing quote follows its opening one.
+    bool is_empty(psj_field field) const noexcept {
+        return is_string(field) && bytes[document.at[values[field]] + 1] == '"';
+    }
     /// A string that is not empty.
     bool has_text(psj_field field) const noexcept {
-        return is_string(field) && document.string(values[field]).length != 0;
+        return is_string(field) && bytes[document.at[values[field]] + 1] != '"';
     }
     bool has_escape(psj_slice text) const noexcept {
         return backslash && find_backslash(bytes + text.offset, text.length);
@@ -103,6 +107,12 @@ private:
         if (!is_string(field)) return;
         slot = document.string(values[field]);
         if (escaped != 0 && has_escape(slot)) event.flags |= escaped;
+    }
+
+    /// As above, but an empty id counts as absent.
+    void publish_id(psj_field field, psj_slice &slot, uint8_t escaped) noexcept {
+        if (is_empty(field)) event.flags |= PSJ_HAS_EMPTY_ID;
+        else publish(field, slot, escaped);
     }
 
     psj_verdict refuse(psj_verdict verdict, psj_field field) noexcept {
@@ -116,6 +126,7 @@ private:
     psj_verdict judge_rest() noexcept;
     bool is_message_id_too_long() const noexcept;
     psj_kind find_own_kind() const noexcept;
+    bool has_context_traits() const noexcept;
 };
 
 psj_kind Line::find_own_kind() const noexcept {
@@ -141,8 +152,9 @@ psj_verdict Line::judge() noexcept {
     }
     const psj_verdict ids = judge_ids();
     if (ids != PSJ_OK) return ids;
-    publish(PSJ_FIELD_USER_ID, event.user_id, PSJ_USER_ID_ESCAPED);
-    publish(PSJ_FIELD_ANONYMOUS_ID, event.anonymous_id, PSJ_ANONYMOUS_ID_ESCAPED);
+    publish_id(PSJ_FIELD_USER_ID, event.user_id, PSJ_USER_ID_ESCAPED);
+    publish_id(PSJ_FIELD_ANONYMOUS_ID, event.anonymous_id, PSJ_ANONYMOUS_ID_ESCAPED);
+    if (is_empty(PSJ_FIELD_GROUP_ID) || is_empty(PSJ_FIELD_PREVIOUS_ID)) event.flags |= PSJ_HAS_EMPTY_ID;
     if (values[PSJ_FIELD_INTEGRATIONS] != 0) event.flags |= PSJ_HAS_INTEGRATIONS;
     return judge_rest();
 }
@@ -161,7 +173,8 @@ psj_verdict Line::judge_ids() noexcept {
         }
     }
     if (!has_text(PSJ_FIELD_USER_ID) && !has_text(PSJ_FIELD_ANONYMOUS_ID)) {
-        return refuse(PSJ_NO_USER_ANON_ID, PSJ_FIELD_USER_ID);
+        const bool has_empty_user = is_empty(PSJ_FIELD_USER_ID) || !is_empty(PSJ_FIELD_ANONYMOUS_ID);
+        return refuse(PSJ_NO_USER_ANON_ID, has_empty_user ? PSJ_FIELD_USER_ID : PSJ_FIELD_ANONYMOUS_ID);
     }
     return is_message_id_too_long() ? refuse(PSJ_MESSAGE_ID_TOO_LONG, PSJ_FIELD_MESSAGE_ID) : PSJ_OK;
 }
@@ -184,7 +197,27 @@ psj_verdict Line::judge_rest() noexcept {
     }
     publish(PSJ_FIELD_TIMESTAMP, event.timestamp, 0);
     publish(PSJ_FIELD_SENT_AT, event.sent_at, 0);
+    if (event.kind == PSJ_IDENTIFY && !is_present(PSJ_FIELD_TRAITS) && has_context_traits()) {
+        event.flags |= PSJ_HAS_CONTEXT_TRAITS;
+    }
     return PSJ_OK;
+}
+
+bool Line::has_context_traits() const noexcept {
+    if (!is_present(PSJ_FIELD_CONTEXT)) return false;
+    bool found = false;
+    // From the first structural inside the context's braces to the one that closes them.
+    uint32_t depth = 1;
+    for (uint32_t i = values[PSJ_FIELD_CONTEXT] + 1; depth > 0; i++) {
+        const uint8_t c = document[i];
+        if (c == '{' || c == '[') depth++;
+        else if (c == '}' || c == ']') depth--;
+        // Only a key is followed by a colon. The last duplicate counts.
+        else if (depth == 1 && c == '"' && document[i + 1] == ':' && field_at(i) == PSJ_FIELD_TRAITS) {
+            found = document[i + 2] == '{';
+        }
+    }
+    return found;
 }
 
 bool Line::is_message_id_too_long() const noexcept {

@@ -3,6 +3,7 @@
 #ifndef PENSTOCK_MARKS_HPP
 #define PENSTOCK_MARKS_HPP
 
+#include "CSimdjson.h"
 #include "Escapes.hpp"
 
 #include <cstdint>
@@ -142,6 +143,16 @@ private:
         return __builtin_bit_cast(uint64_t, __builtin_convertvector(mask, Bits));
     }
 };
+
+/// The type of a value that is neither a string nor a container, by its first byte.
+inline uint8_t scalar_type(uint8_t first) noexcept {
+    switch (first) {
+    case 'n': return PSJ_NULL;
+    case 't': return PSJ_TRUE;
+    case 'f': return PSJ_FALSE;
+    default: return PSJ_NUMBER;
+    }
+}
 
 #pragma clang attribute pop
 

@@ -31,15 +31,25 @@ package struct Configuration: Sendable {
 
     package struct Source: Sendable, Equatable {
         package var name: String
-        /// Absolute; at most 107 bytes (unix(7)). Empty for a plugin.
+        /// Absolute; at most 107 bytes (unix(7)). Empty for a plugin, and for a source that has only `http`.
         package var socket: String
-        /// Brings the events in; nil: applications connect to the socket. Keys that concern connections have no effect
-        /// for a plugin.
+        /// A datagram socket beside it: absolute, at most 107 bytes.
+        package var datagram: String?
+        /// Events with a `messageId` that the source has stored before are not stored again.
+        package var dedupe: Deduplication?
+        /// Brings the events in; nil: applications connect to the socket or to `http`. Keys that concern connections
+        /// have no effect for a plugin.
         package var plugin: Plugin?
+        /// nil: no TCP listener. It has at least one write key.
+        package var http: HTTPListener?
+        /// The keys of which an HTTP client must send one. Empty: clients of the socket need none.
+        package var writeKeys: [Secret] = []
+        package var allowedOrigins: AllowedOrigins?
+        package var httpLimits = HTTPRequestLimits()
         /// Permission bits of the socket file.
         package var mode: UInt32 = 0o660
         package var group: String?
-        /// Only these may connect; nil: everybody who can open the socket.
+        /// Only these may connect to the socket; nil: everybody who can open it.
         package var allow: Peers?
         /// Bytes.
         package var maximumEventSize: Int = 32 << 10
@@ -54,18 +64,55 @@ package struct Configuration: Sendable {
         package var maximumConsecutiveRefusals: Int = 1_000
         /// The most bytes buffered for all clients of the source: unfinished lines, unread responses, and lines that
         /// wait for their turn.
-        package var maximumBuffered: Int = 64 << 20
+        package var maximumBuffered: Int = 32 << 20
         /// The longest time that a client may take to finish a line.
         package var lineTimeout: Duration = .seconds(60)
         /// The longest time that a client may be idle; nil: forever.
         package var idleTimeout: Duration?
+        package var rateLimit = RateLimit()
+        /// What happens to a number in the place of an id.
+        package var ids: IDs = .strict
+        /// What happens to half of a surrogate pair in a string.
+        package var invalidText: InvalidText = .refuse
         /// The most bytes that a plugin has offered and that are not stored yet.
         package var window: Int = 4 << 20
         /// Runs for every event before it is stored.
         package var scrub: [Rules.Step] = []
 
+        package enum IDs: String, Sendable, CaseIterable {
+            /// The event is refused.
+            case strict
+            /// The number becomes a string.
+            case lenient
+        }
+        package enum InvalidText: String, Sendable, CaseIterable {
+            /// The event is refused.
+            case refuse
+            /// It becomes U+FFFD.
+            case replace
+        }
+
         /// A nameless source with the default limits.
         package static let usual = Source(name: "", socket: "")
+    }
+
+    /// A limit on the rate of a source's events.
+    package struct RateLimit: Sendable, Equatable {
+        package enum Per: String, Sendable, CaseIterable { case uid, connection, write_key }
+        package var per = Per.uid
+        /// nil: unlimited.
+        package var eventsPerSecond: Int?
+        /// The most events at once after a pause; nil: one second's worth.
+        package var burst: Int?
+    }
+
+    package struct Deduplication: Sendable, Equatable {
+        /// How long an id is remembered.
+        package var window: Duration = .seconds(86_400)
+        /// Bytes.
+        package var maximumMemory: Int = 64 << 20
+
+        package init() {}
     }
 
     package struct Peers: Sendable, Equatable {

@@ -26,6 +26,8 @@ package struct FieldDescription: Sendable {
 /// One of several sections that a map may be.
 package struct Variant: Sendable {
     package var key: String
+    /// Further keys that select it, alone or together with `key`.
+    package var alternatives: [String] = []
     /// nil: any value.
     package var value: String?
     /// Keys that may mean something else in another section.
@@ -37,6 +39,12 @@ package struct Variant: Sendable {
         self.value = value
         self.own = own
         self.shared = shared
+    }
+
+    /// - Parameter keys: at least one.
+    package init(keys: [String], shared: [FieldDescription]) {
+        self.init(key: keys[0], shared: shared)
+        alternatives = Array(keys.dropFirst())
     }
 }
 

@@ -185,7 +185,7 @@ extension Kind where Value == UInt32 {
 extension Kind where Value == String {
     /// A path, made absolute. A relative path is relative to the file that holds it.
     package static var path: Kind {
-        Kind(.text("a path"), show: { $0 }) { node, key, diagnostics in
+        Kind(.text("a path"), show: { $0.isEmpty ? nil : $0 }) { node, key, diagnostics in
             guard let text = plainText(node, key, "a path", diagnostics) else { return nil }
             return absolutePath(text, in: node.file.directory)
         }

@@ -82,6 +82,7 @@ package final class Daemon {
     let startingJournal: Configuration.Journal
     private var watchdog: Watchdog
     private var heartbeats = Heartbeats()
+    private var shortWindows = ShortWindows()
     /// The last time the configuration files were compared with the running configuration; nil: compare at the next
     /// tick.
     var comparedAt: Instant?
@@ -224,6 +225,7 @@ package final class Daemon {
         let stuck = heartbeats.stuck(beats, at: clock.now())
         status.note(stuckThreads: stuck)
         status.sample()
+        for short in shortWindows.check(status.deduplications, at: clock.now()) { telemetry.emit(short) }
         let sentence = status.sentence
         if sentence != lastSentence {
             service.status(sentence)

@@ -47,6 +47,11 @@
         origins.removeAll(keepingCapacity: true)
     }
 
+    /// The sender of one event; nil: it is not known.
+    package func origin(of event: EventRecord) -> Origin? {
+        origins.indices.contains(Int(event.origin)) ? origins[Int(event.origin)] : nil
+    }
+
     /// The JSON of one event.
     @_lifetime(borrow self)
     @inlinable @inline(__always)

@@ -49,6 +49,7 @@
     /// The `event` field of a track; absent for other kinds.
     @usableFromInline package var event: Slice
     @usableFromInline package var messageID: Slice
+    /// Absent if the id is an empty string, which counts as no user.
     @usableFromInline package var userID: Slice
     @usableFromInline package var anonymousID: Slice
 
@@ -87,6 +88,10 @@ package struct ScannedEvent: BitwiseCopyable, Sendable {
 /// The sender of an event: the source's name in the configuration, and the peer's credentials from the kernel
 /// (SO_PEERCRED, unix(7)).
 package struct Origin: Sendable, Hashable {
+    /// The user and the group of a sender that the kernel does not name: a client of a TCP socket. No user and no group
+    /// has this id (chown(2)).
+    package static let unknownID = UInt32.max
+
     package var source: String
     package var uid: UInt32
     package var gid: UInt32
@@ -98,4 +103,12 @@ package struct Origin: Sendable, Hashable {
         self.gid = gid
         self.pid = pid
     }
+
+    /// A sender that the kernel does not name.
+    package init(unknownPeerOf source: String) {
+        self.init(source: source, uid: Self.unknownID, gid: Self.unknownID, pid: 0)
+    }
+
+    /// Whether the kernel named the sender's user, group and process.
+    package var hasPeer: Bool { uid != Self.unknownID }
 }

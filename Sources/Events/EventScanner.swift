@@ -10,6 +10,9 @@ import CSimdjson
     /// The deepest nesting of objects and arrays, including the event itself.
     package let maximumDepth: Int
 
+    /// The flags of an index. The others are counted.
+    fileprivate static var indexFlags: UInt8 { UInt8(PSJ_HAS_EMPTY_ID.rawValue - 1) }
+
     private let parser: OpaquePointer
     /// The output buffer for one call of the C scanner. Reused forever.
     private var found: [psj_event]
@@ -62,7 +65,7 @@ import CSimdjson
                 var event = found[k]
                 event.offset &+= UInt32(truncatingIfNeeded: result.consumed)
                 event.line &+= UInt32(truncatingIfNeeded: result.lines)
-                take(event, of: bytes, accepted: &accepted, refused: &refused)
+                if take(event, of: bytes, accepted: &accepted, refused: &refused) { result.count(event.flags) }
             }
             result.consumed += consumed
             result.lines += lines
@@ -83,13 +86,14 @@ import CSimdjson
         return result
     }
 
+    /// - Returns: whether the event is accepted.
     private func take(
         _ event: psj_event, of bytes: Span<UInt8>, accepted: inout [ScannedEvent], refused: inout [RefusedLine]
-    ) {
+    ) -> Bool {
         let start = Int(event.offset)
         guard event.verdict == 0, let kind = EventKind(rawValue: event.kind) else {
             refused.append(RefusedLine(event))
-            return
+            return false
         }
         for (text, isSentAt) in [(event.timestamp, false), (event.sent_at, true)] {
             let text = Slice(text)
@@ -97,16 +101,18 @@ import CSimdjson
             let json = bytes.extracting(start..<start + Int(event.length))
             guard !isTimestamp(json.extracting(text.range)) else { continue }
             refused.append(RefusedLine(event, invalidTimestamp: text, isSentAt: isSentAt))
-            return
+            return false
         }
         accepted.append(
             ScannedEvent(
                 offset: event.offset, length: event.length,
                 index: EventIndex(
-                    kind: kind, flags: EventIndex.Flags(rawValue: event.flags), event: Slice(event.event),
+                    kind: kind, flags: EventIndex.Flags(rawValue: event.flags & Self.indexFlags),
+                    event: Slice(event.event),
                     messageID: Slice(event.message_id), userID: Slice(event.user_id),
                     anonymousID: Slice(event.anonymous_id)),
                 line: event.line))
+        return true
     }
 
     private func isTimestamp(_ contents: Span<UInt8>) -> Bool {
@@ -124,10 +130,21 @@ package struct ScanResult: Sendable, Equatable {
     package var consumed: Int
     /// The number of line feeds in these bytes. Every line counts, including empty ones.
     package var lines: Int
+    /// Accepted events in which `userId`, `anonymousId`, `previousId` or `groupId` is an empty string.
+    package var emptyIDs = 0
+    /// Accepted identifies without `traits` whose `context.traits` is an object.
+    package var contextTraits = 0
 
     package init(consumed: Int, lines: Int) {
         self.consumed = consumed
         self.lines = lines
+    }
+
+    @inline(__always)
+    fileprivate mutating func count(_ flags: UInt8) {
+        if flags <= EventScanner.indexFlags { return }
+        if UInt32(flags) & PSJ_HAS_EMPTY_ID.rawValue != 0 { emptyIDs += 1 }
+        if UInt32(flags) & PSJ_HAS_CONTEXT_TRAITS.rawValue != 0 { contextTraits += 1 }
     }
 }
 

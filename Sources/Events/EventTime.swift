@@ -8,7 +8,10 @@ package struct EventTime: Sendable, Equatable {
 
     static let nanosecondsPerSecond: Int64 = 1_000_000_000
 
-    init(seconds: Int64, nanoseconds: Int64) {
+    /// - Parameters:
+    ///   - seconds: since 1970-01-01 UTC.
+    ///   - nanoseconds: after `seconds`: 0..<1,000,000,000.
+    package init(seconds: Int64, nanoseconds: Int64) {
         self.seconds = seconds
         self.nanoseconds = nanoseconds
     }

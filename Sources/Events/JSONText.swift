@@ -33,6 +33,20 @@ package enum JSONText {
         return valid
     }
 
+    /// Appends JSON in which each half of a surrogate pair (`\ud83d` alone) is replaced by `\ufffd`, which is equally
+    /// long. All other bytes stay unchanged.
+    package static func appendReplacingLoneSurrogates(_ json: Span<UInt8>, to output: inout [UInt8]) {
+        output.append(addingCapacity: json.count) { free in
+            unsafe free.withUnsafeMutableBufferPointer { free, initialized in
+                unsafe json.withUnsafeBufferPointer { json in
+                    guard let from = json.baseAddress, let to = free.baseAddress else { return }
+                    unsafe psj_replace_lone_surrogates(from, json.count, to)
+                    initialized = json.count
+                }
+            }
+        }
+    }
+
     /// The decoded contents; nil if an escape is invalid.
     package static func string(_ contents: Span<UInt8>) -> String? {
         if firstIndex(of: UInt8(ascii: "\\"), in: contents) == nil { return text(contents) }

@@ -49,4 +49,11 @@ import CSimdjson
         return FieldValue(
             slice: Slice(offset: value.offset, length: value.length), type: FieldType(rawValue: value.type) ?? .missing)
     }
+
+    /// Replaces the value at the path with this index, until the next event is read.
+    package func replace(_ path: Int, with value: FieldValue) {
+        precondition(unsafe path >= 0 && path < found.count, "the set has no path of this number")
+        unsafe found[path] = psj_value(
+            offset: value.slice.offset, length: value.slice.length, type: value.type.rawValue)
+    }
 }

@@ -23,6 +23,9 @@ package enum RefusalReason: String, Sendable, CaseIterable {
     case journalFull = "journal_full"
     case unplanned = "unplanned"
     case schemaViolation = "schema_violation"
+    // HTTP requests.
+    case invalidRequest = "invalid_request"
+    case unknownWriteKey = "unknown_write_key"
     // A source's limits, named by their configuration keys.
     case maximumConnectionsPerUser = "max_connections_per_uid"
     case maximumConsecutiveRefusals = "max_consecutive_refusals"

@@ -9,6 +9,14 @@ package struct RefusedLine: Sendable {
         case explained(Refusal)
     }
 
+    /// A fault that a source may be configured to repair.
+    package enum RepairableFault: Sendable, CaseIterable {
+        /// A string holds half of a surrogate pair as an escape.
+        case loneSurrogate
+        /// An id is a number, a boolean, a list or an object.
+        case idNotString
+    }
+
     /// The number of line feeds before it in the scanned buffer.
     package var line: Int
     package let reason: RefusalReason
@@ -30,6 +38,25 @@ package struct RefusedLine: Sendable {
         line = Int(event.line)
         reason = .invalidTimestamp
         cause = .timestamp(event, text, isSentAt: isSentAt)
+    }
+
+    /// The fault, if it can be repaired. The line may have other faults. For `idNotString`, it is valid JSON.
+    package var repairableFault: RepairableFault? {
+        guard case .found(let event) = cause else { return nil }
+        return switch psj_verdict(rawValue: UInt32(event.verdict)) {
+        case PSJ_LONE_SURROGATE: .loneSurrogate
+        case PSJ_ID_NOT_STRING: .idNotString
+        default: nil
+        }
+    }
+
+    /// The place of the line's JSON in the scanned buffer; nil if the line was not scanned.
+    package var json: Range<Int>? {
+        switch cause {
+        case .found(let event), .timestamp(let event, _, _):
+            Int(event.offset)..<Int(event.offset) + Int(event.length)
+        case .explained: nil
+        }
     }
 
     /// The refusal with its explanation.

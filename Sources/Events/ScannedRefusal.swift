@@ -89,7 +89,10 @@ extension ScannedRefusal {
             return Refusal(reason: .idNotString, detail: "\(field): expected a string, \(found)")
         case PSJ_NO_USER_ANON_ID:
             return Refusal(
-                reason: .noUserOrAnonymousID, detail: "expected userId or anonymousId, a string that is not empty")
+                reason: .noUserOrAnonymousID,
+                detail: isEmptyString(json, fault)
+                    ? "\(field) is empty; send a userId or an anonymousId that is not empty"
+                    : "expected userId or anonymousId, a string that is not empty")
         case PSJ_MESSAGE_ID_TOO_LONG:
             return Refusal(
                 reason: .schemaViolation,
@@ -121,6 +124,10 @@ extension ScannedRefusal {
         return "not valid JSON at \(place): unexpected \(describe(json[Int(fault.offset)]))"
     }
 
+    private static func isEmptyString(_ json: Span<UInt8>, _ fault: Slice) -> Bool {
+        fault.isPresent && fault.length == 2 && json[Int(fault.offset)] == UInt8(ascii: "\"")
+    }
+
     /// Describes a value of the wrong type.
     private static func describe(_ json: Span<UInt8>, _ fault: Slice) -> String {
         switch Int(fault.offset) < json.count ? json[Int(fault.offset)] : 0 {
@@ -130,7 +137,7 @@ extension ScannedRefusal {
         }
     }
 
-    private static func describe(_ byte: UInt8) -> String {
+    static func describe(_ byte: UInt8) -> String {
         (0x21...0x7E).contains(byte)
             ? "'\(Unicode.Scalar(byte))'" : "byte 0x\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))"
     }

@@ -3,25 +3,32 @@ import Configuration
 import Events
 import Ingest
 
-/// Admits an event with the same checks and changes as a source of the daemon: validation, tracking plan, scrubbing.
+/// Admits an event with the same checks and changes as a source of the daemon: validation, repairs, tracking plan,
+/// scrubbing.
 struct AdmissionPreview {
     struct Refused: Error {
         var refusal: Refusal
     }
 
-    /// The source's name.
-    let source: String?
+    /// The sender of the events. The source is an empty text if the configuration has none.
+    let origin: Origin
     /// Whether events may be changed before they are stored.
-    var rewrites: Bool { scrubber != nil || inspector.begin() }
+    var rewrites: Bool { scrubber != nil || !repairs.isEmpty || inspector.begin() }
     private let scanner: EventScanner
+    private let repairs: EventRepairs
     private let inspector: PlanInspector
     private let scrubber: SourceScrubber?
 
-    /// - Parameter source: nil: a source with default limits.
-    init(_ source: Configuration.Source?, in configuration: Configuration) {
-        self.source = source?.name
+    /// - Parameters:
+    ///   - source: nil: a source with default limits.
+    ///   - peer: nil: the kernel does not name the sender.
+    init(_ source: Configuration.Source?, from peer: TestPeer?, in configuration: Configuration) {
+        let name = source?.name ?? ""
+        origin =
+            peer.map { Origin(source: name, uid: $0.uid, gid: $0.gid, pid: $0.pid) } ?? Origin(unknownPeerOf: name)
         let limits = source ?? .usual
         scanner = EventScanner(maximumEventSize: limits.maximumEventSize, maximumDepth: limits.maximumDepth)
+        repairs = EventRepairs(limits)
         inspector = PlanInspector(CurrentPlan(configuration.plan), for: limits, configuration.journal)
         scrubber = SourceScrubber(limits)
     }
@@ -54,14 +61,19 @@ struct AdmissionPreview {
         var batch = EventBatch()
         batch.bytes = text + [UInt8(ascii: "\n")]
         var accepted: [ScannedEvent] = []
-        var refused: [ScannedRefusal] = []
+        var refused: [RefusedLine] = []
         _ = scanner.scan(batch.bytes.span, accepted: &accepted, refused: &refused)
-        if let first = refused.first { return .failure(Refused(refusal: first.refusal)) }
-        guard let event = accepted.first else {
+        let repaired = RepairedSlice(
+            batch.bytes.span, accepted: accepted, refused: refused, repairs: repairs, scanner: scanner)
+        if let first = repaired.refused.first {
+            return .failure(Refused(refusal: first.refusal(in: batch.bytes.span, by: scanner)))
+        }
+        if let bytes = repaired.bytes { batch.bytes = bytes }
+        guard let event = repaired.accepted.first else {
             return .failure(
                 Refused(refusal: Refusal(reason: .invalidJSON, detail: "there is no event here, only whitespace")))
         }
-        batch.origins = [Origin(source: source ?? "", uid: 0, gid: 0, pid: 0)]
+        batch.origins = [origin]
         batch.events = [
             EventRecord(
                 position: position, receivedAt: receivedAt, offset: event.offset, length: event.length, origin: 0,

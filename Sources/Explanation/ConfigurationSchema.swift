@@ -120,9 +120,15 @@ package enum ConfigurationSchema {
         var keys: Set<String> = []
         return .object([
             .init("type", .string("object")), .init("properties", .object(common)),
-            .init("oneOf", .list(variants.filter { keys.insert($0.key).inserted }.map { .object(required([$0.key])) })),
+            .init("oneOf", .list(variants.filter { keys.insert($0.key).inserted }.map { .object(selects($0)) })),
             .init("allOf", .list(variants.map { rule($0, ambiguous) })),
         ])
+    }
+
+    /// Requires one of the keys that select the variant.
+    private static func selects(_ variant: Variant) -> [JSONTree.Member] {
+        if variant.alternatives.isEmpty { return required([variant.key]) }
+        return [.init("anyOf", .list(([variant.key] + variant.alternatives).map { .object(required([$0])) }))]
     }
 
     /// - Parameter ambiguous: shared keys that have a different schema in another section.
@@ -136,7 +142,7 @@ package enum ConfigurationSchema {
             JSONTree.Member($0.name, property($0))
         }
         return .object([
-            .init("if", .object(required([variant.key]) + (isValue ?? []))),
+            .init("if", .object(selects(variant) + (isValue ?? []))),
             .init(
                 "then",
                 .object(

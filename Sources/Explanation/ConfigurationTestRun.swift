@@ -48,7 +48,7 @@ package struct ConfigurationTestRun {
 
     private init(_ test: ConfigurationTest, of file: TestFile, under configuration: Configuration) {
         self.test = test
-        let explainer = EventExplainer(configuration, source: test.source?.name)
+        let explainer = EventExplainer(configuration, source: test.source?.name, from: test.peer)
         let now = test.now ?? file.now
         explanations = test.events.enumerated().map { number, event in
             // A client sends an event on one line, but the test file may spread it over several.

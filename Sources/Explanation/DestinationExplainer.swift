@@ -16,16 +16,18 @@ final class DestinationExplainer {
     /// - Parameter isAlone: earlier events are unknown.
     init(
         _ destination: Configuration.Destination, in configuration: Configuration, host: String, journal: [UInt8],
-        isAlone: Bool
+        userNames: @escaping UserNames, isAlone: Bool
     ) {
         self.isAlone = isAlone
         self.destination = destination
-        router = RoutedEvents(DestinationRouter(destination, in: configuration, host: host, journal: journal))
+        router = RoutedEvents(
+            DestinationRouter(destination, in: configuration, host: host, journal: journal, userNames: userNames))
         tracer = RouteTracer(
             name: destination.name, displayName: destination.preset?.title,
             pipeline: configuration.pipeline.map(\.transform),
             routes: configuration.routes(to: destination), filter: destination.filter,
-            transforms: destination.transforms, host: host, maximumEventSize: destination.maximumEventSize)
+            transforms: destination.transforms, host: host, maximumEventSize: destination.maximumEventSize,
+            userNames: userNames)
     }
 
     func explain(_ event: EventRecord, of batch: borrowing EventBatch) -> DestinationExplanation {

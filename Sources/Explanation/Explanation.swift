@@ -30,17 +30,22 @@ package final class EventExplainer {
     private let destinations: [DestinationExplainer]
     private let admission: AdmissionPreview
     private let earlier: EarlierEvents
+    private let userNames: UserNames
 
     /// - Parameters:
     ///   - configuration: loaded with placeholders for its secrets (`withStandIns`).
     ///   - source: the name of the source that receives the events; nil: the first source.
+    ///   - peer: the process that sends the events; nil: the kernel does not name it.
+    ///   - userNames: the names of users other than that of `peer`.
     ///   - only: the names of the destinations to explain; empty: all.
     ///   - host: the host name that events are stamped with.
     ///   - earlier: the events before the first explained one. Events that this object has explained count as well.
     package init(
-        _ configuration: Configuration, source: String? = nil, only: [String] = [], host: String = "localhost",
-        earlier: EarlierEvents = .none
+        _ configuration: Configuration, source: String? = nil, from peer: TestPeer? = nil, only: [String] = [],
+        host: String = "localhost", earlier: EarlierEvents = .none, userNames: @escaping UserNames = { _ in nil }
     ) {
+        let userNames: UserNames = { $0 == peer?.uid ? peer?.user ?? userNames($0) : userNames($0) }
+        self.userNames = userNames
         self.configuration = configuration
         self.earlier = earlier
         var journal = Self.noJournal
@@ -51,9 +56,12 @@ package final class EventExplainer {
         case .stored(let stored): journal = stored.journal
         }
         admission = AdmissionPreview(
-            configuration.sources.first { source == nil || $0.name == source }, in: configuration)
+            configuration.sources.first { source == nil || $0.name == source }, from: peer, in: configuration)
         destinations = configuration.destinations.filter { only.isEmpty || only.contains($0.name) }
-            .map { DestinationExplainer($0, in: configuration, host: host, journal: journal, isAlone: isAlone) }
+            .map {
+                DestinationExplainer(
+                    $0, in: configuration, host: host, journal: journal, userNames: userNames, isAlone: isAlone)
+            }
     }
 
     /// Explains an event as a client sends it.
@@ -67,7 +75,8 @@ package final class EventExplainer {
         case .success(let admitted): batch = admitted
         case .failure(let refused):
             return EventExplanation(
-                text: text, source: admission.source, position: position, receivedAt: receivedAt,
+                text: text, sender: ExplainedSender(admission.origin, userNames), position: position,
+                receivedAt: receivedAt,
                 verdict: .refused(refused.refusal))
         }
         var explanation = explain(batch.events[0], of: batch)
@@ -90,10 +99,9 @@ package final class EventExplainer {
     private func explain(_ event: EventRecord, of batch: borrowing EventBatch) -> EventExplanation {
         var verdicts: [DestinationExplanation] = []
         for destination in destinations { verdicts.append(destination.explain(event, of: batch)) }
-        let origin = Int(event.origin)
         return EventExplanation(
             text: Array(batch.bytes[event.range]),
-            source: batch.origins.indices.contains(origin) ? batch.origins[origin].source : nil,
+            sender: batch.origin(of: event).map { ExplainedSender($0, userNames) } ?? ExplainedSender(),
             position: event.position, receivedAt: event.receivedAt, verdict: .accepted(verdicts))
     }
 }
@@ -107,15 +115,37 @@ package struct EventExplanation: Sendable {
 
     /// The input: the event's JSON, or an invalid line.
     package var text: [UInt8]
-    /// The event as the journal stores it, if a tracking plan or the source's `scrub` has changed it; nil: unchanged.
+    /// The event as the journal stores it, if a tracking plan or the source has changed it (`scrub`, `ids`,
+    /// `invalid_text`); nil: unchanged.
     package var stored: [UInt8]?
-    /// The source's name; nil if the configuration has no source.
-    package var source: String?
+    package var sender: ExplainedSender
     package var position: UInt64
     package var receivedAt: Int64
     package var verdict: Verdict
 
     package var destinations: [DestinationExplanation] {
         if case .accepted(let destinations) = verdict { destinations } else { [] }
+    }
+}
+
+/// The sender of an event, as `context.penstock` shows it.
+package struct ExplainedSender: Sendable, Equatable {
+    /// The source's name; nil if the configuration has no source.
+    package var source: String?
+    /// Nil: the kernel does not name the sender.
+    package var peer: TestPeer?
+
+    init() {}
+
+    init(_ origin: Origin, _ userNames: UserNames) {
+        source = origin.source.isEmpty ? nil : origin.source
+        guard origin.hasPeer else { return }
+        peer = TestPeer(
+            uid: Int(origin.uid), gid: Int(origin.gid), pid: Int(origin.pid), user: userNames(origin.uid))
+    }
+
+    /// `uid 33 (www-data), gid 33, pid 1`. Nil: the kernel does not name the sender.
+    var peerText: String? {
+        peer.map { "uid \($0.uid)\($0.user.map { " (\($0))" } ?? ""), gid \($0.gid), pid \($0.pid)" }
     }
 }

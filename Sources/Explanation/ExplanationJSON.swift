@@ -12,7 +12,8 @@ extension EventExplanation {
             .init("received", .string(Timestamp.format(receivedAt))), .init("position", .number(position)),
         ]
         if let stored { members.append(.init("stored", Self.event(stored))) }
-        if let source { members.append(.init("source", .string(source))) }
+        if let source = sender.source { members.append(.init("source", .string(source))) }
+        if let peer = sender.peer { members.append(.init("peer", peer.json)) }
         switch verdict {
         case .refused(let refusal):
             members.append(
@@ -30,6 +31,13 @@ extension EventExplanation {
     /// The event as JSON, or as a string if it is not JSON.
     static func event(_ text: [UInt8]) -> JSONTree { JSONTree(text) ?? .string(String(decoding: text, as: UTF8.self)) }
     static func event(_ text: String) -> JSONTree { JSONTree(text) ?? .string(text) }
+}
+
+extension TestPeer {
+    fileprivate var json: JSONTree {
+        let user = user.map { [JSONTree.Member("user", .string($0))] } ?? []
+        return .object([.init("uid", .number(uid)), .init("gid", .number(gid)), .init("pid", .number(pid))] + user)
+    }
 }
 
 extension DestinationExplanation {

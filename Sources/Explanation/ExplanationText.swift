@@ -31,19 +31,20 @@ package struct ExplanationText {
             ? [] : [style("changed", .bold) + style(" before it is stored", .dim)] + indented(changes)
     }
 
-    /// `track "Order Completed" of user ada, 203 bytes, through source apps`
+    /// `track "Order Completed" of user ada · 203 bytes · received … · source apps · uid 33 (www-data), gid 33, pid 7`
     private func heading(_ explanation: EventExplanation) -> String {
         let tree = JSONTree(explanation.text)
         var words: [String] = []
         if case .string(let type)? = tree?["type"] { words.append(type) } else { words.append("an event") }
         if case .string(let name)? = tree?["event"] ?? tree?["name"] { words.append("\"\(name)\"") }
-        if case .string(let user)? = tree?["userId"] {
+        if case .string(let user)? = tree?["userId"], !user.isEmpty {
             words.append("of user \(user)")
-        } else if case .string(let anonymous)? = tree?["anonymousId"] {
+        } else if case .string(let anonymous)? = tree?["anonymousId"], !anonymous.isEmpty {
             words.append("of anonymous \(anonymous)")
         }
         var facts = ["\(explanation.text.count) bytes", "received \(Timestamp.format(explanation.receivedAt))"]
-        if let source = explanation.source { facts.append("source \(source)") }
+        if let source = explanation.sender.source { facts.append("source \(source)") }
+        if let peer = explanation.sender.peerText { facts.append(peer) }
         return style(words.joined(separator: " "), .bold) + style(" · " + facts.joined(separator: " · "), .dim)
     }
 

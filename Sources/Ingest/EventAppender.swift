@@ -16,6 +16,13 @@ package protocol EventAppender: Sendable {
 
     /// The position after the last durable event. Never decreases.
     var durableEnd: UInt64 { get }
+
+    /// Why it cannot take events now, for `/ready`; nil: it can.
+    var obstacle: String? { get }
+}
+
+extension EventAppender {
+    package var obstacle: String? { nil }
 }
 
 package enum AppendOutcome: Sendable, Equatable {

@@ -1,7 +1,7 @@
 // Ingest: reads events from client sockets, validates them and appends them to the journal.
 //
-// - It never changes an event unless configured to: a source's `scrub:` removes data; a tracking plan annotates
-//   violations or removes what is not in the plan.
+// - It never changes an event unless configured to: a source's `ids:` and `invalid_text:` repair what would be refused;
+//   its `scrub:` removes data; a tracking plan annotates violations or removes what is not in the plan.
 // - It never drops an event silently. Every refusal has a named reason, is counted, and is reported to clients that
 //   asked for acknowledgements.
 // - A refused line affects no other line and no other client.
@@ -13,11 +13,11 @@
 //   clients of a source together hold at most `max_buffered`.
 //
 // Threads: one thread accepts clients (`AcceptLoop`) and hands them to the threads that serve them (`ClientLoop`). Each
-// waits in epoll(7) and reads no more from a client than it can process. Ingest knows the journal only as an
-// `EventAppender`.
+// waits in epoll(7) and reads no more from a client than it can process. One more reads datagram sockets (`Datagrams`).
+// Ingest knows the journal only as an `EventAppender`.
 //
-// NDJSON is the only protocol of a stream. `SourceListener` creates the connection, so another protocol would be chosen
-// there.
+// Protocols (`ClientStream`): `NDJSONStream`, and `HTTPStream` in HTTP/. A stream socket takes both; the first byte
+// decides (`ClientConnection`).
 
 import Events
 import Platform
@@ -33,9 +33,12 @@ package final class Ingest: Sendable {
     private let accepting: AcceptLoop
     private let threads: [WorkerThread]
     private let placement: ClientPlacement
+    package let datagrams: Datagrams
     package let descriptors: DescriptorReserve
-    /// The current listener of each source: its id and its statistics.
+    /// The current listeners by the names of their sockets: their ids and their statistics.
     private let listeners = Mutex<[String: (id: UInt64, statistics: ObjectIdentifier)]>([:])
+    /// The HTTP access of each socket, by its name.
+    private let access = Mutex<[String: CurrentHTTPAccess]>([:])
     /// The statistics of every source. Includes sources that a reload removed while they still had connections.
     private let statistics = Mutex<[ObjectIdentifier: SourceStatistics]>([:])
 
@@ -60,6 +63,7 @@ package final class Ingest: Sendable {
         }
         let accepting = try AcceptLoop(clock: clock, descriptors: descriptors, pressure: pressure, placement: placement)
         placement.set(loops)
+        datagrams = try Datagrams(appender: appender, clock: clock, telemetry: telemetry)
         threads =
             [WorkerThread(name: "accept") { accepting.run() }]
             + loops.map { loop in WorkerThread(name: "ingest \(loop.number)") { loop.run() } }
@@ -74,13 +78,31 @@ package final class Ingest: Sendable {
         accepting.post(.stop)
         for loop in loops { loop.post(.stop) }
         for thread in threads { thread.join() }
+        datagrams.stop()
         placement.set([])
     }
 
+    /// How the clients of a listener connect.
+    package enum Transport: Sendable {
+        /// A Unix stream socket, which takes every protocol.
+        case unix
+        /// TCP, for HTTP alone. Nil: without encryption.
+        case tcp(TLSContext?)
+
+        var isTCP: Bool {
+            if case .tcp = self { true } else { false }
+        }
+    }
+
+    /// The name of a source's TCP socket, beside the source's own name for its Unix socket.
+    package static func tcpName(ofSource source: String) -> String { source + ".http" }
+
     /// A listener that is ready to accept but does not accept yet. Dropping it has no effect.
     package struct Prepared {
-        fileprivate let source: String
+        fileprivate let name: String
         fileprivate let listener: SourceListener
+        /// Becomes the current access once the listener serves.
+        fileprivate let http: HTTPAccess
         fileprivate let socket: ListeningSocket
     }
 
@@ -88,41 +110,53 @@ package final class Ingest: Sendable {
     /// continues. Call from one thread.
     ///
     /// - Parameters:
-    ///   - descriptor: a listening AF_UNIX stream socket. The listener takes ownership.
+    ///   - descriptor: a listening stream socket, of AF_UNIX or of TCP as `transport` says. The listener takes it over.
     ///   - inspector: creates an inspector for each event loop if events are checked before they are stored.
     ///   - scrubber: creates a scrubber for each event loop if events are scrubbed before they are stored.
     ///   - statistics: the caller keeps it across reloads.
+    ///   - http: who may use the HTTP API.
     package func prepare(
-        source: String, descriptor: consuming Platform.FileDescriptor, limits: SourceLimits, admission: Admission,
-        statistics: SourceStatistics, inspector: () -> (any EventInspector)? = { nil },
-        scrubber: () -> (any EventScrubber)? = { nil }
+        source: String, descriptor: consuming Platform.FileDescriptor, transport: Transport = .unix,
+        limits: SourceLimits, admission: Admission, statistics: SourceStatistics, http: HTTPAccess = HTTPAccess(),
+        inspector: () -> (any EventInspector)? = { nil }, scrubber: () -> (any EventScrubber)? = { nil }
     ) throws -> Prepared {
+        let name = transport.isTCP ? Self.tcpName(ofSource: source) : source
+        let current = access.withLock { all in
+            let current = all[name] ?? CurrentHTTPAccess(http)
+            all[name] = current
+            return current
+        }
         let notices = LimitNotices(source: source, statistics: statistics, telemetry: telemetry, clock: clock)
+        let limiter = statistics.rateLimiter(limits.rateLimit)
         return Prepared(
-            source: source,
+            name: name,
             listener: SourceListener(
-                source: source, limits: limits, admission: admission, statistics: statistics, notices: notices,
-                descriptors: descriptors, clock: clock,
+                source: source, transport: transport, limits: limits, admission: admission,
+                statistics: statistics, notices: notices, descriptors: descriptors, limiter: limiter, clock: clock,
                 eventAdmissions: loops.map { _ in
                     SourceListener.LoopAdmission(
                         admission: EventAdmission(
                             limits: limits, appender: appender, statistics: statistics, clock: clock,
-                            inspector: inspector(),
-                            scrubber: scrubber()))
+                            inspector: inspector(), scrubber: scrubber()),
+                        door: HTTPDoor(
+                            access: current, requests: http.limits, limits: limits, limiter: limiter, clock: clock,
+                            obstacle: { [appender] in appender.obstacle }))
                 }),
+            http: http,
             socket: try ListeningSocket(descriptor))
     }
 
     /// Replaces the source's current listener with a prepared one. New clients get the new limits; connected clients
-    /// keep theirs. Call from one thread.
+    /// keep theirs, but write keys and allowed origins change for them, too. Call from one thread.
     package func serve(_ prepared: Prepared) {
         let listener = prepared.listener
         let key = ObjectIdentifier(listener.statistics)
         let id = placement.nextNumber()
         // Clients that connect in between wait in the socket's backlog.
-        stopListening(source: prepared.source)
+        stopListening(source: prepared.name)
+        access.withLock { $0[prepared.name]?.value = prepared.http }
         let served = listeners.withLock { listeners in
-            listeners[prepared.source] = (id, key)
+            listeners[prepared.name] = (id, key)
             return Set(listeners.values.map(\.statistics))
         }
         statistics.withLock { all in
@@ -144,9 +178,19 @@ package final class Ingest: Sendable {
                 inspector: inspector, scrubber: scrubber))
     }
 
+    /// Stops listening for a source that is no longer configured. HTTP clients that are connected are sent away.
+    /// - Parameter source: as in `stopListening`.
+    package func remove(source: String) {
+        stopListening(source: source)
+        access.withLock { $0.removeValue(forKey: source) }?.withdraw()
+    }
+
     /// Stops accepting connections for a source and returns once that is done. Open connections continue. New clients
     /// wait in the socket's backlog for another listener.
+    /// - Parameter source: a source, or the name of its TCP socket (`tcpName`) or its datagram socket
+    ///   (`Datagrams.stopListening`).
     package func stopListening(source: String) {
+        datagrams.stopListening(source)
         guard let id = listeners.withLock({ $0.removeValue(forKey: source)?.id }) else { return }
         let done = Doorbell()
         accepting.post(.stopListening(id: id, done: done))
@@ -156,6 +200,7 @@ package final class Ingest: Sendable {
     /// Stops accepting connections for all sources.
     package func stopListening() {
         for source in listeners.withLock({ Array($0.keys) }) { stopListening(source: source) }
+        datagrams.stopListening()
     }
 
     /// Continues to read what clients have already sent, until they have been quiet for a moment or the deadline
@@ -174,7 +219,7 @@ package final class Ingest: Sendable {
             turnLoops(by: deadline)
             pause.wait(until: min(deadline, clock.now() + .milliseconds(5)))
             let now = settledLines
-            let isBusy = moreToCome() || loops.contains(where: \.isBusy)
+            let isBusy = moreToCome() || datagrams.isBusy || loops.contains(where: \.isBusy)
             quietTurns += 1
             if now != last || isBusy {
                 last = now
@@ -195,21 +240,23 @@ package final class Ingest: Sendable {
         let accepted = Doorbell()
         accepting.post(.turn(accepted))
         accepted.wait(until: deadline)
-        for loop in loops {
+        for turn in loops.map({ loop in { loop.post(.turn($0)) } }) + [datagrams.turn] {
             let done = Doorbell()
-            loop.post(.turn(done))
+            turn(done)
             done.wait(until: deadline)
         }
     }
 
     private var settledLines: UInt64 {
-        statistics.withLock { $0.values.map { $0.snapshot() } }.reduce(0) { $0 + $1.accepted + $1.refused }
+        statistics.withLock { $0.values.map { $0.snapshot() } }.reduce(0) {
+            $0 + $1.accepted + $1.refused + $1.duplicates
+        }
     }
 
     /// The heartbeat of each thread. It grows while the thread works. An odd value means that the thread works, an even
     /// value that it sleeps.
     package var heartbeats: [(thread: String, beat: UInt64)] {
-        [("accept", accepting.heartbeat)] + loops.map { ("ingest \($0.number)", $0.heartbeat) }
+        [("accept", accepting.heartbeat), datagrams.heartbeat] + loops.map { ("ingest \($0.number)", $0.heartbeat) }
     }
 
     /// The journal has committed: acknowledgements can be sent. Any thread; cheap if no client waits.
@@ -220,5 +267,6 @@ package final class Ingest: Sendable {
     /// The journal has room again after it was busy. Any thread.
     package func journalHasRoom() {
         for loop in loops { loop.wakeForRoom() }
+        datagrams.journalHasRoom()
     }
 }

@@ -1,7 +1,7 @@
 import Events
 import Synchronization
 
-/// Counters of one source since the daemon started. Any thread.
+/// Counters of one source since the daemon started, and what its clients share across reloads. Any thread.
 package final class SourceStatistics: Sendable {
     /// How many recent refusals are kept for `penstock status`.
     package static let recentLimit = 50
@@ -20,12 +20,18 @@ package final class SourceStatistics: Sendable {
     }
 
     package struct Snapshot: Sendable {
+        /// Events that were stored.
         package var accepted: UInt64
         package var refused: UInt64
+        /// Events that were not stored, because the source has stored the same `messageId` before.
+        package var duplicates: UInt64
         /// Contains only reasons that occurred.
         package var refusedByReason: [RefusalReason: UInt64]
         /// Events that were accepted although they violate the tracking plan. Contains only reasons that occurred.
         package var violationsByReason: [RefusalReason: UInt64]
+        /// Events that were accepted although something about them is unusual, or was repaired. Contains only what
+        /// occurred.
+        package var normalised: [Normalisation: UInt64]
         package var connections: Int
         /// Contains only limits that took effect.
         package var limits: [ClientLimit: LimitCount]
@@ -41,22 +47,55 @@ package final class SourceStatistics: Sendable {
     }
 
     private let accepted = Atomic<UInt64>(0)
+    private let duplicates = Atomic<UInt64>(0)
     private let connections = Atomic<Int>(0)
     private let refused = Mutex(Refused())
     private let violations = Mutex<[RefusalReason: UInt64]>([:])
+    private let normalised = Mutex<[Normalisation: UInt64]>([:])
     private let limits = Mutex<[ClientLimit: LimitCount]>([:])
     /// All open connections, by user, including those accepted under an earlier configuration.
-    let userConnections = Mutex(UserConnections())
+    private let userConnections = Mutex(UserConnections())
+    /// Bytes of memory of connections that must be closed and are still open. Any thread.
+    var closingBytes: Int { bytesToClose.load(ordering: .relaxed) }
+    private let bytesToClose = Atomic<Int>(0)
+
+    func withUserConnections<Result>(_ body: (inout UserConnections) -> Result) -> Result {
+        userConnections.withLock { users in
+            defer { bytesToClose.store(users.closingBytes, ordering: .relaxed) }
+            return body(&users)
+        }
+    }
+
+    /// The source's memory of message ids. Like the counters, it applies to connections of all configurations.
+    package let deduplication = Deduplication()
+
+    private let limiter = Mutex<RateLimiter?>(nil)
 
     package init() {}
 
-    func accept(_ count: Int) {
+    /// The buckets of all sockets of the source. They continue if a reload keeps the limit.
+    func rateLimiter(_ limit: ClientRateLimit?) -> RateLimiter? {
+        limiter.withLock { limiter in
+            if limiter?.limit != limit { limiter = limit.map(RateLimiter.init) }
+            return limiter
+        }
+    }
+
+    func accept(_ count: Int, duplicates: Int = 0) {
         accepted.add(UInt64(count), ordering: .relaxed)
+        if duplicates > 0 { self.duplicates.add(UInt64(duplicates), ordering: .relaxed) }
     }
 
     /// Counts a violation of the tracking plan by an event that is accepted anyway.
     func note(_ reason: RefusalReason) {
         violations.withLock { $0[reason, default: 0] += 1 }
+    }
+
+    func normalise(_ counts: NormalisationCounts) {
+        guard !counts.isEmpty else { return }
+        normalised.withLock { normalised in
+            for (kind, count) in counts { normalised[kind, default: 0] += UInt64(count) }
+        }
     }
 
     package func refuse(_ refusal: Refusal, at time: Int64) {
@@ -94,8 +133,10 @@ package final class SourceStatistics: Sendable {
         return Snapshot(
             accepted: accepted.load(ordering: .relaxed),
             refused: refused.byReason.values.reduce(0, +),
+            duplicates: duplicates.load(ordering: .relaxed),
             refusedByReason: refused.byReason,
             violationsByReason: violations.withLock { $0 },
+            normalised: normalised.withLock { $0 },
             connections: connections.load(ordering: .relaxed),
             limits: limits.withLock { $0 },
             recent: Array(refused.recent[refused.oldest...] + refused.recent[..<refused.oldest]))

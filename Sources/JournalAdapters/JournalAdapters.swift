@@ -27,6 +27,11 @@ package struct JournalAppender: EventAppender {
 
     // The end that may be acknowledged to clients, which can be ahead of the end that readers see.
     package var durableEnd: UInt64 { journal.acknowledgedEnd }
+
+    package var obstacle: String? {
+        let statistics = journal.statistics()
+        return statistics.problem ?? (statistics.isFull || statistics.isBlocked ? "the journal is full" : nil)
+    }
 }
 
 package struct JournalLog: EventLog {

@@ -1,4 +1,5 @@
-/// What a plugin says about itself.
+/// What a plugin says about itself. Its name, version and summary are printable, and no longer than the interface
+/// permits: they are shown to the operator.
 package struct PluginDescription: Sendable {
     /// The absolute path of its file.
     package let path: String
@@ -19,10 +20,11 @@ package struct PluginDescription: Sendable {
         path: String, name: String, version: String, summary: String, abi: (major: UInt16, minor: UInt16),
         sink: (schema: String?, needs: String?)?, source: (schema: String?, needs: String?)?
     ) {
+        let name = PluginText.printable(name, limit: 64)
         self.path = path
         self.name = name
-        self.version = version
-        self.summary = summary
+        self.version = PluginText.printable(version, limit: 64)
+        self.summary = PluginText.printable(summary, limit: 256)
         self.abi = abi
         let plugin = "\(name) (\(path))"
         self.sink = sink.map { PluginSettings(schema: $0.schema, needs: $0.needs, plugin: plugin) }

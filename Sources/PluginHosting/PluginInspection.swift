@@ -34,9 +34,9 @@ package struct PluginInspection: Sendable {
 
     private init(_ library: PluginDescription) {
         path = library.path
-        name = PluginText.printable(library.name, limit: 64)
-        version = PluginText.printable(library.version, limit: 64)
-        summary = PluginText.printable(library.summary, limit: 256)
+        name = library.name
+        version = library.version
+        summary = library.summary
         abi = "\(library.abi.major).\(library.abi.minor)"
         roles =
             (library.sink.map { [Role(.sink, $0)] } ?? []) + (library.source.map { [Role(.source, $0)] } ?? [])

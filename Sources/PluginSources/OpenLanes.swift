@@ -6,29 +6,33 @@ struct OpenLanes {
     /// The most lanes that are remembered. Later ones are not shown.
     static let limit = 10_000
 
-    /// By name; nil: no position is durable since the plugin was started.
-    private var positions: [String: [UInt8]?] = [:]
+    /// By the bytes of the name, because strings with other bytes may be equal; nil: no position is durable since the
+    /// plugin was started.
+    private var positions: [[UInt8]: [UInt8]?] = [:]
 
     var count: Int { positions.count }
 
     mutating func open(_ lane: String) {
-        guard positions[lane] == nil, positions.count < Self.limit else { return }
-        positions.updateValue(nil, forKey: lane)
+        let name = Array(lane.utf8)
+        guard positions[name] == nil, positions.count < Self.limit else { return }
+        positions.updateValue(nil, forKey: name)
     }
 
-    mutating func close(_ lane: String) { positions[lane] = nil }
+    mutating func close(_ lane: String) { positions[Array(lane.utf8)] = nil }
 
     /// Notes a durable position of an open lane.
     mutating func store(_ lane: LanePosition) {
-        guard positions[lane.lane] != nil else { return }
-        positions.updateValue(lane.position.isEmpty ? nil : lane.position, forKey: lane.lane)
+        let name = Array(lane.lane.utf8)
+        guard positions[name] != nil else { return }
+        positions.updateValue(lane.position.isEmpty ? nil : lane.position, forKey: name)
     }
 
     /// The first lanes by name, printable.
     func first(_ limit: Int) -> [PluginSourceStatus.Lane] {
-        positions.sorted { $0.key < $1.key }.prefix(limit).map { name, position in
+        positions.sorted { $0.key.lexicographicallyPrecedes($1.key) }.prefix(limit).map { name, position in
             PluginSourceStatus.Lane(
-                name: PluginText.printable(name, limit: LanePosition.limit), position: position.map(Self.printable))
+                name: PluginText.printable(String(decoding: name, as: UTF8.self), limit: LanePosition.limit),
+                position: position.map(Self.printable))
         }
     }
 

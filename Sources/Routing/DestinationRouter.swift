@@ -59,6 +59,9 @@ package final class DestinationRouter {
     /// For the pipeline, and for the stages behind a route. Nil: no stage needs one.
     private var pipelineRunner: StageRunner?
     private var runner: StageRunner?
+    /// For filters, transforms and mappings that read `context.penstock`: the event, followed by this object.
+    private var originText: OriginText
+    private var memory: [UInt8] = []
 
     /// - Parameters:
     ///   - name: the destination's name in the configuration.
@@ -72,12 +75,14 @@ package final class DestinationRouter {
     ///   - host: the name of this machine, for `enrich`.
     ///   - maximumEventSize: the number of bytes that transforms may add to an event.
     ///   - journal: the 16-byte id of the journal that the events come from. Message ids are derived from it.
+    ///   - userNames: for `context.penstock.peer.user`.
     ///   - interruption: stops a running script. The verdicts after an interruption are not reliable.
     package init(
         name: String, displayName: String? = nil, pipeline: [Transform] = [], routes: [Route],
         filter: Filter = .always, transforms: [Transform] = [], mapping: MappingSetting? = nil,
         outputs: [OutputSetting] = [], host: String = "",
-        maximumEventSize: Int = .max, journal: [UInt8], interruption: Interruption? = nil
+        maximumEventSize: Int = .max, journal: [UInt8], userNames: @escaping UserNames = { _ in nil },
+        interruption: Interruption? = nil
     ) {
         let outputs = outputs.isEmpty ? mapping.map { [OutputSetting($0)] } ?? [] : outputs
         let all = pipeline + routes.flatMap(\.transforms) + transforms
@@ -105,9 +110,13 @@ package final class DestinationRouter {
         copies = routes.map { RouteChain.steps($0.transforms, filter, transforms).isEmpty }
         fields = EventFields(table)
         self.journal = journal
+        originText = OriginText(isReplay: pipeline.contains(where: \.isReplayMark), userName: userNames)
         if let indexer, !pipeline.isEmpty { pipelineRunner = StageRunner(fields, indexer) }
         if let indexer, isChained { runner = StageRunner(fields, indexer) }
     }
+
+    /// Whether a filter, a transform or a mapping reads `context.penstock`, for which the batch must have the sender.
+    package var readsSenders: Bool { fields.readsOrigin }
 
     /// Whether each event's output starts with an envelope. A byte 0 separates the two.
     package var writesEnvelopes: Bool { outputs?.writesEnvelopes ?? false }
@@ -117,9 +126,37 @@ package final class DestinationRouter {
     package func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout [UInt8]) -> Verdict {
         fields.startEvent()
         guard event.length >= 2 else { return .rejected(reason: StageRunner.unreadable) }
-        let view = EventView(
-            json: batch.json(of: event), index: event.index, fields: fields,
-            moment: EventMoment(position: event.position, receivedAt: event.receivedAt))
+        if fields.readsOrigin { return routeWithOrigin(event, of: batch, into: &output) }
+        return route(
+            EventView(
+                json: batch.json(of: event), index: event.index, fields: fields,
+                moment: EventMoment(position: event.position, receivedAt: event.receivedAt)), into: &output)
+    }
+
+    /// Routes an event whose sender is read. Its bytes are copied, so that those of `context.penstock` can follow.
+    private func routeWithOrigin(
+        _ event: EventRecord, of batch: borrowing EventBatch, into output: inout [UInt8]
+    ) -> Verdict {
+        // Moved out of the object: Swift gives no view of an array that a class holds.
+        var memory: [UInt8] = []
+        swap(&memory, &self.memory)
+        defer {
+            // Memory that one huge event has grown is freed.
+            if memory.capacity <= Self.largestMemory { swap(&memory, &self.memory) }
+        }
+        memory.removeAll(keepingCapacity: true)
+        memory.append(contentsOf: batch.json(of: event))
+        fields.origin = originText.append(batch.origin(of: event), to: &memory)
+        return route(
+            EventView(
+                memory: memory.span, length: Int(event.length), index: event.index, fields: fields,
+                moment: EventMoment(position: event.position, receivedAt: event.receivedAt)), into: &output)
+    }
+
+    private static let largestMemory = 256 << 10
+
+    @inline(__always)
+    private func route(_ view: borrowing EventView, into output: inout [UInt8]) -> Verdict {
         if writesAtOnce { return routeAtOnce(view, into: &output) }
         var parts = Parts(output)
         if pipeline.isEmpty {
@@ -135,8 +172,9 @@ package final class DestinationRouter {
             guard let runner else { return .rejected(reason: StageRunner.unreadable) }
             for k in 0..<runner.texts.count {
                 fields.startEvent()
-                let json = runner.texts.bytes.span.extracting(runner.texts.range(of: k))
-                decide(runner.view(json, view), into: &output, &parts)
+                let memory = runner.texts.bytes.span.extracting(runner.texts.memory(of: k))
+                let length = runner.texts.range(of: k).count
+                decide(runner.view(memory, length: length, view), into: &output, &parts)
             }
         }
         return parts.verdict(&output)
@@ -199,8 +237,9 @@ package final class DestinationRouter {
         }
         for k in 0..<runner.texts.count {
             fields.startEvent()
-            let json = runner.texts.bytes.span.extracting(runner.texts.range(of: k))
-            write(runner.view(json, view), end, into: &output, &parts)
+            let memory = runner.texts.bytes.span.extracting(runner.texts.memory(of: k))
+            let length = runner.texts.range(of: k).count
+            write(runner.view(memory, length: length, view), end, into: &output, &parts)
         }
     }
 

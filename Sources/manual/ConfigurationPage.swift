@@ -142,7 +142,8 @@ struct ConfigurationPage<Writer: PageWriter> {
                 key(field, below: name)
             }
             for variant in kinds {
-                page.subsection("Keys of a \(owner) with \(variant.key)")
+                let keys = ([variant.key] + variant.alternatives).joined(separator: " or ")
+                page.subsection("Keys of a \(owner) with \(keys)")
                 for field in variant.own + variant.shared where !common.contains(field.name) && field.isSupported {
                     key(field, below: name)
                 }

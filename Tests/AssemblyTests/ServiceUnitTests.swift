@@ -43,6 +43,13 @@ import Testing
             unit.sockets == [
                 "apps": [PassedSocketFile(path: "/run/penstock/events.sock", mode: 0o660, group: "penstock-clients")]
             ])
+        let datagrams = Self.socket.replacing("FileDescriptorName=apps", with: "FileDescriptorName=apps.datagram")
+        #expect(
+            try self.unit(Self.shown, datagrams).sockets == [
+                "apps.datagram": [
+                    PassedSocketFile(path: "/run/penstock/events.dgram", mode: 0o660, group: "penstock-clients")
+                ]
+            ])
         #expect(
             try self.unit(
                 "LoadState=loaded\nExecStart={ path=/usr/bin/penstockd ; argv[]=/usr/bin/penstockd --config=/x.yaml ; }"
@@ -112,6 +119,27 @@ import Testing
     @Test func `a socket that systemd passes as configured is not mentioned`() throws {
         let text = configuration("socket: /run/penstock/events.sock, mode: \"0660\"")
         #expect(try findings(text, unit()).filter { $0.contains("no effect") } == [])
+    }
+
+    @Test func `the datagram socket of systemd is compared with the source, and must be read`() throws {
+        let unit = try unit(
+            Self.shown, Self.socket.replacing("FileDescriptorName=apps", with: "FileDescriptorName=apps.datagram"))
+        let same = "socket: /srv/archive/s, datagram: /run/penstock/events.dgram"
+        #expect(try findings(configuration(same), unit).filter { $0.contains("systemd") } == [])
+        let other = try findings(configuration("socket: /srv/archive/s, datagram: /run/other"), unit)
+        #expect(
+            other.contains {
+                $0.contains("warning: datagram /run/other has no effect: systemd creates this socket, with datagram")
+                    && $0.contains("systemctl edit penstock-datagram.socket with \"ListenDatagram=\"")
+            }, "\(other)")
+        let none = try findings(configuration("socket: /srv/archive/s"), unit)
+        #expect(
+            none.contains {
+                $0.contains("systemd passes a datagram socket for source \"apps\", and nothing reads it")
+                    && $0.contains("add datagram: /run/penstock/events.dgram")
+            }, "\(none)")
+        let named = try findings(configuration(source: "shop", same), unit)
+        #expect(named.contains { $0.contains("error: systemd listens at /run/penstock/events.dgram") }, "\(named)")
     }
 
     @Test func `a path, mode or group that systemd overrides is reported at its place, with both values`() throws {

@@ -185,6 +185,53 @@ import Testing
             ])
     }
 
+    @Test(arguments: [
+        ("where: context.penstock.peer.uidd = 1", "did you mean context.penstock.peer.uid?"),
+        (
+            "transforms: [ { set: { properties.a: $.context.penstock.sorce } } ]",
+            "did you mean $.context.penstock.source?"
+        ),
+        (
+            "transforms: [ { copy: { context.penstock.xyzzy.abc: properties.a } } ]",
+            "its fields are source, peer, peer.uid, peer.gid, peer.pid, peer.user, replay"
+        ),
+    ])
+    func `a field that context.penstock does not have is a warning`(_ line: String, _ hint: String) {
+        let result = load(withRoute(line))
+        #expect(result.warnings.map(\.message) == ["context.penstock has no such field, \(Self.never)"])
+        #expect(result.warnings.first?.hint == hint)
+    }
+
+    @Test(arguments: [
+        "where: context.penstock.peer.uid = 33 and context.penstock.source = \"apps\"",
+        "transforms: [ { set: { context.penstock: $.context.penstock } } ]",
+        "transforms: [ { set: { context.penstock.mine: 1 } } ]",
+        "transforms: [ { set: { properties.a: \"{{ context.penstock.peer.user }} {{ context.penstock.replay }}\" } } ]",
+        "where: \\context.penstock.other = 1",
+    ])
+    func `the fields of context.penstock have no warning`(_ line: String) {
+        #expect(warnings(withRoute(line)) == [])
+    }
+
+    @Test func `context.penstock in scrub and in a file's path is a warning`() {
+        let text = """
+            sources:
+              apps: { socket: /run/s, scrub: [ { drop: [context.ip], where: context.penstock.source = "a" } ] }
+            routes: [ { to: [out] } ]
+            destinations:
+              out: { file: "/d/{{ context.penstock.source }}", mapping: { context: $.context } }
+              mine: { file: "/d/of/{{ context.penstock.source }}" }
+            """
+        let result = load(text)
+        #expect(result.errors.isEmpty, "\(result.errors)")
+        let found = result.warnings.map(\.message).filter { $0.contains("context.penstock") }
+        #expect(
+            found == [
+                "context.penstock is not known before an event is stored, \(Self.never)",
+                "this is read from the event's own bytes, where a client can write any context.penstock",
+            ])
+    }
+
     @Test func `an empty secret is a warning`() throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write("k", "\n")

@@ -20,10 +20,10 @@ import Testing
                     sokcet: /run/s
                 """,
             shown: """
-                /etc/penstock/p.yaml:2:3: error: source "apps" needs one of socket, plugin
+                /etc/penstock/p.yaml:2:3: error: source "apps" needs one of socket, http, plugin
                   apps:
                   ^~~~
-                hint: add socket: PATH or plugin: NAME
+                hint: add socket: PATH, http: HOST:PORT or plugin: NAME
                 /etc/penstock/p.yaml:3:5: error: unknown key "sokcet" in source "apps"
                     sokcet: /run/s
                     ^~~~~~
@@ -85,12 +85,12 @@ import Testing
                 """),
         Case(
             about: "a key of a later version is reported as unsupported",
-            yaml: withSource("datagram: /run/d"),
+            yaml: withSource("mode: \"0660\"") + "\ncontrol: { metrics: 127.0.0.1:9377 }\n",
             shown: """
-                /etc/penstock/p.yaml:4:5: error: "datagram" is not supported by this version
-                    datagram: /run/d
-                    ^~~~~~~~
-                hint: remove it; its purpose: a datagram socket beside the stream
+                /etc/penstock/p.yaml:7:12: error: "metrics" is not supported by this version
+                control: { metrics: 127.0.0.1:9377 }
+                           ^~~~~~~
+                hint: remove it; its purpose: an address to read metrics from
                 """),
         Case(
             about: "a key of another kind of destination names that kind",

@@ -167,7 +167,8 @@ import Testing
         ("mode: \"0999\"", "\"0999\" is not a file mode"),
         ("mode: \"4755\"", "\"4755\" is not a file mode"),
         ("max_connections: 1e3", "\"1e3\" is not a whole number"),
-        ("rate_limit: {}", "\"rate_limit\" is not supported by this version"),
+        ("rate_limit: { burst: 5 }", "\"burst\" needs events_per_second"),
+        ("rate_limit: { events_per_second: 0 }", "\"events_per_second\" must be from 1 to 100000000"),
         ("allow: { user: [a] }", "unknown key \"user\" in \"allow\""),
         ("allow: { users: www-data }", "\"users\" must be a list of users, not a single value"),
     ])

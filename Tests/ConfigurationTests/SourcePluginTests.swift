@@ -40,14 +40,14 @@ import Testing
     }
 
     @Test(arguments: [
-        ("mode: \"0660\"", ["source \"in\" needs one of socket, plugin"]),
-        ("plugin: nats\nsocket: /run/s", ["a source has only one of socket, plugin"]),
+        ("mode: \"0660\"", ["source \"in\" needs one of socket, http, plugin"]),
+        ("plugin: nats\nsocket: /run/s", ["a source has either a plugin, or socket and http"]),
         ("plugin: nats\nline_timeout: 5s", ["\"line_timeout\" belongs to a source with \"socket\" instead"]),
         ("socket: /run/s\nwindow: 1MiB", ["\"window\" belongs to a source with \"plugin\" instead"]),
         ("plugin: ../nats", ["\"../nats\" is not the name of a plugin"]),
         ("plugin: nats\nsettings: [a]", ["\"settings\" must be a map, not a list"]),
         ("plugin: nats\nwindow: 1KiB", ["\"window\" must be from 64KiB to 1GiB"]),
-        ("plugn: nats", ["source \"in\" needs one of socket, plugin", "unknown key \"plugn\" in source \"in\""]),
+        ("plugn: nats", ["source \"in\" needs one of socket, http, plugin", "unknown key \"plugn\" in source \"in\""]),
     ])
     func `a mistake in a source plugin is an error`(_ lines: String, _ expected: [String]) {
         #expect(messages(withSourcePlugin(lines)) == expected)

@@ -29,6 +29,8 @@ import Testing
                 max_buffered: 1MiB
                 line_timeout: 5s
                 idle_timeout: 2h
+                ids: lenient
+                invalid_text: replace
             journal:
               directory: state
               sync: 200ms
@@ -80,7 +82,7 @@ import Testing
                     maximumDepth: 10,
                     maximumConnections: 5, maximumUnreadAnswers: 8_192, maximumConnectionsPerUser: 7,
                     maximumConsecutiveRefusals: 9, maximumBuffered: 1 << 20, lineTimeout: .seconds(5),
-                    idleTimeout: .seconds(7_200))
+                    idleTimeout: .seconds(7_200), ids: .lenient, invalidText: .replace)
             ])
         #expect(
             configuration.journal

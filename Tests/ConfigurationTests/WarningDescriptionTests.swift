@@ -18,18 +18,21 @@ import Testing
         withDestination("http: https://u:p@h/\nheaders: { Authorization: Bearer }") + "\n",
         withDestination(
             "http: https://h/\nheaders: { Authorization: \"Bearer {{ secret.empty }} {{ secret.none }}\" }"),
+        withSource(
+            "http: 127.0.0.1:1\nwrite_keys: [!secret short, !secret colon]\nmax_event_size: 1MiB\nmax_batch_size: 4KiB"),
         withFile("").replacing("to: [out]", with: "to: [other]").replacing(
             "  out:\n", with: "  other: { file: /d/other }\n  out:\n"),
     ]
     /// Warnings that depend on files, users or the user's presets have their own tests.
     private static let elsewhere = [
         "this file is not read: …", "presets/….yaml", "the setting \"…\"", "every user", "… belongs to",
-        "… cannot be read", "the secret … was not",
+        "… cannot be read", "the secret … was not", "the certificate",
     ]
 
     private static let found: [Diagnostic] = examples.flatMap { text -> [Diagnostic] in
         guard let directory = try? TemporaryDirectory(), (try? directory.write("empty", "")) != nil,
-            (try? directory.write("none", "x")) != nil
+            (try? directory.write("none", "x")) != nil, (try? directory.write("short", "x")) != nil,
+            (try? directory.write("colon", "abcdefgh:i")) != nil
         else { return [] }
         return ConfigurationLoader(
             credentialsDirectory: directory.path,

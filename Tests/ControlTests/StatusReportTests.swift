@@ -56,7 +56,8 @@ import Testing
             ])
         #expect(
             keys("sources", "apps") == [
-                "accepted", "refused", "refused_by_reason", "violations_by_reason", "connections", "limits", "listens",
+                "accepted", "refused", "duplicates", "refused_by_reason", "violations_by_reason", "normalised",
+                "connections", "limits", "listens",
             ])
         #expect(keys("sources", "apps", "refused_by_reason") == ["invalid_json", "too_large"])
         #expect(
@@ -73,6 +74,13 @@ import Testing
         #expect(json["health"] as? String == "degraded")
         #expect(((json["recent_refusals"] as? [[String: Any]])?.first?["messageId"]) as? String == "m")
         #expect(try JSONDecoder().decode(StatusReport.self, from: JSONEncoder().encode(report)) == report)
+    }
+
+    @Test func `normalised events are shown under their source, and only then`() {
+        var report = Self.report()
+        #expect(!StatusText.render(report).contains("normalised"))
+        report.sources["apps"]?.normalised = ["numeric_ids": 12_000, "empty_ids": 1]
+        #expect(StatusText.render(report).contains("apps normalised events: empty_ids 1, numeric_ids 12,000\n"))
     }
 
     @Test func `events that transforms dropped are shown by reason, but not those that only routes excluded`() {

@@ -227,6 +227,23 @@ struct BackfillTests {
         #expect(bench.worker.status.retry?.state == .done)
     }
 
+    @Test func `a retried dead letter has the sender that the journal stored with it, if it still has the event`() {
+        var known = letter(15)
+        known.event = Array("15".utf8)
+        let retry = DeadLetterRetry(letters: [letter(11), known], numbers: [0, 1])
+        for readsSenders in [true, false] {
+            let bench = bench()
+            bench.sink.retries = [retry]
+            bench.backfillRouter.readsSenders = readsSenders
+            bench.worker.backfill()
+            bench.run(for: .seconds(2))
+            // Another event has position 11 now, and its sender is not that of the letter.
+            let unknown = Origin(unknownPeerOf: "")
+            let sender = Origin(source: "apps", uid: 7, gid: 7, pid: 7)
+            #expect(bench.backfillRouter.senders == [unknown, readsSenders ? sender : unknown])
+        }
+    }
+
     @Test func `a retried dead letter stays stored until the destination has made the event durable`() {
         let bench = bench()
         bench.sink.retries = [DeadLetterRetry(letters: [letter(1)], numbers: [0])]

@@ -129,6 +129,9 @@ final class FakeRouter: EventRouter, @unchecked Sendable {
     var user: (UInt64) -> UInt64 = { _ in 0 }
     var lookback: Lookback?
     var mayTakeLong = false
+    var readsSenders = false
+    /// The sender of each routed event.
+    private(set) var senders: [Origin?] = []
     private(set) var recalled: [UInt64] = []
     /// Called for each recalled event.
     var recalling: () -> Void = {}
@@ -140,6 +143,7 @@ final class FakeRouter: EventRouter, @unchecked Sendable {
 
     func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> RouteVerdict {
         let verdict = verdict(event.position)
+        senders.append(batch.origin(of: event))
         guard case .filtered = verdict else {
             // A rejected event leaves half of its output behind, as a failed rendering does.
             let start = output.payload.count

@@ -46,8 +46,42 @@ import Testing
         #expect(Set(packages).isSuperset(of: ["python3", "sqlite3", "libcurl4-openssl-dev"]))
         #expect(
             try Set(make(to: "test_packages")).isSuperset(
-                of: packages + ["nginx-light", "clickhouse-server", "strace", "patchelf"]))
+                of: packages + ["nginx-light", "clickhouse-server", "strace", "patchelf", "golang-go", "python3-venv"]))
         #expect(try Set(make(to: "run_products")) == ["penstock", "penstockd", "penstock-plugin-host", "sqlite"])
+    }
+
+    @Test func `an unreachable package index ends the setup with one line`() throws {
+        try checkout()
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let clients = "/Tests/Support/clients"
+        try FileManager.default.createDirectory(atPath: directory + clients, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(
+            atPath: Repository.root + clients + "/requirements.txt",
+            toPath: directory + clients + "/requirements.txt")
+        let result = try installPythonClients(in: directory)
+        #expect(result.status == 1 && result.output == "==> installing Python packages into .build/python-clients\n")
+        #expect(result.errors.split(separator: "\n").count == 1, "\(result.errors)")
+        #expect(result.errors.contains("requirements.txt could not be installed; pip needs its index once: "))
+        #expect(!FileManager.default.fileExists(atPath: directory + "/.build/python-clients"))
+    }
+
+    @Test func `the Python packages are installed once`() throws {
+        let result = try installPythonClients(in: Repository.root)
+        #expect(result.status == 0 && result.output + result.errors == "", "run make setup-test: \(result)")
+        let packages = try String(
+            contentsOfFile: Repository.root + "/Tests/Support/clients/requirements.txt", encoding: .utf8
+        ).split(separator: "\n").filter { !$0.hasPrefix("#") }
+        #expect(packages.allSatisfy { $0.wholeMatch(of: /[A-Za-z0-9._-]+==[0-9a-z.]+/) != nil }, "exact versions alone")
+    }
+
+    /// Without a package index.
+    private func installPythonClients(in directory: String) throws -> Program {
+        try Program.run(
+            "env",
+            [
+                "-C", directory, "PIP_INDEX_URL=http://127.0.0.1:1/", "PIP_NO_CACHE_DIR=1", "NO_PROXY=127.0.0.1",
+                "timeout", "-s", "KILL", "300", ".ci/install-python-clients",
+            ])
     }
 
     /// The words of a variable.

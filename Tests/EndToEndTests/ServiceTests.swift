@@ -40,6 +40,8 @@ struct ServiceChecks {
         "connection_starts_it",
         "restarts_lose_no_connection",
         "lines_wait_in_the_socket",
+        "datagrams_wait_in_their_socket",
+        "unread_datagrams_are_reported",
         "stop_is_clean_and_loses_nothing",
         "stop_waits_for_a_hanging_service_within_its_bound",
         "idle_stop_is_quick",

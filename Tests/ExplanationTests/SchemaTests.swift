@@ -80,6 +80,19 @@ struct SchemaTests {
 
     private static let good = [
         """
+        sources:
+          web: { http: "127.0.0.1:8377", write_keys: [!secret k], allow_origins: ["*"], max_wait: 1s }
+          both:
+            socket: /run/s
+            http: "0.0.0.0:8378"
+            write_keys: [!secret k]
+            tls: { certificate: c.pem, key: !secret t, client_ca: ca.pem }
+            max_batch_events: 10
+            max_decompression_ratio: 20
+        routes: [ { to: [a] } ]
+        destinations: { a: { file: /d/a } }
+        """,
+        """
         sources: { apps: { socket: /run/s, mode: "0660", max_event_size: 64KiB, allow: { users: [root] } } }
         routes:
           - { where: true, to: [a] }
@@ -131,6 +144,12 @@ struct SchemaTests {
         ("sorces: {}", ""),
         ("sources: { apps: {} }", "sources/apps"),
         ("sources: { apps: { socket: /s, mod: 1 } }", "sources/apps"),
+        ("sources: { apps: { mode: \"0660\" } }", "sources/apps"),
+        ("sources: { apps: { http: \"127.0.0.1:1\", write_keys: [!secret k], plugin: nats } }", "sources/apps"),
+        (
+            "sources: { apps: { http: \"127.0.0.1:1\", write_keys: [!secret k], max_batch_events: 0 } }",
+            "sources/apps/max_batch_events"
+        ),
         ("journal: { retain: { time: 7 } }", "journal/retain/time"),
         ("journal: { when_full: wait }", "journal/when_full"),
         ("routes: [ { where: a = 1 } ]", "routes/0"),

@@ -235,7 +235,7 @@ struct TestFileTests {
                   - event: { type: page }
                     ^
                 hint: add expect: { DESTINATION: … }, or refused: REASON
-                t.yaml:8:27: error: "refused" must be one of invalid_json, invalid_utf8, too_large, too_deep, not_an_object, no_user_anon_id, id_not_string, unknown_type, event_not_defined, event_not_string, group_id_not_defined, properties_not_object, traits_not_object, context_not_object, name_not_string, invalid_timestamp, empty_batch, rate_limited, not_allowed, journal_full, unplanned, schema_violation, max_connections_per_uid, max_consecutive_refusals, max_buffered, line_timeout, idle_timeout
+                t.yaml:8:27: error: "refused" must be one of invalid_json, invalid_utf8, too_large, too_deep, not_an_object, no_user_anon_id, id_not_string, unknown_type, event_not_defined, event_not_string, group_id_not_defined, properties_not_object, traits_not_object, context_not_object, name_not_string, invalid_timestamp, empty_batch, rate_limited, not_allowed, journal_full, unplanned, schema_violation, invalid_request, unknown_write_key, max_connections_per_uid, max_consecutive_refusals, max_buffered, line_timeout, idle_timeout
                   - { event: {}, refused: too_big }
                                           ^~~~~~~
                 t.yaml:9:18: error: event and events cannot be combined

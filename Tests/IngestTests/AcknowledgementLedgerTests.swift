@@ -43,4 +43,19 @@ import Testing
         #expect(ledger.takeAcknowledgement() == 200)
         #expect(ledger.lines == 200)
     }
+
+    /// Lines that repeat earlier events have the end of those events.
+    @Test func `a group that ends before the group ahead of it is settled with that group`() {
+        var ledger = AcknowledgementLedger()
+        ledger.add(lines: 1, queuedUpTo: 9)
+        ledger.add(lines: 1, queuedUpTo: 4)
+        #expect(ledger.awaitedEnd == 9)
+        ledger.durable(upTo: 4)
+        #expect(ledger.takeAcknowledgement() == nil)
+        ledger.durable(upTo: 9)
+        #expect(ledger.takeAcknowledgement() == 2)
+        ledger.add(lines: 1, queuedUpTo: 4)
+        #expect(ledger.awaitedEnd == nil)
+        #expect(ledger.takeAcknowledgement() == 3)
+    }
 }

@@ -32,7 +32,8 @@ import Testing
         for _ in 0..<20_000 {
             if Bool.random(using: &generator) {
                 queue.add(
-                    added, user: UInt32.random(in: 0..<7, using: &generator), isTrusted: Bool.random(using: &generator))
+                    added, user: .local(UInt32.random(in: 0..<7, using: &generator)),
+                    isTrusted: Bool.random(using: &generator))
                 (added, inside) = (added + 1, inside + 1)
             } else if let item = queue.next(trustedOnly: Bool.random(using: &generator)) {
                 #expect(served.insert(item).inserted)

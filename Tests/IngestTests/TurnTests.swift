@@ -135,21 +135,28 @@ import Testing
         #expect(!pressure.isHigh(at: Instant(nanoseconds: 1_100_000_000)))
     }
 
-    @Test func `memory is returned once after a burst of clients has closed`() {
+    @Test func `memory is returned after a burst of clients has closed, and once more a while later`() {
         var watch = MemoryWatch()
         func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
-        for _ in 0..<10 { watch.closed() }
+        for _ in 0..<10 { watch.closed(holding: 0) }
         let idle = (Int64(0)..<20).map { watch.isDue(at: at($0)) }
         #expect(!idle.contains(true))
-        for _ in 0..<MemoryWatch.many { watch.closed() }
+        for _ in 0..<MemoryWatch.many { watch.closed(holding: 0) }
         let after = (Int64(20)..<60).map { watch.isDue(at: at($0)) }
-        #expect(after.count { $0 } == 1)
+        #expect(after.count { $0 } == 2)
         #expect(!watch.isWatching)
         // Memory is also returned during a burst that does not end.
         let during = (Int64(60)..<100).map { second in
-            for _ in 0..<100 { watch.closed() }
+            for _ in 0..<100 { watch.closed(holding: 0) }
             return watch.isDue(at: at(second))
         }
         #expect(during.count { $0 } >= 3)
+    }
+
+    @Test func `memory is returned after a few clients with much of it have closed`() {
+        var watch = MemoryWatch()
+        for _ in 0..<10 { watch.closed(holding: 500_000) }
+        let after = (Int64(0)..<20).map { watch.isDue(at: Instant(nanoseconds: $0 * 1_000_000_000)) }
+        #expect(after.count { $0 } == 1)
     }
 }

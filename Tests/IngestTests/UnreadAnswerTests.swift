@@ -28,15 +28,17 @@ import Testing
                 maximumUnreadAnswers: maximumUnread,
                 maximumConsecutiveRefusals: .max)
             let admission = EventAdmission(limits: limits, appender: appender, statistics: statistics, clock: clock)
+            let loop = SourceListener.LoopAdmission(admission)
             connection = ClientConnection(
                 id: 1, socket: FileDescriptor(owning: pair[1]), origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3),
+                user: 1,
                 listener: SourceListener(
                     source: "apps", limits: limits, admission: .everybody, statistics: statistics,
                     notices: LimitNotices(source: "apps", statistics: statistics, telemetry: nil, clock: clock),
                     descriptors: DescriptorReserve(limit: nil, telemetry: nil, clock: clock), clock: clock,
-                    eventAdmissions: [SourceListener.LoopAdmission(admission: admission)]),
-                admission: admission, at: clock.now())
-            _ = statistics.userConnections.withLock { $0.enter(1, user: 1, limit: 10, at: clock.now()) }
+                    eventAdmissions: [loop]),
+                loop: loop, at: clock.now())
+            _ = statistics.withUserConnections { $0.enter(1, user: 1, limit: 10, at: clock.now()) }
             try send(NDJSONStreamTests.acks)
         }
 
@@ -76,7 +78,7 @@ import Testing
             connection.durable(upTo: end)
         }
 
-        var held: Int { statistics.userConnections.withLock { $0.bytes } }
+        var held: Int { statistics.withUserConnections { $0.bytes } }
     }
 
     @Test func `a client that reads no answers is retried when there is room`() throws {

@@ -86,16 +86,55 @@ import Testing
         #expect(users.bytes == 850)
     }
 
+    @Test func `evictions follow each other in the order of the users' bytes and of their connections' bytes`() {
+        var users = UserConnections()
+        for id in 0..<300 {
+            _ = users.enter(UInt64(id), user: id < 200 ? 7 : 8, limit: 1000, at: at(0))
+            _ = users.note(UInt64(id), bytes: 100 + id, lastByte: at(0), isIdle: false, limit: plenty)
+        }
+        func grow(_ id: UInt64, to bytes: Int) -> (UInt64, ClientUser)? {
+            users.note(id, bytes: bytes, lastByte: at(0), isIdle: false, limit: 0).map { ($0.victim, $0.user) }
+        }
+        // User 7 has 39,900 bytes, and user 8 has 34,950.
+        #expect(grow(0, to: 101)! == (199, 7))
+        users.leave(198)
+        _ = users.note(197, bytes: 0, lastByte: at(0), isIdle: true, limit: 0)
+        #expect(grow(0, to: 102)! == (196, 7), "198 has left, and 197 holds less than before")
+        #expect(grow(1, to: 1000)! == (1, 7), "it has become the largest one")
+        #expect(grow(250, to: 10_000)! == (250, 8), "its user has become the one with the most")
+        for id in stride(from: UInt64(195), to: 190, by: -1) { #expect(grow(0, to: 200 + Int(200 - id))! == (id, 7)) }
+    }
+
+    @Test func `the bytes of a connection that must be closed are known until it is closed`() {
+        var users = UserConnections()
+        for id in UInt64(1)...3 { _ = users.enter(id, user: 7, limit: 10, at: at(0)) }
+        func hold(_ id: UInt64, _ bytes: Int) -> UInt64? {
+            users.note(id, bytes: bytes, lastByte: at(0), isIdle: false, limit: 100)?.victim
+        }
+        #expect(hold(1, 60) == nil)
+        #expect(users.closingBytes == 0)
+        #expect(hold(2, 70) == 2)
+        #expect(users.closingBytes == 70)
+        #expect(hold(3, 50) == 1)
+        #expect(users.bytes == 50)
+        #expect(users.closingBytes == 130)
+        users.leave(2)
+        users.leave(2)
+        #expect(users.closingBytes == 60)
+        users.leave(1)
+        #expect(users.closingBytes == 0)
+    }
+
     @Test func `closed connections count no bytes and no connections`() {
         var users = UserConnections()
         for id in 0..<1000 {
-            _ = users.enter(UInt64(id), user: UInt32(id % 7), limit: 1000, at: at(0))
+            _ = users.enter(UInt64(id), user: .local(UInt32(id % 7)), limit: 1000, at: at(0))
             _ = users.note(UInt64(id), bytes: id, lastByte: at(0), isIdle: false, limit: 100_000)
         }
         #expect(users.bytes <= 100_000)
         for id in 0..<1000 { users.leave(UInt64(id)) }
         for id in 0..<1000 { users.leave(UInt64(id)) }
         #expect(users.bytes == 0)
-        #expect((0..<7).allSatisfy { users.connections(of: $0) == 0 })
+        #expect((0..<7).allSatisfy { users.connections(of: .local($0)) == 0 })
     }
 }

@@ -36,6 +36,26 @@ import Testing
         #expect(listener.raw >= 0)
     }
 
+    @Test func `a datagram socket is taken by the name of its source with .datagram`() throws {
+        let path = directory.file("d")
+        let passed = try DatagramSocket.bind(at: path, mode: 0o600).release()
+        let activation = try SocketActivation(owning: [("apps.datagram", passed)])
+        #expect(activation.paths(of: "apps.datagram") == [path])
+        #expect(bound(try activation.duplicate("apps.datagram")) == path)
+        #expect(bound(try activation.duplicate("apps")) == nil)
+    }
+
+    @Test func `a socket of the wrong kind for its name is refused`() throws {
+        let datagram = try DatagramSocket.bind(at: directory.file("d"), mode: 0o600).release()
+        #expect(throws: SocketActivationError.wrongKind(name: "apps")) {
+            try SocketActivation(owning: [("apps", datagram)])
+        }
+        let stream = try UnixListener.listen(at: directory.file("s"), mode: 0o600).release()
+        #expect(throws: SocketActivationError.wrongKind(name: "apps.datagram")) {
+            try SocketActivation(owning: [("apps.datagram", stream)])
+        }
+    }
+
     // This test runs in a separate process because it changes the environment and uses descriptor 3,
     // which is where systemd passes the first socket.
     @Test func `a socket that systemd passes is taken once, with its name`() async {

@@ -114,6 +114,17 @@ import Testing
         #expect(OpenLanes.printable(Array("\u{202E}".utf8)) == "e280ae")
     }
 
+    @Test func `names with other bytes are other partitions`() {
+        var lanes = OpenLanes()
+        // Swift compares strings by characters, and these are the same one.
+        for name in ["\u{E9}", "e\u{301}"] { lanes.open(name) }
+        lanes.store(LanePosition(lane: "e\u{301}", position: [0x31]))
+        #expect(lanes.count == 2)
+        #expect(lanes.first(2).map(\.position) == ["1", nil])
+        lanes.close("\u{E9}")
+        #expect(lanes.first(2).map(\.position) == ["1"])
+    }
+
     @Test func `stored offers are reported in order, as many as fit a message`() {
         var offers = StoredOffers()
         for number in 1...1000 {

@@ -62,6 +62,27 @@ import TrackingPlan
         #"{"type":"track","event":"\#(event)","userId":"u","properties":\#(properties)}"#
     }
 
+    @Test func `the traits of an identify without any are those of its context`() throws {
+        func identify(_ rest: String) -> String { #"{"type":"identify","userId":"u",\#(rest)}"# }
+        let missing = try judge(identify(#""context":{}"#), try enforcer(.refuse)).verdict
+        #expect(missing != .pass)
+        for traits in ["", #""traits":null,"#] {
+            let good = identify(traits + #""context":{"traits":{"email":"a@b"}}"#)
+            #expect(try judge(good, try enforcer(.refuse)).verdict == .pass)
+            let bad = identify(traits + #""context":{"traits":{"email":"a@b","x":1}}"#)
+            let stripped = try judge(bad, try enforcer(.strip)).stored
+            #expect(stripped.contains(#"{"violations":[{"property":"traits.x","#), "\(stripped)")
+            #expect(stripped.hasSuffix(#"],"traits":{"email":"a@b"}}}"#), "\(stripped)")
+            // Duplicate keys are removed first, which moves the traits.
+            let twice = identify(
+                #""groupId":"1","groupId":"2","# + traits + #""context":{"traits":{"email":"a@b","x":1,"x":2}}"#)
+            let stored = try judge(twice, try enforcer(.strip)).stored
+            #expect(stored.hasSuffix(#""traits":{"email":"a@b"}}}"#), "\(stored)")
+        }
+        let own = identify(#""traits":{},"context":{"traits":{"email":"a@b"}}"#)
+        #expect(try judge(own, try enforcer(.refuse)).verdict != .pass)
+    }
+
     @Test(arguments: [
         #"{"id":"o-1"}"#,
         #"{"id":"o-1","total":9007199254740993,"count":1.0,"rate":2,"gift":false,"at":"2026-01-31T08:00:00+01:00","any":[{}]}"#,

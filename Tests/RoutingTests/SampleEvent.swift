@@ -6,8 +6,10 @@ struct SampleEvent {
     let batch: EventBatch
     let record: EventRecord
 
-    /// - Parameter json: a valid event. Its index is made as admission makes it.
-    init(_ json: String, position: UInt64 = 7) {
+    /// - Parameters:
+    ///   - json: a valid event. Its index is made as admission makes it.
+    ///   - hasEmptyIDs: the index has empty ids, as admission made it in early versions.
+    init(_ json: String, position: UInt64 = 7, from origin: Origin? = nil, hasEmptyIDs: Bool = true) {
         let bytes = Array(json.utf8)
         let names = ["type", "event", "messageId", "userId", "anonymousId", "integrations"]
         let values = PathReader(PathSet(names.map { FieldPath([$0]) }))
@@ -20,6 +22,10 @@ struct SampleEvent {
         var index = EventIndex(kind: EventKind(name: kind) ?? .track)
         if index.kind == .track { index.event = slice(1) }
         (index.messageID, index.userID, index.anonymousID) = (slice(2), slice(3), slice(4))
+        if !hasEmptyIDs {
+            if index.userID.length == 0 { index.userID = .absent }
+            if index.anonymousID.length == 0 { index.anonymousID = .absent }
+        }
         let flags: [EventIndex.Flags] = [.eventEscaped, .messageIDEscaped, .userIDEscaped, .anonymousIDEscaped]
         for (i, flag) in flags.enumerated() where values[i + 1].type == .escapedString { index.flags.insert(flag) }
         if index.kind != .track, ![.missing, .null].contains(values[1].type) { index.flags.insert(.hasOtherValues) }
@@ -32,11 +38,12 @@ struct SampleEvent {
             position: position, receivedAt: 0, offset: UInt32(before.count), length: UInt32(bytes.count), origin: 0,
             index: index)
         batch.events = [record]
+        batch.origins = origin.map { [$0] } ?? []
         self.batch = batch
     }
 
     func passes(_ filter: Filter) -> Bool {
-        FilterMatcher(filter).matches(batch.json(of: record), record.index)
+        FilterMatcher(filter).matches(batch.json(of: record), record.index, from: batch.origin(of: record))
     }
 }
 

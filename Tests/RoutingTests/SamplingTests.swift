@@ -58,6 +58,16 @@ struct SamplingTests {
         #expect(again == run.dropLast().map(\.passes) + run.dropLast().map(\.passes))
     }
 
+    @Test(arguments: ["messageId", "properties.order"])
+    func `dedupe passes events without an id, or with an empty one`(by field: String) throws {
+        let router = try router("- dedupe: { by: \(field) }")
+        let none = #"{"type":"track","event":"A","userId":"u"}"#
+        let empty = #"{"type":"track","event":"A","userId":"u","messageId":"","properties":{"order":""}}"#
+        for (position, event) in [empty, none, empty, none].enumerated() {
+            #expect(outcome(of: router, event, position: UInt64(position)).hasPrefix("{"))
+        }
+    }
+
     /// Sends a run twice through one router.
     private static func fresh(
         _ run: ArraySlice<(message: Int, position: UInt64, second: Int64, passes: Bool)>, _ yaml: String

@@ -173,6 +173,20 @@ import Testing
         #expect(test.journal.texts == events(100..<150))
     }
 
+    /// As when another host created it behind what it had stored, and stopped before the first message.
+    @Test(arguments: [0, 20])
+    func `a consumer that nothing was acknowledged to tells by its start what others have taken`(
+        delivered: Int32
+    ) throws {
+        let test = try NATSSourceTest()
+        try test.client.publish(0..<100)
+        test.client.addConsumer("S", NATSSourceTest.consumer, start: 61)
+        _ = test.client.steal("S", NATSSourceTest.consumer, delivered)
+        let stage = try test.open()
+        test.waitFor(40, stage)
+        #expect(test.journal.texts == events(60..<100))
+    }
+
     @Test func `messages that the stream removed before they were read are counted`() throws {
         let test = try NATSSourceTest(subject: nil)
         try test.client.create("S", subjects: ["e"], retention: js_LimitsPolicy, maximum: 100)

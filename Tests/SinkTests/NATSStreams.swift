@@ -66,10 +66,15 @@ extension NATSClient {
     }
 
     /// A durable consumer: one that pulls, or one that is pushed to a subject.
-    func addConsumer(_ stream: String, _ name: String, pushTo subject: String? = nil) {
+    /// - Parameter start: the first sequence that it delivers.
+    func addConsumer(_ stream: String, _ name: String, pushTo subject: String? = nil, start: UInt64 = 0) {
         var configuration = unsafe jsConsumerConfig()
         unsafe jsConsumerConfig_Init(&configuration)
         unsafe configuration.AckPolicy = js_AckExplicit
+        if start > 0 {
+            unsafe configuration.DeliverPolicy = js_DeliverByStartSequence
+            unsafe configuration.OptStartSeq = start
+        }
         unsafe name.withCString { name in
             unsafe configuration.Durable = name
             guard let subject else {

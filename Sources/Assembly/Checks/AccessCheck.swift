@@ -37,6 +37,14 @@ struct AccessCheck {
         for secret in read.secretFiles {
             check(secret.path, "the file of the secret \(secret.name)", at: secret.place, isSecret: true)
         }
+        checkKeys()
+    }
+
+    private func checkKeys() {
+        for source in read.configuration.sources {
+            guard case .file(let key)? = source.http?.tls?.key else { continue }
+            check(key, "this private key", at: read.place(of: ["sources", source.name, "tls", "key"]), isSecret: true)
+        }
         for destination in read.configuration.destinations {
             guard case .http(let http) = destination.kind, let key = http.tls.key else { continue }
             check(

@@ -37,6 +37,7 @@ package enum ConfigurationCheck {
             let paths = PluginCheck(read: read, occasion: occasion, diagnostics: diagnostics).run()
             PathCheck(read: read, pluginPaths: paths, diagnostics: diagnostics).run()
             AccessCheck(read: read, diagnostics: diagnostics).run()
+            ListenerCheck(read: read, occasion: occasion, diagnostics: diagnostics).run()
             SocketUnitCheck(read: read, sockets: sockets, diagnostics: diagnostics).run()
             if let sandbox {
                 SandboxCheck(read: read, sandbox: sandbox, pluginPaths: paths, diagnostics: diagnostics).run()

@@ -61,6 +61,9 @@ struct PathCheck {
             claims += claim(
                 .socket, "the socket of source \(quoted(source.name))", source.socket,
                 ["sources", source.name, "socket"])
+            claims += claim(
+                .socket, "the datagram socket of source \(quoted(source.name))", source.datagram ?? "",
+                ["sources", source.name, "datagram"])
         }
         for file in read.files {
             let path = absolutePath(file, in: ".")
@@ -129,7 +132,9 @@ struct PathCheck {
         let configuration = read.configuration
         check(configuration.journal.directory, ["journal", "directory"])
         for (path, keys) in [(configuration.control.socket, ["control", "socket"])]
-            + configuration.sources.map({ ($0.socket, ["sources", $0.name, "socket"]) })
+            + configuration.sources.flatMap({
+                [($0.socket, ["sources", $0.name, "socket"]), ($0.datagram ?? "", ["sources", $0.name, "datagram"])]
+            })
         where !path.isEmpty && !read.isBroken(keys) {
             if UnixListener.isSocket(path) == false {
                 diagnostics.error(

@@ -2,8 +2,9 @@ import Configuration
 import Destinations
 import Platform
 
-/// Checks the paths that a configuration writes to against the service's sandbox. The disk alone does not show such
-/// errors: outside the service, the same path may be writable.
+/// Checks the paths that a configuration writes to, the certificates that it reads and the addresses that it listens at
+/// against the service's sandbox. The disk alone does not show such errors: outside the service, the same path may be
+/// writable.
 struct SandboxCheck {
     let read: ReadConfiguration
     let sandbox: UnitSandbox
@@ -12,6 +13,7 @@ struct SandboxCheck {
 
     func run() {
         let configuration = read.configuration
+        for source in configuration.sources { check(source) }
         check(configuration.journal.directory, ["journal", "directory"])
         for destination in configuration.destinations {
             guard case .file(let file) = destination.kind, !file.path.text.isEmpty else { continue }
@@ -46,6 +48,34 @@ struct SandboxCheck {
                     + " \(setting)",
                 hint: "choose a directory below /var/lib/penstock")
         }
+    }
+
+    private func check(_ source: Configuration.Source) {
+        guard let http = source.http else { return }
+        let keys = ["sources", source.name]
+        if let obstacle = sandbox.network.obstacle(toListeningAt: http.address), !read.isBroken(keys + ["http"]) {
+            diagnostics.error(
+                at: read.place(of: keys + ["http"]),
+                "\(ServiceUnit.service) cannot serve \(http.address): \(obstacle.reason)", hint: obstacle.remedy,
+                isOfMachine: true)
+        }
+        guard let tls = http.tls else { return }
+        checkReading(tls.certificate, keys + ["tls", "certificate"])
+        if case .file(let path) = tls.key { checkReading(path, keys + ["tls", "key"]) }
+        if let path = tls.clientCA { checkReading(path, keys + ["tls", "client_ca"]) }
+    }
+
+    private func checkReading(_ path: String, _ keys: [String]) {
+        let real = SystemDisk().realPath(path) ?? path
+        let setting: String
+        switch sandbox.obstacle(toWriting: real) {
+        case .hidden(let name), .ownCopy(let name): setting = name
+        case .readOnly, nil: return
+        }
+        diagnostics.error(
+            at: read.place(of: keys), "\(ServiceUnit.service) cannot read \(path): its sandbox has \(setting)",
+            hint: "put the file below /etc/penstock; or change \(setting) with: systemctl edit penstock",
+            isOfMachine: true)
     }
 
     static func remedy(_ directory: String) -> String {

@@ -5,6 +5,7 @@ import Platform
 package struct ServiceUnit {
     package static let service = "penstock.service"
     package static let socket = "penstock.socket"
+    package static let datagramSocket = "penstock-datagram.socket"
 
     /// The configuration that the service starts with.
     package let configurationFile: String
@@ -28,10 +29,13 @@ package struct ServiceUnit {
         return unit
     }
 
-    /// Whether systemd itself listens on a socket that is in use.
-    package static func socketListens(at path: String) -> Bool {
-        guard SystemDisk().isSystemdRunning, let unit = show(socket, ["ActiveState", "Listen"]) else { return false }
-        return unit["ActiveState"] == ["active"] && unit["Listen"]?.contains("\(path) (Stream)") == true
+    /// The socket unit by which systemd itself listens on a path; nil: it does not.
+    package static func unitListening(at path: String) -> String? {
+        guard SystemDisk().isSystemdRunning else { return nil }
+        return [(socket, "Stream"), (datagramSocket, "Datagram")].first { name, kind in
+            guard let unit = show(name, ["ActiveState", "Listen"]) else { return false }
+            return unit["ActiveState"] == ["active"] && unit["Listen"]?.contains("\(path) (\(kind))") == true
+        }?.0
     }
 
     /// - Parameters:
@@ -54,9 +58,11 @@ package struct ServiceUnit {
         for unit in units where unit["LoadState"] == ["loaded"] {
             let group = unit["SocketGroup"]?.first.flatMap { $0.isEmpty ? nil : $0 }
             let mode = unit["SocketMode"]?.first.flatMap { UInt32($0, radix: 8) }
-            for listen in unit["Listen"] ?? [] where listen.hasSuffix(" (Stream)") {
-                let path = String(listen.dropLast(" (Stream)".count))
-                sockets[unit["FileDescriptorName"]?.first ?? "", default: []].append(
+            let name = unit["FileDescriptorName"]?.first ?? ""
+            let kind = name.hasSuffix(SocketActivation.datagramSuffix) ? " (Datagram)" : " (Stream)"
+            for listen in unit["Listen"] ?? [] where listen.hasSuffix(kind) {
+                let path = String(listen.dropLast(kind.count))
+                sockets[name, default: []].append(
                     PassedSocketFile(path: path, mode: mode, group: group))
             }
         }

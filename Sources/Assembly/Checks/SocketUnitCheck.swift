@@ -9,50 +9,80 @@ package struct SocketUnitCheck {
     let sockets: [String: [PassedSocketFile]]
     let diagnostics: Diagnostics
 
+    /// A socket of a source: the key of its path, the end of its name (FileDescriptorName=), its unit, and the unit's
+    /// setting for the path.
+    private struct Kind {
+        var key: String
+        var suffix: String
+        var unit: String
+        var setting: String
+
+        static let stream = Kind(key: "socket", suffix: "", unit: ServiceUnit.socket, setting: "ListenStream=")
+        static let datagram = Kind(
+            key: "datagram", suffix: SocketActivation.datagramSuffix, unit: ServiceUnit.datagramSocket,
+            setting: "ListenDatagram=")
+
+        var edit: String { "systemctl edit \(unit)" }
+    }
+
     func run() {
-        for source in read.configuration.sources where !source.socket.isEmpty {
-            if let passed = sockets[source.name],
-                let socket = passed.first(where: { Self.isSame($0.path, source.socket) }) ?? passed.first
-            {
-                compare(source, socket)
-            } else if let other = sockets.sorted(by: { $0.key < $1.key }).first(where: {
-                $0.value.contains { Self.isSame($0.path, source.socket) }
-            }) {
-                diagnostics.error(
-                    at: read.place(of: keys(source, "socket")),
-                    "systemd listens at \(source.socket) for a source named \(quoted(other.key)), "
-                        + "and this one is named \(quoted(source.name))",
-                    hint: "name the source \(other.key), or set FileDescriptorName=\(source.name) (\(Self.edit))")
-            }
+        for source in read.configuration.sources {
+            check(source, source.socket, .stream)
+            check(source, source.datagram ?? "", .datagram)
         }
     }
 
-    private func compare(_ source: Configuration.Source, _ socket: PassedSocketFile) {
-        if !Self.isSame(source.socket, socket.path) {
+    private func check(_ source: Configuration.Source, _ path: String, _ kind: Kind) {
+        let name = source.name + kind.suffix
+        if path.isEmpty {
+            guard kind.key == "datagram", let passed = sockets[name]?.first, !read.isBroken(keys(source, kind.key))
+            else { return }
+            diagnostics.warning(
+                at: read.place(of: ["sources", source.name]),
+                "systemd passes a datagram socket for source \(quoted(source.name)), and nothing reads it",
+                hint: "add datagram: \(passed.path), or systemctl disable --now \(kind.unit)")
+        } else if let passed = sockets[name],
+            let socket = passed.first(where: { Self.isSame($0.path, path) }) ?? passed.first
+        {
+            compare(source, path, socket, kind)
+        } else if let other = sockets.sorted(by: { $0.key < $1.key }).first(where: {
+            $0.value.contains { Self.isSame($0.path, path) }
+        }) {
+            diagnostics.error(
+                at: read.place(of: keys(source, kind.key)),
+                "systemd listens at \(path) for a source named \(quoted(other.key)), "
+                    + "and this one is named \(quoted(name))",
+                hint: "name the source \(other.key), or set FileDescriptorName=\(name) (\(kind.edit))")
+        }
+    }
+
+    private func compare(_ source: Configuration.Source, _ path: String, _ socket: PassedSocketFile, _ kind: Kind) {
+        if !Self.isSame(path, socket.path) {
             warn(
-                source, "socket", source.socket, is: socket.path,
-                set: "\"ListenStream=\" and \"ListenStream=\(source.socket)\"")
+                source, kind.key, path, is: socket.path, kind,
+                set: "\"\(kind.setting)\" and \"\(kind.setting)\(path)\"")
         }
         if let mode = socket.mode, mode != source.mode, read.isGiven(keys(source, "mode")) {
             warn(
-                source, "mode", Self.octal(source.mode), is: Self.octal(mode),
+                source, "mode", Self.octal(source.mode), is: Self.octal(mode), kind,
                 set: "SocketMode=\(Self.octal(source.mode))")
         }
         if let wanted = source.group, let group = socket.group, wanted != group {
-            warn(source, "group", wanted, is: group, set: "SocketGroup=\(wanted)")
+            warn(source, "group", wanted, is: group, kind, set: "SocketGroup=\(wanted)")
         }
     }
 
     private func warn(
-        _ source: Configuration.Source, _ key: String, _ said: String, is real: String, set setting: String
+        _ source: Configuration.Source, _ key: String, _ said: String, is real: String, _ kind: Kind,
+        set setting: String
     ) {
         let at = keys(source, key)
         guard !read.isBroken(at) else { return }
         diagnostics.warning(
             at: read.place(of: at), "\(key) \(said) has no effect: systemd creates this socket, with \(key) \(real)",
             hint:
-                "set in \(ServiceUnit.socket): \(Self.edit) with \(setting) in [Socket], "
-                + "then systemctl restart \(ServiceUnit.socket); or write \(real) here")
+                "set in \(kind.unit): \(kind.edit) with \(setting) in [Socket], "
+                + "then systemctl restart \(kind.unit); or write \(real) here")
     }
 
     /// The source's settings that differ from its socket. The default mode counts as not given.

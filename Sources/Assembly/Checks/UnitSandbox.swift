@@ -1,4 +1,5 @@
-/// The paths that a service may write, according to its unit (systemd.exec(5), "Sandboxing").
+/// The paths that a service may write, and the addresses it may listen at, according to its unit (systemd.exec(5),
+/// "Sandboxing").
 package struct UnitSandbox: Equatable {
     /// Why a path cannot be written, or is not visible to other processes.
     package enum Obstacle: Equatable {
@@ -9,11 +10,12 @@ package struct UnitSandbox: Equatable {
         case ownCopy(setting: String)
     }
 
-    package static let properties = [
-        "ProtectSystem", "ProtectHome", "PrivateTmp", "ReadWritePaths", "ReadOnlyPaths", "InaccessiblePaths",
-        "StateDirectory",
-        "CacheDirectory", "LogsDirectory", "RuntimeDirectory", "TemporaryFileSystem", "BindPaths",
-    ]
+    package static let properties =
+        [
+            "ProtectSystem", "ProtectHome", "PrivateTmp", "ReadWritePaths", "ReadOnlyPaths", "InaccessiblePaths",
+            "StateDirectory",
+            "CacheDirectory", "LogsDirectory", "RuntimeDirectory", "TemporaryFileSystem", "BindPaths",
+        ] + UnitNetwork.properties
 
     private struct Rule: Equatable {
         var directory: String
@@ -22,9 +24,11 @@ package struct UnitSandbox: Equatable {
     }
 
     private var rules: [Rule] = []
+    package let network: UnitNetwork
 
     /// - Parameter unit: each property's values, as `systemctl show` prints them.
     package init(_ unit: [String: [String]]) {
+        network = UnitNetwork(unit)
         func words(_ property: String) -> [String] {
             (unit[property] ?? []).flatMap { $0.split(separator: " ").map(String.init) }
         }

@@ -38,7 +38,56 @@ extension SourceLimits {
             maximumConnections: source.maximumConnections, maximumUnreadAnswers: source.maximumUnreadAnswers,
             maximumConnectionsPerUser: source.maximumConnectionsPerUser,
             maximumConsecutiveRefusals: source.maximumConsecutiveRefusals, maximumBuffered: source.maximumBuffered,
-            lineTimeout: source.lineTimeout, idleTimeout: source.idleTimeout)
+            lineTimeout: source.lineTimeout, idleTimeout: source.idleTimeout,
+            rateLimit: ClientRateLimit(source.rateLimit),
+            repairs: EventRepairs(source))
+    }
+}
+
+extension ClientRateLimit {
+    fileprivate init?(_ limit: Configuration.RateLimit) {
+        guard let rate = limit.eventsPerSecond else { return nil }
+        let scope: Scope =
+            switch limit.per {
+            case .uid: .user
+            case .connection: .connection
+            case .write_key: .writeKey
+            }
+        self.init(per: scope, eventsPerSecond: rate, burst: limit.burst ?? rate)
+    }
+}
+
+extension HTTPAccess {
+    /// - Parameter overTCP: for clients that the kernel does not name, so that only a write key does.
+    package init(_ source: Configuration.Source, overTCP: Bool) {
+        self.init()
+        switch source.allowedOrigins {
+        case nil: allowedOrigins = []
+        case .any: allowedOrigins = nil
+        case .only(let origins): allowedOrigins = Set(origins)
+        }
+        writeKeys = source.writeKeys.map { Array($0.plain.utf8) }
+        requiresWriteKey = overTCP
+        isEncrypted = overTCP && source.http?.tls != nil
+        limits.maximumHead = source.httpLimits.requestHead
+        limits.maximumBody = source.httpLimits.batchSize
+        limits.maximumEvents = source.httpLimits.batchEvents
+        limits.maximumRatio = source.httpLimits.decompressionRatio
+        limits.maximumWait = source.httpLimits.wait
+    }
+}
+
+extension Deduplication.Options {
+    package init(_ dedupe: Configuration.Deduplication) {
+        self.init(window: dedupe.window, memory: dedupe.maximumMemory)
+    }
+}
+
+extension EventRepairs {
+    package init(_ source: Configuration.Source) {
+        self = []
+        if source.ids == .lenient { insert(.numericIDs) }
+        if source.invalidText == .replace { insert(.loneSurrogates) }
     }
 }
 
@@ -77,10 +126,11 @@ extension DestinationRouter {
     /// - Parameters:
     ///   - host: the name of this machine.
     ///   - journal: the 16 bytes that identify the journal.
+    ///   - userNames: for `context.penstock.peer.user`.
     ///   - marksReplay: set `context.penstock.replay` before all other transforms.
     package convenience init(
         _ destination: Configuration.Destination, in configuration: Configuration, host: String, journal: [UInt8],
-        marksReplay: Bool = false, interruption: Interruption? = nil
+        userNames: @escaping UserNames = { _ in nil }, marksReplay: Bool = false, interruption: Interruption? = nil
     ) {
         self.init(
             name: destination.name, displayName: destination.preset?.title,
@@ -98,7 +148,7 @@ extension DestinationRouter {
                     setting(output.mapping), envelope: setting(output.envelope), where: output.condition.filter)
             },
             host: host, maximumEventSize: destination.maximumEventSize, journal: journal,
-            interruption: interruption)
+            userNames: userNames, interruption: interruption)
     }
 }
 

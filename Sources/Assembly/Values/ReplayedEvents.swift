@@ -9,9 +9,11 @@ package final class ReplayedEvents: EventRouter {
     private let router: RoutedEvents
 
     /// - Throws: the error in the replay's filter.
-    package init(_ replay: Replay, _ router: RoutedEvents) throws {
+    package init(_ replay: Replay, _ router: RoutedEvents, userNames: @escaping UserNames) throws {
         times = (replay.from, replay.until)
-        condition = try replay.condition.map { FilterMatcher(try Filter(parsing: $0)) }
+        condition = try replay.condition.map {
+            FilterMatcher(try Filter(parsing: $0), isReplay: true, userNames: userNames)
+        }
         self.router = router
     }
 
@@ -20,7 +22,9 @@ package final class ReplayedEvents: EventRouter {
     {
         // Positions and times may be out of step if the machine's clock was changed.
         guard event.receivedAt >= times.from, event.receivedAt < times.until else { return .filtered(reason: "time") }
-        if let condition, !condition.matches(batch.json(of: event), event.index) { return .filtered(reason: "where") }
+        if let condition, !condition.matches(batch.json(of: event), event.index, from: batch.origin(of: event)) {
+            return .filtered(reason: "where")
+        }
         return router.route(event, of: batch, into: &output)
     }
 

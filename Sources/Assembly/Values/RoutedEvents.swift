@@ -30,6 +30,7 @@ package final class RoutedEvents: EventRouter {
     }
 
     package var mayTakeLong: Bool { router.mayTakeLong }
+    package var readsSenders: Bool { router.readsSenders }
     package var lookback: Lookback? { router.lookback }
 
     package func recall(_ event: EventRecord, of batch: borrowing EventBatch) {
@@ -39,10 +40,12 @@ package final class RoutedEvents: EventRouter {
 
     /// A hash of the event's user id, or of its anonymous id if it has none, as written.
     private static func user(_ event: EventRecord, in batch: borrowing EventBatch) -> UInt64 {
-        let id = event.index.userID.isPresent ? event.index.userID : event.index.anonymousID
+        // An empty id counts as none. Journals of early versions hold such indexes.
+        let isUser = event.index.userID.length > 0
+        let id = isUser ? event.index.userID : event.index.anonymousID
         var hasher = Hasher()
-        hasher.combine(event.index.userID.isPresent)
-        if id.isPresent {
+        hasher.combine(isUser)
+        if id.length > 0 {
             let start = event.range.lowerBound + id.range.lowerBound
             for byte in batch.bytes[start..<start + id.range.count] { hasher.combine(byte) }
         }

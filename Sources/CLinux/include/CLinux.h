@@ -84,6 +84,42 @@ int clinux_peer(int file, struct clinux_peer *peer);
 /* SO_PEERGROUPS: the ids of the peer's supplementary groups. Returns how many there are. */
 int clinux_peer_groups(int file, uint32_t *groups, int capacity);
 
+/* IP addresses are 16 bytes: IPv6, or IPv4 mapped to ::ffff:0:0/96 (RFC 4291, 2.5.5.2). */
+enum { CLINUX_ADDRESS_BYTES = 16, CLINUX_ADDRESS_TEXT = 46 };
+
+/* inet_pton(3). Returns 0, or -1 if the text is not an address of either family. */
+int clinux_parse_address(const char *text, uint8_t *bytes);
+/* inet_ntop(3): a mapped address as IPv4. Writes at most CLINUX_ADDRESS_TEXT bytes with the NUL. */
+void clinux_format_address(const uint8_t *bytes, char *text);
+
+/* A socket that listens at an address: non-blocking, closed on exec, SO_REUSEADDR; for IPv6, IPV6_V6ONLY. *port 0: the
+ * kernel chooses a port and *port receives it. Returns -1 with errno and the name of the failed call in *call. */
+int clinux_tcp_listener(const uint8_t *bytes, uint16_t *port, int backlog, const char **call);
+
+/* getpeername(2) and getsockname(2). EAFNOSUPPORT for a socket that is not of IPv4 or IPv6. */
+int clinux_peer_address(int file, uint8_t *bytes, uint16_t *port);
+int clinux_local_address(int file, uint8_t *bytes, uint16_t *port);
+
+/* TCP_NODELAY (tcp(7)): small writes are sent at once. */
+int clinux_no_delay(int file);
+
+/* socket(2): AF_UNIX, SOCK_DGRAM, non-blocking, closed on exec. */
+int clinux_unix_datagram_socket(void);
+
+/* SO_PASSCRED (unix(7)): each message that is received carries the credentials of its sender. */
+int clinux_pass_credentials(int file);
+
+struct clinux_datagram {
+    /* The message's own length, which may be greater than its slot. */
+    uint32_t length;
+    uint8_t has_sender;
+    struct clinux_peer sender;
+};
+
+/* recvmmsg(2): receives at most `count` messages (64 at most), each into its own `slot` bytes of `buffer`, and does not
+ * wait. Closes all descriptors that were sent along. Returns the number of messages, or -1. */
+int clinux_receive_datagrams(int file, void *buffer, size_t slot, int count, struct clinux_datagram *received);
+
 /* malloc_trim(3): returns free memory to the system. Takes up to a few milliseconds. */
 void clinux_trim(void);
 

@@ -51,7 +51,12 @@ enum psj_flag {
     PSJ_USER_ID_ESCAPED = 1 << 2,
     PSJ_ANONYMOUS_ID_ESCAPED = 1 << 3,
     PSJ_HAS_INTEGRATIONS = 1 << 4,
-    PSJ_HAS_OTHER_VALUES = 1 << 5
+    PSJ_HAS_OTHER_VALUES = 1 << 5,
+    /* These two are not part of an event's index. Admission counts them.
+     * userId, anonymousId, previousId or groupId is an empty string, which counts as absent. */
+    PSJ_HAS_EMPTY_ID = 1 << 6,
+    /* An identify without traits whose context.traits is an object. */
+    PSJ_HAS_CONTEXT_TRAITS = 1 << 7
 };
 
 /* The fields that admission looks at. */
@@ -75,7 +80,7 @@ enum psj_field {
 };
 
 /* The fault of a line. The order is that of the checks: first the JSON as a whole, then the fields that determine
- * the kind of event, then the ids, then the rest. A field that is null counts as absent. */
+ * the kind of event, then the ids, then the rest. A field that is null counts as absent, and so does an empty id. */
 enum psj_verdict {
     PSJ_OK = 0,
     PSJ_TOO_LARGE,
@@ -186,9 +191,65 @@ int psj_fetch(const psj_paths *paths, const uint8_t *bytes, size_t length, psj_v
  * included, is then not there. Returns 1 if it may be there. Always returns 1 for a text of less than 4 bytes. */
 int psj_may_contain(const uint8_t *bytes, size_t length, const uint8_t *text, size_t text_length);
 
+/* Copies `length` bytes of JSON to `out` and replaces each half of a surrogate pair (\ud83d alone) by \ufffd, which is
+ * equally long. Other bytes stay unchanged, and so do invalid escapes. The bytes are one value in which every backslash
+ * is inside a string. */
+void psj_replace_lone_surrogates(const uint8_t *bytes, size_t length, uint8_t *out);
+
 /* Decodes the contents of a JSON string, with escapes, to UTF-8. out holds at least `length` bytes. Returns the
  * decoded length, or SIZE_MAX if an escape is invalid, such as half of a surrogate pair. */
 size_t psj_unescape(const uint8_t *contents, size_t length, uint8_t *out);
+
+/* Checks that bytes[0..<length] are exactly one JSON value (RFC 8259), with white space around it. The byte after them,
+ * bytes[length], must be readable and white space. Half of a surrogate pair is valid here, as in the RFC's grammar.
+ *
+ * Returns PSJ_OK, PSJ_TOO_LARGE (for the parser), PSJ_INVALID_UTF8, PSJ_UNCLOSED_STRING, PSJ_CONTROL_CHARACTER,
+ * PSJ_INVALID_JSON, PSJ_TOO_DEEP or PSJ_INVALID_ESCAPE. The last three set *fault as psj_scan_lines does; for the
+ * others it is absent. The depth is bounded by max_depth and by the parser. */
+int psj_validate(psj_parser *parser, const uint8_t *bytes, size_t length, size_t max_depth, psj_slice *fault);
+
+/* Whether a byte from U+000A to U+000D occurs: a line feed, a carriage return, or one of the two control characters
+ * between them, which JSON does not allow. The second function replaces each of these bytes by a space. */
+int psj_has_line_break(const uint8_t *bytes, size_t length);
+void psj_replace_line_breaks(uint8_t *bytes, size_t length);
+
+/* An object in the body of a tracking request: an event, or the envelope of a batch. Offsets are relative to the body.
+ * The last of several duplicate keys counts. Keys with escapes are compared decoded. */
+typedef struct {
+    uint32_t offset;
+    uint32_t length;
+    psj_value type;
+    psj_value context;
+    psj_value integrations;
+    psj_value sent_at;
+    psj_value write_key;
+    psj_value batch;
+} psj_request_object;
+
+/* Indexes a body that is one event. Returns 0 if the body is not an object, or is not JSON.
+ *
+ * This and the following two functions allocate nothing. For any bytes, they read nothing outside bytes[0..<length],
+ * take time linear in the length, and return values that lie inside the bytes. They do not detect every fault in bytes
+ * that are not JSON. They succeed for every object that is valid. */
+int psj_index_event(const uint8_t *bytes, size_t length, psj_request_object *event);
+
+/* Indexes a body that is a batch. *count is the number of items in the array `batch`; items[0..<capacity] holds the
+ * first ones. An item that is not an object has only its place: offset and length.
+ *
+ * If it returns 1, the array consists of brackets, white space, the items, and one comma between two items. So the body
+ * is valid JSON if each item is valid by itself, and the body is valid with another value in place of the array. */
+int psj_index_batch(const uint8_t *bytes, size_t length, psj_request_object *envelope, psj_request_object *items,
+                    size_t capacity, size_t *count);
+
+typedef struct {
+    psj_slice key; /* the contents, without quotes */
+    psj_value value;
+} psj_member;
+
+/* Lists the members of an object in their order, duplicates included. bytes[0] is its opening brace and
+ * bytes[length - 1] the closing one. Returns 0 if these are not the bytes of an object, or if it has more than
+ * `capacity` members. */
+int psj_list_members(const uint8_t *bytes, size_t length, psj_member *out, size_t capacity, size_t *count);
 
 #ifdef __cplusplus
 }

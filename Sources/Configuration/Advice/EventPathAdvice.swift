@@ -80,7 +80,11 @@ struct EventPathAdvice {
         for entry in node.entries ?? [] {
             switch entry.key {
             case "where": filter(entry.value)
-            case "transforms", "scrub": entry.value.items?.forEach(step)
+            case "transforms": entry.value.items?.forEach(step)
+            case "scrub":
+                var scrubbing = self
+                scrubbing.fields.sender = .unknown
+                entry.value.items?.forEach(scrubbing.step)
             default: break
             }
         }
@@ -98,7 +102,9 @@ struct EventPathAdvice {
             case "http": template(entry.value)
             // With a mapping, a file's path takes its values from the mapping's output.
             case "file" where !entries.contains(where: { $0.key == "mapping" || $0.key == "columns" }):
-                template(entry.value)
+                var writing = self
+                writing.fields.sender = .written
+                writing.template(entry.value)
             case "session", "timed":
                 if let shape = TransformCatalogue.declaration(of: entry.key)?.shape {
                     setting(entry.value, shape, of: entry.key)

@@ -120,6 +120,37 @@ package struct WarningDescription: Sendable {
             systemd passes credentials only to the service. Outside the service, this warning needs no action.
             """),
         .init(
+            "the write key … has less than 8 bytes, so it can be guessed",
+            """
+            Write a longer, random key into the secret's file, such as the output of: openssl rand -hex 16.
+            """),
+        .init(
+            "the write key … holds a colon, so clients that send it by Basic authentication are refused",
+            """
+            In Basic authentication, a colon ends the name. Use a key without a colon.
+            """),
+        .init(
+            "an event of … (max_event_size) does not fit into max_batch_size, which is …",
+            """
+            Such an event can be sent over the socket, but not over HTTP. Make max_batch_size larger, or \
+            max_event_size smaller.
+            """),
+        .init(
+            "the certificate expired on …, so clients refuse it",
+            """
+            Renew the certificate. Then reload the daemon: systemctl reload penstock.
+            """),
+        .init(
+            "the certificate expires on …",
+            """
+            The certificate is valid for less than 14 days. Renew it, and reload the daemon.
+            """),
+        .init(
+            "the certificate is not valid before …, so clients refuse it",
+            """
+            The clock of this machine may be wrong. Otherwise, use another certificate.
+            """),
+        .init(
             "every user of this machine can read …",
             """
             This concerns secrets, their directory and private keys. Remove the permission as the hint says: chmod \

@@ -1,6 +1,8 @@
-/// A source during reading. Its `scrub:` may need secrets, which are read later.
+/// A source during reading. Its `scrub:` and write keys need secrets, which are read later.
 struct SourceDraft: Sendable, PluginUser {
     var source = Configuration.Source(name: "", socket: "")
+    var http = HTTPListenerDraft()
+    var writeKeys: [SecretTemplate] = []
     var scrub: [YAMLNode] = []
     var plugin = PluginDraft()
 
@@ -8,9 +10,18 @@ struct SourceDraft: Sendable, PluginUser {
     static let scrubbing = ["drop", "hash", "mask", "redact"]
 }
 
-/// The two kinds of source, each named by the key that selects it.
+/// The two kinds of source. A key selects each: `socket` or `http` (or both) a source that applications connect to, and
+/// `plugin` a source plugin.
 enum SourceKind: String, CaseIterable, Sendable {
     case socket, plugin
+
+    /// The keys that select this kind.
+    var keys: [String] { self == .socket ? ["socket", "http"] : ["plugin"] }
+
+    init?(selectedBy key: String) {
+        guard let kind = Self.allCases.first(where: { $0.keys.contains(key) }) else { return nil }
+        self = kind
+    }
 }
 
 /// `sources.NAME`: the common keys, and those of each kind.
@@ -19,12 +30,20 @@ extension Section where Target == SourceDraft {
         Field("max_event_size", \.source.maximumEventSize, .size(64...(16 << 20)), "the maximum size of an event"),
         Field("max_depth", \.source.maximumDepth, .integer(1...1_000), "the maximum nesting depth of an event's JSON"),
         Field(
+            "ids", \.source.ids, .choice,
+            "what happens to an event with a number in userId, anonymousId, previousId, groupId or messageId: it is"
+                + " refused, or the number becomes a string"),
+        Field(
+            "invalid_text", \.source.invalidText, .choice,
+            "what happens to an event with half of a surrogate pair in a string, such as an emoji that was cut in two:"
+                + " it is refused, or the half becomes U+FFFD"),
+        Field(
             "scrub", \.scrub, .transforms,
             "the transforms that remove or hide values before an event is stored: drop, hash, mask, redact"),
     ]
 
     private static let own: [SourceKind: [Field<SourceDraft>]] = [
-        .socket: socket,
+        .socket: socket + [rateLimit] + http,
         .plugin: plugin("a source plugin", deadline: "a call of the plugin") + [
             Field(
                 "window", \.source.window, .size((64 << 10)...(1 << 30)),
@@ -34,12 +53,15 @@ extension Section where Target == SourceDraft {
     ]
 
     private static let socket: [Field<SourceDraft>] = [
-        Field("socket", \.source.socket, .path, required: true, "the Unix stream socket that applications connect to"),
+        Field(
+            "socket", \.source.socket, .path,
+            "the Unix stream socket that applications connect to; a source without a plugin needs socket, http or"
+                + " both"),
         Field("mode", \.source.mode, .mode, "the permission bits of the socket's file"),
         Field("group", \.source.group, .word("a group"), "the group that owns the socket's file"),
         Field(
             "allow", \.source.allow, .peers, default: "everybody who can open the socket",
-            "the users and groups that may connect"),
+            "the users and groups that may connect to the socket"),
         Field(
             "max_connections", \.source.maximumConnections, .integer(1...1_000_000),
             "the maximum number of connected clients"),
@@ -56,18 +78,23 @@ extension Section where Target == SourceDraft {
             "the number of refused lines in a row after which the daemon closes a client's connection"),
         Field(
             "max_buffered", \.source.maximumBuffered, .size((1 << 20)...(64 << 30)),
-            "the maximum size of the data that is buffered for all clients together (unfinished lines, unread answers);"
-                + " above it, the daemon closes a connection of the user with the most data"),
+            "the maximum size of the data that is buffered for all clients together (unfinished lines and requests,"
+                + " unread answers, TLS sessions); above it, the daemon closes a connection of the user with the most"
+                + " data"),
         Field(
             "line_timeout", \.source.lineTimeout, .duration(.milliseconds(100)...days(1)),
             "the maximum time to finish a line; after it, the client is disconnected"),
         Field(
             "idle_timeout", \.source.idleTimeout, .duration(.milliseconds(100)...days(366)), default: "off",
             "the maximum time without data from a client; after it, the client is disconnected"),
-        .unsupported("datagram", "a datagram socket beside the stream"),
-        .unsupported("http", "a TCP listener for HTTP"),
-        .unsupported("write_keys", "the keys that HTTP clients must send"),
-        .unsupported("rate_limit", "a limit on each client's rate of events"),
+        Field(
+            "datagram", \.source.datagram, .path, default: "none",
+            "a Unix datagram socket beside the stream; each datagram is one event"),
+        Field(
+            "dedupe", \.source.dedupe, .deduplication, default: "off",
+            "recognises events that the source has stored before, by messageId; they are acknowledged and not stored"
+                + " again"
+        ),
     ]
 
     static func source(_ kind: SourceKind) -> Section { Section((own[kind] ?? []) + common) }
@@ -75,13 +102,14 @@ extension Section where Target == SourceDraft {
     /// For a source whose kind is missing: any key, so that only the missing one is reported.
     static let kindlessSource = Section(
         [
-            Field("socket", \.source.socket, .path, "a Unix stream socket"),
-            Field("plugin", \.plugin.name, .pluginName, "the name of a source plugin"),
+            Field("plugin", \.plugin.name, .pluginName, "the name of a source plugin")
         ] + own.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap(\.value).filter { !$0.isRequired } + common)
 
     /// Explains a key that belongs to the other kind of source.
     static func elsewhere(_ key: String, from kind: SourceKind?) -> String? {
-        if SourceKind(rawValue: key) != nil { return "a source has only one of socket, plugin" }
+        if let kind, let other = SourceKind(selectedBy: key), other != kind {
+            return "a source has either a plugin, or socket and http"
+        }
         for other in SourceKind.allCases where other != kind {
             guard (own[other] ?? []).contains(where: { $0.name == key }) else { continue }
             return "\(quoted(key)) belongs to a source with \(quoted(other.rawValue)) instead"
@@ -96,7 +124,7 @@ extension Kind where Value == [Located<SourceDraft>] {
         kind.type = .map(
             of: .variants(
                 SourceKind.allCases.map {
-                    Variant(key: $0.rawValue, shared: Section.source($0).describe(SourceDraft()))
+                    Variant(keys: $0.keys, shared: Section.source($0).describe(SourceDraft()))
                 }))
         return kind
     }
@@ -105,7 +133,7 @@ extension Kind where Value == [Located<SourceDraft>] {
         .named("source", SourceDraft(), keys: .kindlessSource) { node in
             let keys = (node.entries ?? []).map(\.key)
             // Two kinds are a separate error; the first one decides how the rest is read.
-            let kind = keys.lazy.compactMap(SourceKind.init(rawValue:)).first
+            let kind = keys.lazy.compactMap(SourceKind.init(selectedBy:)).first
             return (kind.map(Section.source) ?? .kindlessSource, { Section.elsewhere($0, from: kind) })
         }
     }

@@ -16,6 +16,7 @@ extension Section where Target == TestDraft {
         Field("name", \.name, .word("text"), "the test's name in reports"),
         Field("now", \.now, .moment, default: "the file's", "the receive time of the events"),
         Field("source", \.source, .named("a source"), default: "the first", "the source that the events come through"),
+        Field("from", \.sender, .sender, "the sender of the events: context.penstock"),
         Field("event", \.event, .eventText, "the event, as a client would send it; a text is sent as it is"),
         Field("events", \.events, .list(.eventText, "events"), "several events, in order"),
         Field(
@@ -25,6 +26,16 @@ extension Section where Target == TestDraft {
         Field(
             "others", \.others, .word(of: ["nothing", "anything"]), default: "anything",
             "what the destinations must get that are not named in expect"),
+    ])
+}
+
+extension Section where Target == TestSender {
+    static let sender = Section([
+        Field("source", \.source, .named("a source"), default: "the first", "the source that the events come through"),
+        Field("uid", \.uid, .integer(TestPeer.ids), "the user's number; without it, the sender is not known"),
+        Field("gid", \.gid, .integer(TestPeer.ids), default: "the uid", "the group's number"),
+        Field("pid", \.pid, .integer(TestPeer.pids), default: "0", "the process's number"),
+        Field("user", \.user, .word("a user's name"), default: "none", "the user's name"),
     ])
 }
 
@@ -67,11 +78,23 @@ struct TestDraft: Sendable {
     var name: String?
     var now: Int64?
     var source: ConfigurationTest.Named?
+    var sender: TestSender?
     var event: String?
     var events: [String]?
     var refused: String?
     var expectations: [ExpectedDelivery] = []
     var others: String?
+}
+
+/// The sender of a test's events during reading.
+struct TestSender: Sendable {
+    var source: ConfigurationTest.Named?
+    var uid: Int?
+    var gid: Int?
+    var pid: Int?
+    var user: String?
+
+    var peer: TestPeer? { uid.map { TestPeer(uid: $0, gid: gid, pid: pid, user: user) } }
 }
 
 /// The expectations of one destination during reading.
@@ -207,6 +230,22 @@ extension Kind where Value == ExpectedDelivery.Request {
     }
 }
 
+extension Kind where Value == TestSender {
+    static var sender: Kind {
+        let section = Section<TestSender>.sender
+        return Kind(.section(section.describe(TestSender()))) { node, key, diagnostics in
+            var sender = TestSender()
+            let found = section.read(node, named: quoted(key), into: &sender, diagnostics)
+            if found["uid"] == nil, let other = ["gid", "pid", "user"].lazy.compactMap({ found[$0] }).first {
+                diagnostics.error(
+                    at: other.place, "\(quoted(key)) has no uid, so the sender is not known",
+                    hint: "add uid: the user's number")
+            }
+            return sender
+        }
+    }
+}
+
 extension Kind where Value == [ExpectedDelivery] {
     static var expectations: Kind {
         let section = Section<ExpectationDraft>.expectation
@@ -298,13 +337,18 @@ extension Kind where Value == [ConfigurationTest] {
                         at: found["expect"]?.value.place ?? item.place, "\(owner) expects nothing",
                         hint: "add expect: { DESTINATION: … }, or refused: REASON")
                 }
+                if let source = found["source"], draft.sender?.source != nil {
+                    diagnostics.error(
+                        at: source.place, "source is given twice, here and in from", hint: "remove one of the two")
+                }
                 if let refused = found["refused"], found["expect"] != nil {
                     diagnostics.error(
                         at: refused.place, "refused and expect cannot be combined",
                         hint: "a refused event reaches no destination")
                 }
                 return ConfigurationTest(
-                    name: name, place: item.place, now: draft.now, source: draft.source,
+                    name: name, place: item.place, now: draft.now,
+                    source: draft.source ?? draft.sender?.source, peer: draft.sender?.peer,
                     events: draft.events ?? draft.event.map { [$0] } ?? [], refused: draft.refused,
                     expectations: draft.expectations, othersGetNothing: draft.others == "nothing")
             }

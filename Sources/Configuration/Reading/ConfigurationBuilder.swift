@@ -1,4 +1,5 @@
 import NameSuggestion
+import Platform
 import Routing
 
 /// Turns a draft into a configuration. It does the checks that need the whole configuration (names that must exist,
@@ -23,6 +24,10 @@ struct ConfigurationBuilder {
                 var source = located.draft.source
                 source.name = located.name
                 source.scrub = scrubbing(located.draft)
+                HTTPSource(
+                    located: located, resolve: { resolve($0) }, isRead: secrets.isRead, diagnostics: diagnostics
+                ).fill(&source)
+                SourceRateLimit(located: located, diagnostics: diagnostics).check()
                 if located.found["plugin"] != nil {
                     source.plugin = plugin(located.draft.plugin, settingsAt: located.place(of: "settings"))
                 }
@@ -41,6 +46,7 @@ struct ConfigurationBuilder {
                 at: draft.found["sources"]?.place ?? place, "there is no source, so the daemon cannot receive events",
                 hint: "add sources: { apps: { socket: /run/penstock/events.sock } }")
         }
+        checkAddresses()
         var owners: [String: (name: String, place: Place)] = [:]
         if !draft.control.socket.isEmpty {
             owners[draft.control.socket] = ("the control socket", draft.found["control.socket"]?.value.place ?? place)
@@ -48,16 +54,18 @@ struct ConfigurationBuilder {
         checkLength(draft.control.socket, draft.found["control.socket"]?.value.place ?? place)
         for source in draft.sources {
             checkKind(of: source)
-            let socket = source.draft.source.socket
-            let place = source.place(of: "socket")
-            checkLength(socket, place)
-            if !socket.isEmpty {
-                if let owner = owners[socket] {
+            for (key, path) in [
+                ("socket", source.draft.source.socket), ("datagram", source.draft.source.datagram ?? ""),
+            ] {
+                let place = source.place(of: key)
+                checkLength(path, place)
+                guard !path.isEmpty else { continue }
+                if let owner = owners[path] {
                     diagnostics.error(
                         at: place, "\(owner.name) has the same socket", hint: "give each source its own socket",
                         note: .init("it is named here", at: owner.place))
                 } else {
-                    owners[socket] = ("source \(quoted(source.name))", place)
+                    owners[path] = ("source \(quoted(source.name))", place)
                 }
             }
             checkRoom(for: source)
@@ -74,10 +82,26 @@ struct ConfigurationBuilder {
     }
 
     private func checkKind(of source: Located<SourceDraft>) {
-        guard isComplete, SourceKind.allCases.allSatisfy({ source.found[$0.rawValue] == nil }) else { return }
+        let keys = SourceKind.allCases.flatMap(\.keys)
+        guard isComplete, keys.allSatisfy({ source.found[$0] == nil }) else { return }
         diagnostics.error(
-            at: source.place, "source \(quoted(source.name)) needs one of socket, plugin",
-            hint: "add socket: PATH or plugin: NAME")
+            at: source.place, "source \(quoted(source.name)) needs one of \(keys.joined(separator: ", "))",
+            hint: "add socket: PATH, http: HOST:PORT or plugin: NAME")
+    }
+
+    /// Two listeners cannot have one port of an address.
+    private func checkAddresses() {
+        var earlier: [(address: SocketAddress, name: String, place: Place)] = []
+        for source in draft.sources {
+            guard let address = source.draft.http.address else { continue }
+            let place = source.place(of: "http")
+            if let owner = earlier.first(where: { $0.address.overlaps(address) }) {
+                diagnostics.error(
+                    at: place, "source \(quoted(owner.name)) listens at \(owner.address) already",
+                    hint: "give each source its own port", note: .init("it is named here", at: owner.place))
+            }
+            earlier.append((address, source.name, place))
+        }
     }
 
     private func checkJournal() {

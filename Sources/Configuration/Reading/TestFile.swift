@@ -23,6 +23,8 @@ package struct ConfigurationTest: Sendable {
     package var now: Int64?
     /// The source that the events come through; nil: the first source.
     package var source: Named?
+    /// The process that sends the events; nil: the kernel does not name it, as for a TCP socket.
+    package var peer: TestPeer?
     /// In order, each as a client would send it.
     package var events: [String] = []
     /// If set, every event must be refused with this reason.
@@ -36,6 +38,30 @@ package struct ConfigurationTest: Sendable {
     package struct Named: Sendable {
         package var name: String
         package var place: Place
+    }
+}
+
+/// A process as the kernel names it to a Unix socket, for previews of events.
+package struct TestPeer: Sendable, Equatable {
+    /// The uids and gids that a user or a group may have: all but the highest, which stands for none (chown(2)).
+    package static let ids = 0...Int(UInt32.max) - 1
+    package static let pids = 0...Int(Int32.max)
+
+    package var uid: UInt32
+    package var gid: UInt32
+    package var pid: Int32
+    /// The user's name; nil: the user has none.
+    package var user: String?
+
+    /// Values that do not fit are clamped.
+    /// - Parameters:
+    ///   - gid: nil: the number of the user, as for a user with a group of the same name.
+    ///   - pid: nil: 0.
+    package init(uid: Int, gid: Int? = nil, pid: Int? = nil, user: String? = nil) {
+        self.uid = UInt32(clamping: uid)
+        self.gid = UInt32(clamping: gid ?? uid)
+        self.pid = Int32(clamping: pid ?? 0)
+        self.user = user
     }
 }
 

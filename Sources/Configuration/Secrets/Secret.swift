@@ -9,7 +9,7 @@ package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebug
     /// The value, encoded for the place it is used in. This is a copy: use it and release it.
     var value: String { encoded.text }
     /// The value as stored. This is a copy: use it and release it.
-    var plain: String { unencoded.text }
+    package var plain: String { unencoded.text }
 
     /// - Parameter plain: the value as stored; nil: equal to `value`.
     init(name: String, value: String, plain: String? = nil) {

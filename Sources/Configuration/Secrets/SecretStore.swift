@@ -54,6 +54,9 @@ final class SecretStore {
             })
     }
 
+    /// Whether a file with the secret was found and read.
+    func isRead(_ name: String) -> Bool { known[name] != nil }
+
     private func read(_ name: String, at place: Place) -> String? {
         if let standIn { return standIn(name) }
         if let value = known[name] { return value.text }

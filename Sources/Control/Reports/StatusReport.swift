@@ -40,10 +40,17 @@ package struct StatusReport: Codable, Sendable, Equatable {
     package struct Source: Codable, Sendable, Equatable {
         package var accepted: UInt64
         package var refused: UInt64
+        /// Events that were acknowledged but not stored, because the source has stored the same `messageId` before.
+        package var duplicates: UInt64 = 0
+        /// The memory of message ids; nil: `dedupe` is off.
+        package var dedupe: MessageIDs?
         /// Keyed by the reason's name. Contains only reasons that occurred.
         package var refusedByReason: [String: UInt64]
         /// Events accepted although they violate the tracking plan. Contains only reasons that occurred.
         package var violationsByReason: [String: UInt64]
+        /// Events accepted although something about them is unusual, or was repaired: `empty_ids`, `numeric_ids`,
+        /// `replaced_text`, `context_traits`. Contains only what occurred.
+        package var normalised: [String: UInt64]
         /// Connections open now.
         package var connections: Int
         /// How often each limit took effect on a client, keyed by its configuration key. Contains only limits that took
@@ -79,7 +86,7 @@ package struct StatusReport: Codable, Sendable, Equatable {
 
         package init(
             accepted: UInt64, refused: UInt64, refusedByReason: [String: UInt64],
-            violationsByReason: [String: UInt64] = [:],
+            violationsByReason: [String: UInt64] = [:], normalised: [String: UInt64] = [:],
             connections: Int, limits: [String: UInt64] = [:], listens: [String], socketUnit: String? = nil
         ) {
             self.limits = limits
@@ -88,12 +95,14 @@ package struct StatusReport: Codable, Sendable, Equatable {
             self.refused = refused
             self.refusedByReason = refusedByReason
             self.violationsByReason = violationsByReason
+            self.normalised = normalised
             self.connections = connections
             self.listens = listens
         }
 
         enum CodingKeys: String, CodingKey {
-            case accepted, refused, connections, limits, listens, state, restarts, lanes, plugin
+            case accepted, refused, duplicates, dedupe, normalised, connections, limits, listens, state, restarts
+            case lanes, plugin
             case lastError = "last_error"
             case openLanes = "open_lanes"
             case socketUnit = "socket_unit"

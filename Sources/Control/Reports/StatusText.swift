@@ -41,8 +41,9 @@ package enum StatusText {
                 reasons.map { "\($0.key) \(Readable.grouped($0.value))" }.joined(separator: ", "))
         }
         text +=
-            sources.render() + socketUnits(report.sources) + plugins(report.sources) + limits(report.sources)
-            + violations(report.sources) + "\n"
+            sources.render() + addresses(report.sources) + socketUnits(report.sources) + plugins(report.sources)
+            + limits(report.sources) + violations(report.sources) + normalised(report.sources)
+            + report.sources.sorted { $0.key < $1.key }.map { $1.duplicatesLine(of: $0) }.joined() + "\n"
 
         let journal = report.journal
         text +=
@@ -88,6 +89,15 @@ package enum StatusText {
             text += "\n" + refusals.render()
         }
         return text
+    }
+
+    /// The TCP addresses on which sources listen, with the ports that the kernel chose.
+    private static func addresses(_ sources: [String: StatusReport.Source]) -> String {
+        sources.sorted { $0.key < $1.key }.map { name, source in
+            source.listens.filter { $0.contains("://") }.map {
+                "\(name.withControlCharactersEscaped): listens at \($0.withControlCharactersEscaped)\n"
+            }.joined()
+        }.joined()
     }
 
     /// For sockets that systemd creates: where their access is configured.
@@ -145,6 +155,17 @@ package enum StatusText {
             let reasons = source.violationsByReason.sorted { $0.key < $1.key }
             return "\(name.withControlCharactersEscaped) accepted events that violate the tracking plan: "
                 + reasons.map { "\($0.key.withControlCharactersEscaped) \(Readable.grouped($0.value))" }.joined(
+                    separator: ", ")
+                + "\n"
+        }.joined()
+    }
+
+    /// Events that were accepted although something about them is unusual, or was repaired.
+    private static func normalised(_ sources: [String: StatusReport.Source]) -> String {
+        sources.sorted { $0.key < $1.key }.filter { !$0.value.normalised.isEmpty }.map { name, source in
+            let kinds = source.normalised.sorted { $0.key < $1.key }
+            return "\(name.withControlCharactersEscaped) normalised events: "
+                + kinds.map { "\($0.key.withControlCharactersEscaped) \(Readable.grouped($0.value))" }.joined(
                     separator: ", ")
                 + "\n"
         }.joined()

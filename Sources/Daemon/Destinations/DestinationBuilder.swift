@@ -108,7 +108,7 @@ struct DestinationBuilder {
         let interruption = Interruption()
         let router = DestinationRouter(
             destination, in: configuration, host: HostName.current, journal: journal.uuid.bytes,
-            interruption: interruption)
+            userNames: UserNameCache.shared.lookUp, interruption: interruption)
         var setting = DeliveryWorker.Setting(
             name: destination.name,
             policy: DeliveryPolicy(destination, cursorInterval: destination.cursorInterval(in: configuration)),
@@ -121,11 +121,13 @@ struct DestinationBuilder {
             let marksUsers = destination.order == .user
             func router(marksReplay: Bool) -> DestinationRouter {
                 DestinationRouter(
-                    destination, in: configuration, host: HostName.current, journal: journal, marksReplay: marksReplay,
-                    interruption: interruption)
+                    destination, in: configuration, host: HostName.current, journal: journal,
+                    userNames: UserNameCache.shared.lookUp, marksReplay: marksReplay, interruption: interruption)
             }
             guard let replay else { return RoutedEvents(router(marksReplay: false), marksUsers: marksUsers) }
-            return try ReplayedEvents(replay, RoutedEvents(router(marksReplay: true), marksUsers: marksUsers))
+            return try ReplayedEvents(
+                replay, RoutedEvents(router(marksReplay: true), marksUsers: marksUsers),
+                userNames: UserNameCache.shared.lookUp)
         }
         func worker(wake: @escaping @Sendable () -> Void) -> DeliveryWorker {
             DeliveryWorker(

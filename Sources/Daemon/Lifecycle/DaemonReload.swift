@@ -59,12 +59,31 @@ extension Daemon {
             ? [] : ["journal.segment_size and journal.queue take effect at the next start (systemctl restart penstock)"]
     }
 
+    /// Does what can fail before a source's sockets are served.
+    private func listen(
+        _ prepared: Preparation.PreparedSource, _ statistics: SourceStatistics
+    ) throws -> [Ingest.Prepared] {
+        let source = prepared.source
+        func listen(_ socket: HeldSocket, _ transport: Ingest.Transport) throws -> Ingest.Prepared {
+            try ingest.prepare(
+                source: source.name, descriptor: socket.duplicate(), transport: transport,
+                limits: SourceLimits(source), admission: prepared.admission, statistics: statistics,
+                http: HTTPAccess(source, overTCP: socket.address != nil),
+                inspector: { [plan, startingJournal] in PlanInspector(plan, for: source, startingJournal) },
+                scrubber: { SourceScrubber(source) })
+        }
+        return try (prepared.socket.map { [try listen($0, .unix)] } ?? [])
+            + (prepared.tcp.map { [try listen($0, .tcp(prepared.tls))] } ?? [])
+    }
+
     /// Switches to a prepared configuration. Steps that can still fail (disk, descriptors) come first and are rolled
     /// back if a later one fails.
     func apply(_ next: Preparation) throws {
         var rollback = Rollback()
         var server: ControlServer?
-        var listeners: [(source: Configuration.Source, statistics: SourceStatistics, listener: Ingest.Prepared)] = []
+        var listeners: [(source: Preparation.PreparedSource, statistics: SourceStatistics, [Ingest.Prepared])] = []
+        var datagrams: [Datagrams.Prepared] = []
+        var deduplications: [() -> Void] = []
         rollback.add { [sockets] in next.abandon(sockets) }
         do {
             if next.controlChanged || control == nil {
@@ -75,14 +94,21 @@ extension Daemon {
             for prepared in next.sources {
                 let source = prepared.source
                 let statistics = status.statistics(of: source.name)
-                let listener = try ingest.prepare(
-                    source: source.name, descriptor: prepared.socket.duplicate(), limits: SourceLimits(source),
-                    admission: prepared.admission, statistics: statistics,
-                    inspector: { [plan, startingJournal] in PlanInspector(plan, for: source, startingJournal) },
-                    scrubber: { SourceScrubber(source) })
-                listeners.append((source, statistics, listener))
+                listeners.append((prepared, statistics, try listen(prepared, statistics)))
+                if let socket = prepared.datagrams {
+                    datagrams.append(
+                        try ingest.datagrams.prepare(
+                            source: source.name, descriptor: socket.duplicate(), path: socket.place?.path,
+                            limits: SourceLimits(source), admission: prepared.admission, statistics: statistics,
+                            inspector: { [plan, startingJournal] in PlanInspector(plan, for: source, startingJournal) },
+                            scrubber: { SourceScrubber(source) }))
+                }
             }
-            rollback.add(try sockets.setAccess(next.sources.map(\.socket)))
+            rollback.add(try sockets.setAccess(next.sources.flatMap(\.sockets).map(\.socket)))
+            for (prepared, statistics, _) in listeners {
+                deduplications.append(
+                    try prepareDeduplication(of: prepared.source, statistics.deduplication, &rollback))
+            }
             // Removed destinations stay declared until they have stopped. This is the last step that can fail, because
             // what it writes to the disk is not rolled back.
             try journal.declare(
@@ -92,14 +118,19 @@ extension Daemon {
             throw error
         }
 
-        for (source, statistics, listener) in listeners {
-            status.add(source: source.name, statistics, listens: sockets.paths(source), unit: sockets.unit(source))
-            ingest.serve(listener)
+        for finish in deduplications { finish() }
+        for (prepared, statistics, listeners) in listeners {
+            let source = prepared.source
+            status.add(
+                source: source.name, statistics, listens: sockets.places(source, tcp: prepared.tcp),
+                unit: sockets.unit(source))
+            for listener in listeners { ingest.serve(listener) }
         }
+        for prepared in datagrams { ingest.datagrams.serve(prepared) }
         plan.set(next.configuration.plan)
-        for name in next.removedSockets { ingest.stopListening(source: name) }
+        for name in next.removedSockets { ingest.remove(source: name) }
         for name in next.removedSources { status.forget(source: name) }
-        sockets.hold(next.sources.map { ($0.source.name, $0.socket) }, without: next.removedSockets)
+        sockets.hold(next.sources.flatMap(\.sockets), without: next.removedSockets)
         replaceSourcePlugins(next)
         for name in pipeline.stop(next.endingDestinations, by: clock.now() + Self.drain) {
             telemetry.emit(DestinationLeftBehind(name: name))
@@ -143,6 +174,7 @@ extension Daemon {
         for (source, plugin) in next.sourcePlugins {
             let statistics = status.statistics(of: source.name)
             status.add(source: source.name, statistics, listens: [], unit: nil)
+            statistics.deduplication.end()
             sourcePlugins.start(
                 source, plugin, in: next.configuration.plugins.directories, statistics: statistics,
                 journalQueue: startingJournal.queue,

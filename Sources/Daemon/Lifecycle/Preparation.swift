@@ -3,14 +3,28 @@ import Configuration
 import Destinations
 import Ingest
 import Journal
+import Platform
 
 /// A configuration with everything prepared that can fail: sockets are opened, names resolved. Nothing
 /// that runs has been changed. If it is not applied, `abandon` releases what was prepared.
 struct Preparation {
     struct PreparedSource {
         var source: Configuration.Source
-        var socket: HeldSocket
+        /// Nil: the source has only `http`.
+        var socket: HeldSocket?
+        var datagrams: HeldSocket?
+        var tcp: HeldSocket?
+        /// How `tcp` is encrypted; nil: it is not.
+        var tls: TLSContext?
         var admission: Admission
+
+        /// Its sockets by their names.
+        var sockets: [(name: String, socket: HeldSocket)] {
+            [
+                (source.name, socket), (Datagrams.name(ofSource: source.name), datagrams),
+                (Ingest.tcpName(ofSource: source.name), tcp),
+            ].compactMap { name, socket in socket.map { (name, $0) } }
+        }
     }
 
     struct PreparedDestination {
@@ -24,7 +38,7 @@ struct Preparation {
     /// Source plugins that are new or changed. The old version of a changed one stops first.
     private(set) var sourcePlugins: [(source: Configuration.Source, plugin: Configuration.Plugin)] = []
     private(set) var removedSources: [String] = []
-    /// Sources that no longer listen: removed, or a plugin now.
+    /// The names of sockets that are no longer used: their source was removed, is a plugin now, or has no datagrams.
     private(set) var removedSockets: [String] = []
     /// Source plugins that stop: changed or removed.
     private(set) var endingSourcePlugins: [String] = []
@@ -60,13 +74,19 @@ struct Preparation {
         }
         controlChanged = difference?.controlChanged ?? false
 
+        // The files of a TLS listener may have changed without a change of the configuration.
         let newSources = Set(
             difference.map { $0.sources.added + $0.sources.changed } ?? configuration.sources.map(\.name)
-        ).union(replacedSources)
+        ).union(replacedSources).union(configuration.sources.filter { $0.http?.tls != nil }.map(\.name))
         removedSources = difference?.sources.removed ?? []
-        removedSockets =
+        func removed(without isMissing: (Configuration.Source) -> Bool) -> [String] {
             removedSources
-            + configuration.sources.filter { newSources.contains($0.name) && $0.plugin != nil }.map(\.name)
+                + configuration.sources.filter { newSources.contains($0.name) && isMissing($0) }.map(\.name)
+        }
+        removedSockets =
+            removed { $0.plugin != nil || !sockets.has($0) }
+            + removed { $0.datagram == nil }.map { Datagrams.name(ofSource: $0) }
+            + removed { $0.http == nil }.map { Ingest.tcpName(ofSource: $0) }
         endingSourcePlugins = newSources.union(removedSources).sorted()
         for source in configuration.sources where newSources.contains(source.name) {
             if let plugin = source.plugin {
@@ -74,9 +94,7 @@ struct Preparation {
                 continue
             }
             do {
-                sources.append(
-                    PreparedSource(
-                        source: source, socket: try sockets.open(source), admission: try sockets.admission(source)))
+                sources.append(try PreparedSource(source, sockets))
             } catch {
                 errors.append(error as? OperatorError ?? OperatorError("source \"\(source.name)\": \(error)"))
             }
@@ -105,6 +123,28 @@ struct Preparation {
 
     /// Removes the socket files that were created for this configuration.
     func abandon(_ sockets: SourceSockets) {
-        for prepared in sources { sockets.abandon(prepared.socket) }
+        for (_, socket) in sources.flatMap(\.sockets) { sockets.abandon(socket) }
+    }
+}
+
+extension Preparation.PreparedSource {
+    fileprivate init(_ source: Configuration.Source, _ sockets: SourceSockets) throws {
+        self.source = source
+        admission = try sockets.admission(source)
+        tls = try source.http?.tls.map { tls in
+            do throws(TLSError) {
+                return try TLSContext(TLSContext.Options(tls))
+            } catch {
+                throw OperatorError("source \"\(source.name)\": tls: \(error)")
+            }
+        }
+        tcp = try sockets.openTCP(source)
+        socket = try sockets.open(source)
+        do {
+            datagrams = try sockets.openDatagrams(source)
+        } catch {
+            if let socket { sockets.abandon(socket) }
+            throw error
+        }
     }
 }

@@ -128,7 +128,7 @@ private final class SharedMatcher: Sendable {
 
     func matches(_ letter: StoredDeadLetter) -> Bool {
         let index = DeadLetterFile.index(of: letter.event)
-        return matcher.withLock { $0.matches(letter.event.span, index) }
+        return matcher.withLock { $0.matches(letter.event.span, index, from: nil) }
     }
 }
 

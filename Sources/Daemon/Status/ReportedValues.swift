@@ -23,7 +23,8 @@ extension StatusReport.Journal {
 
 extension StatusReport.Source {
     init(
-        _ snapshot: SourceStatistics.Snapshot, listens: [String], socketUnit: String?, plugin: PluginSourceStatus?
+        _ snapshot: SourceStatistics.Snapshot, _ deduplication: Deduplication.Status?, listens: [String],
+        socketUnit: String?, plugin: PluginSourceStatus?
     ) {
         self.init(
             accepted: snapshot.accepted, refused: snapshot.refused,
@@ -31,9 +32,12 @@ extension StatusReport.Source {
                 uniqueKeysWithValues: snapshot.refusedByReason.map { ($0.key.rawValue, $0.value) }),
             violationsByReason: Dictionary(
                 uniqueKeysWithValues: snapshot.violationsByReason.map { ($0.key.rawValue, $0.value) }),
+            normalised: Dictionary(uniqueKeysWithValues: snapshot.normalised.map { ($0.key.rawValue, $0.value) }),
             connections: snapshot.connections,
             limits: Dictionary(uniqueKeysWithValues: snapshot.limits.map { ($0.key.rawValue, $0.value.count) }),
             listens: listens, socketUnit: socketUnit)
+        duplicates = snapshot.duplicates
+        dedupe = deduplication.map(MessageIDs.init)
         guard let plugin else { return }
         lastError = plugin.problem ?? plugin.waiting ?? plugin.lastError
         state =
@@ -48,6 +52,18 @@ extension StatusReport.Source {
         openLanes = plugin.openLanes
         lanes = Dictionary(plugin.lanes.map { ($0.name, $0.position) }, uniquingKeysWith: { first, _ in first })
         self.plugin = plugin.plugin.map(StatusReport.Plugin.init)
+    }
+}
+
+extension StatusReport.Source.MessageIDs {
+    init(_ status: Deduplication.Status) {
+        let window = Double(status.options.window.inNanoseconds) / 1e9
+        // Full, the window reaches back to the oldest id.
+        let oldest = status.oldest.map { Double($0.inNanoseconds) / 1e9 } ?? window
+        self.init(
+            windowSeconds: window, effectiveWindowSeconds: status.isFull ? min(oldest, window) : window,
+            ids: UInt64(clamping: status.ids), capacity: UInt64(clamping: status.capacity),
+            forgottenEarly: status.forgottenEarly)
     }
 }
 

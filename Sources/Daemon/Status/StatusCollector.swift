@@ -120,6 +120,12 @@ final class StatusCollector: Sendable {
         }
     }
 
+    /// The memory of message ids of each source that deduplicates.
+    var deduplications: [String: Deduplication.Status] {
+        let sources = sources.withLock { $0 }
+        return sources.compactMapValues { $0.statistics.deduplication.status(at: clock.now()) }
+    }
+
     /// Samples all counters and lags. Main thread, once a tick.
     func sample() {
         let (end, wallClock) = (journal.statistics().next, clock.wallClock())
@@ -225,7 +231,8 @@ final class StatusCollector: Sendable {
         let sources = snapshots.reduce(into: [String: StatusReport.Source]()) { sources, entry in
             let (snapshot, source) = entry.value
             sources[entry.key] = StatusReport.Source(
-                snapshot, listens: source.listens, socketUnit: source.unit, plugin: plugins[entry.key]?.status)
+                snapshot, source.statistics.deduplication.status(at: now), listens: source.listens,
+                socketUnit: source.unit, plugin: plugins[entry.key]?.status)
         }
         let reasons = DegradedReasons(
             journal: journal, destinations: destinations, sources: sources, stuckThreads: condition.stuckThreads,

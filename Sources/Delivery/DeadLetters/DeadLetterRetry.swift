@@ -33,7 +33,7 @@ final class RetryLog: EventLog {
                     position: letter.position, receivedAt: letter.receivedAt,
                     offset: UInt32(clamping: batch.bytes.count), length: UInt32(clamping: letter.event.count),
                     origin: UInt32(clamping: batch.origins.count), index: letter.index))
-            batch.origins.append(letter.origin ?? Origin(source: "", uid: 0, gid: 0, pid: 0))
+            batch.origins.append(letter.origin ?? Origin(unknownPeerOf: ""))
             batch.bytes += letter.event
         }
         start = letters.first?.position ?? 0

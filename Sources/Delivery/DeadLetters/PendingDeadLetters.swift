@@ -83,7 +83,7 @@ struct DeadLetterFailure: Error {
 }
 
 /// Reads original events from the journal again. Positions must be asked for in ascending order.
-private struct OriginalEvents {
+struct OriginalEvents {
     private let log: any EventLog
     private var reader: (any EventReader)?
     private var batch = EventBatch()
@@ -93,18 +93,31 @@ private struct OriginalEvents {
     /// Replaces the rendered event with the original. If the journal no longer has the event (it was damaged, or
     /// removed to free space), the letter stays as it is.
     mutating func fill(_ letter: inout DeadLetter) throws {
-        // The worker's reader has passed this event, so one read finds the event or its gap.
-        if reader == nil || letter.position >= batch.next {
-            let reader = try log.makeReader(from: letter.position)
-            self.reader = reader
-            batch.removeAll()
-            batch.next = letter.position
-            _ = try reader.read(into: &batch, maximumBytes: 64 << 10)
-        }
-        guard let event = batch.events.first(where: { $0.position == letter.position }) else { return }
+        guard let event = try event(at: letter.position) else { return }
         letter.receivedAt = event.receivedAt
         letter.event = Array(batch.bytes[event.range])
         letter.index = event.index
-        letter.origin = batch.origins.indices.contains(Int(event.origin)) ? batch.origins[Int(event.origin)] : nil
+        letter.origin = batch.origin(of: event)
+    }
+
+    /// Adds the sender of a stored letter, which the letter itself does not hold.
+    mutating func fillOrigin(_ letter: inout DeadLetter) throws {
+        // After a power cut, another event may have the position (`sync: never`).
+        guard letter.origin == nil, let event = try event(at: letter.position),
+            batch.bytes[event.range].elementsEqual(letter.event)
+        else { return }
+        letter.origin = batch.origin(of: event)
+    }
+
+    private mutating func event(at position: UInt64) throws -> EventRecord? {
+        // The worker's reader has passed this event, so one read finds the event or its gap.
+        if reader == nil || position >= batch.next {
+            let reader = try log.makeReader(from: position)
+            self.reader = reader
+            batch.removeAll()
+            batch.next = position
+            _ = try reader.read(into: &batch, maximumBytes: 64 << 10)
+        }
+        return batch.events.first { $0.position == position }
     }
 }

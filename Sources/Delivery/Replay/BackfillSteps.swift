@@ -43,7 +43,7 @@ extension DeliveryWorker {
         let backfill = backfill(of: .retry)
         guard !backfill.isActive else { return }
         attempt(backfill, now) {
-            guard let letters = try deadLetters.nextRetry(),
+            guard var letters = try deadLetters.nextRetry(),
                 let router = try setting.backfillRouter?(nil, setting.interruption)
             else {
                 backfill.isContinued = false
@@ -55,6 +55,10 @@ extension DeliveryWorker {
                 try deadLetters.finish(letters)
                 backfill.troubleUntil = now
                 return
+            }
+            if router.readsSenders {
+                var originals = OriginalEvents(log: setting.log)
+                for index in letters.letters.indices { try originals.fillOrigin(&letters.letters[index]) }
             }
             let log = RetryLog(letters.letters)
             backfill.letters = letters

@@ -20,12 +20,13 @@ struct PluginCompletion: Sendable {
         count = complete.count
         stride = complete.stride
         guard complete.given != .max else {
+            guard body.count == head else { return nil }
             outcomes = nil
             reasons = []
             return
         }
         let given = Int(complete.given)
-        guard given <= (body.count - head) / size else { return nil }
+        guard stride >= PLUGIN_OUTCOME_SIZE_1_0, given <= (body.count - head) / size else { return nil }
         var outcomes: [plugin_outcome] = []
         outcomes.reserveCapacity(given)
         var texts = 0

@@ -4,13 +4,15 @@ import Events
 /// credentials of the peer.
 package struct Admission: Sendable, Equatable {
     /// nil: anybody who can open the socket.
-    private let allowed: (users: Set<UInt32>, groups: Set<UInt32>)?
+    private let allowed: (users: Set<UInt32>, groups: Set<UInt32>, members: Set<UInt32>)?
 
     /// - Parameters:
     ///   - users: user ids.
     ///   - groups: group ids. A peer matches by its primary group or by a supplementary group.
-    package init(users: Set<UInt32>, groups: Set<UInt32>) {
-        allowed = (users, groups)
+    ///   - members: the users whom the group database names as members of these groups. The kernel does not report the
+    ///     supplementary groups of a datagram's sender, so there they count instead.
+    package init(users: Set<UInt32>, groups: Set<UInt32>, members: Set<UInt32> = []) {
+        allowed = (users, groups, members)
     }
 
     private init() {
@@ -27,15 +29,28 @@ package struct Admission: Sendable, Equatable {
         guard let allowed else { return nil }
         if allowed.users.contains(peer.uid) || allowed.groups.contains(peer.gid) { return nil }
         if groups.contains(where: allowed.groups.contains) { return nil }
+        return notAllowed(peer)
+    }
+
+    /// For the sender of a datagram.
+    func refusal(ofSender sender: Origin) -> Refusal? {
+        guard let allowed else { return nil }
+        if sender.hasPeer, allowed.members.contains(sender.uid) { return nil }
+        return refusal(of: sender, groups: [])
+    }
+
+    private func notAllowed(_ peer: Origin) -> Refusal {
+        let sender = peer.hasPeer ? "user \(peer.uid)" : "a sender that the kernel does not name"
         return Refusal(
             reason: .notAllowed,
             detail: """
-                user \(peer.uid) may not send to source "\(peer.source)": neither it nor its groups are listed in the \
+                \(sender) may not send to source "\(peer.source)": neither it nor its groups are listed in the \
                 source's allow:
                 """)
     }
 
     package static func == (a: Admission, b: Admission) -> Bool {
         a.allowed?.users == b.allowed?.users && a.allowed?.groups == b.allowed?.groups
+            && a.allowed?.members == b.allowed?.members
     }
 }

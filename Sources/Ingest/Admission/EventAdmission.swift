@@ -7,6 +7,9 @@ import Platform
 ///
 /// The scanner (`Events/EventScanner`) validates the lines; `ScannedRefusal` writes the reason of a refusal.
 package final class EventAdmission {
+    /// About how many lines of one scan are repaired. A repair takes about 1 µs.
+    private static let repairsAtOnce = 256
+
     let limits: SourceLimits
     var maximumEventSize: Int { limits.maximumEventSize }
     /// Results of the last scan. Reused for every scan.
@@ -18,6 +21,7 @@ package final class EventAdmission {
     private let inspector: (any EventInspector)?
     private let scrubber: (any EventScrubber)?
     private let scanner: EventScanner
+    private let repair: LineRepair?
     private let appender: any EventAppender
     private let statistics: SourceStatistics
     private let clock: any Clock
@@ -30,12 +34,13 @@ package final class EventAdmission {
         self.scrubber = scrubber
         self.limits = limits
         scanner = EventScanner(maximumEventSize: limits.maximumEventSize, maximumDepth: limits.maximumDepth)
+        repair = limits.repairs.isEmpty ? nil : LineRepair(limits.repairs, scanner: scanner)
         self.appender = appender
         self.statistics = statistics
         self.clock = clock
     }
 
-    /// Whether an event costs more than its validation.
+    /// Whether an event costs more than its validation. Repairs are bounded by their number instead.
     var isSlow: Bool { inspector != nil || scrubber != nil }
 
     func now() -> Instant { clock.now() }
@@ -47,11 +52,30 @@ package final class EventAdmission {
         accepted.removeAll(keepingCapacity: true)
         refused.removeAll(keepingCapacity: true)
         rewritten = nil
-        let result = scanner.scan(bytes, accepted: &accepted, refused: &refused, maximumRefused: maximumRefused)
-        // Inspect the event as the client sent it: after scrubbing it may look different.
-        if let inspector, !accepted.isEmpty, inspector.begin() { inspect(bytes, inspector) }
-        if let scrubber, !accepted.isEmpty { scrub(bytes, scrubber) }
+        // A caller that bounds the refused lines of a scan bounds the repairs with them.
+        let limit = repair == nil || maximumRefused == .max ? maximumRefused : min(maximumRefused, Self.repairsAtOnce)
+        let result = scanner.scan(bytes, accepted: &accepted, refused: &refused, maximumRefused: limit)
+        var counts = NormalisationCounts(result)
+        if let repair { repairLines(of: bytes, repair, &counts) }
+        statistics.normalise(counts)
+        // Inspect the event before scrubbing, which may make it look different.
+        if let inspector, !accepted.isEmpty, inspector.begin() { withAccepted(of: bytes) { inspect($0, inspector) } }
+        if let scrubber, !accepted.isEmpty { withAccepted(of: bytes) { scrub($0, scrubber) } }
         return result
+    }
+
+    /// Passes the buffer that `accepted` refers to.
+    private func withAccepted(of bytes: Span<UInt8>, _ body: (Span<UInt8>) -> Void) {
+        if let rewritten { body(rewritten.span) } else { body(bytes) }
+    }
+
+    private func repairLines(of bytes: Span<UInt8>, _ repair: LineRepair, _ counts: inout NormalisationCounts) {
+        guard refused.contains(where: repair.mayRepair) else { return }
+        let slice = RepairedSlice(bytes, accepted: accepted, refused: refused, by: repair)
+        rewritten = slice.bytes
+        accepted = slice.accepted
+        refused = slice.refused
+        counts.add(slice.counts)
     }
 
     /// Events that pass cost nothing extra. From the first event that does not pass, the slice is rewritten.
@@ -89,11 +113,7 @@ package final class EventAdmission {
         let scrub = { (json: Span<UInt8>, index: EventIndex, output: inout [UInt8]) in
             scrubber.scrub(json, index, into: &output).map { Refusal(reason: .notAllowed, detail: "scrub: \($0)") }
         }
-        if let inspected = rewritten {
-            take(RewrittenSlice(inspected.span, accepted, scanner, rewrite: scrub))
-        } else {
-            take(RewrittenSlice(bytes, accepted, scanner, rewrite: scrub))
-        }
+        take(RewrittenSlice(bytes, accepted, scanner, rewrite: scrub))
     }
 
     private func take(_ slice: RewrittenSlice) {
@@ -108,15 +128,16 @@ package final class EventAdmission {
     /// - Parameters:
     ///   - bytes: the buffer that was scanned.
     ///   - lane: the lane that the events come from, and the position behind them; nil: the sender has no lanes.
+    /// - Returns: queued: up to the end of all of them, or of the earlier events that they repeat.
     package func append(_ bytes: Span<UInt8>, from origin: Origin, lane: LanePosition? = nil) -> AppendOutcome {
         let (events, rewritten) = (accepted, rewritten)
-        let outcome =
+        let (outcome, duplicates) =
             if let rewritten {
-                appender.append(rewritten.span, events: events.span, from: origin, lane: lane)
+                statistics.deduplication.append(rewritten.span, events, from: origin, lane, to: appender, clock)
             } else {
-                appender.append(bytes, events: events.span, from: origin, lane: lane)
+                statistics.deduplication.append(bytes, events, from: origin, lane, to: appender, clock)
             }
-        if case .queued = outcome { statistics.accept(accepted.count) }
+        if case .queued = outcome { statistics.accept(events.count - duplicates, duplicates: duplicates) }
         return outcome
     }
 
@@ -132,6 +153,12 @@ package final class EventAdmission {
 
     func refuse(_ refusal: Refusal) {
         statistics.refuse([RefusedLine(line: 0, refusal: refusal)], latest: [refusal], at: clock.wallClock())
+    }
+
+    /// Counts `count` events that are refused for the same reason.
+    func refuse(_ refusal: Refusal, times count: Int) {
+        let lines = (0..<count).map { RefusedLine(line: $0, refusal: refusal) }
+        statistics.refuse(lines, latest: [refusal], at: clock.wallClock())
     }
 
     /// Forgets `accepted`, so that `append` stores a lane's position alone.

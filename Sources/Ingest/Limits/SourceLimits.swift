@@ -1,4 +1,4 @@
-/// The limits of one source. Each property's configuration key is in parentheses.
+/// The limits of one source, and the faults that it repairs. Each property's configuration key is in parentheses.
 package struct SourceLimits: Sendable, Equatable {
     /// Bytes of one event's JSON (`max_event_size`).
     package var maximumEventSize: Int
@@ -12,18 +12,23 @@ package struct SourceLimits: Sendable, Equatable {
     package var maximumUnreadAnswers: Int
     /// Consecutive refused lines after which a client is disconnected (`max_consecutive_refusals`).
     package var maximumConsecutiveRefusals: Int
-    /// Bytes buffered for all clients of the source (`max_buffered`): unfinished lines, unread answers, and input that
-    /// waits for the client's next turn.
+    /// Bytes buffered for all clients of the source (`max_buffered`): unfinished lines and requests, unread answers,
+    /// input that waits for the client's next turn, and TLS sessions.
     package var maximumBuffered: Int
     /// How long a client may take to finish a line (`line_timeout`) and to read its last answers.
     package var lineTimeout: Duration
     /// How long a client may be silent (`idle_timeout`); nil: no limit.
     package var idleTimeout: Duration?
+    /// How many events clients may send (`rate_limit`); nil: no limit.
+    package var rateLimit: ClientRateLimit?
+    /// The faults in events that are repaired instead of refused (`ids`, `invalid_text`).
+    package var repairs: EventRepairs
 
     package init(
         maximumEventSize: Int, maximumDepth: Int, maximumConnections: Int, maximumUnreadAnswers: Int,
-        maximumConnectionsPerUser: Int = 1000, maximumConsecutiveRefusals: Int = 1000, maximumBuffered: Int = 64 << 20,
-        lineTimeout: Duration = .seconds(60), idleTimeout: Duration? = nil
+        maximumConnectionsPerUser: Int = 1000, maximumConsecutiveRefusals: Int = 1000, maximumBuffered: Int = 32 << 20,
+        lineTimeout: Duration = .seconds(60), idleTimeout: Duration? = nil, rateLimit: ClientRateLimit? = nil,
+        repairs: EventRepairs = []
     ) {
         self.maximumEventSize = maximumEventSize
         self.maximumDepth = maximumDepth
@@ -34,6 +39,8 @@ package struct SourceLimits: Sendable, Equatable {
         self.maximumBuffered = maximumBuffered
         self.lineTimeout = lineTimeout
         self.idleTimeout = idleTimeout
+        self.rateLimit = rateLimit
+        self.repairs = repairs
     }
 }
 
@@ -45,7 +52,9 @@ package enum ClientLimit: String, Sendable, CaseIterable {
     case maximumBuffered = "max_buffered"
     case lineTimeout = "line_timeout"
     case idleTimeout = "idle_timeout"
+    case rateLimit = "rate_limit"
 
-    /// Whether the limit refuses events or clients. Closing a silent client loses nothing.
-    package var refuses: Bool { self != .idleTimeout }
+    /// Whether the limit refuses events or clients. Closing a silent client loses nothing, and a client that is slowed
+    /// down neither.
+    package var refuses: Bool { self != .idleTimeout && self != .rateLimit }
 }

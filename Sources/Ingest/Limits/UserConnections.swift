@@ -21,7 +21,7 @@ struct UserConnections {
     static let idleEnough = Duration.seconds(1)
 
     private struct Holding {
-        var user: UInt32
+        var user: ClientUser
         var bytes = 0
         var lastByte: Instant
         /// False until the connection's first turn: the client may have sent data before it was accepted.
@@ -43,21 +43,36 @@ struct UserConnections {
         var since: Instant
     }
 
+    /// The connections that held the most bytes of the user who held the most, at the time of a search. A search visits
+    /// all of the user's connections, so its result serves several evictions.
+    private struct Largest {
+        var user: ClientUser
+        /// The largest last.
+        var connections: [(connection: Connection, bytes: Int)]
+        /// The most bytes that any other user has held since, or more.
+        var others: Int
+    }
+
     /// How many connections one search returns at most.
     private static let foundAtOnce = 64
 
+    private var largest: Largest?
     private var holdings: [Connection: Holding] = [:]
-    private var users: [UInt32: User] = [:]
+    private var users: [ClientUser: User] = [:]
     /// Bytes buffered for all users together.
     private(set) var bytes = 0
+    /// Connections that must be closed and are still open, with their bytes.
+    private var closing: [Connection: Int] = [:]
+    /// Bytes of those connections, which no longer count as buffered.
+    private(set) var closingBytes = 0
 
-    func connections(of user: UInt32) -> Int { users[user]?.connections.count ?? 0 }
+    func connections(of user: ClientUser) -> Int { users[user]?.connections.count ?? 0 }
 
-    mutating func enter(_ connection: Connection, user: UInt32, limit: Int, at now: Instant) -> Decision {
+    mutating func enter(_ connection: Connection, user: ClientUser, limit: Int, at now: Instant) -> Decision {
         var decision = Decision.admitted
         if connections(of: user) >= limit {
             guard let longest = longestIdle(of: user, at: now) else { return .refused }
-            leave(longest)
+            remove(longest)
             decision = .replacing(longest)
         }
         holdings[connection] = Holding(user: user, lastByte: now)
@@ -65,7 +80,7 @@ struct UserConnections {
         return decision
     }
 
-    private mutating func longestIdle(of user: UInt32, at now: Instant) -> Connection? {
+    private mutating func longestIdle(of user: ClientUser, at now: Instant) -> Connection? {
         if let known = takeIdle(of: user) { return known }
         if let next = users[user]?.nextSearch, now < next { return nil }
         var found: [Idle] = []
@@ -83,7 +98,7 @@ struct UserConnections {
     }
 
     /// The longest idle connection that the last search found, if it has not been active since.
-    private mutating func takeIdle(of user: UInt32) -> Connection? {
+    private mutating func takeIdle(of user: ClientUser) -> Connection? {
         while let idle = users[user]?.idle.popLast() {
             if let holding = holdings[idle.connection], holding.isIdle, holding.lastByte == idle.since {
                 return idle.connection
@@ -92,8 +107,13 @@ struct UserConnections {
         return nil
     }
 
-    /// Removes a connection. Calling it again has no effect.
+    /// Removes a connection that is closed. Calling it again has no effect.
     mutating func leave(_ connection: Connection) {
+        if let bytes = closing.removeValue(forKey: connection) { closingBytes -= bytes }
+        remove(connection)
+    }
+
+    private mutating func remove(_ connection: Connection) {
         guard let holding = holdings.removeValue(forKey: connection) else { return }
         bytes -= holding.bytes
         // Mutate in place: a copy would duplicate the whole set of connections.
@@ -109,7 +129,7 @@ struct UserConnections {
     /// - Returns: the connection that must be closed now, with its user and that user's buffered bytes; or nil.
     mutating func note(
         _ connection: Connection, bytes held: Int, lastByte: Instant, isIdle: Bool, limit: Int
-    ) -> (victim: Connection, user: UInt32, bytes: Int)? {
+    ) -> (victim: Connection, user: ClientUser, bytes: Int)? {
         // A connection that was removed already no longer counts.
         guard var holding = holdings[connection] else { return nil }
         let change = held - holding.bytes
@@ -119,11 +139,47 @@ struct UserConnections {
         holdings[connection] = holding
         users[holding.user]?.bytes += change
         bytes += change
-        guard bytes > limit, change > 0, let user = users.max(by: { $0.value.bytes < $1.value.bytes }),
-            let victim = user.value.connections.max(by: { holdings[$0]?.bytes ?? 0 < holdings[$1]?.bytes ?? 0 })
-        else { return nil }
-        let answer = (victim: victim, user: user.key, bytes: user.value.bytes)
-        leave(victim)
+        let total = users[holding.user]?.bytes ?? 0
+        if let known = largest, known.user != holding.user { largest?.others = max(known.others, total) }
+        guard bytes > limit, change > 0, let (user, largestKnown) = takeLargest() else { return nil }
+        var victim = largestKnown
+        if user == holding.user, let other = holdings[victim]?.bytes, held > other {
+            // It has grown since the search.
+            largest?.connections.append((victim, other))
+            victim = connection
+        }
+        let answer = (victim: victim, user: user, bytes: users[user]?.bytes ?? 0)
+        let held = holdings[victim]?.bytes ?? 0
+        closing[victim] = held
+        closingBytes += held
+        remove(victim)
         return answer
+    }
+
+    private mutating func takeLargest() -> (ClientUser, Connection)? {
+        for isSecondTry in [false, true] {
+            while let known = largest, users[known.user]?.bytes ?? 0 >= known.others,
+                let found = largest?.connections.popLast()
+            {
+                // Connection ids are unique, so a connection of this id is the same one.
+                if let holding = holdings[found.connection], holding.bytes >= found.bytes {
+                    return (known.user, found.connection)
+                }
+            }
+            if !isSecondTry { searchLargest() }
+        }
+        return nil
+    }
+
+    private mutating func searchLargest() {
+        largest = nil
+        guard let user = users.max(by: { $0.value.bytes < $1.value.bytes }) else { return }
+        let others = users.reduce(0) { $1.key == user.key ? $0 : max($0, $1.value.bytes) }
+        var found: [(connection: Connection, bytes: Int)] = []
+        for connection in user.value.connections {
+            if let bytes = holdings[connection]?.bytes, bytes > 0 { found.append((connection, bytes)) }
+        }
+        found.sort { $0.bytes < $1.bytes }
+        largest = Largest(user: user.key, connections: Array(found.suffix(Self.foundAtOnce)), others: others)
     }
 }

@@ -2,15 +2,17 @@ import Events
 import Platform
 import Synchronization
 
-/// One client of a stream socket, on its event loop. Moves bytes between the socket and its NDJSON stream, one turn at
-/// a time.
+/// One client of a stream socket, on its event loop. Moves bytes between the socket and the client's protocol, one turn
+/// at a time.
 ///
+/// - On a Unix socket, the client's first byte selects the protocol: a capital letter begins an HTTP method, and no
+///   JSON. TCP clients speak HTTP.
 /// - A turn reads once and processes as much as its budget allows. The rest stays here, and nothing more is read until
 ///   it is processed.
 /// - Unread bytes stay in the kernel, whose full buffer makes the client wait.
 final class ClientConnection {
     /// The state of a connection after its turn.
-    enum Outcome {
+    enum Outcome: Equatable {
         /// More work is ready: it needs another turn, after the other connections have had theirs.
         case more
         /// It waits for its client or for a commit.
@@ -19,35 +21,31 @@ final class ClientConnection {
         case stalled
         /// It has input, but must wait for connections that stalled before it.
         case parked
+        /// It may have input, but has sent more events than the rate limit allows.
+        case throttled(until: Instant)
         case closed
     }
 
     /// Bytes read per turn: `largeRead` for a trusted client, `smallRead` for any other.
     static let largeRead = 256 << 10
     static let smallRead = 16 << 10
-    /// How many unread bytes of a disconnected client are read and discarded. The kernel resets a connection that is
-    /// closed with unread bytes, and the client could then not read its last answers.
-    private static let discarded = 512 << 10
-    /// Sent answers are removed from `output` once they are this many bytes and at least half of it.
-    private static let sentKept = 64 << 10
+    /// While connections with more than this share of `max_buffered` are still to be closed, only trusted clients that
+    /// have nothing unfinished are read from. The others wait.
+    private static let closingShare = 16
+    private static let closingPause = Duration.milliseconds(1)
 
     let id: UInt64
-    let user: UInt32
+    let user: ClientUser
     let listener: SourceListener
     private let admission: EventAdmission
-    private var socket: FileDescriptor?
-    private var stream: NDJSONStream
+    private var transport: ClientTransport
+    private let door: HTTPDoor
+    private let origin: Origin
+    private var stream: any ClientStream
+    private var mayBeHTTP: Bool
     /// Input that was read; the part from `taken` on is not processed yet.
     private var pending: [UInt8] = []
     private var taken = 0
-    /// Answers; the part before `sent` has been sent.
-    private var output: [UInt8] = []
-    private var sent = 0
-
-    private var canRead = true
-    private var canWrite = true
-    /// The kernel has reported that the peer writes no more. Unread bytes may remain.
-    private var hasPeerEnded = false
     private var isGone = false
     private var inputEnded = false
     private var isFinished = false
@@ -72,40 +70,48 @@ final class ClientConnection {
     private var endedSince: Instant?
     private var wasCounted = (bytes: 0, at: Instant(nanoseconds: 0), isIdle: true)
 
+    /// - Parameters:
+    ///   - user: whom the limits of this client belong to.
+    ///   - loop: what it shares with the other clients of its listener on its event loop.
     init(
-        id: UInt64, socket: consuming FileDescriptor, origin: Origin, listener: SourceListener,
-        admission: EventAdmission,
-        at now: Instant
+        id: UInt64, socket: consuming FileDescriptor, origin: Origin, user: ClientUser, listener: SourceListener,
+        loop: SourceListener.LoopAdmission, at now: Instant
     ) {
         self.id = id
-        self.socket = consume socket
-        user = origin.uid
+        transport = ClientTransport(socket, listener.transport)
+        self.user = user
+        self.origin = origin
         self.listener = listener
-        self.admission = admission
-        stream = NDJSONStream(origin: origin)
+        admission = loop.admission
+        door = loop.door
+        mayBeHTTP = !listener.transport.isTCP
+        if listener.transport.isTCP {
+            stream = HTTPStream(origin: origin, user: user, connection: id, door: door)
+        } else {
+            stream = NDJSONStream(origin: origin)
+        }
         lastByte = now
         lineSince = now
     }
 
     deinit { close() }
 
-    var isOpen: Bool { socket != nil }
+    var isOpen: Bool { transport.isOpen }
     /// The journal position that its acknowledgement waits for.
     var awaitedEnd: UInt64? { stream.isWaitingForDisk ? stream.awaitedEnd : nil }
 
     func register(with poll: SocketPoll) throws(SystemError) {
-        if socket != nil { try poll.add(socket!, tag: id) }
+        try transport.register(with: poll, tag: id)
     }
 
     /// Records a readiness report from the kernel.
     func ready(_ readiness: SocketPoll.Readiness) {
-        canRead = canRead || readiness.canRead
-        canWrite = canWrite || readiness.canWrite
-        hasPeerEnded = hasPeerEnded || readiness.hasEnded
+        transport.ready(readiness)
         if readiness.isGone { peerIsGone() }
     }
 
     func durable(upTo position: UInt64) { stream.durable(upTo: position) }
+    func takeFreedBytes() -> Int { stream.takeFreedBytes() }
 
     // MARK: A turn
 
@@ -113,7 +119,7 @@ final class ClientConnection {
     ///   - buffer: the loop's read buffer.
     ///   - mayTake: true if no connection of this loop waits for room in the journal, or if this one does.
     func serve(_ buffer: inout [UInt8], at now: Instant, mayTake: Bool) -> Outcome {
-        guard socket != nil else { return .closed }
+        guard isOpen else { return .closed }
         var turn = TurnBudget(startingAt: now)
         flush()
         var wantsMore = false
@@ -122,9 +128,13 @@ final class ClientConnection {
                 reportUsage(at: now)
                 return .parked
             }
+            if let wait = rateLimitWait(at: now) ?? closingWait {
+                reportUsage(at: now)
+                return .throttled(until: now + wait)
+            }
             if stream.isStalled || taken < pending.count {
                 takePending(&turn)
-            } else if canRead && !inputEnded && !stream.hasEnded {
+            } else if transport.canRead && !inputEnded && !stream.hasEnded {
                 read(&buffer, at: now, &turn)
             }
             if inputEnded && taken == pending.count && !stream.isStalled && !isFinished {
@@ -134,6 +144,9 @@ final class ClientConnection {
             flush()
             wantsMore = hasWork
             judge(turn)
+            if stream.isSlowedDown, let limiter = listener.limiter {
+                limiter.spend(limiter.key(user: user, connection: id), events: turn.events, at: now)
+            }
         }
         if stream.hasTooManyRefusals, endedSince == nil { noteTooManyRefusals() }
         if stream.hasEnded || isFinished, endedSince == nil { endedSince = now }
@@ -144,17 +157,15 @@ final class ClientConnection {
     private var hasWork: Bool {
         // Other connections wait behind a stalled one, so it retries even if its client does not read answers.
         if stream.isStalled { return true }
-        guard unsent < admission.limits.maximumUnreadAnswers else { return false }
+        guard transport.unsent < admission.limits.maximumUnreadAnswers else { return false }
         if inputEnded && !isFinished { return true }
-        return !stream.hasEnded && (taken < pending.count || (canRead && !inputEnded))
+        return !stream.hasEnded && stream.mayTake && (taken < pending.count || (transport.canRead && !inputEnded))
     }
-
-    private var unsent: Int { output.count - sent }
 
     private func outcome(wantsMore: Bool, at now: Instant) -> Outcome {
         if stream.hasEnded || isFinished || (isGone && inputEnded) {
             let isSettled = !stream.isStalled && !stream.isWaitingForDisk && (stream.hasEnded || taken == pending.count)
-            if isSettled && (unsent == 0 || isGone) && (isFinished || stream.hasEnded) {
+            if isSettled && (transport.unsent == 0 || isGone) && (isFinished || stream.hasEnded) {
                 close()
                 return .closed
             }
@@ -178,27 +189,37 @@ final class ClientConnection {
     // MARK: In
 
     private func read(_ buffer: inout [UInt8], at now: Instant, _ turn: inout TurnBudget) {
-        let limit = isTrusted ? Self.largeRead : Self.smallRead
-        switch socket!.receive(into: &buffer, limit: limit) {
+        // Of a user that must wait, the first byte tells whether the client will be told so, or is read from later.
+        let limit = mayBeHTTP && rateLimitDebt(at: now) != nil ? 1 : isTrusted ? Self.largeRead : Self.smallRead
+        switch transport.receive(into: &buffer, limit: limit) {
         case .bytes(let count):
-            // A short read means that the socket is empty. New bytes are reported again, but an end that was already
-            // reported is not.
-            canRead = count == limit || hasPeerEnded
             lastByte = now
             let bytes = buffer.span.extracting(first: count)
+            if mayBeHTTP { chooseProtocol(firstByte: bytes[0]) }
             let done = stream.take(bytes, through: admission, answerLimit: answerRoom, turn: &turn)
             if done < count {
                 pending = Array(buffer[done..<count])
                 taken = 0
             }
-        case .nothing:
-            canRead = false
+        case .nothing: break
         case .end:
             inputEnded = true
         case .gone:
+            if let failure = transport.failure {
+                admission.refuse(
+                    Refusal(reason: .invalidRequest, detail: "the encrypted connection (TLS) failed: \(failure)"))
+                // So that clients that fail again and again are accepted more slowly.
+                turn.spend(accepted: 0, refused: 1, at: now)
+            }
             inputEnded = true
             peerIsGone()
         }
+    }
+
+    private func chooseProtocol(firstByte: UInt8) {
+        mayBeHTTP = false
+        guard UInt8(ascii: "A") <= firstByte, firstByte <= UInt8(ascii: "Z") else { return }
+        stream = HTTPStream(origin: origin, user: user, connection: id, door: door)
     }
 
     private func takePending(_ turn: inout TurnBudget) {
@@ -211,69 +232,82 @@ final class ClientConnection {
         }
     }
 
-    private var answerRoom: Int { max(1, admission.limits.maximumUnreadAnswers - unsent) }
+    private var answerRoom: Int { max(1, admission.limits.maximumUnreadAnswers - transport.unsent) }
 
     // MARK: Out
 
     /// Sends pending answers until the socket is full.
     private func flush() {
-        if let answers = stream.takeAnswers() { output += answers }
-        while canWrite, !isGone, unsent > 0 {
-            let bytes = output
-            switch socket!.transmit(bytes.span.extracting(sent..<bytes.count)) {
-            case .bytes(0): canWrite = false
-            case .bytes(let count): sent += count
-            case .gone: peerIsGone()
-            }
-        }
-        if unsent == 0 {
-            if output.capacity > 4096 { output = [] } else { output.removeAll(keepingCapacity: true) }
-            sent = 0
-        } else if sent >= Self.sentKept, sent >= unsent {
-            // A client that never catches up offers no better moment to compact the buffer.
-            output.removeFirst(sent)
-            sent = 0
-        }
+        let answers = stream.takeAnswers()
+        if !isGone, !transport.send(answers) { peerIsGone() }
     }
 
     /// The client no longer reads answers. Its unread input is still processed: it may have sent events without
     /// expecting an answer.
     private func peerIsGone() {
         isGone = true
-        canRead = true
+        transport.canRead = true
         stream.stopAnswering()
-        output = []
-        sent = 0
+        transport.discardOutput()
     }
 
     // MARK: Limits
+
+    private func rateLimitDebt(at now: Instant) -> Duration? {
+        guard let limiter = listener.limiter, stream.isSlowedDown, !stream.isStalled else { return nil }
+        return limiter.wait(limiter.key(user: user, connection: id), at: now)
+    }
+
+    /// How long the client must wait before more of its events are taken; nil: it need not.
+    private func rateLimitWait(at now: Instant) -> Duration? {
+        guard let limiter = listener.limiter, !mayBeHTTP, let wait = rateLimitDebt(at: now) else { return nil }
+        let rate = limiter.limit.eventsPerSecond
+        listener.notices.note(
+            .rateLimit, "\(user) sends more than \(rate) events per second, so its connections are read more slowly")
+        return wait
+    }
+
+    /// How long the client must wait until memory is free; nil: it need not. Otherwise clients could send faster than
+    /// connections are closed for them.
+    private var closingWait: Duration? {
+        guard listener.statistics.closingBytes > admission.limits.maximumBuffered / Self.closingShare,
+            !stream.isStalled, !inputEnded, !isTrusted || isInTheMiddle
+        else { return nil }
+        return Self.closingPause
+    }
 
     /// Closes an idle connection, to make room for another one or because of its silence. Anything that the client has
     /// sent since it was chosen is processed first.
     func leave() {
         isLeaving = true
-        canRead = true
+        transport.canRead = true
     }
 
     /// Ends the connection because a limit took effect. Earlier lines are settled, the client is sent the reason, and
     /// then the connection is closed.
     func end(_ limit: ClientLimit, _ reason: RefusalReason, _ detail: String, at now: Instant) {
-        guard socket != nil, !stream.hasEnded else { return }
-        listener.notices.note(limit, "the connection of user \(user) is closed: \(detail)")
+        guard isOpen else { return }
+        if stream.hasEnded {
+            // It waits for its client to read the last answers.
+            if limit == .maximumBuffered { close() }
+            return
+        }
+        listener.notices.note(limit, "the connection of \(user) is closed: \(detail)")
         pending = []
         taken = 0
         stream.end(Refusal(reason: reason, detail: detail), through: admission)
         endedSince = now
-        // `UserConnections` has already dropped this connection, so it must not keep unread answers in memory.
-        if limit == .maximumBuffered, unsent > 0 { close() }
+        guard limit == .maximumBuffered else { return }
+        // `UserConnections` no longer counts this connection, so it must not keep unread answers in memory.
+        if transport.unsent > 0 { return close() }
+        listener.statistics.withUserConnections { $0.leave(id) }
     }
 
     private func noteTooManyRefusals() {
+        let limit = admission.limits.maximumConsecutiveRefusals
         listener.notices.note(
             .maximumConsecutiveRefusals,
-            "the connection of user \(user) is closed: "
-                + "\(admission.limits.maximumConsecutiveRefusals) of its lines in a row were refused"
-        )
+            "the connection of \(user) is closed: \(limit) of its lines in a row were refused")
         pending = []
         taken = 0
     }
@@ -281,8 +315,9 @@ final class ClientConnection {
     /// Checks the client's time limits. Called about once a second.
     /// - Returns: whether the connection needs a turn now.
     func check(at now: Instant) -> Bool {
-        guard socket != nil else { return false }
+        guard isOpen else { return false }
         let limits = admission.limits
+        if stream.isStalled, stream.giveUp(at: now, through: admission) { return true }
         if let endedSince {
             if stream.isWaitingForDisk || stream.isStalled {
                 self.endedSince = now
@@ -294,22 +329,22 @@ final class ClientConnection {
             return true
         }
         // Time counts against the client only if everything that it sent has been read and processed.
-        guard !canRead, !isQueued, !stream.isStalled, taken == pending.count, unsent == 0 else { return false }
-        if stream.hasUnfinishedLine {
+        guard !transport.canRead, !isQueued, !stream.isStalled, taken == pending.count, transport.unsent == 0 else {
+            return false
+        }
+        if isInTheMiddle {
             guard now - lineSince >= limits.lineTimeout else { return false }
             end(
                 .lineTimeout, .lineTimeout,
-                "a line was not finished within \(Readable.duration(limits.lineTimeout)) (line_timeout);"
-                    + " send each event as one line",
+                "a line or request was not finished within \(Readable.duration(limits.lineTimeout)) (line_timeout);"
+                    + " send each event as one line, and each request at once",
                 at: now)
             return true
         }
         if let timeout = limits.idleTimeout, now - lastByte >= timeout, !stream.isWaitingForDisk {
+            let silence = Readable.duration(timeout)
             listener.notices.note(
-                .idleTimeout,
-                "the connection of user \(user) is closed:"
-                    + " it sent nothing for \(Readable.duration(timeout)) (idle_timeout)"
-            )
+                .idleTimeout, "the connection of \(user) is closed: it sent nothing for \(silence) (idle_timeout)")
             // It may have sent something just now.
             leave()
             return true
@@ -320,27 +355,33 @@ final class ClientConnection {
     /// Reports this connection's buffered bytes and activity to the source's `UserConnections` if they have changed.
     /// If the source now buffers too much, reports the connection that must be closed.
     private func reportUsage(at now: Instant) {
-        let (number, hasLine) = (stream.linesEnded, stream.hasUnfinishedLine)
+        let (number, hasLine) = (stream.linesEnded, isInTheMiddle)
         if number != lineNumber || !hasLine || !hadLine { lineSince = now }
         (lineNumber, hadLine) = (number, hasLine)
         let isIdle = isIdle
-        let bytes = stream.heldBytes + pending.capacity + output.capacity
+        let bytes = stream.heldBytes + pending.capacity + transport.heldBytes
         let hasChanged =
             bytes != wasCounted.bytes || isIdle != wasCounted.isIdle
             || lastByte - wasCounted.at >= UserConnections.idleEnough / 4
         guard hasChanged else { return }
         wasCounted = (bytes, lastByte, isIdle)
         let limit = admission.limits.maximumBuffered
-        let victim = listener.statistics.userConnections.withLock {
+        let victim = listener.statistics.withUserConnections {
             $0.note(id, bytes: bytes, lastByte: lastByte, isIdle: isIdle, limit: limit)
         }
         if let victim { onTooMuchBuffered?(victim.victim, victim.bytes) }
     }
 
+    /// The buffered bytes that it has reported last.
+    var reportedBytes: Int { wasCounted.bytes }
+
+    /// The client has begun something that it must finish in time.
+    private var isInTheMiddle: Bool { stream.hasUnfinishedLine || transport.isHandshaking }
+
     /// Everything that the client sent has been read, processed and answered.
     private var isIdle: Bool {
-        !canRead && !stream.hasUnfinishedLine && !stream.isStalled && !stream.isWaitingForDisk && taken == pending.count
-            && unsent == 0
+        !transport.canRead && !isInTheMiddle && !stream.isStalled && !stream.isWaitingForDisk && taken == pending.count
+            && transport.unsent == 0
     }
 
     /// Called with the connection of the same source that must be closed.
@@ -349,19 +390,10 @@ final class ClientConnection {
     // MARK: End
 
     func close() {
-        guard socket != nil else { return }
-        if !isGone, !inputEnded, stream.wantsAnswers { discardInput() }
-        socket = nil
-        listener.statistics.userConnections.withLock { $0.leave(id) }
+        guard isOpen else { return }
+        transport.close(discardingInput: !isGone && !inputEnded && stream.wantsAnswers)
+        listener.statistics.withUserConnections { $0.leave(id) }
         listener.statistics.disconnect()
         listener.descriptors.leave()
-    }
-
-    private func discardInput() {
-        socket!.stopReceiving()
-        var rest = [UInt8](repeating: 0, count: 64 << 10)
-        for _ in 0..<(Self.discarded / rest.count) {
-            guard case .bytes = socket!.receive(into: &rest, limit: rest.count) else { return }
-        }
     }
 }

@@ -28,6 +28,8 @@ final class ClientLoop: @unchecked Sendable {
     /// `shortestSweep`.
     private static let longestSweep = Duration.seconds(1)
     private static let shortestSweep = Duration.milliseconds(20)
+    /// The shortest time between two looks at the connections that wait because of a rate limit.
+    private static let throttlePause = Duration.milliseconds(5)
     /// How many connections are checked per round.
     private static let sweptAtOnce = 1024
 
@@ -63,6 +65,9 @@ final class ClientLoop: @unchecked Sendable {
     private var buffer = [UInt8](repeating: 0, count: ClientConnection.largeRead)
     private var found: [SocketPoll.Readiness] = []
     private var bells: [Doorbell] = []
+    /// Connections that wait because of a rate limit, until these times.
+    private var throttled: [UInt64: Instant] = [:]
+    private var nextThrottled: Instant?
     /// Until this time, only trusted connections are served.
     private var restsUntil: Instant?
     private var sweepInterval = longestSweep
@@ -115,10 +120,11 @@ final class ClientLoop: @unchecked Sendable {
             for readiness in found { note(readiness) }
             performOrders()
             if hasCommit.exchange(false, ordering: .sequentiallyConsistent) { acknowledge() }
+            resumeThrottled()
             if hasRoom.exchange(false, ordering: .sequentiallyConsistent) { retryStalled() }
             serveRound()
             sweep()
-            busy.store(!queue.isEmpty || !stalled.isEmpty || !parked.isEmpty, ordering: .relaxed)
+            busy.store(!queue.isEmpty || !stalled.isEmpty || !parked.isEmpty || !throttled.isEmpty, ordering: .relaxed)
             if queue.isEmpty {
                 for bell in bells { bell.ring() }
                 bells = []
@@ -136,7 +142,7 @@ final class ClientLoop: @unchecked Sendable {
         }
         if !queue.isEmpty || !unswept.isEmpty { return .zero }
         guard !connections.isEmpty || memory.isWatching else { return nil }
-        return max(.zero, nextSweep - now)
+        return max(.zero, min(nextSweep, nextThrottled ?? nextSweep) - now)
     }
 
     private func note(_ readiness: SocketPoll.Readiness) {
@@ -178,12 +184,14 @@ final class ClientLoop: @unchecked Sendable {
 
     private func serve(_ connection: ClientConnection, at now: Instant) {
         let outcome = connection.serve(&buffer, at: now, mayTake: stalled.isEmpty || connection.isStalledInLoop)
+        memory.freed(connection.takeFreedBytes())
         if outcome != .stalled { leaveStalled(connection) }
         switch outcome {
         case .more: enqueue(connection)
         case .waits: break
         case .stalled: if !connection.isStalledInLoop { stall(connection) }
         case .parked: if !connection.isParked { park(connection) }
+        case .throttled(let until): throttle(connection, until: until)
         case .closed: remove(connection)
         }
         guard let end = connection.awaitedEnd, end > connection.notedEnd else { return }
@@ -202,6 +210,24 @@ final class ClientLoop: @unchecked Sendable {
     private func stall(_ connection: ClientConnection) {
         connection.isStalledInLoop = true
         stalled.append(connection)
+    }
+
+    private func throttle(_ connection: ClientConnection, until: Instant) {
+        throttled[connection.id] = until
+        nextThrottled = min(nextThrottled ?? until, until)
+    }
+
+    /// Gives a turn to the connections whose wait is over. All of them are looked at, so this happens at most every few
+    /// milliseconds.
+    private func resumeThrottled() {
+        guard let next = nextThrottled else { return }
+        let now = clock.now()
+        guard now >= next else { return }
+        for (id, until) in throttled where until <= now {
+            throttled[id] = nil
+            if let connection = connections[id] { enqueue(connection) }
+        }
+        nextThrottled = throttled.values.min().map { max($0, now + Self.throttlePause) }
     }
 
     private func park(_ connection: ClientConnection) {
@@ -228,8 +254,9 @@ final class ClientLoop: @unchecked Sendable {
 
     private func remove(_ connection: ClientConnection) {
         leaveStalled(connection)
+        throttled[connection.id] = nil
         guard connections.removeValue(forKey: connection.id) != nil else { return }
-        memory.closed()
+        memory.closed(holding: connection.reportedBytes)
         connectionCount.subtract(1, ordering: .relaxed)
     }
 
@@ -300,11 +327,12 @@ final class ClientLoop: @unchecked Sendable {
             connection.end(
                 .maximumBuffered, .maximumBuffered,
                 """
-                the source's buffers are full (max_buffered), and user \(connection.user) has the most in them, \
+                the source's buffers are full (max_buffered), and \(connection.user) has the most in them, \
                 \(bytes) bytes; finish lines and read answers, or raise the limit
                 """, at: clock.now())
             leaveStalled(connection)
-            if connection.isOpen { enqueue(connection) } else { remove(connection) }
+            // Now: while it waited for its turn, others would go on to fill memory.
+            serve(connection, at: clock.now())
         case .turn(let bell): bells.append(bell)
         case .stop: isStopping = true
         }

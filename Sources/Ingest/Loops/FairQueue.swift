@@ -25,15 +25,15 @@ struct FairQueue<Item> {
         }
     }
 
-    private var lines: [UInt32: Line] = [:]
+    private var lines: [ClientUser: Line] = [:]
     /// Users with queued connections, in the order of their turns.
-    private var turns = Fifo<UInt32>()
+    private var turns = Fifo<ClientUser>()
     private(set) var count = 0
     private(set) var trustedCount = 0
 
     var isEmpty: Bool { count == 0 }
 
-    mutating func add(_ item: Item, user: UInt32, isTrusted: Bool) {
+    mutating func add(_ item: Item, user: ClientUser, isTrusted: Bool) {
         count += 1
         if isTrusted { trustedCount += 1 }
         if lines[user] == nil { turns.append(user) }

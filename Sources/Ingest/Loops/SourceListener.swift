@@ -13,26 +13,33 @@ final class SourceListener: Sendable {
     let statistics: SourceStatistics
     let notices: LimitNotices
     let descriptors: DescriptorReserve
+    let limiter: RateLimiter?
+    let transport: Ingest.Transport
     private let admission: Admission
     private let clock: any Clock
     /// One for each event loop, by its number.
     private let eventAdmissions: [LoopAdmission]
 
-    /// The `EventAdmission` of one event loop. Unchecked: only that loop's thread uses it.
+    /// What the clients of one event loop share. Unchecked: only that loop's thread uses it.
     struct LoopAdmission: @unchecked Sendable {
         let admission: EventAdmission
+        let door: HTTPDoor
     }
 
     init(
-        source: String, limits: SourceLimits, admission: Admission, statistics: SourceStatistics,
-        notices: LimitNotices, descriptors: DescriptorReserve, clock: any Clock, eventAdmissions: [LoopAdmission]
+        source: String, transport: Ingest.Transport = .unix, limits: SourceLimits, admission: Admission,
+        statistics: SourceStatistics, notices: LimitNotices, descriptors: DescriptorReserve,
+        limiter: RateLimiter? = nil, clock: any Clock,
+        eventAdmissions: [LoopAdmission]
     ) {
         self.source = source
+        self.transport = transport
         self.limits = limits
         self.admission = admission
         self.statistics = statistics
         self.notices = notices
         self.descriptors = descriptors
+        self.limiter = limiter
         self.clock = clock
         self.eventAdmissions = eventAdmissions
     }
@@ -50,9 +57,10 @@ final class SourceListener: Sendable {
     ///   - loop: the number of the event loop that will serve it.
     func examine(_ client: consuming FileDescriptor, id: UInt64, loop: Int) -> Verdict {
         // The peer may have disconnected already; then no answer is needed.
-        guard let peer = try? client.peer() else { return .refused }
-        let origin = Origin(source: source, uid: peer.uid, gid: peer.gid, pid: peer.pid)
-        if let refusal = admission.refusal(of: origin, groups: admission.asksForGroups ? client.peerGroups() : []) {
+        guard let (origin, user) = identify(client) else { return .refused }
+        if origin.hasPeer,
+            let refusal = admission.refusal(of: origin, groups: admission.asksForGroups ? client.peerGroups() : [])
+        {
             statistics.refuse(refusal, at: clock.wallClock())
             return .refused
         }
@@ -61,11 +69,11 @@ final class SourceListener: Sendable {
             statistics.disconnect()
             let detail = "source \"\(source)\" already has \(limits.maximumConnections) connections (max_connections)"
             statistics.refuse(Refusal(reason: .notAllowed, detail: detail), at: clock.wallClock())
-            notices.note(.maximumConnections, "a client of user \(peer.uid) was turned away: \(detail)")
+            notices.note(.maximumConnections, "a client of \(user) was turned away: \(detail)")
             return .refused
         }
         let limit = limits.maximumConnectionsPerUser
-        let decision = statistics.userConnections.withLock { $0.enter(id, user: peer.uid, limit: limit, at: now) }
+        let decision = statistics.withUserConnections { $0.enter(id, user: user, limit: limit, at: now) }
         var replaced: UInt64?
         switch decision {
         case .admitted: break
@@ -73,11 +81,11 @@ final class SourceListener: Sendable {
             replaced = other
             notices.note(
                 .maximumConnectionsPerUser,
-                "user \(peer.uid) already has \(limit) connections; the longest idle one was closed for a new one")
+                "\(user) already has \(limit) connections; the longest idle one was closed for a new one")
         case .refused:
             statistics.disconnect()
             let detail = """
-                user \(peer.uid) already has \(limit) connections to source "\(source)", and none of them is idle \
+                \(user) already has \(limit) connections to source "\(source)", and none of them is idle \
                 (max_connections_per_uid); close some, or raise the limit
                 """
             statistics.refuse(Refusal(reason: .maximumConnectionsPerUser, detail: detail), at: clock.wallClock())
@@ -87,9 +95,22 @@ final class SourceListener: Sendable {
         descriptors.enter()
         return .admitted(
             ClientConnection(
-                id: id, socket: client, origin: origin, listener: self, admission: eventAdmissions[loop].admission,
+                id: id, socket: client, origin: origin, user: user, listener: self, loop: eventAdmissions[loop],
                 at: now),
             replacing: replaced)
+    }
+}
+
+extension SourceListener {
+    /// Who the client is, and whom its limits belong to. Nil: it is gone.
+    private func identify(_ client: borrowing FileDescriptor) -> (Origin, ClientUser)? {
+        if transport.isTCP {
+            guard let address = try? client.peerAddress() else { return nil }
+            client.setNoDelay()
+            return (Origin(unknownPeerOf: source), .remote(address))
+        }
+        guard let peer = try? client.peer() else { return nil }
+        return (Origin(source: source, uid: peer.uid, gid: peer.gid, pid: peer.pid), .local(peer.uid))
     }
 }
 

@@ -14,6 +14,10 @@ package struct TurnBudget: Sendable {
     private(set) var accepted = 0
     private(set) var isSpent = false
 
+    /// Events that were accepted or refused.
+    var events: Int { accepted &+ spentRefusals }
+    private var spentRefusals = 0
+
     package init(startingAt now: Instant, refusals: Int = refusals, time: Duration = time) {
         deadline = now + time
         refusalsLeft = max(refusals, 1)
@@ -26,6 +30,7 @@ package struct TurnBudget: Sendable {
 
     mutating func spend(accepted: Int, refused: Int, at now: Instant) {
         self.accepted &+= accepted
+        spentRefusals &+= refused
         refusalsLeft -= min(refused, refusalsLeft)
         isSpent = refusalsLeft == 0 || now >= deadline
     }

@@ -2,7 +2,8 @@
 ///
 /// Lines are counted from 1, after the control line. Events are queued in the journal in groups. A group is settled
 /// when the journal's durable end reaches the group's end. Groups become durable in the order in which they were
-/// queued, so a single line number describes the progress.
+/// queued, so a single line number describes the progress. The end of a group that repeats earlier events may be lower
+/// than that of the group before it; it is then settled together with that group.
 struct AcknowledgementLedger {
     private struct Group {
         var lastLine: UInt64
@@ -15,13 +16,15 @@ struct AcknowledgementLedger {
     private(set) var lines: UInt64 = 0
     private var settled: UInt64 = 0
     private var acknowledged: UInt64 = 0
+    /// The highest durable position so far.
+    private var durableEnd: UInt64 = 0
 
     /// Adds `count` lines. If any of them was accepted, their events are durable at `end`.
     mutating func add(lines count: Int, queuedUpTo end: UInt64?) {
         guard count > 0 else { return }
         lines += UInt64(count)
-        if let end {
-            groups.append(Group(lastLine: lines, end: end))
+        if let end, end > durableEnd {
+            groups.append(Group(lastLine: lines, end: max(end, awaitedEnd ?? 0)))
         } else if firstGroup < groups.count {
             // These lines need no disk write, but an acknowledgement covers all lines before them too. They are settled
             // together with the group before them.
@@ -33,6 +36,7 @@ struct AcknowledgementLedger {
 
     /// Records that the journal is durable up to `position` (exclusive).
     mutating func durable(upTo position: UInt64) {
+        durableEnd = max(durableEnd, position)
         while firstGroup < groups.count, groups[firstGroup].end <= position {
             settled = groups[firstGroup].lastLine
             firstGroup += 1

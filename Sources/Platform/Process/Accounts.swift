@@ -1,7 +1,7 @@
 import Glibc
 
 /// The machine's users and groups. A lookup may query the network (nsswitch.conf(5)) and block. Use it only while a
-/// configuration is applied, never for an event or a connection.
+/// configuration is applied, never for an event or a connection. For events, there is `UserNameCache`.
 package enum Accounts {
     /// The user as whom this process acts.
     package static var effectiveUserID: UInt32 { geteuid() }
@@ -29,6 +29,29 @@ package enum Accounts {
             answer = unsafe found == nil ? nil : record.gr_gid
             return code
         }
+    }
+
+    /// The users whom the group database names as members of a group. Leaves out those whose primary group it is.
+    package static func members(ofGroup id: UInt32) throws(SystemError) -> [UInt32] {
+        let names = unsafe try lookUp("getgrgid", "\(id)") { (buffer, count, answer: inout [String]?) in
+            var record = unsafe group()
+            var found: UnsafeMutablePointer<group>?
+            let code = unsafe getgrgid_r(id, &record, buffer, count, &found)
+            if unsafe found != nil, var next = unsafe record.gr_mem {
+                var names: [String] = []
+                while let name = unsafe next.pointee {
+                    names.append(unsafe String(cString: name))
+                    unsafe next += 1
+                }
+                answer = names
+            }
+            return code
+        }
+        var members: [UInt32] = []
+        for name in names ?? [] {
+            if let id = try userID(named: name) { members.append(id) }
+        }
+        return members
     }
 
     /// nil: the user does not exist or the lookup failed.

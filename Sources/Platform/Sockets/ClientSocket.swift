@@ -8,6 +8,12 @@ package struct PeerIdentity: Sendable, Equatable {
     package var pid: Int32
     package var uid: UInt32
     package var gid: UInt32
+
+    package init(pid: Int32, uid: UInt32, gid: UInt32) {
+        self.pid = pid
+        self.uid = uid
+        self.gid = gid
+    }
 }
 
 /// The result of reading a socket.

@@ -1,12 +1,15 @@
 import CSystemd
 import Glibc
 
-/// Listening sockets that systemd opened for the daemon and keeps open across restarts (sd_listen_fds(3)). Connections
-/// made during a restart wait in them, and none is refused.
+/// Sockets that systemd opened for the daemon and keeps open across restarts (sd_listen_fds(3)). Connections and
+/// messages that arrive during a restart wait in them, and none is refused.
 ///
 /// Sockets are identified by name (FileDescriptorName= in the socket unit). The original descriptors stay open as long
 /// as this value lives: a source that one reload removes and a later one restores finds its socket again. Any thread.
 package final class SocketActivation: Sendable {
+    /// The end of a datagram socket's name. Before it stands the name of the source.
+    package static let datagramSuffix = ".datagram"
+
     /// A descriptor number and the path on which it listens.
     private struct Inherited {
         var descriptor: Int32
@@ -18,7 +21,8 @@ package final class SocketActivation: Sendable {
     /// Takes the descriptors that were passed to this process. Removes the variables that describe them from the
     /// environment, so that no child process claims them. Call in main before other threads are created.
     ///
-    /// - Throws: if one of them is not a listening Unix stream socket.
+    /// - Throws: if one of them is not a listening Unix stream socket or, for a name with `datagramSuffix`, not a Unix
+    ///   datagram socket.
     package convenience init() throws(SocketActivationError) {
         var list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         let count = unsafe sd_listen_fds_with_names(1, &list)
@@ -48,7 +52,11 @@ package final class SocketActivation: Sendable {
         for (name, descriptor) in passed {
             // libsystemd sets this too; here it also covers sockets that a test passes.
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-            guard sd_is_socket_unix(descriptor, Int32(SOCK_STREAM.rawValue), 1, nil, 0) > 0 else {
+            let isRight =
+                name.hasSuffix(Self.datagramSuffix)
+                ? sd_is_socket_unix(descriptor, Int32(SOCK_DGRAM.rawValue), -1, nil, 0) > 0
+                : sd_is_socket_unix(descriptor, Int32(SOCK_STREAM.rawValue), 1, nil, 0) > 0
+            guard isRight else {
                 for (_, number) in passed { close(number) }
                 self.sockets = [:]
                 throw .wrongKind(name: name)
@@ -65,7 +73,7 @@ package final class SocketActivation: Sendable {
         }
     }
 
-    /// Sorted. Each name is the name of a source.
+    /// Sorted. Each name is the name of a source, or of a source and `datagramSuffix`.
     package var names: [String] { sockets.keys.sorted() }
 
     /// The paths on which the sockets of this name listen. Empty: none was passed. Several: the unit has several
@@ -94,9 +102,13 @@ package enum SocketActivationError: Error, Sendable, Equatable, CustomStringConv
         switch self {
         case .unreadable(let error):
             "the sockets that systemd passed cannot be read: \(error)"
+        case .wrongKind(let name) where name.hasSuffix(SocketActivation.datagramSuffix):
+            "systemd passed a socket named \(name.withControlCharactersEscaped) "
+                + "that is not a Unix datagram socket: use ListenDatagram= with a path in its socket unit"
         case .wrongKind(let name):
             "systemd passed a socket named \(name.withControlCharactersEscaped) "
-                + "that is not a listening Unix stream socket: use ListenStream= with a path in its socket unit"
+                + "that is not a listening Unix stream socket: use ListenStream= with a path in its socket unit, "
+                + "or end the name of a datagram socket with \(SocketActivation.datagramSuffix)"
         }
     }
 }

@@ -21,20 +21,31 @@ package enum UnixListener {
         at path: String, mode: UInt32, group: UInt32? = nil, backlog: Int32 = backlog
     ) throws(UnixSocketError) -> FileDescriptor {
         let address = try UnixAddress(path)
-        try removeStaleSocket(at: path, address)
+        try removeStaleSocket(at: path, address, probe: try UnixSocket.make(for: path))
         let socket = try UnixSocket.make(for: path)
+        try bind(socket, at: path, address, mode: mode, group: group) { () throws(UnixSocketError) in
+            if Glibc.listen(socket.raw, backlog) != 0 { throw .system(SystemError("listen", path)) }
+        }
+        return socket
+    }
+
+    /// Binds a socket to `path`. Nobody can connect before its mode and group are set.
+    /// - Parameter complete: the last step. If it fails, the socket's file is removed.
+    static func bind(
+        _ socket: borrowing FileDescriptor, at path: String, _ address: UnixAddress, mode: UInt32, group: UInt32?,
+        complete: () throws(UnixSocketError) -> Void = {}
+    ) throws(UnixSocketError) {
         // Linux creates the file with the mode of the socket itself. With mode 0 nobody can connect until owner and
         // mode are set. (umask(2) would have the same effect, but on every thread.)
         guard fchmod(socket.raw, 0) == 0 else { throw .system(SystemError("fchmod", path)) }
         guard address.bind(socket) else { throw .system(SystemError("bind", path)) }
         do throws(UnixSocketError) {
             try setAccess(of: path, mode: mode, group: group)
-            if Glibc.listen(socket.raw, backlog) != 0 { throw .system(SystemError("listen", path)) }
+            try complete()
         } catch {
             unlink(path)
             throw error
         }
-        return socket
     }
 
     /// Changes who may connect to the daemon's own socket at `path`. Parameters as in `listen`. Open connections stay
@@ -81,13 +92,16 @@ package enum UnixListener {
         if isSocket(path) == true { unlink(path) }
     }
 
-    private static func removeStaleSocket(at path: String, _ address: UnixAddress) throws(UnixSocketError) {
+    /// - Parameter probe: a new socket of the kind that will be bound.
+    static func removeStaleSocket(
+        at path: String, _ address: UnixAddress, probe: borrowing FileDescriptor
+    ) throws(UnixSocketError) {
         guard let isSocket = isSocket(path) else { return }
         guard isSocket else { throw .notASocket(path: path) }
-        let probe = try UnixSocket.make(for: path)
         // If the backlog is full, connect would block. That also proves that a process listens.
         _ = fcntl(probe.raw, F_SETFL, O_NONBLOCK)
-        if address.connect(probe) || errno == EAGAIN || errno == EINPROGRESS { throw .inUse(path: path) }
+        // A socket of another kind that a process has open gives EPROTOTYPE.
+        if address.connect(probe) || [EAGAIN, EINPROGRESS, EPROTOTYPE].contains(errno) { throw .inUse(path: path) }
         switch errno {
         case ECONNREFUSED:
             if unsafe Glibc.unlink(path) != 0 && errno != ENOENT { throw .system(SystemError("unlink", path)) }

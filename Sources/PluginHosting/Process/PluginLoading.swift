@@ -14,6 +14,11 @@ extension PluginDescription {
         } catch {
             throw PluginError(.notLoadable, "\(path) cannot be loaded: \(error)")
         }
+        try self.init(reply, path)
+    }
+
+    /// Reads the reply to PLUGIN_LOAD, which may say anything.
+    init(_ reply: PluginProcess.Reply, _ path: String) throws(PluginError) {
         let theirs = (major: UInt16(clamping: reply.values.0), minor: UInt16(clamping: reply.values.1))
         let texts = reply.text.split(separator: 0, omittingEmptySubsequences: false).map {
             String(decoding: $0, as: UTF8.self)

@@ -151,16 +151,11 @@ import Telemetry
     // MARK: - The threads
 
     private func receive() {
-        var messages = MessageReader(child)
-        while let head = messages.read(MemoryLayout<plugin_header>.size) {
-            let header = Self.value(of: head, at: 0, as: plugin_header.self)
-            guard Int(header.length) <= longest(plugin_channel_type(header.type)),
-                let body = messages.read(Int(header.length)),
-                take(header, body)
-            else {
-                terminate("the plugin sent a message that the protocol does not allow")
-                break
-            }
+        var messages = PluginMessages(receiver) { [self] in take($0) }
+        while let (_, piece) = child.read([.messages]) {
+            if messages.take(piece) { continue }
+            terminate("the plugin sent a message that the protocol does not allow")
+            break
         }
         // It closed the pipe, or has ended: nothing more can come of it.
         child.kill()
@@ -182,80 +177,29 @@ import Telemetry
         bell.ring()
     }
 
-    /// The bounds of the plugin host. A plugin can write past it.
-    private func longest(_ type: plugin_channel_type) -> Int {
-        switch type {
-        case PLUGIN_REPLY: MemoryLayout<plugin_reply>.size + Int(PLUGIN_CHANNEL_DESCRIPTION_LIMIT)
-        case PLUGIN_LOG: Int(PLUGIN_CHANNEL_LOG_LIMIT)
-        case PLUGIN_COUNTER, PLUGIN_GAUGE: Int(PLUGIN_CHANNEL_NAME_LIMIT)
-        default: receiver.longestMessage(type) ?? 0
+    /// - Returns: false if no request waits for a reply.
+    private func take(_ reply: Reply) -> Bool {
+        let isExpected = state.withLock { state in
+            guard state.isWaiting, state.reply == nil else { return false }
+            state.reply = reply
+            return true
         }
-    }
-
-    /// - Returns: false if the message is not allowed.
-    private func take(_ header: plugin_header, _ body: [UInt8]) -> Bool {
-        let type = plugin_channel_type(header.type)
-        switch type {
-        case PLUGIN_REPLY:
-            let size = MemoryLayout<plugin_reply>.size
-            guard body.count >= size else { return false }
-            let head = Self.value(of: body, at: 0, as: plugin_reply.self)
-            guard body.count - size == Int(head.text_length) else { return false }
-            let isExpected = state.withLock { state in
-                guard state.isWaiting, state.reply == nil else { return false }
-                state.reply = Reply(status: head.status, values: head.values, text: Array(body[size...]))
-                return true
-            }
-            bell.ring()
-            return isExpected
-        case PLUGIN_LOG:
-            receiver.reporting.log(Int32(truncatingIfNeeded: header.token), String(decoding: body, as: UTF8.self))
-        case PLUGIN_COUNTER: receiver.reporting.add(header.token, to: String(decoding: body, as: UTF8.self))
-        case PLUGIN_GAUGE:
-            receiver.reporting.set(String(decoding: body, as: UTF8.self), to: Double(bitPattern: header.token))
-        default: return receiver.longestMessage(type) != nil && receiver.receive(type, token: header.token, body)
-        }
-        return true
+        bell.ring()
+        return isExpected
     }
 
     /// What the plugin writes to its standard error goes to the log, line by line. What it prints, the receiver gets.
     private func readOutput() {
-        var line: [UInt8] = []
+        var lines = ErrorLines()
         while let (stream, piece) = child.read([.errors, .output]) {
             guard stream == .errors else {
                 // Each piece may wait for a reader of the daemon's output, and a pipe can hold many.
                 if end == nil { receiver.reporting.prints(piece) }
                 continue
             }
-            for byte in piece {
-                if byte != 0x0A { line.append(byte) }
-                guard byte == 0x0A || line.count == Int(PLUGIN_CHANNEL_ERROR_LIMIT) else { continue }
-                receiver.reporting.writesError(String(decoding: line, as: UTF8.self))
-                line.removeAll(keepingCapacity: true)
-            }
+            for line in lines.take(piece) { receiver.reporting.writesError(line) }
         }
-        if !line.isEmpty { receiver.reporting.writesError(String(decoding: line, as: UTF8.self)) }
-    }
-
-    /// Whole pieces of the messages that a child writes.
-    private struct MessageReader {
-        private let child: ChildProcess
-        private var bytes: [UInt8] = []
-        private var place = 0
-
-        init(_ child: ChildProcess) { self.child = child }
-
-        /// - Returns: nil at the end.
-        mutating func read(_ count: Int) -> [UInt8]? {
-            while bytes.count - place < count {
-                guard let (_, more) = child.read([.messages]) else { return nil }
-                bytes.removeFirst(place)
-                place = 0
-                bytes += more
-            }
-            defer { place += count }
-            return Array(bytes[place..<place + count])
-        }
+        if let rest = lines.finish() { receiver.reporting.writesError(rest) }
     }
 
     // MARK: - Bytes
@@ -270,16 +214,4 @@ import Telemetry
         precondition(offset >= 0 && bytes.count - offset >= MemoryLayout<Value>.size, "a value outside of its message")
         return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: offset, as: type) }
     }
-}
-
-/// Takes what a plugin's process sends. Called on that process's threads; it must not wait for anything.
-package protocol PluginMessageReceiver: AnyObject, Sendable {
-    /// Gets the log lines and the metrics.
-    var reporting: PluginReporting { get }
-    /// The longest message of this type, in bytes; nil: the plugin's role has no such messages.
-    func longestMessage(_ type: plugin_channel_type) -> Int?
-    /// - Returns: false if the message is not allowed, which ends the process.
-    func receive(_ type: plugin_channel_type, token: UInt64, _ body: [UInt8]) -> Bool
-    /// No message follows.
-    func processEnded()
 }

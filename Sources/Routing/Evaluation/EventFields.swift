@@ -4,17 +4,27 @@ import Events
 /// is needed. Filters that look only at the type and the name never read it. One thread.
 final class EventFields {
     private let values: PathReader
+    private let rules: [(number: Int, rule: ReadingRule)]
     private var state = State()
+    /// The values of `context.penstock`, whose text follows the event in its view's memory. Nil: they are not known.
+    var origin: OriginValues?
+    /// Whether a value of `context.penstock` is read.
+    let readsOrigin: Bool
 
     /// The state for the current event. It is one struct, so that the next event resets it in one step.
     private struct State: BitwiseCopyable {
+        /// The stored values were read.
         var isRead = false
+        /// The values that rules make are in place, too.
+        var isComplete = false
         var isUnreadable = false
         var hasDuplicates = false
     }
 
     init(_ table: PathTable) {
         values = PathReader(PathSet(table.paths))
+        rules = table.rules
+        readsOrigin = rules.contains { if case .origin = $0.rule { true } else { false } }
     }
 
     /// Starts the next event, or another version of the same event.
@@ -27,10 +37,35 @@ final class EventFields {
     /// A value that was read has a duplicate key before it in the event.
     var hasDuplicates: Bool { state.hasDuplicates }
 
+    /// - Parameter kind: the event's kind.
     @inline(__always)
-    func value(_ path: Int, in json: Span<UInt8>) -> FieldValue {
+    func value(_ path: Int, in json: Span<UInt8>, _ kind: EventKind) -> FieldValue {
+        if !state.isComplete { complete(json, kind) }
+        return values[path]
+    }
+
+    /// The value at a path that has no rule. The event's kind need not be known.
+    func stored(_ path: Int, in json: Span<UInt8>) -> FieldValue {
         if !state.isRead { read(json) }
         return values[path]
+    }
+
+    /// Reads the stored values and applies the rules to them.
+    private func complete(_ json: Span<UInt8>, _ kind: EventKind) {
+        if !state.isRead { read(json) }
+        state.isComplete = true
+        for (number, rule) in rules {
+            switch rule {
+            case .identity:
+                if values[number].isString, values[number].slice.length == 0 { values.replace(number, with: .missing) }
+            case .traits(let paths, let twin):
+                if TraitsPaths.areInContext(kind, values[paths.traits], values[paths.context]) {
+                    values.replace(number, with: values[twin])
+                }
+            case .origin(let field):
+                values.replace(number, with: origin?.value(field, from: json.count) ?? .missing)
+            }
+        }
     }
 
     private func read(_ json: Span<UInt8>) {

@@ -3,7 +3,10 @@ import Events
 /// One event as filters and transforms see it: its bytes, the index that admission built, and the values read from it.
 /// It lives no longer than the bytes.
 struct EventView: ~Escapable {
+    /// The event's bytes.
     let json: Span<UInt8>
+    /// The bytes in which the slices of values count: the event, and what follows it (`EventMemory`).
+    let memory: Span<UInt8>
     let index: EventIndex
     let fields: EventFields
     let moment: EventMoment
@@ -12,13 +15,30 @@ struct EventView: ~Escapable {
     @inline(__always)
     init(json: Span<UInt8>, index: EventIndex, fields: EventFields, moment: EventMoment = EventMoment()) {
         self.json = json
+        memory = json
         self.index = index
         self.fields = fields
         self.moment = moment
     }
 
+    /// - Parameter length: the number of bytes at the start of `memory` that are the event.
+    @_lifetime(copy memory)
+    init(memory: Span<UInt8>, length: Int, index: EventIndex, fields: EventFields, moment: EventMoment) {
+        json = memory.extracting(0..<length)
+        self.memory = memory
+        self.index = index
+        self.fields = fields
+        self.moment = moment
+    }
+
+    /// The bytes that follow the event in its memory.
+    var suffix: Span<UInt8> {
+        @_lifetime(copy self)
+        get { memory.extracting(json.count..<memory.count) }
+    }
+
     @inline(__always)
-    func value(_ path: Int) -> FieldValue { fields.value(path, in: json) }
+    func value(_ path: Int) -> FieldValue { fields.value(path, in: json, index.kind) }
 
     /// The value of a field that the index usually holds. If the index does not hold it, it is searched in the event.
     @inline(__always)
@@ -28,10 +48,15 @@ struct EventView: ~Escapable {
         return index.flags.contains(.hasOtherValues) ? field.find(in: json) : .missing
     }
 
-    /// - Precondition: the slice lies within the event. The slices of its index and its fields do.
+    /// Whether the event is an identify whose traits are in its context.
+    func hasTraitsInContext(_ paths: TraitsPaths) -> Bool {
+        TraitsPaths.areInContext(index.kind, value(paths.traits), value(paths.context))
+    }
+
+    /// - Precondition: the slice lies within the memory. The slices of its index and its fields do.
     @_lifetime(copy self)
     @inline(__always)
-    func bytes(_ slice: Slice) -> Span<UInt8> { json.extracting(slice.range) }
+    func bytes(_ slice: Slice) -> Span<UInt8> { memory.extracting(slice.range) }
 }
 
 /// Where and when an event was received. Every read of the event gives the same values.
@@ -60,20 +85,28 @@ enum IndexedField: UInt8, BitwiseCopyable, Sendable, CaseIterable {
         self = field
     }
 
+    /// Whether it names a user. An empty string then counts as missing, as clients send it for nobody.
+    var isIdentity: Bool { self == .userID || self == .anonymousID }
+
     /// The field's contents in an event, and whether they contain escapes.
     @inline(__always)
     func slice(in index: EventIndex) -> (slice: Slice, escaped: Bool) {
         switch self {
         case .event: (index.event, index.flags.contains(.eventEscaped))
         case .messageID: (index.messageID, index.flags.contains(.messageIDEscaped))
-        case .userID: (index.userID, index.flags.contains(.userIDEscaped))
-        case .anonymousID: (index.anonymousID, index.flags.contains(.anonymousIDEscaped))
+        case .userID: (Self.identity(index.userID), index.flags.contains(.userIDEscaped))
+        case .anonymousID: (Self.identity(index.anonymousID), index.flags.contains(.anonymousIDEscaped))
         }
     }
+
+    /// Journals of early versions hold indexes with empty ids.
+    @inline(__always)
+    private static func identity(_ slice: Slice) -> Slice { slice.length == 0 ? .absent : slice }
 
     /// Stores a field's value in an index.
     func set(_ value: FieldValue, in index: inout EventIndex) {
         if value.type == .missing || value.type == .null { return }
+        if isIdentity, value.isString, value.slice.length == 0 { return }
         guard value.isString, self != .event || index.kind == .track else {
             index.flags.insert(.hasOtherValues)
             return
@@ -96,6 +129,7 @@ enum IndexedField: UInt8, BitwiseCopyable, Sendable, CaseIterable {
         while let member = members.next(in: json) {
             if JSONText.contents(json.extracting(member.key.range), equal: name) { found = member.value }
         }
+        if isIdentity, found.isString, found.slice.length == 0 { return .missing }
         return found
     }
 }

@@ -67,7 +67,7 @@ struct FilterCompiler {
             if let mask = Self.kindMask(comparison, left, right) { return add(.kind(mask: mask)) }
             if let node = equality(comparison, left, right, &table) { return node }
             if case .path(let path) = left, case .number(let number) = right, path != .type, IndexedField(path) == nil {
-                return add(.compareNumber(comparison, Int32(table.index(of: path)), number))
+                return add(.compareNumber(comparison, Int32(table.reading(path)), number))
             }
             return add(.compare(comparison, value(left, &table), value(right, &table)))
         case .isIn(.path(.type), .list(let items)):
@@ -77,7 +77,7 @@ struct FilterCompiler {
             if case .path(let path) = item, let field = IndexedField(path) {
                 return add(.isIndexedIn(field, list: list))
             }
-            if case .path(let path) = item { return add(.isFieldIn(Int32(table.index(of: path)), list: list)) }
+            if case .path(let path) = item { return add(.isFieldIn(Int32(table.reading(path)), list: list)) }
             return add(.isInConstants(value(item, &table), list: list))
         case .isIn(let item, let list): return add(.isIn(value(item, &table), value(list, &table)))
         case .call(.contains, let arguments): return pair(arguments, &table, FilterProgram.Node.contains)
@@ -101,7 +101,7 @@ struct FilterCompiler {
         case .path(.type): return add(.kindName)
         case .path(let path):
             if let field = IndexedField(path) { return add(.indexed(field)) }
-            return add(.field(Int32(table.index(of: path))))
+            return add(.field(Int32(table.reading(path))))
         case .call(let function, let arguments) where function.result != .bool:
             return add(.call(function, value(arguments[0], &table)))
         case .not, .all, .any, .compare, .isIn, .call: return condition(expression, &table)
@@ -161,12 +161,12 @@ struct FilterCompiler {
             let text = store(text.utf8)
             isEqual =
                 field.map { add(.isIndexedText($0, text)) }
-                ?? add(.isFieldText(Int32(table.index(of: pair.path)), text))
+                ?? add(.isFieldText(Int32(table.reading(pair.path)), text))
         } else {
             let list = store(list: [pair.literal])
             isEqual =
                 field.map { add(.isIndexedIn($0, list: list)) }
-                ?? add(.isFieldIn(Int32(table.index(of: pair.path)), list: list))
+                ?? add(.isFieldIn(Int32(table.reading(pair.path)), list: list))
         }
         return comparison == .equal ? isEqual : add(.not(isEqual))
     }

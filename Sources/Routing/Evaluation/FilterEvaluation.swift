@@ -55,7 +55,7 @@ struct FilterEvaluation: ~Escapable {
             let item = load(view.value(Int(path)))
             return isText(item, text)
         case .compareNumber(let comparison, let path, let number):
-            return FilterProgram.compare(comparison, view.value(Int(path)), number, view.json)
+            return FilterProgram.compare(comparison, view.value(Int(path)), number, view.memory)
         case .isInConstants(let item, let list):
             let item = value(Int(item))
             return isMember(item, of: program.lists[Int(list)])
@@ -191,7 +191,7 @@ struct FilterEvaluation: ~Escapable {
 
     private mutating func copyToScratch(_ value: Value) {
         switch value.source {
-        case .event: scratch.append(contentsOf: view.json.extracting(value.range))
+        case .event: scratch.append(contentsOf: view.memory.extracting(value.range))
         case .constants: scratch.append(contentsOf: constants[value.range])
         case .scratch: scratch.append(copyOf: value.range)
         }
@@ -263,7 +263,7 @@ struct FilterEvaluation: ~Escapable {
     /// The next item of a list in the memory `source`.
     private mutating func next(_ cursor: inout ListCursor, _ source: Value.Source) -> Value? {
         switch source {
-        case .event: return cursor.next(in: view.json).map { load($0) }
+        case .event: return cursor.next(in: view.memory).map { load($0) }
         case .constants: return cursor.next(in: constants.span).map { load($0, from: .constants) }
         // Functions produce strings, never lists.
         case .scratch: return nil
@@ -275,7 +275,7 @@ struct FilterEvaluation: ~Escapable {
     @_lifetime(borrow self)
     private func bytes(_ value: Value) -> Span<UInt8> {
         switch value.source {
-        case .event: view.json.extracting(value.range)
+        case .event: view.memory.extracting(value.range)
         case .constants: constants.span.extracting(value.range)
         case .scratch: scratch.span.extracting(value.range)
         }
@@ -305,7 +305,7 @@ struct FilterEvaluation: ~Escapable {
         let start = scratch.count
         let valid: Bool
         switch source {
-        case .event: valid = JSONText.unescape(view.json.extracting(slice.range), into: &scratch)
+        case .event: valid = JSONText.unescape(view.memory.extracting(slice.range), into: &scratch)
         case .constants:
             let constants = constants
             valid = JSONText.unescape(constants.span.extracting(slice.range), into: &scratch)

@@ -31,7 +31,7 @@ extension FilterProgram {
         case .isFieldIn(let path, let list):
             return isMember(view.value(Int(path)), of: lists[Int(list)], view)
         case .compareNumber(let comparison, let path, let number):
-            return Self.compare(comparison, view.value(Int(path)), number, view.json)
+            return Self.compare(comparison, view.value(Int(path)), number, view.memory)
         case .isTrue(let operand):
             guard case .field(let path) = nodes[Int(operand)] else { return nil }
             return view.value(Int(path)).type == .true

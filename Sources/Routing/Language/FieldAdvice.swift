@@ -6,7 +6,18 @@ import NameSuggestion
 ///
 /// A root that is written with a backslash (`\region`) is intended, whatever its name is.
 package struct FieldAdvice: Sendable {
+    /// What is read at `context.penstock`.
+    package enum Sender: Sendable {
+        /// The sender, as the journal stores it.
+        case stored
+        /// Nothing: the event is not stored yet (`scrub`).
+        case unknown
+        /// The bytes of the event as the destination gets it, where a client may have written any sender.
+        case written
+    }
+
     package var names: EventFieldNames
+    package var sender = Sender.stored
 
     package init(_ names: EventFieldNames = EventFieldNames()) { self.names = names }
 
@@ -24,7 +35,9 @@ package struct FieldAdvice: Sendable {
     }
 
     private func field(_ mention: FilterMention.Field) -> FilterError? {
-        guard !mention.isEscaped, let root = mention.path.segments.first, !names.knows(root) else { return nil }
+        guard !mention.isEscaped, let root = mention.path.segments.first else { return nil }
+        if let advice = sender(mention.path, mention.range, prefix: "") { return advice }
+        if names.knows(root) { return nil }
         // A word without quotes where a string is expected.
         let isText = mention.use == .text || mention.use == .besideField && names.nearest(root) == nil
         let advice = isText && mention.path.segments.count == 1 ? "did you mean \"\(root)\"? put text in quotes" : nil
@@ -98,9 +111,35 @@ package struct FieldAdvice: Sendable {
     private func path(_ path: FieldPath, in text: [UInt8], _ range: Range<Int>, prefix: String, isWritten: Bool = false)
         -> FilterError?
     {
-        guard text[range.lowerBound] != UInt8(ascii: "\\"), !names.knows(path.segments[0]) else { return nil }
+        guard text[range.lowerBound] != UInt8(ascii: "\\") else { return nil }
+        if !isWritten, let advice = sender(path, range, prefix: prefix) { return advice }
+        if names.knows(path.segments[0]) { return nil }
         if isWritten, names.nearest(path.segments[0]) == nil { return nil }
         return error(path, range, prefix: prefix, advice: advice(path))
+    }
+
+    /// Advice for a path in `context.penstock` that is always missing.
+    private func sender(_ path: FieldPath, _ range: Range<Int>, prefix: String) -> FilterError? {
+        guard let field = OriginField(path) else { return nil }
+        switch sender {
+        case .stored: break
+        case .unknown:
+            return FilterError(
+                range, "\(OriginField.root) is not known before an event is stored, so this is always missing",
+                hint: "use a transform of the pipeline, a route or a destination")
+        case .written:
+            return FilterError(
+                range, "this is read from the event's own bytes, where a client can write any \(OriginField.root)",
+                hint: "write it with a transform, set: { \(OriginField.root): $.\(OriginField.root) }, "
+                    + "and here \(prefix)\\\(path)")
+        }
+        guard case .unknown = field else { return nil }
+        let name = path.segments.dropFirst(OriginField.root.segments.count).joined(separator: ".")
+        let nearest = NearestName.find(name, among: OriginField.names)
+        return FilterError(
+            range, "\(OriginField.root) has no such field, so this is always missing",
+            hint: nearest.map { "did you mean \(prefix)\(OriginField.root).\($0)?" }
+                ?? "its fields are \(OriginField.names.joined(separator: ", "))")
     }
 
     /// Hints for roots that other systems have.

@@ -28,8 +28,13 @@ package struct Filter: Sendable, Equatable {
 package final class FilterMatcher {
     private let program: FilterProgram
     private let fields: EventFields
+    private var originText: OriginText
 
-    package init(_ filter: Filter) {
+    /// - Parameters:
+    ///   - isReplay: the value of `context.penstock.replay`.
+    ///   - userNames: for `context.penstock.peer.user`.
+    package init(_ filter: Filter, isReplay: Bool = false, userNames: @escaping UserNames = { _ in nil }) {
+        originText = OriginText(isReplay: isReplay, userName: userNames)
         var table = PathTable()
         program = FilterCompiler.compile(filter.expression, &table)
         fields = EventFields(table)
@@ -38,8 +43,16 @@ package final class FilterMatcher {
     /// - Parameters:
     ///   - json: the event's bytes, which were validated before.
     ///   - index: its index.
-    package func matches(_ json: Span<UInt8>, _ index: EventIndex) -> Bool {
+    ///   - origin: its sender; nil: not known.
+    package func matches(_ json: Span<UInt8>, _ index: EventIndex, from origin: Origin?) -> Bool {
         fields.startEvent()
+        if fields.readsOrigin {
+            var memory = [UInt8](copying: json)
+            fields.origin = originText.append(origin, to: &memory)
+            let view = EventView(
+                memory: memory.span, length: json.count, index: index, fields: fields, moment: EventMoment())
+            return program.matches(view) && !fields.isUnreadable
+        }
         return program.matches(EventView(json: json, index: index, fields: fields)) && !fields.isUnreadable
     }
 }

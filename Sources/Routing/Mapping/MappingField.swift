@@ -29,7 +29,7 @@ struct FieldNode: MappingNode {
         switch source {
         case .path(let path):
             guard let range = scope.value(path).json else { return false }
-            output.append(contentsOf: scope.view.json.extracting(range))
+            output.append(contentsOf: scope.view.memory.extracting(range))
         case .whole:
             output.append(contentsOf: scope.view.json)
         case .messageID(let path):
@@ -37,7 +37,7 @@ struct FieldNode: MappingNode {
                 if scope.value(path).isString {
                     scope.run.noteMessageID(output.count + 1..<output.count + range.count - 1)
                 }
-                output.append(contentsOf: scope.view.json.extracting(range))
+                output.append(contentsOf: scope.view.memory.extracting(range))
             } else {
                 output.append(UInt8(ascii: "\""))
                 let start = output.count

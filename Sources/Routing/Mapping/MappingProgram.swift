@@ -40,7 +40,7 @@ final class MappingProgram {
         let mapping = setting.mapping
         limit = setting.limit
         root = mapping.root
-        paths = mapping.scopes[0].map { table.index(of: $0) }
+        paths = mapping.scopes[0].map { table.reading($0) }
         run = MappingRun(
             inner: mapping.scopes.dropFirst().map { paths in
                 var table = PathTable()

@@ -40,7 +40,7 @@ struct MappingScope: ~Escapable {
         text.removeAll(keepingCapacity: true)
         if case .path(let path) = node.field {
             let value = value(path)
-            return Self.decode(value, of: view.json, into: &text)
+            return Self.decode(value, of: view.memory, into: &text)
         }
         var json = run.takeBuffer()
         defer { run.giveBack(&json) }

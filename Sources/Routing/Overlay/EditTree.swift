@@ -11,6 +11,8 @@ struct EditTree {
         var parent: Int
         var firstChild = EditTree.none
         var nextSibling = EditTree.none
+        /// The node of the same field in `context.traits`; `none` if the field is not in `traits`.
+        var twin = EditTree.none
         /// Its name as a JSON string and the colon, in `keys`.
         var key: Slice
     }
@@ -21,7 +23,13 @@ struct EditTree {
     private(set) var keys: [UInt8] = []
     /// By node: the path as written in filters, for messages.
     private(set) var names = [""]
+    /// Whether nodes in `traits` have twins.
+    let findsTraits: Bool
+    /// Set if any node has a twin.
+    private(set) var traits: TraitsPaths?
     private var numbers: [FieldPath: Int] = [:]
+
+    init(findsTraits: Bool) { self.findsTraits = findsTraits }
 
     /// The node of a path. If it is new, it is added together with its missing parents.
     mutating func node(_ path: FieldPath, _ table: inout PathTable) -> Int {
@@ -37,6 +45,10 @@ struct EditTree {
         names.append(path.description)
         numbers[path] = number
         append(number, to: parent)
+        if findsTraits, let twin = TraitsPaths.twin(of: path) {
+            nodes[number].twin = node(twin, &table)
+            if traits == nil { traits = TraitsPaths(&table) }
+        }
         return number
     }
 

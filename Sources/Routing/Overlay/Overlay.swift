@@ -81,13 +81,17 @@ struct Overlay {
     }
 
     private mutating func set(_ node: Int, textFrom start: Int, _ view: borrowing EventView) {
+        // New traits as a whole take the place of those in the context.
+        let node = tree.nodes[node].parent == EditTree.root ? node : place(node, view)
         if view.value(tree.nodes[node].path).type == .missing { checkParent(of: node, view) }
         edits[node].value = slice(from: start)
         noteEdit(node)
     }
 
     /// Removes a field that the event has.
-    mutating func remove(_ node: Int) {
+    mutating func remove(_ node: Int, _ view: borrowing EventView) { remove(at: place(node, view)) }
+
+    private mutating func remove(at node: Int) {
         edits[node].isRemoved = true
         noteEdit(node)
     }
@@ -95,6 +99,9 @@ struct Overlay {
     /// Renames a field that the event has. The new name is that of `other`, a node with the same parent. If the event
     /// has a field of that name, it is removed.
     mutating func rename(_ node: Int, to other: Int, _ view: borrowing EventView) {
+        // Only names inside `traits` are names inside `context.traits` as well.
+        let isTop = tree.nodes[node].parent == EditTree.root
+        let (node, other) = isTop ? (node, other) : (place(node, view), place(other, view))
         let parent = tree.nodes[node].parent
         if parent != EditTree.root, view.value(tree.nodes[parent].path).type == .array { fail(node, .itemWithoutName) }
         let start = text.count
@@ -102,7 +109,7 @@ struct Overlay {
         text.append(key.lowerBound..<key.upperBound - 1, of: tree.keys)
         edits[node].name = slice(from: start)
         noteEdit(node)
-        if view.value(tree.nodes[other].path).type != .missing { remove(other) }
+        if view.value(tree.nodes[other].path).type != .missing { remove(at: other) }
         edits[other].holder = node
     }
 
@@ -146,7 +153,15 @@ struct Overlay {
         _ node: Int, _ view: borrowing EventView,
         _ convert: (_ value: FieldValue, _ json: Span<UInt8>, _ output: inout [UInt8]) -> Bool
     ) {
+        let node = place(node, view)
         rewrite(node, view.value(tree.nodes[node].path), view, convert)
+    }
+
+    /// The node of the field that an edit of this one changes: an identify without traits has them in its context.
+    private func place(_ node: Int, _ view: borrowing EventView) -> Int {
+        let twin = tree.nodes[node].twin
+        guard twin != EditTree.none, let traits = tree.traits, view.hasTraitsInContext(traits) else { return node }
+        return twin
     }
 
     /// Writes a field's value, as the edits so far make it, to `output`.

@@ -15,7 +15,7 @@ package final class PlanChecker {
     private(set) var offenders: [Int] = []
     /// Whether the event has a duplicate field.
     private(set) var hasDuplicates = false
-    /// The event's `properties` or `traits`.
+    /// The event's `properties` or `traits`, which may be in its context.
     private(set) var object = FieldValue.missing
     /// The event's name, if it has one.
     private(set) var name: Slice?
@@ -30,7 +30,9 @@ package final class PlanChecker {
     private var planned: PlannedObject?
     private var root = ""
 
-    private static let paths = PathSet([FieldPath(["properties"]), FieldPath(["traits"]), FieldPath(["name"])])
+    private static let paths = PathSet([
+        FieldPath(["properties"]), TraitsPaths.traits, FieldPath(["name"]), TraitsPaths.context,
+    ])
 
     /// - Parameter limit: maximum number of violations listed for one event.
     package init(_ rules: PlanRules, limit: Int) {
@@ -66,7 +68,7 @@ package final class PlanChecker {
             isTraits = true
         }
         root = isTraits ? "traits" : "properties"
-        check(at: isTraits ? fields[1] : fields[0], json)
+        check(at: isTraits ? TraitsPaths.value(fields[1], fields[3], of: index.kind) : fields[0], json)
         return violationCount == 0 ? .conforms : .violates
     }
 

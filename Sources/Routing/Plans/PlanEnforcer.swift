@@ -28,7 +28,8 @@ package final class PlanEnforcer {
     /// Nesting depth of `{"context":{"violations":[{`.
     private static let noteDepth = 4
     private static let paths = PathSet([
-        FieldPath(["context"]), FieldPath(["context", "violations"]), FieldPath(["properties"]), FieldPath(["traits"]),
+        FieldPath(["context"]), FieldPath(["context", "violations"]), FieldPath(["properties"]), TraitsPaths.traits,
+        TraitsPaths.context,
     ])
 
     /// - Parameters:
@@ -66,7 +67,9 @@ package final class PlanEnforcer {
         // runs again to find the new offsets; an unplanned event has no offsets to find.
         let unique = UniqueMembers.copy(json)
         _ = fields.read(unique.span)
-        checker.recheck(unique.span, index.kind == .identify || index.kind == .group ? fields[3] : fields[2])
+        let isTraits = index.kind == .identify || index.kind == .group
+        checker.recheck(
+            unique.span, isTraits ? TraitsPaths.value(fields[3], fields[4], of: index.kind) : fields[2])
         return edit(unique.span, limit)
     }
 

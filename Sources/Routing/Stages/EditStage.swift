@@ -33,8 +33,12 @@ final class EditStage {
     /// brace of an event that has none of these fields.
     private let constantEnd: (text: [UInt8], members: [ConstantMember])?
 
-    init(_ steps: [RouteChain.Step], _ surroundings: StageSurroundings, _ table: inout PathTable) {
-        var binding = StageBinding(table, surroundings)
+    /// - Parameter findsTraits: as in `StageBinding`.
+    init(
+        _ steps: [RouteChain.Step], _ surroundings: StageSurroundings, findsTraits: Bool = true,
+        _ table: inout PathTable
+    ) {
+        var binding = StageBinding(table, surroundings, findsTraits: findsTraits)
         limit = surroundings.limit
         var compiled: [Step] = []
         var constants: [ConstantMember]? = []
@@ -120,12 +124,15 @@ final class EditStage {
     private func applyToUnique(
         _ view: borrowing EventView, messageID: String?, into output: inout [UInt8]
     ) -> Outcome {
-        let unique = UniqueMembers.copy(view.json)
+        var unique = UniqueMembers.copy(view.json)
+        let length = unique.count
         var table = PathTable()
         let indexer = EventIndexer(&table)
         let index = indexer.index(of: unique.span, EventFields(table), kind: view.index.kind)
+        unique.append(contentsOf: view.suffix)
         view.fields.startEvent()
-        let view = EventView(json: unique.span, index: index, fields: view.fields, moment: view.moment)
+        let view = EventView(
+            memory: unique.span, length: length, index: index, fields: view.fields, moment: view.moment)
         return apply(view, messageID: messageID, isUnique: true, into: &output)
     }
 

@@ -18,11 +18,11 @@ struct EventIndexer {
 
     /// - Parameter kind: the event's previous kind, for an event whose type is missing or not valid.
     func index(of json: Span<UInt8>, _ fields: EventFields, kind: EventKind) -> EventIndex {
-        var index = EventIndex(kind: Self.kind(fields.value(type, in: json), json) ?? kind)
+        var index = EventIndex(kind: Self.kind(fields.stored(type, in: json), json) ?? kind)
         for (field, path) in zip(IndexedField.allCases, paths) {
-            field.set(fields.value(path, in: json), in: &index)
+            field.set(fields.stored(path, in: json), in: &index)
         }
-        if fields.value(integrations, in: json).type != .missing { index.flags.insert(.hasIntegrations) }
+        if fields.stored(integrations, in: json).type != .missing { index.flags.insert(.hasIntegrations) }
         return index
     }
 

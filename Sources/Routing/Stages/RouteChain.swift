@@ -27,22 +27,37 @@ struct RouteChain {
         }
 
         var reads: [FieldPath] {
-            switch self {
-            case .requirement(let filter): filter.expression.paths
-            case .edit(let transform, let definition): transform.condition.expression.paths + definition.reads
-            case .rewrite: []
-            }
+            let paths: [FieldPath] =
+                switch self {
+                case .requirement(let filter): filter.expression.paths
+                case .edit(let transform, let definition): transform.condition.expression.paths + definition.reads
+                case .rewrite: []
+                }
+            return paths.flatMap(\.readPaths)
         }
 
         var writes: [FieldPath] {
-            if case .edit(_, let definition) = self { definition.writes } else { [] }
+            if case .edit(_, let definition) = self { definition.writes.flatMap(Self.places) } else { [] }
+        }
+
+        /// The fields that an edit at this path may change.
+        private static func places(_ path: FieldPath) -> [FieldPath] {
+            [path] + (TraitsPaths.twin(of: path).map { [$0] } ?? [])
+        }
+
+        /// Whether it edits fields in `traits` and the same fields in `context.traits`. Each path then means the field
+        /// at that path.
+        var namesBothTraits: Bool {
+            guard case .edit(_, let definition) = self else { return false }
+            let twins = definition.writes.compactMap(TraitsPaths.twin)
+            return twins.contains { twin in definition.writes.contains { $0.overlaps(twin) } }
         }
 
         /// Whether the step would see the old value of a field that an earlier step wrote.
         func misses(_ path: FieldPath) -> Bool {
             if reads.contains(where: { $0.overlaps(path) }) { return true }
             guard case .edit(_, let definition) = self else { return false }
-            let rewrites = definition.rewrites
+            let rewrites = definition.rewrites.flatMap(Self.places)
             return writes.contains { $0.overlaps(path) && !(rewrites.contains($0) && path.isWithin($0)) }
         }
     }
@@ -72,8 +87,13 @@ struct RouteChain {
                 stages.append(.rewrite(RewriteStage(transform, definition, surroundings, &table)))
                 continue
             }
-            if separate || written.contains(where: step.misses) { endGroup() }
+            if separate || step.namesBothTraits || written.contains(where: step.misses) { endGroup() }
             group.append(step)
+            if step.namesBothTraits {
+                stages.append(.edits(EditStage(group, surroundings, findsTraits: false, &table)))
+                group = []
+                continue
+            }
             written += step.writes
             // When an item of a list is removed, the items after it get other numbers.
             written += step.writes.filter(\.endsInNumber).map { FieldPath($0.segments.dropLast()) }

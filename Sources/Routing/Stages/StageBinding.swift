@@ -4,17 +4,24 @@ import Events
 /// that it writes.
 struct StageBinding {
     var table: PathTable
-    var tree = EditTree()
+    var tree: EditTree
 
     let surroundings: StageSurroundings
 
-    init(_ table: PathTable, _ surroundings: StageSurroundings) {
+    /// - Parameter findsTraits: an edit of the traits of an identify that has them in its context is made there.
+    init(_ table: PathTable, _ surroundings: StageSurroundings, findsTraits: Bool) {
         self.table = table
         self.surroundings = surroundings
+        tree = EditTree(findsTraits: findsTraits)
     }
 
-    /// The number of a path's value in an `EventView`.
-    mutating func value(_ path: FieldPath) -> Int { table.index(of: path) }
+    /// The number, in an `EventView`, of the value that is read at a path.
+    mutating func value(_ path: FieldPath) -> Int { table.reading(path) }
+
+    /// The number of the value that an edit at a path changes.
+    mutating func target(_ path: FieldPath) -> Int {
+        tree.findsTraits ? table.target(path) : table.index(of: path)
+    }
 
     /// The number of a path in the `Overlay`.
     mutating func node(_ path: FieldPath) -> Int { tree.node(path, &table) }

@@ -25,7 +25,8 @@ struct StageRunner {
 
     /// - Parameter view: the event before the stages. Its fields may have been read already.
     mutating func run(_ stages: ArraySlice<RouteChain.Stage>, _ view: borrowing EventView) -> Outcome {
-        texts.removeAll()
+        texts.begin(view.suffix)
+        next.begin(view.suffix)
         guard let first = stages.first else {
             texts.append(view.json)
             return .done
@@ -41,8 +42,8 @@ struct StageRunner {
             var dropped: Outcome?
             for k in 0..<events.count {
                 fields.startEvent()
-                let json = events.bytes.span.extracting(events.range(of: k))
-                let view = self.view(json, view)
+                let memory = events.bytes.span.extracting(events.memory(of: k))
+                let view = self.view(memory, length: events.range(of: k).count, view)
                 switch apply(stage, view) {
                 case .rejected(let reason): return .rejected(reason: reason)
                 case let end: dropped = dropped ?? end
@@ -54,11 +55,15 @@ struct StageRunner {
     }
 
     /// A view of an event that a stage wrote.
-    @_lifetime(copy json)
-    func view(_ json: Span<UInt8>, _ original: borrowing EventView) -> EventView {
-        EventView(
-            json: json, index: indexer.index(of: json, fields, kind: original.index.kind), fields: fields,
-            moment: original.moment)
+    /// - Parameters:
+    ///   - memory: the event's `EventTexts.memory`.
+    ///   - length: the number of bytes of the event itself.
+    @_lifetime(copy memory)
+    func view(_ memory: Span<UInt8>, length: Int, _ original: borrowing EventView) -> EventView {
+        let json = memory.extracting(0..<length)
+        return EventView(
+            memory: memory, length: length, index: indexer.index(of: json, fields, kind: original.index.kind),
+            fields: fields, moment: original.moment)
     }
 
     /// - Returns: nil if something was appended to `texts`.

@@ -2,37 +2,33 @@ import Events
 
 /// Evaluates a filter and each of its parts for one event. Slow: each part is compiled on its own.
 enum FilterTracer {
-    static func trace(_ expression: Expression, _ json: Span<UInt8>, _ index: EventIndex) -> FilterTrace {
+    static func trace(_ expression: Expression, _ event: TracedEvent) -> FilterTrace {
         var table = PathTable()
         let program = FilterCompiler.compile(expression, &table)
-        let fields = EventFields(table)
         var trace = FilterTrace(
-            text: expression.description,
-            isTrue: program.matches(EventView(json: json, index: index, fields: fields)))
+            text: expression.description, isTrue: program.matches(event.view(EventFields(table))))
         switch expression {
-        case .all(let operands), .any(let operands): trace.parts = operands.map { self.trace($0, json, index) }
-        case .not(let operand): trace.parts = [self.trace(operand, json, index)]
+        case .all(let operands), .any(let operands): trace.parts = operands.map { self.trace($0, event) }
+        case .not(let operand): trace.parts = [self.trace(operand, event)]
         case .null, .bool, .number, .string, .list, .path, .compare, .isIn, .call:
-            trace.values = values(of: expression.operands(isWhole: true), json, index)
+            trace.values = values(of: expression.operands(isWhole: true), event)
         }
         return trace
     }
 
     /// - Parameter operands: fields and calls of functions.
-    private static func values(of operands: [Expression], _ json: Span<UInt8>, _ index: EventIndex) -> [FilterTrace
-        .Field]
-    {
+    private static func values(of operands: [Expression], _ event: TracedEvent) -> [FilterTrace.Field] {
         var values: [FilterTrace.Field] = []
         for operand in operands where !values.contains(where: { $0.text == operand.description }) {
             var table = PathTable()
             var value: String?
             if case .path(let path) = operand {
-                let number = table.index(of: path)
-                value = EventFields(table).value(number, in: json).json.map { String(copying: json.extracting($0)) }
+                let number = table.reading(path)
+                let view = event.view(EventFields(table))
+                if let range = view.value(number).json { value = String(copying: view.memory.extracting(range)) }
             } else {
                 let program = FilterCompiler.compile(value: operand, &table)
-                var evaluation = FilterEvaluation(
-                    program, EventView(json: json, index: index, fields: EventFields(table)))
+                var evaluation = FilterEvaluation(program, event.view(EventFields(table)))
                 var text: [UInt8] = []
                 evaluation.result(program.root).jsonValue.append(to: &text)
                 value = String(decoding: text, as: UTF8.self)

@@ -12,6 +12,9 @@ package final class RouteTracer {
     private let integrations: Integrations
     private let fields: EventFields
     private let indexer: EventIndexer
+    private var originText: OriginText
+    /// The sender of the event that is traced.
+    private var sender = TracedSender()
 
     private struct Steps {
         var steps: [(step: RouteChain.Step, owner: StepTrace.Owner, stage: RouteChain.Stage)]
@@ -30,8 +33,10 @@ package final class RouteTracer {
     /// - Parameters: as for `DestinationRouter`.
     package init(
         name: String, displayName: String? = nil, pipeline: [Transform] = [], routes: [DestinationRouter.Route],
-        filter: Filter = .always, transforms: [Transform] = [], host: String = "", maximumEventSize: Int = .max
+        filter: Filter = .always, transforms: [Transform] = [], host: String = "", maximumEventSize: Int = .max,
+        userNames: @escaping UserNames = { _ in nil }
     ) {
+        originText = OriginText(isReplay: pipeline.contains(where: \.isReplayMark), userName: userNames)
         var table = PathTable()
         let surroundings = StageSurroundings(host: host, limit: maximumEventSize)
         self.routes = routes
@@ -52,6 +57,7 @@ package final class RouteTracer {
     package func trace(_ event: EventRecord, of batch: borrowing EventBatch) -> RouteTrace {
         var trace = RouteTrace()
         let moment = EventMoment(position: event.position, receivedAt: event.receivedAt)
+        setSender(of: event, batch)
         let (texts, verdict) = run(
             pipeline, [UInt8](copying: batch.json(of: event)), event.index.kind, moment, &trace.pipeline)
         guard !texts.isEmpty else {
@@ -66,16 +72,18 @@ package final class RouteTracer {
     /// router that processed the event.
     package func recall(_ event: EventRecord, of batch: borrowing EventBatch) {
         guard event.length >= 2 else { return }
-        fields.startEvent()
-        let view = EventView(
-            json: batch.json(of: event), index: event.index, fields: fields,
-            moment: EventMoment(position: event.position, receivedAt: event.receivedAt))
+        setSender(of: event, batch)
+        let recalled = TracedEvent(
+            [UInt8](copying: batch.json(of: event)), event.index, from: sender,
+            at: EventMoment(position: event.position, receivedAt: event.receivedAt))
+        let view = recalled.view(fields)
         var before = StageRunner(fields, indexer)
         var behind = StageRunner(fields, indexer)
         guard before.run(pipeline.stages[...], view) == .done else { return }
         for k in 0..<before.texts.count {
             fields.startEvent()
-            let view = before.view(before.texts.bytes.span.extracting(before.texts.range(of: k)), view)
+            let memory = before.texts.bytes.span.extracting(before.texts.memory(of: k))
+            let view = before.view(memory, length: before.texts.range(of: k).count, view)
             guard let taken = routeIndex.first(view, filters), !fields.isUnreadable,
                 !view.index.flags.contains(.hasIntegrations) || integrations.allow(view)
             else { continue }
@@ -83,17 +91,22 @@ package final class RouteTracer {
         }
     }
 
+    private func setSender(of event: EventRecord, _ batch: borrowing EventBatch) {
+        sender = TracedSender()
+        sender.values = originText.append(batch.origin(of: event), to: &sender.text)
+    }
+
     private func explain(_ json: [UInt8], _ kind: EventKind, _ moment: EventMoment) -> EventTrace {
         var trace = EventTrace(event: String(decoding: json, as: UTF8.self))
+        let event = TracedEvent(json, index(json, kind), from: sender, at: moment)
         var taken: Int?
         for (number, route) in routes.enumerated() where taken == nil {
-            let answer = FilterTracer.trace(route.filter.expression, json.span, index(json, kind))
+            let answer = FilterTracer.trace(route.filter.expression, event)
             trace.routes.append(RouteAnswer(name: route.name, filter: answer))
             if answer.isTrue { taken = number }
         }
         guard let taken else { return trace }
-        fields.startEvent()
-        let view = EventView(json: json.span, index: index(json, kind), fields: fields, moment: moment)
+        let view = event.view(fields)
         if view.index.flags.contains(.hasIntegrations) { trace.forbiddenBy = integrations.keyForbidding(view) }
         guard !trace.isForbidden else { return trace }
         let (texts, _) = run(chains[taken], json, kind, moment, &trace.steps)
@@ -136,16 +149,14 @@ package final class RouteTracer {
         _ kind: EventKind, _ moment: EventMoment
     ) -> (StepTrace, made: [[UInt8]]) {
         let before = String(decoding: text, as: UTF8.self)
-        let index = index(text, kind)
-        let condition = FilterTracer.trace(step.condition.expression, text.span, index)
+        let event = TracedEvent(text, index(text, kind), from: sender, at: moment)
+        let condition = FilterTracer.trace(step.condition.expression, event)
         var trace = StepTrace(
             name: step.name, owner: owner, before: before, outcome: .passedOver,
             filter: step.condition == .always ? nil : condition, looksBack: step.looksBack)
         if case .requirement = step {} else if !condition.isTrue { return (trace, [text]) }
         var runner = StageRunner(fields, indexer)
-        fields.startEvent()
-        let view = EventView(json: text.span, index: index, fields: fields, moment: moment)
-        switch runner.run([stage], view) {
+        switch runner.run([stage], event.view(fields)) {
         case .done:
             let made = (0..<runner.texts.count).map { Array(runner.texts.bytes[runner.texts.range(of: $0)]) }
             trace.outcome = .made(made.map { String(decoding: $0, as: UTF8.self) })

@@ -51,11 +51,15 @@ struct MoveTransform: EditingTransform {
 
 /// The common part of `copy` and `move`.
 private final class FieldTransfer: EventEditor {
-    private let fields: [(value: Int, source: Int?, target: Int)]
+    /// `source`: what `move` removes.
+    private let fields: [(value: Int, source: (value: Int, node: Int)?, target: Int)]
 
     init(_ fields: [PathSetting<FieldPath>], removesSource: Bool, _ binding: inout StageBinding) {
         self.fields = fields.map {
-            (binding.value($0.path), removesSource ? binding.node($0.path) : nil, binding.node($0.value))
+            (
+                binding.value($0.path),
+                removesSource ? (binding.target($0.path), binding.node($0.path)) : nil, binding.node($0.value)
+            )
         }
     }
 
@@ -69,8 +73,10 @@ private final class FieldTransfer: EventEditor {
     func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
         for field in fields {
             guard let range = view.value(field.value).json else { continue }
-            overlay.set(field.target, json: view.json.extracting(range), view)
-            if let source = field.source { overlay.remove(source) }
+            overlay.set(field.target, json: view.memory.extracting(range), view)
+            if let source = field.source, view.value(source.value).type != .missing {
+                overlay.remove(source.node, view)
+            }
         }
         return .keep
     }

@@ -1,7 +1,7 @@
 import Events
 
 /// `dedupe: { by: messageId, within: 1h }`: drops an event if the last event that passed with the same value was
-/// received at most `within` earlier. An event without the field passes.
+/// received at most `within` earlier. An event without the field, or with an empty text in it, passes.
 ///
 /// The state is bounded: the `keys` most recent values, and the verdicts for about a million journal positions. After a
 /// start or a configuration change it is rebuilt from the journal, from `within` before the cursor
@@ -56,7 +56,10 @@ struct DedupeTransform: EditingTransform {
             let (position, receivedAt) = (view.moment.position, view.moment.receivedAt)
             if let wasDropped = history.wasDropped(position) { return wasDropped ? .drop : .keep }
             var number: Int?
-            _ = key.read(view) { number = RecentKeys<First>.number($0, isText: $1) }
+            _ = key.read(view) { value, isText in
+                // Senders without an id may send an empty one. They would all be duplicates of the first.
+                if !value.isEmpty { number = RecentKeys<First>.number(value, isText: isText) }
+            }
             guard let number else { return .keep }
             var isDropped = false
             if let first = seen[number], first.position < position {

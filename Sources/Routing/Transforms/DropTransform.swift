@@ -14,7 +14,7 @@ struct DropTransform: EditingTransform {
     var writes: [FieldPath] { paths }
 
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
-        Editor(paths.map { (binding.value($0), binding.node($0)) })
+        Editor(paths.map { (binding.target($0), binding.node($0)) })
     }
 
     private final class Editor: EventEditor {
@@ -23,7 +23,7 @@ struct DropTransform: EditingTransform {
         init(_ fields: [(value: Int, node: Int)]) { self.fields = fields }
 
         func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
-            for field in fields where view.value(field.value).type != .missing { overlay.remove(field.node) }
+            for field in fields where view.value(field.value).type != .missing { overlay.remove(field.node, view) }
             return .keep
         }
     }

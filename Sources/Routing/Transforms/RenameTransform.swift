@@ -42,7 +42,12 @@ struct RenameTransform: EditingTransform {
     var writes: [FieldPath] { names.flatMap { [$0.path, target($0)] } }
 
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
-        Editor(names.map { (binding.value($0.path), binding.node($0.path), binding.node(target($0))) })
+        Editor(names.map { (value(of: $0.path, &binding), binding.node($0.path), binding.node(target($0))) })
+    }
+
+    /// Only a field inside `traits` can have its new name in `context.traits`, too.
+    private func value(of path: FieldPath, _ binding: inout StageBinding) -> Int {
+        path.segments.count > 1 ? binding.target(path) : binding.table.index(of: path)
     }
 
     private final class Editor: EventEditor {

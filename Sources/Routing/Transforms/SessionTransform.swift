@@ -61,7 +61,7 @@ struct SessionTransform: EditingTransform {
                 binding.value(SessionTransform.session), mode == .ignore ? binding.node(SessionTransform.session) : nil
             )
             func target(_ path: FieldPath, _ binding: inout StageBinding) -> (value: Int, node: Int)? {
-                transform.targets.contains(path) ? (binding.value(path), binding.node(path)) : nil
+                transform.targets.contains(path) ? (binding.target(path), binding.node(path)) : nil
             }
             traits = target(SessionTransform.traits, &binding)
             properties = target(SessionTransform.properties, &binding)
@@ -71,7 +71,7 @@ struct SessionTransform: EditingTransform {
             guard JSONText.mayHaveKey(Self.key.span, in: view.json) else { return .keep }
             let value = view.value(session.value)
             if let node = session.node {
-                if value.type != .missing { overlay.remove(node) }
+                if value.type != .missing { overlay.remove(node, view) }
                 return .keep
             }
             let target: (value: Int, node: Int)?

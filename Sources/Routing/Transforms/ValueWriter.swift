@@ -21,13 +21,13 @@ indirect enum ValueWriter: Sendable {
     init(_ template: ValueTemplate, _ table: inout PathTable) {
         switch template {
         case .constant(let json): self = .constant(json)
-        case .field(let path): self = .field(table.index(of: path))
+        case .field(let path): self = .field(table.reading(path))
         case .text(let pieces):
             self = .text(
                 pieces.map {
                     switch $0 {
                     case .literal(let bytes): .literal(bytes)
-                    case .path(let path): .field(table.index(of: path))
+                    case .path(let path): .field(table.reading(path))
                     }
                 })
         case .list(let items): self = .list(items.map { ValueWriter($0, &table) })
@@ -44,7 +44,7 @@ indirect enum ValueWriter: Sendable {
         case .field(let path):
             let value = view.value(path)
             guard let range = value.json else { return false }
-            text.append(contentsOf: view.json.extracting(range))
+            text.append(contentsOf: view.memory.extracting(range))
         case .text(let pieces):
             text.append(UInt8(ascii: "\""))
             for piece in pieces {

@@ -34,7 +34,7 @@ says() { property StatusText | grep -Eq "$1"; }
 
 units_hold_no_mistake() {
     local complaints
-    complaints=$(systemd-analyze verify penstock.service penstock.socket 2>&1 | grep -i penstock)
+    complaints=$(systemd-analyze verify penstock.service penstock.socket penstock-datagram.socket 2>&1 | grep -i penstock)
     [ -z "$complaints" ] || fail "$complaints"
 }
 

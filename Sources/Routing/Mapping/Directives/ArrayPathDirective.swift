@@ -21,7 +21,7 @@ private struct ArrayPathNode: MappingNode {
     func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool {
         guard let shape else { return list.write(scope, to: &output) }
         if case .path(let path) = list.field {
-            return write(scope.value(path), of: scope.view.json, shape, scope, to: &output)
+            return write(scope.value(path), of: scope.view.memory, shape, scope, to: &output)
         }
         var json = scope.run.takeBuffer()
         defer { scope.run.giveBack(&json) }

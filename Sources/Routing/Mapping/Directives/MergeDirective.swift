@@ -52,7 +52,7 @@ private struct MergeNode: MappingNode {
         case .path(let path):
             let value = scope.value(path)
             guard value.type == .object else { return }
-            members.add(value.slice.range, of: scope.view.json, owner: owner, replaces: replaces)
+            members.add(value.slice.range, of: scope.view.memory, owner: owner, replaces: replaces)
         case .members(let given):
             let given = given.span
             for i in given.indices {

@@ -24,6 +24,7 @@ struct Explain: ParsableCommand {
 
             Examples:
               penstock explain event.json
+              penstock explain --source apps --uid 33 event.json
               penstock explain --where 'event = "Order Completed"'
               penstock explain --from-journal 48210 --destination archive
             """)
@@ -33,6 +34,13 @@ struct Explain: ParsableCommand {
 
     @Option(help: "The source that receives the events. Default: the first source.")
     var source: String?
+
+    @Option(
+        help: "The number of the user that sends the events, for context.penstock.peer. Default: no user is known.")
+    var uid: Int?
+
+    @Option(help: "The number of this user's group. Default: that of the user.")
+    var gid: Int?
 
     @Option(name: .customLong("destination"), help: "Explain only this destination.")
     var destinations: [String] = []
@@ -58,6 +66,18 @@ struct Explain: ParsableCommand {
                     + "or \(position != nil ? "--from-journal" : "--where")"
             )
         }
+        if let option = uid != nil ? "--uid" : gid != nil ? "--gid" : nil {
+            if position != nil || filter != nil {
+                throw ValidationError("the journal has the sender of its events: leave out \(option)")
+            }
+            guard uid != nil else { throw ValidationError("--gid needs --uid") }
+        }
+        for (option, id) in [("--uid", uid), ("--gid", gid)] {
+            if let id, !TestPeer.ids.contains(id) {
+                throw ValidationError(
+                    "\(option) is \(id): give a number from 0 to \(TestPeer.ids.upperBound), as id(1) shows it")
+            }
+        }
         if position != nil, filter != nil {
             throw ValidationError("--from-journal and --where exclude each other: give one of them")
         }
@@ -75,11 +95,13 @@ struct Explain: ParsableCommand {
     /// Explains an event of the journal. It was accepted and scrubbed when it was received.
     private func explainStored(_ configuration: Configuration) throws {
         do {
-            let matcher = try filter.map { FilterMatcher(try FilterArgument.parse($0)) }
+            let matcher = try filter.map { FilterMatcher(try FilterArgument.parse($0), userNames: Accounts.userName) }
             let stored = try StoredEvents(directory: configuration.journal.directory, disk: SystemDisk())
             let batch: EventBatch?
             if let matcher {
-                batch = try stored.last { event, batch in matcher.matches(batch.json(of: event), event.index) }
+                batch = try stored.last { event, batch in
+                    matcher.matches(batch.json(of: event), event.index, from: batch.origin(of: event))
+                }
             } else {
                 batch = try stored.event(at: position ?? 0)
             }
@@ -120,7 +142,9 @@ struct Explain: ParsableCommand {
     }
 
     private func makeExplainer(_ configuration: Configuration, _ earlier: EarlierEvents) -> EventExplainer {
-        EventExplainer(configuration, source: source, only: destinations, host: HostName.current, earlier: earlier)
+        EventExplainer(
+            configuration, source: source, from: uid.map { TestPeer(uid: $0, gid: gid) }, only: destinations,
+            host: HostName.current, earlier: earlier, userNames: Accounts.userName)
     }
 
     private func loadConfiguration() throws -> Configuration {

@@ -139,8 +139,9 @@ final class EventSession {
         let settled =
             wantsAnswers ? " \(settledLines) lines are settled; it is unknown whether later lines arrive." : ""
         return ReportedError(
-            "the daemon at \(path) \(what) \(patience).\(settled) It may be starting, or its disk may be full: "
-                + "see penstock status. --timeout waits longer, --timeout 0 waits without limit")
+            "the daemon at \(path) \(what) \(patience).\(settled) It may be starting, its disk may be full, or "
+                + "a rate_limit slows this user down: see penstock status. --timeout waits longer, --timeout 0 waits "
+                + "without limit")
     }
 
     private static func explain(_ error: UnixSocketError, path: String, _ patience: Patience) -> String {

@@ -1,0 +1,124 @@
+import Platform
+
+/// The socket of one client, and the answers on their way to it. Belongs to the client's event loop.
+struct ClientTransport: ~Copyable {
+    /// How many unread bytes of a disconnected client are read and discarded. The kernel resets a connection that is
+    /// closed with unread bytes, and the client could then not read its last answers.
+    private static let discarded = 512 << 10
+    /// Sent answers are removed from `output` once they are this many bytes and at least half of it.
+    private static let sentKept = 64 << 10
+
+    private var socket: FileDescriptor?
+    /// Nil: the connection is not encrypted.
+    private var session: TLSSession?
+    private var isBroken = false
+    /// Answers; the part before `sent` has been sent.
+    private var output: [UInt8] = []
+    private var sent = 0
+    var canRead = true
+    private var canWrite = true
+    /// The kernel has reported that the peer writes no more. Unread bytes may remain.
+    private var hasPeerEnded = false
+
+    init(_ socket: consuming FileDescriptor, _ kind: Ingest.Transport) {
+        if case .tcp(let context?) = kind {
+            session = TLSSession(context, over: socket)
+            // Without memory for a session, nothing may pass unencrypted.
+            isBroken = session == nil
+        }
+        self.socket = consume socket
+    }
+
+    var isOpen: Bool { socket != nil }
+    /// Bytes of answers that were not sent.
+    var unsent: Int { output.count - sent }
+    /// Bytes of memory.
+    var heldBytes: Int { output.capacity + (session?.heldBytes ?? 0) }
+    /// Whether the peers still agree on the encryption.
+    var isHandshaking: Bool { session?.isHandshaking ?? false }
+    /// Why the encryption failed; nil: it did not.
+    var failure: String? { session?.failure }
+
+    func register(with poll: SocketPoll, tag: UInt64) throws(SystemError) {
+        if socket != nil { try poll.add(socket!, tag: tag) }
+    }
+
+    /// Records a readiness report from the kernel.
+    mutating func ready(_ readiness: SocketPoll.Readiness) {
+        canRead = canRead || readiness.canRead
+        canWrite = canWrite || readiness.canWrite
+        if let session {
+            // Each direction of an encrypted connection may wait for the other one.
+            canRead = canRead || (readiness.canWrite && session.wantsWrite)
+            canWrite = canWrite || readiness.canRead
+        }
+        hasPeerEnded = hasPeerEnded || readiness.hasEnded
+    }
+
+    /// Reads once.
+    mutating func receive(into buffer: inout [UInt8], limit: Int) -> Received {
+        guard socket != nil, !isBroken else { return .gone }
+        if let session {
+            let received = session.receive(into: &buffer, limit: limit)
+            // A short read means nothing: the session reads record by record.
+            canRead = received != .nothing || session.hasBufferedBytes
+            return received
+        }
+        let received = socket!.receive(into: &buffer, limit: limit)
+        switch received {
+        // A short read means that the socket is empty. New bytes are reported again, but an end that was already
+        // reported is not.
+        case .bytes(let count): canRead = count == limit || hasPeerEnded
+        case .nothing: canRead = false
+        case .end, .gone: break
+        }
+        return received
+    }
+
+    /// Sends these answers and those before them, until the socket is full.
+    /// - Returns: whether the peer still reads.
+    mutating func send(_ answers: [UInt8]?) -> Bool {
+        if isBroken { return false }
+        if let answers { output += answers }
+        while canWrite, unsent > 0, socket != nil {
+            let bytes = output
+            let rest = bytes.span.extracting(sent..<bytes.count)
+            switch session.map({ $0.transmit(rest) }) ?? socket!.transmit(rest) {
+            case .bytes(0): canWrite = false
+            case .bytes(let count): sent += count
+            case .gone: return false
+            }
+        }
+        if unsent == 0 {
+            if output.capacity > 4096 { output = [] } else { output.removeAll(keepingCapacity: true) }
+            sent = 0
+        } else if sent >= Self.sentKept, sent >= unsent {
+            // A client that never catches up offers no better moment to compact the buffer.
+            output.removeFirst(sent)
+            sent = 0
+        }
+        return true
+    }
+
+    mutating func discardOutput() {
+        output = []
+        sent = 0
+    }
+
+    /// - Parameter discardingInput: the client may not have read its last answers.
+    mutating func close(discardingInput: Bool) {
+        session?.close()
+        session = nil
+        // As a local value: the compiler of Swift 6.3 fails to optimise calls on a member that is optional.
+        guard let last = socket.take() else { return }
+        if discardingInput { Self.discardInput(of: last) }
+    }
+
+    private static func discardInput(of socket: borrowing FileDescriptor) {
+        socket.stopReceiving()
+        var rest = [UInt8](repeating: 0, count: 64 << 10)
+        for _ in 0..<(discarded / rest.count) {
+            guard case .bytes = socket.receive(into: &rest, limit: rest.count) else { return }
+        }
+    }
+}
