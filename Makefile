@@ -100,13 +100,16 @@ run: setup-run
 	@echo '==> running the demonstration'
 	@Tests/Demo/run
 
+# `swift test` waits until nobody holds the tests' output open. After a crash of theirs, that is for ever.
+run_tests := NO_COLOR=1 Tests/Support/supervise 2100 .build/debug/penstockPackageTests.xctest --testing-library swift-testing
+
 # The end-to-end tests start the programs and load the plugins that the first command builds.
 test: setup-test
 	@echo '==> building (debug)'
 	@swift build
 	@swift build --build-tests
 	@echo '==> testing'
-	@swift test --skip-build --disable-xctest
+	@$(run_tests)
 	@$(MAKE) --no-print-directory build-simulator
 	@echo '==> counting the cost of an event in an application (release)'
 	@$(product) sdk-benchmark
@@ -135,7 +138,7 @@ check: setup-test
 	@test -n "$(ROOM)" || { echo 'give a room: make check ROOM=Journal' >&2; exit 2; }
 	@test -d 'Tests/$(ROOM)Tests' || { echo 'there is no Tests/$(ROOM)Tests' >&2; exit 2; }
 	@PENSTOCK_TESTS=$(ROOM)Tests swift build --product penstockPackageTests
-	@PENSTOCK_TESTS=$(ROOM)Tests swift test --skip-build --disable-xctest
+	@$(run_tests)
 
 simulate: build-simulator
 	@$(release)/simulate --first $(FIRST) --seeds $(SEEDS)

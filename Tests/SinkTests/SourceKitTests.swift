@@ -30,6 +30,11 @@ import Testing
         (0..<count).filter { $0 % 300 != 50 }.map { "{\"\(lane)\":\($0)}" }
     }
 
+    /// Its thread must not refer to a stage that ends: the runtime ends the whole process then.
+    @Test func `a stage that nobody closes can end at any time`() throws {
+        for _ in 0..<2000 { _ = try start(#"{"lanes":["a"],"count":1}"#) }
+    }
+
     @Test func `the table of a source alone has no sink`() throws {
         guard let table = unsafe entry(source: CountingSource.self, of: CountingSource.plugin, 1) else {
             throw TestProblem(description: "no table")

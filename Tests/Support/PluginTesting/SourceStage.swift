@@ -100,9 +100,13 @@ import Foundation
             isDestroyed = true
             throw error
         }
-        // Without a reference: the end of this object ends the thread, and waits for it.
+        // Without a reference: the end of this object ends the thread, and waits for it. The thread says that it has
+        // ended when it refers to this object no more, not even for the duration of a call: the memory is free then.
         let this = unsafe StageReference(stage: Unmanaged.passUnretained(self))
-        Thread { this.stage().commitOffers() }.start()
+        Thread { [committed] in
+            this.commitOffers()
+            committed.signal()
+        }.start()
     }
 
     deinit {
@@ -228,7 +232,6 @@ import Foundation
             }
             condition.withLock { condition.broadcast() }
         }
-        committed.signal()
     }
 
     private func tell(_ offer: Offer, _ refused: [Int]) {
@@ -312,7 +315,7 @@ import Foundation
 
     init(stage: Unmanaged<SourceStage>) { unsafe reference = stage }
 
-    func stage() -> SourceStage { unsafe reference.takeUnretainedValue() }
+    func commitOffers() { unsafe reference._withUnsafeGuaranteedRef { $0.commitOffers() } }
 }
 
 // File-level functions: a closure literal could be inferred as `@MainActor`.
