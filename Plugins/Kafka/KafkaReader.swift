@@ -13,6 +13,9 @@ final class KafkaReader {
     private static let maximumBytes = 4 << 20
     /// A position that only tombstones moved is passed on so often.
     private static let positionInterval = Duration.seconds(1)
+    /// A commit without an answer for so long counts as failed. The library may keep one that it has put off until it
+    /// finds the group's coordinator, although it has found it.
+    private static let commitPatience = Duration.seconds(30)
 
     let settings: KafkaSourceSettings
     let host: SourceHost
@@ -38,6 +41,7 @@ final class KafkaReader {
     private var bytes = 0
     private var due: [KafkaBatch] = []
     private var nextCommit = ContinuousClock.now
+    private var lastCommit = ContinuousClock.now
     /// Commits without an answer so far.
     var commitsOnTheWay = 0
 
@@ -228,8 +232,19 @@ final class KafkaReader {
     private func commitDurable() {
         guard ContinuousClock.now >= nextCommit, !consumer.isJoining else { return }
         nextCommit = .now + settings.commitInterval.duration
+        if commitsOnTheWay > 0, lastCommit + Self.commitPatience < .now {
+            host.log(.info, "a commit of offsets was not answered; they are committed again")
+            commitsOnTheWay = 0
+            for lane in lanes.values { lane.committed = nil }
+        }
         let offsets = uncommitted(Array(lanes.values))
-        if !offsets.isEmpty, consumer.commit(offsets) { commitsOnTheWay += 1 }
+        guard !offsets.isEmpty else { return }
+        lastCommit = .now
+        if consumer.commit(offsets) {
+            commitsOnTheWay += 1
+        } else {
+            for lane in lanes.values { lane.committed = nil }
+        }
     }
 
     /// The last commit. Another one may still be on its way, or fail while the group shares its partitions anew.

@@ -20,7 +20,7 @@ extension KafkaReader {
         case .revoked(let partitions, let isLost): isLost ? lose(partitions) : end(partitions)
         case .outOfRange(let partition): lanes[partition].map { _ in waiting.append(partition) }
         case .committed(let partitions, let error):
-            commitsOnTheWay -= 1
+            commitsOnTheWay = max(0, commitsOnTheWay - 1)
             guard let error, error.code != RD_KAFKA_RESP_ERR__NO_OFFSET else { return }
             host.log(.info, "offsets were not committed, and are again: \(error.message)")
             problems.report(error, error.message, group: settings.group)

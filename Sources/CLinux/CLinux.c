@@ -156,6 +156,12 @@ int clinux_peer_groups(int file, uint32_t *groups, int capacity) {
 
 void clinux_trim(void) { malloc_trim(0); }
 
+void clinux_bound_free_memory(void) {
+    const int bytes = 1 << 20;
+    mallopt(M_MMAP_THRESHOLD, bytes);
+    mallopt(M_TRIM_THRESHOLD, bytes);
+}
+
 static void close_all(const int *files, int count) {
     for (int i = 0; i < count; i++) {
         if (files[i] >= 0) close(files[i]);

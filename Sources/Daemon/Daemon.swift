@@ -93,6 +93,7 @@ package final class Daemon {
     package static func run(_ options: Options) -> Int32 {
         // Before the first secret is read.
         CoreDumps.leaveMemoryOut()
+        FreeMemory.bound()
         let signals = SignalWait()
         let clock = SystemClock()
         let log = StandardErrorLog()

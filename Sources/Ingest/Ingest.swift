@@ -8,7 +8,8 @@
 // - The kernel's socket buffer provides back-pressure: while the journal is busy, client sockets are not read.
 // - An acknowledgement is sent only after the journal has reported the events durable.
 // - A thread that serves many clients gives each a bounded time and a bounded amount of memory per turn (`TurnBudget`).
-//   Users take turns (`FairQueue`), so no client can stall another.
+//   Users take turns, and of a user's clients those that send little are served first (`FairQueue`), so no client can
+//   stall another.
 // - Memory is bounded. A client holds at most the bytes of one read, one unfinished line and its unread answers. All
 //   clients of a source together hold at most `max_buffered`.
 //

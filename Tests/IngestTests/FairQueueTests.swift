@@ -5,11 +5,11 @@ import Testing
 @Suite struct FairQueueTests {
     @Test func `users take turns whatever their number of connections`() {
         var queue = FairQueue<String>()
-        for number in 0..<1000 { queue.add("a\(number)", user: 1, isTrusted: true) }
-        queue.add("b", user: 2, isTrusted: false)
-        queue.add("c", user: 3, isTrusted: true)
+        for number in 0..<1000 { queue.add("a\(number)", user: 1, .trusted) }
+        queue.add("b", user: 2, .other)
+        queue.add("c", user: 3, .trusted)
         #expect((0..<4).compactMap { _ in queue.next() } == ["a0", "b", "c", "a1"])
-        queue.add("b", user: 2, isTrusted: false)
+        queue.add("b", user: 2, .other)
         let next = [queue.next(), queue.next()]
         #expect(next.contains("b"))
         #expect(queue.count == 997)
@@ -17,11 +17,23 @@ import Testing
 
     @Test func `trusted connections of a user are served first, and its others are still served`() {
         var queue = FairQueue<Int>()
-        for number in 0..<100 { queue.add(number, user: 1, isTrusted: false) }
-        for number in 1000..<1100 { queue.add(number, user: 1, isTrusted: true) }
+        for number in 0..<100 { queue.add(number, user: 1, .other) }
+        for number in 1000..<1100 { queue.add(number, user: 1, .trusted) }
         let first = (0...FairQueue<Int>.trustedInARow).compactMap { _ in queue.next() }
         #expect(first.prefix(FairQueue<Int>.trustedInARow).allSatisfy { $0 >= 1000 })
         #expect(first.last == 0)
+    }
+
+    @Test func `light connections of a user are served first, and its others are still served`() {
+        var queue = FairQueue<Int>()
+        for number in 0..<100 { queue.add(number, user: 1, .trusted) }
+        for number in 1000..<1100 { queue.add(number, user: 1, .light) }
+        queue.add(-1, user: 1, .other)
+        let first = (0..<67).compactMap { _ in queue.next() }
+        let light = FairQueue<Int>.lightInARow
+        #expect(first.prefix(light).allSatisfy { $0 >= 1000 } && first[light] == 0)
+        #expect(first[(light + 1)...].prefix(light).allSatisfy { $0 >= 1000 } && first[2 * light + 1] == 1)
+        #expect((0..<500).compactMap { _ in queue.next() }.contains(-1))
     }
 
     @Test func `each item is served once each time it is added`() {
@@ -33,7 +45,7 @@ import Testing
             if Bool.random(using: &generator) {
                 queue.add(
                     added, user: .local(UInt32.random(in: 0..<7, using: &generator)),
-                    isTrusted: Bool.random(using: &generator))
+                    [Conduct.Standing.light, .trusted, .other].randomElement(using: &generator) ?? .other)
                 (added, inside) = (added + 1, inside + 1)
             } else if let item = queue.next(trustedOnly: Bool.random(using: &generator)) {
                 #expect(served.insert(item).inserted)
@@ -48,9 +60,9 @@ import Testing
 
     @Test func `untrusted connections can stay in the queue while trusted ones are served`() {
         var queue = FairQueue<Int>()
-        queue.add(1, user: 1, isTrusted: false)
-        queue.add(2, user: 2, isTrusted: false)
-        queue.add(3, user: 2, isTrusted: true)
+        queue.add(1, user: 1, .other)
+        queue.add(2, user: 2, .other)
+        queue.add(3, user: 2, .trusted)
         #expect(queue.next(trustedOnly: true) == 3)
         #expect(queue.next(trustedOnly: true) == nil)
         #expect(Set([queue.next(), queue.next()]) == [1, 2])

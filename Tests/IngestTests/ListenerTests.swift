@@ -69,6 +69,48 @@ struct ListenerTests {
         ingest.stopListening()
     }
 
+    /// Without it, a client with one event waits until the journal has room for a large group of another client.
+    @Test func `a few events find room while a large group of another client waits`() throws {
+        let path = "/tmp/penstock-light-\(getpid()).sock"
+        let socket = try UnixListener.listen(at: path, mode: 0o600)
+        defer { UnixListener.remove(path) }
+        let appender = RecordingAppender()
+        let ingest = try Ingest(threads: 1, appender: appender, clock: SystemClock())
+        defer { ingest.stop() }
+        try ingest.listen(
+            source: "apps", descriptor: .duplicate(of: socket.raw),
+            limits: SourceLimits(
+                maximumEventSize: 32 << 10, maximumDepth: 64, maximumConnections: 100, maximumUnreadAnswers: 64 << 10),
+            admission: .everybody, statistics: SourceStatistics())
+        let pause = Doorbell()
+        func eventually(_ condition: () -> Bool) -> Bool {
+            for _ in 0..<6000 where !condition() { pause.wait(until: SystemClock().now() + .milliseconds(5)) }
+            return condition()
+        }
+        func event(_ name: String) -> String { #"{"type":"track","event":"\#(name)","userId":"u"}"# }
+        let (light, heavy) = (try UnixStream(connectingTo: path), try UnixStream(connectingTo: path))
+        func send(_ stream: UnixStream, _ names: [String]) throws {
+            let bytes = Array(names.map { event($0) + "\n" }.joined().utf8)
+            #expect(try stream.write(bytes.span) == bytes.count)
+        }
+        try send(light, ["first"])
+        #expect(eventually { appender.events.count == 1 })
+        appender.state.withLock {
+            $0.room = 10
+            $0.offers = 0
+        }
+        // The first line of a connection is processed alone.
+        try send(heavy, (0...500).map { "heavy \($0)" })
+        #expect(eventually { appender.state.withLock { $0.offers >= 2 } }, "the rest was offered, and had no room")
+        try send(light, ["second"])
+        #expect(eventually { appender.events.last == event("second") })
+        appender.state.withLock { $0.room = .max }
+        ingest.journalHasRoom()
+        #expect(eventually { appender.events.count == 503 })
+        #expect(appender.events.last == event("heavy 500"))
+        ingest.stopListening()
+    }
+
     /// A reload that changes a source replaces the listener on its socket. A restart under systemd does the same
     /// between two processes. No client that connects during the change may be dropped.
     @Test func `a connection made while the listener is replaced is served`() throws {

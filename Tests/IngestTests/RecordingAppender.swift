@@ -9,6 +9,8 @@ final class RecordingAppender: EventAppender {
         var events: [String] = []
         var durableEnd: UInt64 = 0
         var isBusy = false
+        /// It is busy for groups of more events.
+        var room = Int.max
         /// The number of times that events were offered.
         var offers = 0
         var refusal: Refusal?
@@ -29,7 +31,7 @@ final class RecordingAppender: EventAppender {
         }
         return state.withLock {
             $0.offers += 1
-            if $0.isBusy { return .busy }
+            if $0.isBusy || texts.count > $0.room { return .busy }
             if let refusal = $0.refusal { return .refused(refusal) }
             $0.events += texts
             return .queued(end: UInt64($0.events.count))

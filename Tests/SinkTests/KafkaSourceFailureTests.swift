@@ -32,7 +32,7 @@ import Testing
         #expect(eventually { journal.count >= 2000 })
         for partition in 0..<Int32(2) {
             #expect(journal.now.texts("events/\(partition)") == group.expected(partition, 0..<1000))
-            #expect(try eventually { try group.kafka.committed("g", "events", partition) == 1000 })
+            #expect(try eventually { try group.kafka.committed("g", "events", partition) == 1000 }, "\(stage.log)")
         }
         #expect(stage.failure == nil)
         stage.close()

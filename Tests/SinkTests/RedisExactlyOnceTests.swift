@@ -4,6 +4,7 @@ import Events
 import Foundation
 import PluginHosting
 import PluginTesting
+import Synchronization
 import Testing
 
 /// The redis plugin with `exactly_once: true`.
@@ -77,12 +78,18 @@ import Testing
 
     @Test func `every event is stored once when the server is killed in the middle`() throws {
         let stage = try open()
+        let failures = Mutex<[String]>([])
         let killing = Thread { [server] in
             for _ in 0..<4 {
                 let before = (try? server.positions().count) ?? 0
                 _ = pluginEventually { ((try? server.positions().count) ?? 0) > before + 100 }
                 server.kill()
-                try? server.start()
+                do {
+                    try server.repair()
+                    try server.start()
+                } catch {
+                    failures.withLock { $0.append("\(error): \(server.log)") }
+                }
             }
         }
         killing.start()
@@ -92,6 +99,7 @@ import Testing
             next += 50
         } while !killing.isFinished && next < 100_000
         #expect(pluginEventually { killing.isFinished })
+        try #require(failures.withLock { $0 } == [])
         let positions = try server.positions()
         let repeated = zip(positions, positions.dropFirst()).filter { $0 >= $1 }.map(\.1)
         #expect(repeated.isEmpty, "\(server.log)")

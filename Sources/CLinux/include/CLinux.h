@@ -123,6 +123,11 @@ int clinux_receive_datagrams(int file, void *buffer, size_t slot, int count, str
 /* malloc_trim(3): returns free memory to the system. Takes up to a few milliseconds. */
 void clinux_trim(void);
 
+/* mallopt(3): memory of 1 MiB and more is returned to the system when it is freed, and so is free memory of that size
+ * at the end of a thread's heap. By default, glibc raises both limits up to 64 MiB when such memory is freed, and
+ * malloc_trim does not return the end of the heaps of threads. Call it before other threads start. */
+void clinux_bound_free_memory(void);
+
 /* Starts a program with an end of a new socket pair as descriptor 3, `file` as 4, and ends of new pipes as 5, standard
  * output and standard error; standard input is /dev/null. No other descriptor is inherited that is closed on exec.
  * `environment` is its only variable, NAME=value. Returns 0, or an errno; then nothing was started. */

@@ -57,10 +57,7 @@ final class ClientConnection {
     /// A newer connection takes its place, or the client was silent for too long. It is closed once everything that the
     /// client sent is processed.
     private var isLeaving = false
-    /// Whether its recent turns brought events and hardly any refused lines.
-    private(set) var isTrusted = false
-    /// Whether most lines of its last turn were refused.
-    private(set) var isSuspect = false
+    private(set) var conduct = Conduct()
     /// The journal position that the loop has noted for its latest unacknowledged lines.
     var notedEnd: UInt64 = 0
     private(set) var lastByte: Instant
@@ -143,7 +140,7 @@ final class ClientConnection {
             }
             flush()
             wantsMore = hasWork
-            judge(turn)
+            conduct.note(turn, hasMore: taken < pending.count)
             if stream.isSlowedDown, let limiter = listener.limiter {
                 limiter.spend(limiter.key(user: user, connection: id), events: turn.events, at: now)
             }
@@ -179,24 +176,18 @@ final class ClientConnection {
         return wantsMore ? .more : .waits
     }
 
-    private func judge(_ turn: TurnBudget) {
-        let refused = TurnBudget.refusals - turn.refusalsLeft
-        guard turn.accepted + refused > 0 else { return }
-        isSuspect = refused > turn.accepted
-        isTrusted = refused == 0 || (isTrusted && !isSuspect)
-    }
-
     // MARK: In
 
     private func read(_ buffer: inout [UInt8], at now: Instant, _ turn: inout TurnBudget) {
         // Of a user that must wait, the first byte tells whether the client will be told so, or is read from later.
-        let limit = mayBeHTTP && rateLimitDebt(at: now) != nil ? 1 : isTrusted ? Self.largeRead : Self.smallRead
+        let limit = mayBeHTTP && rateLimitDebt(at: now) != nil ? 1 : conduct.isTrusted ? Self.largeRead : Self.smallRead
         switch transport.receive(into: &buffer, limit: limit) {
         case .bytes(let count):
             lastByte = now
             let bytes = buffer.span.extracting(first: count)
             if mayBeHTTP { chooseProtocol(firstByte: bytes[0]) }
             let done = stream.take(bytes, through: admission, answerLimit: answerRoom, turn: &turn)
+            turn.note(bytes: done)
             if done < count {
                 pending = Array(buffer[done..<count])
                 taken = 0
@@ -224,8 +215,10 @@ final class ClientConnection {
 
     private func takePending(_ turn: inout TurnBudget) {
         let bytes = pending
-        taken += stream.take(
+        let done = stream.take(
             bytes.span.extracting(taken..<bytes.count), through: admission, answerLimit: answerRoom, turn: &turn)
+        turn.note(bytes: done)
+        taken += done
         if taken == pending.count {
             pending = []
             taken = 0
@@ -271,7 +264,7 @@ final class ClientConnection {
     /// connections are closed for them.
     private var closingWait: Duration? {
         guard listener.statistics.closingBytes > admission.limits.maximumBuffered / Self.closingShare,
-            !stream.isStalled, !inputEnded, !isTrusted || isInTheMiddle
+            !stream.isStalled, !inputEnded, !conduct.isTrusted || isInTheMiddle
         else { return nil }
         return Self.closingPause
     }

@@ -30,6 +30,8 @@ final class ClientLoop: @unchecked Sendable {
     private static let shortestSweep = Duration.milliseconds(20)
     /// The shortest time between two looks at the connections that wait because of a rate limit.
     private static let throttlePause = Duration.milliseconds(5)
+    /// While this many connections wait for room in the journal, no other one tries.
+    private static let mostStalled = 16
     /// How many connections are checked per round.
     private static let sweptAtOnce = 1024
 
@@ -154,7 +156,7 @@ final class ClientLoop: @unchecked Sendable {
     private func enqueue(_ connection: ClientConnection) {
         guard !connection.isQueued, connection.isOpen else { return }
         connection.isQueued = true
-        queue.add(connection, user: connection.user, isTrusted: connection.isTrusted)
+        queue.add(connection, user: connection.user, connection.conduct.standing)
     }
 
     // MARK: Turns
@@ -173,7 +175,7 @@ final class ClientLoop: @unchecked Sendable {
             connection.isQueued = false
             serve(connection, at: now)
             let after = clock.now()
-            if connection.isSuspect { wasted += after - now }
+            if connection.conduct.isSuspect { wasted += after - now }
             now = after
             if now - began >= Self.round { break }
         }
@@ -183,7 +185,7 @@ final class ClientLoop: @unchecked Sendable {
     }
 
     private func serve(_ connection: ClientConnection, at now: Instant) {
-        let outcome = connection.serve(&buffer, at: now, mayTake: stalled.isEmpty || connection.isStalledInLoop)
+        let outcome = connection.serve(&buffer, at: now, mayTake: mayTake(connection))
         memory.freed(connection.takeFreedBytes())
         if outcome != .stalled { leaveStalled(connection) }
         switch outcome {
@@ -205,6 +207,14 @@ final class ClientLoop: @unchecked Sendable {
             hasCommit.store(true, ordering: .sequentiallyConsistent)
             poll.wake()
         }
+    }
+
+    /// Whether a connection's events may be offered to the journal, although those of another one had no room. A few
+    /// events may find some that a large group did not. It keeps no room from the other one, which is the first to try
+    /// again when the journal has taken what is queued.
+    private func mayTake(_ connection: ClientConnection) -> Bool {
+        stalled.isEmpty || connection.isStalledInLoop
+            || (connection.conduct.standing == .light && stalled.count < Self.mostStalled)
     }
 
     private func stall(_ connection: ClientConnection) {

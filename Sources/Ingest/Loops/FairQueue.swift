@@ -1,26 +1,40 @@
 /// The queue of connections that wait for a turn. Pure.
 ///
 /// - Users take turns. A user waits for at most one turn of each other user, however many connections the others have.
-/// - Of one user's connections, the trusted ones (recent events and no recent refused lines) come first. After
-///   `trustedInARow` of them, one of the others is served, so none waits forever.
+/// - Of one user's connections, the trusted ones come before the others, and of these the light ones: a client that
+///   sends an event now and then does not wait for those that send as much as they can. (The network scheduler FQ-CoDel
+///   treats sparse flows like this, RFC 8290.)
+/// - After `lightInARow` light connections, one of the rest is served; after `trustedInARow` turns of the trusted rest,
+///   one of the others. So none waits forever.
 struct FairQueue<Item> {
+    static var lightInARow: Int { 32 }
     static var trustedInARow: Int { 8 }
 
     private struct Line {
-        var trusted = Fifo<Item>()
+        var light = Fifo<Item>()
+        var heavy = Fifo<Item>()
         var others = Fifo<Item>()
-        /// Trusted connections served since the last other one.
-        var inARow = 0
+        /// Light connections served since the last one of the rest.
+        var lightInARow = 0
+        /// Of the rest: trusted connections served since the last other one.
+        var trustedInARow = 0
 
-        var isEmpty: Bool { trusted.isEmpty && others.isEmpty }
+        var trustedCount: Int { light.count + heavy.count }
+        var isEmpty: Bool { light.isEmpty && heavy.isEmpty && others.isEmpty }
 
         mutating func next(trustedOnly: Bool) -> Item? {
-            if trustedOnly || (!trusted.isEmpty && (others.isEmpty || inARow < FairQueue.trustedInARow)) {
-                guard let item = trusted.popFirst() else { return nil }
-                inARow += 1
+            let hasRest = !heavy.isEmpty || (!others.isEmpty && !trustedOnly)
+            if !light.isEmpty, !hasRest || lightInARow < FairQueue.lightInARow {
+                lightInARow += 1
+                return light.popFirst()
+            }
+            lightInARow = 0
+            if trustedOnly || (!heavy.isEmpty && (others.isEmpty || trustedInARow < FairQueue.trustedInARow)) {
+                guard let item = heavy.popFirst() else { return nil }
+                trustedInARow += 1
                 return item
             }
-            inARow = 0
+            trustedInARow = 0
             return others.popFirst()
         }
     }
@@ -33,14 +47,14 @@ struct FairQueue<Item> {
 
     var isEmpty: Bool { count == 0 }
 
-    mutating func add(_ item: Item, user: ClientUser, isTrusted: Bool) {
+    mutating func add(_ item: Item, user: ClientUser, _ standing: Conduct.Standing) {
         count += 1
-        if isTrusted { trustedCount += 1 }
+        if standing != .other { trustedCount += 1 }
         if lines[user] == nil { turns.append(user) }
-        if isTrusted {
-            lines[user, default: Line()].trusted.append(item)
-        } else {
-            lines[user, default: Line()].others.append(item)
+        switch standing {
+        case .light: lines[user, default: Line()].light.append(item)
+        case .trusted: lines[user, default: Line()].heavy.append(item)
+        case .other: lines[user, default: Line()].others.append(item)
         }
     }
 
@@ -50,9 +64,9 @@ struct FairQueue<Item> {
         guard count > 0, !trustedOnly || trustedCount > 0 else { return nil }
         for _ in 0..<turns.count {
             guard let user = turns.popFirst(), var line = lines.removeValue(forKey: user) else { return nil }
-            let trusted = line.trusted.count
+            let trusted = line.trustedCount
             let item = line.next(trustedOnly: trustedOnly)
-            trustedCount -= trusted - line.trusted.count
+            trustedCount -= trusted - line.trustedCount
             if item != nil { count -= 1 }
             if !line.isEmpty {
                 lines[user] = line

@@ -13,6 +13,8 @@ package struct TurnBudget: Sendable {
     private(set) var refusalsLeft: Int
     private(set) var accepted = 0
     private(set) var isSpent = false
+    /// Bytes of input that were processed.
+    private(set) var bytes = 0
 
     /// Events that were accepted or refused.
     var events: Int { accepted &+ spentRefusals }
@@ -27,6 +29,8 @@ package struct TurnBudget: Sendable {
     package static var unlimited: TurnBudget {
         TurnBudget(startingAt: Instant(nanoseconds: 0), refusals: .max, time: .nanoseconds(Int64.max))
     }
+
+    mutating func note(bytes: Int) { self.bytes &+= bytes }
 
     mutating func spend(accepted: Int, refused: Int, at now: Instant) {
         self.accepted &+= accepted
