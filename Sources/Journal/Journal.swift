@@ -168,12 +168,14 @@ package final class Journal: Sendable {
     /// Opens the journal in a directory, or creates one there, and recovers its contents. No event is committed before
     /// `start`.
     ///
-    /// - Parameter generator: the source of a new journal's UUID.
+    /// - Parameters:
+    ///   - timings: measures how long the disk takes; nil: nothing does.
+    ///   - generator: the source of a new journal's UUID.
     /// - Throws: `.locked` if another process holds the journal; `.inconsistent` instead of starting a new journal over
     ///   existing data; `.unsupported`, `.invalidOptions`, `.io`.
     package static func open(
         directory: String, options: JournalOptions, disk: any Disk, clock: any Clock, telemetry: Telemetry,
-        generator: any RandomNumberGenerator = SystemRandomNumberGenerator()
+        timings: JournalTimings? = nil, generator: any RandomNumberGenerator = SystemRandomNumberGenerator()
     ) throws(JournalError) -> Journal {
         try options.validate()
         let (lock, names) = try journal("open the directory") { () throws(SystemError) in
@@ -190,7 +192,7 @@ package final class Journal: Sendable {
         var generator = generator
         let context = JournalContext(
             directory: directory, uuid: known?.uuid ?? JournalUUID(using: &generator), options: options, disk: disk,
-            clock: clock, telemetry: telemetry)
+            clock: clock, telemetry: telemetry, timings: timings)
         let manifest = if let known { known } else { try context.makeManifest(besides: names) }
         var file = CursorFile(context)
         let contents = try journal("read the cursors") { () throws(SystemError) in try file.load() }

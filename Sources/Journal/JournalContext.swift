@@ -10,17 +10,20 @@ struct JournalContext: Sendable {
     let clock: any Clock
     let telemetry: Telemetry
     let protections: Protections
+    /// nil: nobody asks how long the disk takes.
+    let timings: JournalTimings?
     private let live: LiveOptions
 
     init(
         directory: String, uuid: JournalUUID, options: JournalOptions, disk: any Disk, clock: any Clock,
-        telemetry: Telemetry
+        telemetry: Telemetry, timings: JournalTimings? = nil
     ) {
         self.directory = directory
         self.uuid = uuid
         self.disk = disk
         self.clock = clock
         self.telemetry = telemetry
+        self.timings = timings
         protections = options.protections
         live = LiveOptions(options)
     }

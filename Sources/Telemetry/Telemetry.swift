@@ -1,9 +1,11 @@
-// Telemetry: counters and the log. It depends on no other room, so every room can use it.
+// Telemetry: counters, histograms, the log, and the text in which collectors read metrics. It depends on no other room,
+// so every room can use it.
 //
 // - A named event is both a counter and a log line. No code counts and logs separately.
 // - Every event is counted. At most `lineLimit` lines of one name are logged per interval; the next interval starts
 //   with the number of suppressed lines.
-// - Emitting never throws and blocks no longer than a write to stderr.
+// - Emitting never throws and blocks no longer than a write to stderr. Recording a duration never blocks and allocates
+//   nothing.
 
 import Synchronization
 

@@ -275,13 +275,14 @@ final class Bench {
         let count = Atomic(0)
     }
 
-    init(_ policy: DeliveryPolicy = DeliveryPolicy(), cursor: UInt64 = 0) {
+    init(_ policy: DeliveryPolicy = DeliveryPolicy(), cursor: UInt64 = 0, latencies: Histogram? = nil) {
         let clock = clock
         cursors = FakeCursors(cursor)
         telemetry = Telemetry(sink: SilentLog(), now: { clock.now().nanoseconds })
         var setting = DeliveryWorker.Setting(
             name: "shop", policy: policy, log: log, cursors: cursors, clock: clock, telemetry: telemetry)
         setting.backfillRouter = { [backfillRouter] _, _ in backfillRouter }
+        setting.latencies = latencies
         worker = DeliveryWorker(
             setting,
             router: router, destination: destination, deadLetters: sink, random: SeededRandom(),

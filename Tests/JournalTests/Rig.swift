@@ -94,20 +94,22 @@ final class Rig: Sendable {
         return options
     }
 
-    func open(_ options: JournalOptions = Rig.small, start: Bool = true) throws -> Journal {
-        let journal = try openUnlocked(options)
+    func open(
+        _ options: JournalOptions = Rig.small, start: Bool = true, timings: JournalTimings? = nil
+    ) throws -> Journal {
+        let journal = try openUnlocked(options, timings)
         if start { journal.start() }
         return journal
     }
 
     /// A process that another test starts holds the lock of a journal for the moment between fork and exec.
-    private func openUnlocked(_ options: JournalOptions) throws -> Journal {
+    private func openUnlocked(_ options: JournalOptions, _ timings: JournalTimings?) throws -> Journal {
         let deadline = SystemClock().now() + .seconds(1)
         while true {
             do throws(JournalError) {
                 return try Journal.open(
                     directory: directory, options: options, disk: disk, clock: clock, telemetry: telemetry,
-                    generator: Generator(state: 7))
+                    timings: timings, generator: Generator(state: 7))
             } catch {
                 guard error.code == .locked, SystemClock().now() < deadline else { throw error }
                 usleep(1000)

@@ -155,12 +155,14 @@ extension DeliveryWorker {
     // MARK: Settling
 
     func apply(_ id: UInt64, _ settlement: DeliveryClaim.Settlement, _ now: Instant) {
-        guard
-            let result = window.settle(
-                id, settlement, now: now, failingSince: userQueues == nil ? nil : { self.userQueues?.failingSince($0) },
-                bound: .init(giveUpAfter: setting.policy.giveUpAfter, attempts: setting.policy.attempts),
-                reuse: { intake?.builder.recycle(&$0) })
-        else { return }
+        let wallClock = latencies == nil ? 0 : setting.clock.wallClock()
+        let settled = window.settle(
+            id, settlement, now: now, failingSince: userQueues == nil ? nil : { self.userQueues?.failingSince($0) },
+            bound: .init(giveUpAfter: setting.policy.giveUpAfter, attempts: setting.policy.attempts),
+            delivered: { latencies?.add(wallClock.saturatingSubtract($0), count: $1) },
+            reuse: { intake?.builder.recycle(&$0) })
+        latencies?.flush()
+        guard let result = settled else { return }
         if result.delivered > 0 {
             ledger.update {
                 $0.delivered += UInt64(result.delivered)

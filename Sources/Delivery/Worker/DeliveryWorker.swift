@@ -18,6 +18,8 @@ package final class DeliveryWorker: @unchecked Sendable {
         package var backfillRouter: (@Sendable (Replay?, Interruption) throws -> any EventRouter)?
         /// Raised when the worker is asked to stop, so that its routers interrupt a running script.
         package var interruption = Interruption()
+        /// Gets the time from the receipt of each event to its delivery; nil: nobody asks. Replays do not count.
+        package var latencies: Histogram?
 
         package init(
             name: String, policy: DeliveryPolicy, log: any EventLog, cursors: any CursorStore, clock: any Clock,
@@ -49,6 +51,8 @@ package final class DeliveryWorker: @unchecked Sendable {
 
     var random: any RandomNumberGenerator & Sendable
     var window = InFlightWindow()
+    /// Of `Setting.latencies`.
+    var latencies: Histogram.Recorder?
     var breaker: Breaker
     var pendingLetters: PendingDeadLetters
     /// nil: the destination is not open.
@@ -104,6 +108,7 @@ package final class DeliveryWorker: @unchecked Sendable {
             Backfill(.retry, policy: policy, deadLetters: deadLetters),
             Backfill(.replay, policy: policy, deadLetters: deadLetters),
         ]
+        latencies = setting.latencies?.makeRecorder()
         checkpointed = setting.cursors.cursor(of: setting.name).position
         destination.attach(wake: wake)
         let start = checkpointed
@@ -116,6 +121,8 @@ package final class DeliveryWorker: @unchecked Sendable {
     package var batchWait: Duration { setting.policy.batchWait }
     /// Any thread.
     package var status: DeliveryStatus { ledger.snapshot }
+    /// Any thread: the time from the receipt of each event to its delivery; nil: it is not measured.
+    package var measuredLatencies: Histogram.Snapshot? { setting.latencies?.snapshot() }
     /// Any thread: the worker has finished. The destination is closed, and the cursor store has the last cursor; the
     /// caller commits it.
     package var isStopped: Bool { stopped.load(ordering: .acquiring) }

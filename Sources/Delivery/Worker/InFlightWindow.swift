@@ -148,12 +148,13 @@ struct InFlightWindow {
     ///   - failingSince: with `order: user`, returns since when a user's events have been refused. Events to retry then
     ///     leave the window, if the settlement has an outcome per event.
     ///   - bound: when events that were answered with "retry" are given up.
+    ///   - delivered: gets the receive time and the number of delivered events, for each run of one receive time.
     ///   - reuse: receives the buffers of a finished batch. They are passed in place, because a second reference would
     ///     make the next write copy them.
     /// - Returns: nil if the offer does not exist or is already settled.
     mutating func settle(
         _ id: UInt64, _ settlement: DeliveryClaim.Settlement, now: Instant, failingSince: ((UInt64) -> Instant?)? = nil,
-        bound: RetryBound = RetryBound(),
+        bound: RetryBound = RetryBound(), delivered: (Int64, Int) -> Void = { _, _ in },
         reuse: (inout OutboundBatch) -> Void
     ) -> Result? {
         guard let index = entries.firstIndex(where: { $0.id == id }), entries[index].offered > 0 else { return nil }
@@ -162,6 +163,7 @@ struct InFlightWindow {
         if case .all(.delivered) = settlement, entries[index].offered == entries[index].unsettled {
             var entry = entries.remove(at: index)
             result.delivered = entry.offered
+            entry.passReceiveTimes(to: delivered)
             if failingSince != nil {
                 result.settledUsers = (entry.remaining ?? Array(entry.batch.events.indices)).map {
                     entry.batch.events[$0].user
@@ -176,7 +178,8 @@ struct InFlightWindow {
         var parks = false
         if case .each = settlement { parks = failingSince != nil }
         entries[index].settle(
-            settlement, now: now, bound: bound, parks: parks, failingSince: failingSince, into: &result)
+            settlement, now: now, bound: bound, parks: parks, failingSince: failingSince, delivered: delivered,
+            into: &result)
         if entries[index].unsettled == 0 {
             var entry = entries.remove(at: index)
             reuse(&entry.batch)
@@ -188,8 +191,11 @@ struct InFlightWindow {
 extension InFlightWindow.Entry {
     fileprivate mutating func settle(
         _ settlement: DeliveryClaim.Settlement, now: Instant, bound: InFlightWindow.RetryBound,
-        parks: Bool, failingSince userSince: ((UInt64) -> Instant?)?, into result: inout InFlightWindow.Result
+        parks: Bool, failingSince userSince: ((UInt64) -> Instant?)?, delivered: (Int64, Int) -> Void,
+        into result: inout InFlightWindow.Result
     ) {
+        var runs = ReceiveRuns()
+        defer { runs.finish(delivered) }
         let indexes = remaining ?? Array(batch.events.indices)
         var again: [Int] = []
         var isTooLarge = false
@@ -208,6 +214,7 @@ extension InFlightWindow.Entry {
             case .delivered:
                 if userSince != nil { result.settledUsers.append(batch.events[index].user) }
                 result.delivered += 1
+                runs.add(batch.events[index].receivedAt, delivered)
                 result.deliveredPosition = max(result.deliveredPosition, batch.events[index].position)
             case .rejected(let reason, let answer):
                 refuse(index, reason, answer, &result)
@@ -261,6 +268,17 @@ extension InFlightWindow.Entry {
         remaining = again + indexes.dropFirst(offered)
         offered = 0
         if !result.parked.events.isEmpty { parkOthers(of: Set(result.parked.events.map(\.user)), into: &result) }
+    }
+
+    /// Passes on the receive times of all unsettled events.
+    fileprivate func passReceiveTimes(to delivered: (Int64, Int) -> Void) {
+        var runs = ReceiveRuns()
+        if let remaining {
+            for index in remaining { runs.add(batch.events[index].receivedAt, delivered) }
+        } else {
+            for index in batch.events.indices { runs.add(batch.events[index].receivedAt, delivered) }
+        }
+        runs.finish(delivered)
     }
 
     /// A user whose event waits gets nothing newer first, so that user's remaining events in the batch wait, too.

@@ -60,6 +60,8 @@ final class JournalWriter: @unchecked Sendable {
     /// While the disk fails: no attempt before this time.
     private var nextAttempt: Instant?
     private var lastSync: Instant
+    /// Of `JournalTimings.commits`.
+    private var commitTimes: Histogram.Recorder?
 
     init(
         _ context: JournalContext, queue: AppendQueue, segments: SegmentList, spare: SpareSegment, ends: JournalEnds,
@@ -76,6 +78,7 @@ final class JournalWriter: @unchecked Sendable {
         self.lanes = lanes
         self.onDurable = onDurable
         lastSync = context.clock.now()
+        commitTimes = context.timings?.commits.makeRecorder()
         self.current = current.map {
             Self.current($0.segment, $0.file, context)
         }
@@ -117,6 +120,7 @@ final class JournalWriter: @unchecked Sendable {
             do throws(SystemError) {
                 guard try commit(buffer) else { return .stuck }
                 queue.setRoom(current?.room ?? 0)
+                noteTimes(of: buffer)
                 self.buffer = nil
                 queue.giveBack(unused())
                 retired.append(buffer)
@@ -229,12 +233,23 @@ final class JournalWriter: @unchecked Sendable {
     }
 
     private func syncCurrent(_ protection: Protections = .commitSync) throws(SystemError) {
-        if let current { try context.sync(current.file.file, protection) }
+        if let current { try sync(current.file.file, protection) }
         current?.hasUnsynced = false
         lastSync = context.clock.now()
         noteCommitted()
         publish()
         if let current { acknowledge(current.end) }
+    }
+
+    private func noteTimes(of buffer: CommitBuffer) {
+        guard let timings = context.timings else { return }
+        commitTimes?.addCommit(of: buffer, at: timings.wallClock)
+        commitTimes?.flush()
+    }
+
+    private func sync(_ file: any DiskFile, _ protection: Protections) throws(SystemError) {
+        guard let timings = context.timings else { return try context.sync(file, protection) }
+        try timings.measureSync { () throws(SystemError) in try context.sync(file, protection) }
     }
 
     /// Marks all written batches: they need no retry.
