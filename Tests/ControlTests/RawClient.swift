@@ -7,10 +7,29 @@ final class RawClient {
     private let socket: FileDescriptor
     private var received: [UInt8] = []
 
-    init(_ path: String) throws {
-        socket = try UnixSocket.connect(to: path)
+    convenience init(_ path: String) throws { self.init(try UnixSocket.connect(to: path)) }
+
+    /// Connects to a port of this machine.
+    convenience init(port: UInt16) throws {
+        let number = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        let socket = FileDescriptor(owning: number)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let status = unsafe withUnsafePointer(to: &address) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe connect(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        if status != 0 { throw SystemError("connect", "port \(port)") }
+        self.init(socket)
+    }
+
+    private init(_ socket: consuming FileDescriptor) {
+        self.socket = socket
         var limit = timeval(tv_sec: 10, tv_usec: 0)
-        unsafe setsockopt(socket.raw, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        unsafe setsockopt(self.socket.raw, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
     func send(_ text: String) {
@@ -25,6 +44,12 @@ final class RawClient {
             if let range = text.range(of: end) { return String(text[..<range.upperBound]) }
             guard receiveMore() > 0 else { return nil }
         }
+    }
+
+    /// Everything until the peer closes.
+    func receiveAll() -> String {
+        while receiveMore() > 0 {}
+        return String(decoding: received, as: UTF8.self)
     }
 
     func isClosedByPeer() -> Bool {

@@ -7,9 +7,18 @@ import Platform
 final class ControlConnection: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
 
+    /// What the listener asks of requests, and adds to answers.
+    struct Terms: Sendable {
+        /// Header fields that every answer has.
+        var fields = HTTPHeaders()
+        /// Whether a request that names another host is refused.
+        var isLocalOnly = false
+    }
+
     private let handler: any ControlHandler
     private let limits: ControlServer.Limits
     private let connections: ControlConnections
+    private let terms: Terms
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
     private var tooLarge = false
@@ -19,7 +28,10 @@ final class ControlConnection: ChannelInboundHandler {
     /// The slot of the request that is being answered.
     private var slot: ControlReply.Slot?
 
-    init(handler: any ControlHandler, limits: ControlServer.Limits, connections: ControlConnections) {
+    init(
+        handler: any ControlHandler, limits: ControlServer.Limits, connections: ControlConnections, terms: Terms
+    ) {
+        self.terms = terms
         self.handler = handler
         self.limits = limits
         self.connections = connections
@@ -60,9 +72,9 @@ final class ControlConnection: ChannelInboundHandler {
         let limits = limits
         let loop = channel.eventLoop
         let connection = NIOLoopBound(self, eventLoop: loop)
-        let keepAlive = head.isKeepAlive
+        let (keepAlive, isHead) = (head.isKeepAlive, head.method == .HEAD)
         let slot = ControlReply.Slot { answer in
-            loop.execute { connection.value.write(answer, keepAlive: keepAlive, to: channel) }
+            loop.execute { connection.value.write(answer, keepAlive: keepAlive, isHead: isHead, to: channel) }
         }
         self.slot = slot
         let reply = ControlReply(slot: slot) {
@@ -71,36 +83,47 @@ final class ControlConnection: ChannelInboundHandler {
         if tooLarge {
             return reply.fail(413, "the request's body has more than \(limits.body) bytes")
         }
-        guard let method = ControlRequest.Method(rawValue: head.method.rawValue) else {
+        if terms.isLocalOnly, !LocalHost.allows(head.headers.first(name: "host")) {
+            return reply.fail(403, "this listener answers only requests to localhost or to a loopback address")
+        }
+        // An answer to HEAD is that to GET, without its body.
+        guard let method = ControlRequest.Method(rawValue: isHead ? "GET" : head.method.rawValue) else {
             return reply.fail(405, "only GET and POST are supported")
         }
-        guard let request = ControlRequest(method: method, target: head.uri, body: body) else {
+        let fields = Dictionary(head.headers.map { ($0.name.lowercased(), $0.value) }) { $0 + ", " + $1 }
+        guard let request = ControlRequest(method: method, target: head.uri, body: body, fields: fields) else {
             return reply.fail(400, "the request's target is not a path")
         }
         body = []
         handler.handle(request, reply: reply)
     }
 
-    private func write(_ answer: ControlReply.Answer, keepAlive: Bool, to channel: any Channel) {
+    private func write(_ answer: ControlReply.Answer, keepAlive: Bool, isHead: Bool, to channel: any Channel) {
         switch answer {
+        case .lines where isHead:
+            channel.close(promise: nil)
         case .lines:
-            let headers: HTTPHeaders = [
-                "content-type": "application/x-ndjson", "transfer-encoding": "chunked", "connection": "close",
-            ]
+            var headers = terms.fields
+            headers.add(contentsOf: [
+                ("content-type", "application/x-ndjson"), ("transfer-encoding", "chunked"), ("connection", "close"),
+            ])
             let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: headers)
             channel.writeAndFlush(HTTPServerResponsePart.head(head), promise: nil)
         case .whole(let status, let contentType, let bytes):
-            let headers: HTTPHeaders = [
-                "content-type": contentType, "content-length": String(bytes.count),
-                "connection": keepAlive ? "keep-alive" : "close",
-            ]
+            let isLast = !connections.endRequest(channel) || !keepAlive
+            var headers = terms.fields
+            headers.add(contentsOf: [
+                ("content-type", contentType), ("content-length", String(bytes.count)),
+                ("connection", isLast ? "close" : "keep-alive"),
+            ])
             let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: status), headers: headers)
             channel.write(HTTPServerResponsePart.head(head), promise: nil)
-            channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: bytes))), promise: nil)
+            if !isHead {
+                channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: bytes))), promise: nil)
+            }
             let taken = channel.writeAndFlush(HTTPServerResponsePart.end(nil))
             setDeadline(channel)
-            connections.endRequest(channel)
-            if !keepAlive { taken.whenComplete { _ in channel.close(promise: nil) } }
+            if isLast { taken.whenComplete { _ in channel.close(promise: nil) } }
         }
     }
 

@@ -14,6 +14,8 @@ final class ControlConnections: Sendable {
     private struct State {
         var connections: [ObjectIdentifier: Connection] = [:]
         var turn: UInt64 = 0
+        /// The server has stopped: no connection stays open after its answer.
+        var isClosing = false
     }
 
     private let limit: Int
@@ -26,6 +28,7 @@ final class ControlConnections: Sendable {
     func enter(_ channel: any Channel) -> Bool {
         var evicted: (any Channel)?
         let hasRoom = state.withLock { state in
+            if state.isClosing { return false }
             if state.connections.count >= limit {
                 let idle = state.connections.filter { $0.value.idleSince != nil }
                 guard let longest = idle.min(by: { $0.value.idleSince ?? 0 < $1.value.idleSince ?? 0 }) else {
@@ -52,10 +55,22 @@ final class ControlConnections: Sendable {
     }
 
     /// The answer is written. The client must take it, then send another request or disconnect.
-    func endRequest(_ channel: any Channel) {
+    /// - Returns: whether the connection may take another request.
+    func endRequest(_ channel: any Channel) -> Bool {
         state.withLock { state in
+            if state.isClosing { return false }
             state.turn += 1
             state.connections[ObjectIdentifier(channel)]?.idleSince = state.turn
+            return true
         }
+    }
+
+    /// Closes the idle connections. The others end with their answers.
+    func close() {
+        let idle = state.withLock { state in
+            state.isClosing = true
+            return state.connections.values.filter { $0.idleSince != nil }.map(\.channel)
+        }
+        for channel in idle { channel.close(promise: nil) }
     }
 }

@@ -14,8 +14,13 @@ package struct ControlRequest: Sendable {
     package var query: [String: String]
     /// At most `ControlServer.Limits.body` bytes.
     package var body: [UInt8]
+    /// The header fields by their names in lower case. The values of a repeated field are joined with commas.
+    package var fields: [String: String]
 
-    package init(method: Method, path: String, query: [String: String] = [:], body: [UInt8] = []) {
+    package init(
+        method: Method, path: String, query: [String: String] = [:], body: [UInt8] = [], fields: [String: String] = [:]
+    ) {
+        self.fields = fields
         self.method = method
         self.path = path
         self.query = query
@@ -24,7 +29,7 @@ package struct ControlRequest: Sendable {
 
     /// - Parameter target: the target in the request line: `/tap?where=type%20%3D%20%22track%22`.
     /// - Returns: nil if it is not a path with an optional query.
-    init?(method: Method, target: String, body: [UInt8]) {
+    init?(method: Method, target: String, body: [UInt8], fields: [String: String] = [:]) {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, first.hasPrefix("/"), let path = Self.decoded(first) else { return nil }
         var query: [String: String] = [:]
@@ -35,7 +40,7 @@ package struct ControlRequest: Sendable {
             }
             query[name] = value
         }
-        self.init(method: method, path: path, query: query, body: body)
+        self.init(method: method, path: path, query: query, body: body, fields: fields)
     }
 
     /// The target for the request line, from a path and a query.
