@@ -66,7 +66,7 @@ torture_packages := $(build_packages) python3 xfsprogs e2fsprogs strace util-lin
 test_packages := $(run_packages) $(install_packages) $(torture_packages) $(plugin_packages) \
 	nginx-light wrk clickhouse-server postgresql nats-server redis-server mosquitto openssl zstd systemd \
 	systemd-journal-remote dbus libnss-systemd bsdutils python3-jsonschema python3-yaml groff-base man-db \
-	curl socat golang-go nodejs python3-venv
+	curl socat golang-go nodejs python3-venv prometheus python3-prometheus-client
 
 help:
 	@echo 'make run      build, start, send real events, show the delivered events'
@@ -289,6 +289,7 @@ install-files:
 	done
 	@install -m 644 systemd/sysusers.d/penstock.conf '$(DESTDIR)$(PREFIX)/lib/sysusers.d/'
 	@install -m 644 systemd/tmpfiles.d/penstock.conf '$(DESTDIR)$(PREFIX)/lib/tmpfiles.d/'
+	@install -m 644 -D -t '$(DESTDIR)$(PREFIX)/share/penstock/monitoring' etc/monitoring/*
 	@install -d -m 750 '$(DESTDIR)$(SYSCONFDIR)/penstock'
 	@cd etc && find penstock -type f | while read -r file; do \
 		if [ -e "$(DESTDIR)$(SYSCONFDIR)/$$file" ]; then \

@@ -354,10 +354,8 @@ let package = Package(
             "DaemonTests",
             [
                 "Assembly", "Configuration", "Control", "Daemon", "Delivery", "Destinations", "Events", "Ingest",
-                "Journal", "JournalAdapters",
-                "Platform", "Routing",
-                "Telemetry", "TestSupport",
-            ]),
+                "Journal", "JournalAdapters", "Platform", "Routing", "Telemetry", "TestSupport",
+            ] + nio),
         .executableTarget(
             name: "simulate",
             dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "JournalAdapters", "Telemetry"],

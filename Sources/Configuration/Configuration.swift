@@ -12,6 +12,7 @@
 // Users of this room show its diagnostics, so the room that declares them is re-exported.
 @_exported import ConfigurationSyntax
 import Events
+import Platform
 import Routing
 
 /// A valid configuration: defaults are filled in, filters compiled, and relative paths made absolute. Applying it may
@@ -160,6 +161,10 @@ package struct Configuration: Sendable {
 
     package struct Control: Sendable, Equatable {
         package var socket: String = "/run/penstock/control.sock"
+        /// Where metrics are read over HTTP; nil: nowhere.
+        package var metrics: SocketAddress?
+        /// Whether other machines may read the metrics.
+        package var metricsInsecure = false
     }
 
     package struct Plugins: Sendable, Equatable {

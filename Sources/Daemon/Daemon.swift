@@ -76,6 +76,9 @@ package final class Daemon {
     let plan: CurrentPlan
     let log: StandardErrorLog
     var control: ControlServer?
+    /// The listener for metrics; nil: there is none.
+    var metrics: ControlServer?
+    let metricsCollector: MetricsCollector
     private var lastSentence = ""
     var configuration: Configuration
     /// The journal's configuration at the start. Some of its keys take effect only when the journal is opened.
@@ -153,9 +156,10 @@ package final class Daemon {
         } catch {
             telemetry.emit(LimitNotRaised(detail: "\(error)"))
         }
+        let timings = JournalTimings(clock: clock)
         journal = try Journal.open(
             directory: configuration.journal.directory, options: JournalOptions(configuration.journal),
-            disk: SystemDisk(), clock: clock, telemetry: telemetry)
+            disk: SystemDisk(), clock: clock, telemetry: telemetry, timings: timings)
         group = MultiThreadedEventLoopGroup(numberOfThreads: EventLoopThreads.count)
         loops = LoopHeartbeats(group)
         ingest = try Ingest(
@@ -169,6 +173,9 @@ package final class Daemon {
         sourcePlugins = SourcePlugins(journal: journal, clock: clock, telemetry: telemetry)
         status = StatusCollector(
             journal: journal, pipeline: pipeline, plugins: sourcePlugins, descriptors: ingest.descriptors, clock: clock)
+        metricsCollector = MetricsCollector(
+            status: status, journal: journal, timings: timings, pipeline: pipeline, telemetry: telemetry,
+            started: clock.wallClock())
         disk = DiskRequests()
         replays = ReplayRequests(journal: journal, pipeline: pipeline, clock: clock, dryRun: ReplayDryRun())
         watchdog = Watchdog(service: service, clock: clock)
@@ -277,6 +284,7 @@ package final class Daemon {
 
     private func stop() {
         let deadline = clock.now() + Self.drain
+        status.noteStopping()
         disk.requestStop()
         replays.dryRun.requestStop()
         service.stopping("draining")
@@ -298,6 +306,7 @@ package final class Daemon {
         journal.stop()
         ingest.stop()
         control?.stop()
+        metrics?.stop()
         try? group.syncShutdownGracefully()
         telemetry.emit(Stopped())
     }

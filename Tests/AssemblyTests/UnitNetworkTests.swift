@@ -92,6 +92,7 @@ import Testing
               web: { http: "127.0.0.1:8377", write_keys: [!secret k], tls: { certificate: /home/ada/c.pem } }
             routes: [ { to: [d] } ]
             destinations: { d: { file: /var/lib/penstock/x } }
+            control: { metrics: 127.0.0.1:9377 }
             """)
         let found = ConfigurationCheck.loader(
             pluginDirectories: [], for: .rehearsal, sockets: unit.sockets, sandbox: unit.sandbox
@@ -99,6 +100,9 @@ import Testing
         #expect(
             found.contains(
                 "2:16 penstock.service cannot serve 127.0.0.1:8377: its sandbox has SocketBindDeny=any"), "\(found)")
+        #expect(
+            found.contains(
+                "5:21 penstock.service cannot serve 127.0.0.1:9377: its sandbox has SocketBindDeny=any"), "\(found)")
         #expect(
             found.contains(
                 "2:79 penstock.service cannot read /home/ada/c.pem: its sandbox has ProtectHome=yes"), "\(found)")

@@ -46,7 +46,10 @@ import Testing
         #expect(Set(packages).isSuperset(of: ["python3", "sqlite3", "libcurl4-openssl-dev"]))
         #expect(
             try Set(make(to: "test_packages")).isSuperset(
-                of: packages + ["nginx-light", "clickhouse-server", "strace", "patchelf", "golang-go", "python3-venv"]))
+                of: packages + [
+                    "nginx-light", "clickhouse-server", "strace", "patchelf", "golang-go", "python3-venv", "prometheus",
+                    "python3-prometheus-client",
+                ]))
         #expect(try Set(make(to: "run_products")) == ["penstock", "penstockd", "penstock-plugin-host", "sqlite"])
     }
 

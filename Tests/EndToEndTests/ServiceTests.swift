@@ -49,6 +49,7 @@ struct ServiceChecks {
         "log_is_quiet",
         "secrets_reach_the_header_and_nothing_else",
         "sqlite_works_in_the_sandbox",
+        "metrics_are_served_in_the_sandbox",
         "journald_entries_are_found_by_field",
         "journald_gets_every_event",
         "journald_is_waited_for",

@@ -19,12 +19,13 @@ final class TestDaemon {
     /// Makes the directory, short enough for a socket's path, and writes the configuration, in which `DIRECTORY` stands
     /// for that directory.
     init(
-        configuration: String, sources: String = oneSource, journal: String = plainJournal, plugins: String = binaries
+        configuration: String, sources: String = oneSource, journal: String = plainJournal,
+        control: String = plainControl, plugins: String = binaries
     ) throws {
         self.plugins = plugins
         directory = "/tmp/penstock-test-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
-        try write(configuration: configuration, sources: sources, journal: journal)
+        try write(configuration: configuration, sources: sources, journal: journal, control: control)
     }
 
     deinit {
@@ -43,13 +44,17 @@ final class TestDaemon {
 
     static let oneSource = "{ apps: { socket: events.sock } }"
     static let plainJournal = "{ directory: journal }"
+    static let plainControl = "{ socket: control.sock }"
 
     /// Writes a configuration with the given source, journal and control socket. The caller adds the rest.
-    func write(configuration: String, sources: String = oneSource, journal: String = plainJournal) throws {
+    func write(
+        configuration: String, sources: String = oneSource, journal: String = plainJournal,
+        control: String = plainControl
+    ) throws {
         let common = """
             sources: \(sources)
             journal: \(journal)
-            control: { socket: control.sock }
+            control: \(control)
             plugins: { directories: [\(plugins)] }
 
             """

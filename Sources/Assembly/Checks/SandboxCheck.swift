@@ -14,6 +14,7 @@ struct SandboxCheck {
     func run() {
         let configuration = read.configuration
         for source in configuration.sources { check(source) }
+        if let metrics = configuration.control.metrics { check(metrics, ["control", "metrics"]) }
         check(configuration.journal.directory, ["journal", "directory"])
         for destination in configuration.destinations {
             guard case .file(let file) = destination.kind, !file.path.text.isEmpty else { continue }
@@ -53,16 +54,18 @@ struct SandboxCheck {
     private func check(_ source: Configuration.Source) {
         guard let http = source.http else { return }
         let keys = ["sources", source.name]
-        if let obstacle = sandbox.network.obstacle(toListeningAt: http.address), !read.isBroken(keys + ["http"]) {
-            diagnostics.error(
-                at: read.place(of: keys + ["http"]),
-                "\(ServiceUnit.service) cannot serve \(http.address): \(obstacle.reason)", hint: obstacle.remedy,
-                isOfMachine: true)
-        }
+        check(http.address, keys + ["http"])
         guard let tls = http.tls else { return }
         checkReading(tls.certificate, keys + ["tls", "certificate"])
         if case .file(let path) = tls.key { checkReading(path, keys + ["tls", "key"]) }
         if let path = tls.clientCA { checkReading(path, keys + ["tls", "client_ca"]) }
+    }
+
+    private func check(_ address: SocketAddress, _ keys: [String]) {
+        guard !read.isBroken(keys), let obstacle = sandbox.network.obstacle(toListeningAt: address) else { return }
+        diagnostics.error(
+            at: read.place(of: keys), "\(ServiceUnit.service) cannot serve \(address): \(obstacle.reason)",
+            hint: obstacle.remedy, isOfMachine: true)
     }
 
     private func checkReading(_ path: String, _ keys: [String]) {

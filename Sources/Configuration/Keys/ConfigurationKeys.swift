@@ -39,8 +39,16 @@ extension Section where Target == ConfigurationDraft {
             "control",
             keys: Section([
                 Field("socket", \.control.socket, .path, "the Unix socket that the command penstock connects to"),
-                .unsupported("metrics", "an address to read metrics from"),
-            ]), "the control socket of the daemon"),
+                Field(
+                    "metrics", \.control.metrics, .listenAddress(port: 9377), default: "none",
+                    "the address and port of an HTTP listener for Prometheus: 127.0.0.1:9377; it serves /metrics,"
+                        + " /health and /ready to everybody who can connect; with port 0, the kernel chooses the port"),
+                Field(
+                    "metrics_insecure", \.control.metricsInsecure, .flag,
+                    "whether metrics may be at an address that other machines can reach; they show the names and"
+                        + " figures of sources and destinations, and no events"),
+                .unsupported("page", "an address or a socket for the page of the daemon"),
+            ]), "the control socket of the daemon, and its metrics"),
         Field(
             "plugins",
             keys: Section([

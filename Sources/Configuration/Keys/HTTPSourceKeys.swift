@@ -18,7 +18,7 @@ struct HTTPListenerDraft: Sendable {
 extension Section where Target == SourceDraft {
     static let http: [Field<SourceDraft>] = [
         Field(
-            "http", \.http.address, .listenAddress, default: "none",
+            "http", \.http.address, .listenAddress(), default: "none",
             "the address and port of a TCP listener for HTTP: 127.0.0.1:8377, \"[::1]:8377\"; an address that other"
                 + " machines can reach needs tls, or insecure: true; with port 0, the kernel chooses the port"),
         Field(
@@ -68,10 +68,12 @@ extension Section where Target == SourceDraft {
 }
 
 extension Kind where Value == SocketAddress {
-    static var listenAddress: Kind {
+    /// - Parameter port: the port in examples.
+    static func listenAddress(port: UInt16 = 8377) -> Kind {
         .text(
             "an address and a port", .text("HOST:PORT"),
-            hint: "an address is written 127.0.0.1:8377 or \"[::1]:8377\"; a name other than localhost is not resolved",
+            hint: "an address is written 127.0.0.1:\(port) or \"[::1]:\(port)\"; a name other than localhost is not"
+                + " resolved",
             meant: { text in UInt16(text).map { "127.0.0.1:\($0)" } }, show: \.description,
             convert: { SocketAddress($0) })
     }

@@ -102,6 +102,20 @@ struct ConfigurationBuilder {
             }
             earlier.append((address, source.name, place))
         }
+        guard let metrics = draft.control.metrics, let entry = draft.found["control.metrics"] else { return }
+        if let owner = earlier.first(where: { $0.address.overlaps(metrics) }) {
+            diagnostics.error(
+                at: entry.value.place, "source \(quoted(owner.name)) listens at \(owner.address) already",
+                hint: "give the metrics their own port", note: .init("it is named here", at: owner.place))
+        }
+        let flag = draft.found["control.metrics_insecure"]
+        if !metrics.isLoopback, !draft.control.metricsInsecure, flag?.isBroken != true {
+            diagnostics.error(
+                at: entry.value.place,
+                "other machines can reach \(metrics), and everybody on the network could read the metrics",
+                hint: "use 127.0.0.1:\(metrics.port), which a collector on this machine or a proxy reads;"
+                    + " metrics_insecure: true allows it on a network that you trust")
+        }
     }
 
     private func checkJournal() {

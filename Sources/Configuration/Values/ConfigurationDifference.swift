@@ -24,7 +24,10 @@ package struct ConfigurationDifference: Sendable, Equatable {
     package var journalChanged: Bool
     package var planChanged: Bool
     package var routingChanged: Bool
+    /// The control socket changed.
     package var controlChanged: Bool
+    /// The address of the metrics changed.
+    package var metricsChanged: Bool
     package var pluginDirectoriesChanged: Bool
 
     package init(from old: Configuration, to new: Configuration) {
@@ -52,13 +55,14 @@ package struct ConfigurationDifference: Sendable, Equatable {
         journalChanged = journal != new.journal
         planChanged = old.plan != new.plan
         routingChanged = old.routing != new.routing
-        controlChanged = old.control != new.control
+        controlChanged = old.control.socket != new.control.socket
+        metricsChanged = old.control.metrics != new.control.metrics
         pluginDirectoriesChanged = old.plugins != new.plugins
     }
 
     package var isEmpty: Bool {
         sources.isEmpty && destinations.isEmpty && rerouted.isEmpty && !journalDirectoryChanged && !journalChanged
-            && !planChanged && !routingChanged && !controlChanged && !pluginDirectoriesChanged
+            && !planChanged && !routingChanged && !controlChanged && !metricsChanged && !pluginDirectoriesChanged
     }
 
     /// The routes to a destination, without their other destinations.

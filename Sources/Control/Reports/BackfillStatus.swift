@@ -1,7 +1,7 @@
 extension StatusReport.Destination {
     /// A replay to a destination: the current one, or the last one since the daemon started.
     package struct Replay: Codable, Sendable, Equatable {
-        package enum State: String, Codable, Sendable {
+        package enum State: String, Codable, Sendable, CaseIterable {
             case running
             /// A batch failed and will be retried.
             case retrying

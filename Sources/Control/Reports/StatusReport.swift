@@ -18,13 +18,16 @@ package struct StatusReport: Codable, Sendable, Equatable {
     package var recentRefusals: [Refusal]
     /// The last refused reload, until a configuration is applied or the files match the running configuration again.
     package var refusedReload: RefusedReload?
+    /// The URL of the metrics; nil: there is no listener for them.
+    package var metrics: String?
 
     /// `health` is derived from `reasons`.
     package init(
         reasons: [String], version: String, uptimeSeconds: Double, eventsPerSecond: Double, sources: [String: Source],
         journal: Journal, destinations: [String: Destination], recentRefusals: [Refusal],
-        refusedReload: RefusedReload? = nil
+        refusedReload: RefusedReload? = nil, metrics: String? = nil
     ) {
+        self.metrics = metrics
         self.reasons = reasons
         health = reasons.isEmpty ? .healthy : .degraded
         self.version = version
@@ -73,7 +76,7 @@ package struct StatusReport: Codable, Sendable, Equatable {
         package var lanes: [String: String?]?
         package var plugin: Plugin?
 
-        package enum PluginState: String, Codable, Sendable {
+        package enum PluginState: String, Codable, Sendable, CaseIterable {
             case starting, up
             /// It tries again by itself: its process ended, or its broker cannot be reached.
             case retrying
@@ -112,7 +115,7 @@ package struct StatusReport: Codable, Sendable, Equatable {
     }
 
     package struct Journal: Codable, Sendable, Equatable {
-        package enum State: String, Codable, Sendable {
+        package enum State: String, Codable, Sendable, CaseIterable {
             case ok
             /// The journal has no room. `journal.when_full` decides what happens to new events.
             case full
@@ -187,7 +190,7 @@ package struct StatusReport: Codable, Sendable, Equatable {
     }
 
     package struct Destination: Codable, Sendable, Equatable {
-        package enum State: String, Codable, Sendable {
+        package enum State: String, Codable, Sendable, CaseIterable {
             case up
             /// A batch failed and will be retried.
             case retrying
@@ -312,7 +315,7 @@ package struct StatusReport: Codable, Sendable, Equatable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case health, reasons, version, sources, journal, destinations
+        case health, reasons, version, sources, journal, destinations, metrics
         case uptimeSeconds = "uptime_seconds"
         case eventsPerSecond = "events_per_second"
         case recentRefusals = "recent_refusals"

@@ -116,6 +116,7 @@ struct DestinationBuilder {
             clock: clock,
             telemetry: telemetry)
         setting.interruption = interruption
+        setting.latencies = Histogram(bounds: .ofDelivery)
         let journal = self.journal.uuid.bytes
         setting.backfillRouter = { replay, interruption in
             let marksUsers = destination.order == .user

@@ -81,6 +81,7 @@ extension Daemon {
     func apply(_ next: Preparation) throws {
         var rollback = Rollback()
         var server: ControlServer?
+        var metrics: ControlServer?
         var listeners: [(source: Preparation.PreparedSource, statistics: SourceStatistics, [Ingest.Prepared])] = []
         var datagrams: [Datagrams.Prepared] = []
         var deduplications: [() -> Void] = []
@@ -90,6 +91,11 @@ extension Daemon {
                 let new = try openControl(next.configuration.control)
                 rollback.add { new.stop() }
                 server = new
+            }
+            if next.metricsChanged, let address = next.configuration.control.metrics {
+                let new = try openMetrics(at: address)
+                rollback.add { new.stop() }
+                metrics = new
             }
             for prepared in next.sources {
                 let source = prepared.source
@@ -154,7 +160,13 @@ extension Daemon {
                 builder.start(prepared.prepared, prepared.destination, in: configuration)
             }
         }
+        if next.metricsChanged {
+            self.metrics?.stop()
+            self.metrics = metrics
+            status.note(metrics: metrics?.localAddress.map { "http://\($0)/metrics" })
+        }
         // Last, so that the first status report is complete.
+        metrics?.serve()
         if let server {
             control?.stop()
             control = server
@@ -190,6 +202,25 @@ extension Daemon {
         case .earliest: (destination.name, journal.firstPosition)
         // If the journal cannot be searched by time, start at its beginning, so that no event is skipped.
         case .time(let time): (destination.name, (try? journal.position(at: time)) ?? journal.firstPosition)
+        }
+    }
+
+    private func openMetrics(at address: SocketAddress) throws -> ControlServer {
+        // The kernel would refuse this without a reason.
+        if let current = metrics?.localAddress, current.overlaps(address) {
+            throw OperatorError(
+                "control.metrics: the metrics are at \(current) now, which excludes \(address): choose another port, or"
+                    + " restart the daemon (systemctl restart penstock)")
+        }
+        var limits = ControlServer.Limits()
+        limits.body = 1 << 10
+        do {
+            return try ControlServer.open(
+                address: address,
+                handler: MetricsRequests(clock: clock) { [metricsCollector] in metricsCollector.report() },
+                group: group, limits: limits)
+        } catch {
+            throw OperatorError("control.metrics: \(error)")
         }
     }
 

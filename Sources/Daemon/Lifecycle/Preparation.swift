@@ -48,6 +48,8 @@ struct Preparation {
     private(set) var endingDestinations: [String] = []
     let journalChanged: Bool
     let controlChanged: Bool
+    /// Whether the metrics get a listener, or another one, or none.
+    let metricsChanged: Bool
 
     /// - Parameters:
     ///   - old: the running configuration; nil at the start.
@@ -73,6 +75,7 @@ struct Preparation {
             errors.append(OperatorError("\(error)"))
         }
         controlChanged = difference?.controlChanged ?? false
+        metricsChanged = difference?.metricsChanged ?? (configuration.control.metrics != nil)
 
         // The files of a TLS listener may have changed without a change of the configuration.
         let newSources = Set(

@@ -36,6 +36,9 @@ final class StatusCollector: Sendable {
     private struct Condition {
         var stuckThreads: [String: Duration] = [:]
         var refusedReload: StatusReport.RefusedReload?
+        var isStopping = false
+        /// The URL of the metrics.
+        var metrics: String?
     }
 
     /// Problems within the last minutes.
@@ -81,6 +84,16 @@ final class StatusCollector: Sendable {
 
     /// Sets the threads that make no progress, and for how long. Main thread.
     func note(stuckThreads: [String: Duration]) { condition.withLock { $0.stuckThreads = stuckThreads } }
+
+    var stuckThreads: Int { condition.withLock { $0.stuckThreads.count } }
+
+    /// From now on, no new events are accepted.
+    func noteStopping() { condition.withLock { $0.isStopping = true } }
+
+    var isStopping: Bool { condition.withLock { $0.isStopping } }
+
+    /// Sets where the metrics are; nil: nowhere.
+    func note(metrics: String?) { condition.withLock { $0.metrics = metrics } }
 
     /// Sets the last refused reload; nil if the files equal the running configuration.
     func note(refusedReload: StatusReport.RefusedReload?) { condition.withLock { $0.refusedReload = refusedReload } }
@@ -252,7 +265,7 @@ final class StatusCollector: Sendable {
                     time: Timestamp.format(recent.time), source: name, reason: recent.refusal.reason.rawValue,
                     detail: recent.refusal.detail, messageID: recent.refusal.messageID)
             },
-            refusedReload: condition.refusedReload)
+            refusedReload: condition.refusedReload, metrics: condition.metrics)
     }
 }
 

@@ -5,6 +5,7 @@ checks+=(
     log_is_quiet
     secrets_reach_the_header_and_nothing_else
     sqlite_works_in_the_sandbox
+    metrics_are_served_in_the_sandbox
 )
 
 log_lines_have_priorities() {
@@ -81,3 +82,26 @@ YAML
 }
 rows_there() { sqlite3 -readonly "$state/warehouse.db" "SELECT count(DISTINCT message_id) || '/' || count(*) FROM events" 2>/dev/null; }
 rows() { [ "$(rows_there)" = "$1/$1" ]; }
+
+metrics_are_served_in_the_sandbox() {
+    local directory=/usr/share/penstock/monitoring text
+    for file in penstock.rules.yml penstock.rules.test.yml penstock.dashboard.json; do
+        setpriv --reuid=nobody --regid=nogroup --clear-groups cat "$directory/$file" >/dev/null \
+            || fail "Prometheus cannot read $directory/$file"
+    done
+    configure <<YAML
+routes: [ { to: [archive] } ]
+destinations: { archive: { file: $archive } }
+control: { metrics: 127.0.0.1:9377 }
+YAML
+    penstock check >/dev/null || fail "check: $(penstock check 2>&1)"
+    systemctl reload penstock.service || fail "reload failed: $(log)"
+    send measured 10
+    exactly_once measured 10
+    text=$(setpriv --reuid=nobody --regid=nogroup --clear-groups curl -sS --noproxy '*' http://127.0.0.1:9377/metrics) \
+        || fail "no answer"
+    grep -q '^penstock_source_accepted_events_total{source="apps"} [1-9]' <<<"$text" || fail "no accepted events: $text"
+    for name in process_cpu_seconds_total process_resident_memory_bytes process_open_fds process_max_fds; do
+        grep -q "^$name [0-9.]*[1-9]" <<<"$text" || fail "the sandbox hides $name"
+    done
+}
