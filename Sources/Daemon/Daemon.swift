@@ -14,7 +14,7 @@
 // - The main thread starts, reloads, stops, and watches the heartbeats of the other threads. It waits only for signals,
 //   for reload requests from the control socket, and for its timer.
 // - Slow disk work (dead letters, replay requests, maintenance) runs on the thread of `DiskRequests`, and the dry run
-//   of a replay on its own (`ReplayDryRun`).
+//   of a replay on its own (`ReplayDryRun`). Each `penstock tap` has a thread (`Tapper`), which nothing waits for.
 //
 // It never waits without a bound for a destination. It abandons a destination whose thread hangs in a call.
 
@@ -70,6 +70,7 @@ package final class Daemon {
     let builder: DestinationBuilder
     let work: MainThreadWork
     let status: StatusCollector
+    let tap: LiveTap
     let replays: ReplayRequests
     let disk: DiskRequests
     private let loops: LoopHeartbeats
@@ -168,7 +169,6 @@ package final class Daemon {
         engine = try HTTPEngine(clock: clock)
         pool = RoutingPool(threads: configuration.routing.threads ?? RoutingThreads.usual, clock: clock)
         pipeline = Pipeline(clock: clock)
-        builder = DestinationBuilder(journal: journal, engine: engine, pool: pool, clock: clock, telemetry: telemetry)
         work = MainThreadWork(signals: signals)
         sourcePlugins = SourcePlugins(journal: journal, clock: clock, telemetry: telemetry)
         status = StatusCollector(
@@ -176,6 +176,9 @@ package final class Daemon {
         metricsCollector = MetricsCollector(
             status: status, journal: journal, timings: timings, pipeline: pipeline, telemetry: telemetry,
             started: clock.wallClock())
+        tap = LiveTap(journal: journal, status: status, clock: clock)
+        builder = DestinationBuilder(
+            journal: journal, engine: engine, pool: pool, clock: clock, telemetry: telemetry, tap: tap)
         disk = DiskRequests()
         replays = ReplayRequests(journal: journal, pipeline: pipeline, clock: clock, dryRun: ReplayDryRun())
         watchdog = Watchdog(service: service, clock: clock)
@@ -287,6 +290,7 @@ package final class Daemon {
         status.noteStopping()
         disk.requestStop()
         replays.dryRun.requestStop()
+        tap.requestStop()
         service.stopping("draining")
         service.extendTimeout(by: Self.drain * 2)
         for source in sockets.hide() { ingest.stopListening(source: source) }
@@ -300,6 +304,7 @@ package final class Daemon {
         // Both were interrupted above. A thread that hangs in a disk call is abandoned.
         disk.awaitEnd(by: clock.now() + .seconds(1))
         replays.dryRun.awaitEnd(by: clock.now() + .seconds(1))
+        tap.awaitEnd(by: clock.now() + .seconds(1))
         // A turn that does not return is abandoned, like its destination.
         pool.stop(by: max(deadline, clock.now() + .seconds(1)))
         engine.stop()

@@ -44,6 +44,9 @@ package final class SourceStatistics: Sendable {
         /// A ring buffer: once it is full, `oldest` is the index of the oldest entry.
         var recent: [RecentRefusal] = []
         var oldest = 0
+        /// How many refusals were counted, and how many of them were kept in `recent` at some time.
+        var total: UInt64 = 0
+        var kept: UInt64 = 0
     }
 
     private let accepted = Atomic<UInt64>(0)
@@ -106,6 +109,7 @@ package final class SourceStatistics: Sendable {
     /// - Parameter latest: the last of these refusals, with their explanations.
     func refuse(_ lines: [RefusedLine], latest: [Refusal], at time: Int64) {
         refused.withLock { refused in
+            refused.total += UInt64(lines.count)
             var at = 0
             while at < lines.count {
                 // Consecutive bad lines usually share a reason, so each run costs one dictionary access.
@@ -114,6 +118,35 @@ package final class SourceStatistics: Sendable {
                 refused.byReason[lines[first].reason, default: 0] += UInt64(at - first)
             }
             for refusal in latest { refused.keep(RecentRefusal(time: time, refusal: refusal)) }
+        }
+    }
+
+    /// A place in the sequence of refusals.
+    package struct RefusalPlace: Sendable {
+        fileprivate var total: UInt64 = 0
+        fileprivate var kept: UInt64 = 0
+
+        /// Before the first refusal.
+        package init() {}
+
+        fileprivate init(after refused: Refused) {
+            total = refused.total
+            kept = refused.kept
+        }
+    }
+
+    /// The place after the last refusal.
+    package var refusalEnd: RefusalPlace { refused.withLock { RefusalPlace(after: $0) } }
+
+    /// The refusals since `place`, which is moved to the end.
+    /// - Returns: those that are still kept, oldest first, and the number of all others.
+    package func refusals(since place: inout RefusalPlace) -> (recent: [RecentRefusal], others: UInt64) {
+        refused.withLock { refused in
+            guard refused.total > place.total else { return ([], 0) }
+            let new = refused.total - place.total
+            let recent = refused.inOrder.suffix(Int(clamping: refused.kept - place.kept))
+            place = RefusalPlace(after: refused)
+            return (Array(recent), new - min(new, UInt64(recent.count)))
         }
     }
 
@@ -139,12 +172,16 @@ package final class SourceStatistics: Sendable {
             normalised: normalised.withLock { $0 },
             connections: connections.load(ordering: .relaxed),
             limits: limits.withLock { $0 },
-            recent: Array(refused.recent[refused.oldest...] + refused.recent[..<refused.oldest]))
+            recent: refused.inOrder)
     }
 }
 
 extension SourceStatistics.Refused {
+    /// Oldest first.
+    fileprivate var inOrder: [SourceStatistics.RecentRefusal] { Array(recent[oldest...] + recent[..<oldest]) }
+
     fileprivate mutating func keep(_ refusal: SourceStatistics.RecentRefusal) {
+        kept += 1
         if recent.count < SourceStatistics.recentLimit {
             recent.append(refusal)
         } else {

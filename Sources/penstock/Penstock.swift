@@ -17,6 +17,7 @@ struct Penstock: ParsableCommand {
               penstock check && systemctl reload penstock
               penstock explain --where 'event = "Order Completed"'
               penstock status
+              penstock tap --destination archive | jq .event
               penstock replay archive --from 7d --dry-run
               penstock dead-letters list archive
             """,
@@ -32,7 +33,9 @@ struct Penstock: ParsableCommand {
                 ]),
             CommandGroup(
                 name: "Operation",
-                subcommands: [Status.self, Reload.self, Resume.self, Replay.self, DeadLettersCommand.self]),
+                subcommands: [
+                    Status.self, Tap.self, Reload.self, Resume.self, Replay.self, DeadLettersCommand.self,
+                ]),
             CommandGroup(name: "Journal", subcommands: [JournalCommand.self]),
         ])
 }

@@ -29,6 +29,27 @@ import Testing
         #expect(batch.events.isEmpty && batch.next == 50)
     }
 
+    @Test func `a reader continues at the end, in the same segment and in a later one`() throws {
+        let rig = try Rig()
+        let journal = try rig.open()
+        defer { journal.stop() }
+        let reader = journal.makeReader(from: 0)
+        #expect(try reader.skipToEnd() == 0)
+        var batch = EventBatch()
+        var next = 0
+        while rig.segmentNames.count < 3 {
+            try append(journal, (next..<next + 10).map { event($0, size: 2000) })
+            #expect(try reader.skipToEnd() == 10)
+            #expect(try !reader.read(into: &batch, maximumBytes: 1 << 20))
+            next += 10
+            try append(journal, [event(next)])
+            #expect(try reader.read(into: &batch, maximumBytes: 1 << 20))
+            #expect(batch.events.map(\.position) == [UInt64(next)])
+            next += 1
+        }
+        #expect(try reader.skipToEnd() == 0)
+    }
+
     @Test func `each event keeps its origin`() throws {
         let rig = try Rig()
         let journal = try rig.open()

@@ -192,6 +192,24 @@ extension Configuration.Destination {
     }
 }
 
+extension Configuration.Destination {
+    /// Texts that may be in what the destination gets and must not be shown: each secret as it is, and as the contents
+    /// of a JSON string.
+    package var secretsOfOutput: [[UInt8]] {
+        var texts = mapping?.secretValues ?? []
+        for output in outputs { texts += output.mapping.secretValues + output.envelope.secretValues }
+        if case .http(let http) = kind { texts += http.secrets }
+        var secrets: Set<[UInt8]> = []
+        for text in texts where !text.isEmpty {
+            secrets.insert(Array(text.utf8))
+            var contents: [UInt8] = []
+            JSONText.appendContents(text.utf8.span, to: &contents)
+            secrets.insert(contents)
+        }
+        return Array(secrets)
+    }
+}
+
 extension Configuration.Destination.Kind {
     /// The owner of the state that is stored with a cursor.
     package var owner: String {

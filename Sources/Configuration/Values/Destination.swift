@@ -94,6 +94,8 @@ extension Configuration {
 
         /// The value of one of the mapping's secrets, for the code that runs the mapping.
         package func secret(_ name: String) -> String { secrets.first { $0.name == name }?.value ?? "" }
+        /// The values of all its secrets, to hide them where the mapping's result is shown.
+        package var secretValues: [String] { secrets.flatMap { [$0.value, $0.plain] } }
     }
 
     package struct File: Sendable, Equatable {

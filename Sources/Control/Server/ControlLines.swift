@@ -45,10 +45,13 @@ package final class ControlLines: Sendable {
 
     deinit { finish() }
 
+    /// The stream is finished, or the client has disconnected.
+    package var isClosed: Bool { shared.state.withLock { $0.closed } }
+
     /// The number of lines dropped so far.
     package var dropped: Int { shared.state.withLock { $0.dropped } }
 
-    /// - Parameter line: without its line feed.
+    /// - Parameter line: a line, or several that are sent or lost together; without the last line feed.
     @discardableResult
     package func send(_ line: [UInt8]) -> Outcome {
         let size = line.count + 1

@@ -28,9 +28,13 @@ struct DestinationBuilder {
     let pool: RoutingPool
     let clock: any Clock
     let telemetry: Telemetry
+    let tap: LiveTap
     private let openDeadLetters = OpenDeadLetterFiles()
 
-    init(journal: Journal, engine: HTTPEngine, pool: RoutingPool, clock: any Clock, telemetry: Telemetry) {
+    init(
+        journal: Journal, engine: HTTPEngine, pool: RoutingPool, clock: any Clock, telemetry: Telemetry, tap: LiveTap
+    ) {
+        self.tap = tap
         self.journal = journal
         self.engine = engine
         self.pool = pool
@@ -117,6 +121,8 @@ struct DestinationBuilder {
             telemetry: telemetry)
         setting.interruption = interruption
         setting.latencies = Histogram(bounds: .ofDelivery)
+        let tap = TapPoint(tap, destination: destination.name, secrets: destination.secretsOfOutput)
+        setting.tap = tap
         let journal = self.journal.uuid.bytes
         setting.backfillRouter = { replay, interruption in
             let marksUsers = destination.order == .user
@@ -133,7 +139,7 @@ struct DestinationBuilder {
         func worker(wake: @escaping @Sendable () -> Void) -> DeliveryWorker {
             DeliveryWorker(
                 setting, router: RoutedEvents(router, marksUsers: destination.order == .user),
-                destination: prepared.destination, deadLetters: deadLetters,
+                destination: prepared.destination, deadLetters: TappedDeadLetters(deadLetters, tap),
                 random: SystemRandomNumberGenerator(), wake: wake)
         }
         if prepared.runsInPool {

@@ -228,7 +228,8 @@ extension Daemon {
         try SystemDisk().makeDirectory(Path.directory(of: control.socket), permissions: 0o755)
         return try ControlServer.open(
             path: control.socket,
-            handler: ControlRequests(work: work, disk: disk, replays: replays, status: status, pipeline: pipeline),
+            handler: ControlRequests(
+                work: work, disk: disk, replays: replays, status: status, tap: tap, pipeline: pipeline),
             group: group)
     }
 }

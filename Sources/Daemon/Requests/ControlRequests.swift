@@ -1,6 +1,7 @@
 import Control
 import Delivery
 import Foundation
+import Routing
 
 /// Answers the requests of the control socket:
 ///
@@ -12,6 +13,7 @@ import Foundation
 /// | `POST /dead-letters/list`, `/retry`, `/drop` | lists, retries or removes the letters of a `DeadLetterSelection` |
 /// | `POST /replay`, `/replay/count` | starts the replay of a `ReplayOrder`; counts its events without sending them |
 /// | `POST /replay/cancel?destination=NAME` | cancels a replay |
+/// | `GET /tap` | a stream of the events that pass, as a `TapOrder` asks |
 /// | `POST /resume?destination=NAME` | ends a destination's wait for its next attempt |
 ///
 /// Requests that need the disk run on the thread of `DiskRequests`, and a reload on the main thread. All others are
@@ -21,6 +23,7 @@ struct ControlRequests: ControlHandler {
     let disk: DiskRequests
     let replays: ReplayRequests
     let status: StatusCollector
+    let tap: LiveTap
     let pipeline: Pipeline
 
     func handle(_ request: ControlRequest, reply: ControlReply) {
@@ -53,11 +56,23 @@ struct ControlRequests: ControlHandler {
             if destination(name, reply) != nil { disk.add(reply) { [replays] in replays.cancel(name, $0, reply) } }
         case (.post, "/resume"):
             if let destination = destination(request.query["destination"] ?? "", reply) { resume(destination, reply) }
-        case (_, "/status"), (_, "/reload"), (_, "/dead-letters"), (_, "/replay"), (_, "/resume"):
+        case (.get, TapOrder.path):
+            watch(request, reply)
+        case (_, "/status"), (_, "/reload"), (_, "/dead-letters"), (_, "/replay"), (_, "/resume"), (_, TapOrder.path):
             reply.fail(405, "\(request.path) does not take \(request.method.rawValue)")
         default:
             reply.fail(
-                404, "there is nothing at \(request.path): see /status, /reload, /dead-letters, /replay, /resume")
+                404, "there is nothing at \(request.path): see /status, /reload, /dead-letters, /replay, /resume, /tap")
+        }
+    }
+
+    private func watch(_ request: ControlRequest, _ reply: ControlReply) {
+        do {
+            let order = try TapOrder(query: request.query)
+            if let name = order.destination, destination(name, reply) == nil { return }
+            tap.start(order, try order.condition.map { try TapMatcher($0) }, reply)
+        } catch {
+            reply.fail(400, error is FilterError ? "--where: \(error)" : "\(error)")
         }
     }
 

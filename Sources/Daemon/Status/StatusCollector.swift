@@ -73,6 +73,9 @@ final class StatusCollector: Sendable {
         sources.withLock { $0[source]?.statistics } ?? SourceStatistics()
     }
 
+    /// The counters of all sources, by name.
+    var sourceStatistics: [String: SourceStatistics] { sources.withLock { $0.mapValues(\.statistics) } }
+
     /// Adds a source to the report, or updates it.
     func add(source: String, _ statistics: SourceStatistics, listens: [String], unit: String?) {
         sources.withLock { $0[source] = Source(statistics: statistics, listens: listens, unit: unit) }

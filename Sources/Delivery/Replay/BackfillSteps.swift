@@ -203,8 +203,7 @@ extension DeliveryWorker {
         noteSettled()
         var batch = next.batch
         batch.livePosition = livePosition
-        let (inbox, offer) = (inbox, SettlementInbox.Offer(backfill: backfill.kind, id: next.id))
-        destination.deliver(batch, DeliveryClaim { inbox.put(offer, $0) })
+        deliver(batch, SettlementInbox.Offer(backfill: backfill.kind, id: next.id))
         return true
     }
 

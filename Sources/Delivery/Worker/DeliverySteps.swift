@@ -18,7 +18,7 @@ extension DeliveryWorker {
             intake = Intake(
                 log: setting.log, router: router, position: position,
                 needsWarmup ? warmup(before: position, router) : nil,
-                builder: BatchBuilder(policy, limits), settled: kept?.ranges ?? [])
+                builder: BatchBuilder(policy, limits), settled: kept?.ranges ?? [], tap: setting.tap)
             noted = nil
             userQueues = policy.order == .user ? UserQueues(policy) : nil
             checkpointed = position
@@ -97,9 +97,22 @@ extension DeliveryWorker {
         guard let next = window.offerFirst(round: breaker.offered()) else { return false }
         if next.isRetry { ledger.update { $0.retries += 1 } }
         noteSettled()
-        let (inbox, id) = (inbox, next.id)
-        destination.deliver(next.batch, DeliveryClaim { inbox.put(.init(id: id), $0) })
+        deliver(next.batch, SettlementInbox.Offer(id: next.id))
         return true
+    }
+
+    /// Offers a batch to the destination. The outcome arrives in the inbox, and at the tap if anybody watches.
+    func deliver(_ batch: OutboundBatch, _ offer: SettlementInbox.Offer) {
+        let inbox = inbox
+        guard let tap = setting.tap, tap.watchesSending else {
+            return destination.deliver(batch, DeliveryClaim { inbox.put(offer, $0) })
+        }
+        destination.deliver(
+            batch,
+            DeliveryClaim { settlement in
+                inbox.put(offer, settlement)
+                tap.take(sent: batch, settlement)
+            })
     }
 
     /// Keeps the attempts that were counted before a restart.

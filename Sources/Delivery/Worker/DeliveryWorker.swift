@@ -20,6 +20,8 @@ package final class DeliveryWorker: @unchecked Sendable {
         package var interruption = Interruption()
         /// Gets the time from the receipt of each event to its delivery; nil: nobody asks. Replays do not count.
         package var latencies: Histogram?
+        /// Sees the events that pass; nil: nothing can watch them.
+        package var tap: (any DeliveryTap)?
 
         package init(
             name: String, policy: DeliveryPolicy, log: any EventLog, cursors: any CursorStore, clock: any Clock,

@@ -12,6 +12,7 @@ struct Intake {
 
     private let log: any EventLog
     private let router: any EventRouter
+    private let tap: (any DeliveryTap)?
     private var warmup: StateWarmup?
     private var reader: (any EventReader)?
     private var inbound = EventBatch()
@@ -33,10 +34,12 @@ struct Intake {
     /// - Parameters:
     ///   - warmup: the earlier events that the router sees first.
     ///   - settled: ranges above `position` whose events are settled already.
+    ///   - tap: sees the router's verdicts.
     init(
         log: any EventLog, router: any EventRouter, position: UInt64, _ warmup: StateWarmup?,
-        builder: BatchBuilder, settled: [Range<UInt64>] = []
+        builder: BatchBuilder, settled: [Range<UInt64>] = [], tap: (any DeliveryTap)? = nil
     ) {
+        self.tap = tap
         settledBefore = settled
         self.log = log
         self.router = router
@@ -113,6 +116,9 @@ struct Intake {
         let mayTakeLong = router.mayTakeLong
         var bound = bound
         var refusals = 0
+        // While nobody watches, this is the only cost of the tap.
+        var watched = tap?.watchesRouting == true ? RoutedRun() : nil
+        defer { if let watched, !watched.decisions.isEmpty { tap?.take(watched, of: inbound) } }
         while next < count, builder.sealed == nil, refusals < Self.refusedLimit {
             let event = inbound.events[next]
             if isSettled(event.position) {
@@ -121,12 +127,14 @@ struct Intake {
                 router.recall(event, of: inbound)
                 continue
             }
+            let first = builder.batch.events.count
             let verdict = router.route(event, of: inbound, into: &builder.batch)
             if mayTakeLong, bound.isInterrupted {
                 // An interrupted script decides nothing: its event stays unsettled in the journal.
                 builder.discard()
                 return
             }
+            if watched != nil { watched?.add(next, verdict, builder.batch, from: first) }
             next += 1
             position = event.position &+ 1
             switch verdict {

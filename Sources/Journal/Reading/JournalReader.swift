@@ -78,6 +78,31 @@ package final class JournalReader {
         }
     }
 
+    /// Continues at the end of what is durable now. This costs no look at the events that are passed over.
+    /// - Returns: the number of positions passed over.
+    package func skipToEnd() throws(JournalError) -> UInt64 {
+        let before = position
+        guard let last = segments.last else { return 0 }
+        do throws(SystemError) {
+            if segment !== last {
+                close()
+                // At a segment's first position, no batch is looked for.
+                position = last.firstPosition
+                guard try open(), segment === last else { return 0 }
+            }
+            // Read the end first: it may then lie below the position of the next batch, but never above it.
+            let end = last.endPosition
+            offset = max(offset, last.readableBytes)
+            position = max(before, end)
+            readEnd = nil
+            return position - before
+        } catch {
+            close()
+            position = before
+            throw JournalError("read a segment", error)
+        }
+    }
+
     // MARK: - Finding the place
 
     /// - Returns: false if there is no segment yet.

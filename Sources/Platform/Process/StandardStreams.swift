@@ -17,6 +17,12 @@ package enum StandardStream: Sendable {
     /// Whether a person reads or types here: the stream is a terminal.
     package var isTerminal: Bool { isatty(descriptor) == 1 }
 
+    /// Whether the stream is a pipe or a socket whose reader has closed its end. Does not wait.
+    package var isClosedByReader: Bool {
+        var state = pollfd(fd: descriptor, events: 0, revents: 0)
+        return unsafe poll(&state, 1, 0) == 1 && state.revents & Int16(POLLERR) != 0
+    }
+
     /// Another descriptor of the same stream.
     package func duplicate() throws(SystemError) -> FileDescriptor { try .duplicate(of: descriptor) }
 

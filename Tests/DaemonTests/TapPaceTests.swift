@@ -1,0 +1,101 @@
+import Control
+import Delivery
+import Events
+import Foundation
+import Platform
+import Testing
+
+@testable import Daemon
+
+/// What bounds a tap.
+@Suite struct TapPaceTests {
+    private let start = Instant(nanoseconds: 1_000_000_000)
+
+    /// How many records of a size may be sent in this time, in rounds of 20 ms.
+    private func taken(_ size: Int, rounds: Int) -> Int {
+        var pace = TapPace(now: start)
+        var count = 0
+        for round in 1...rounds {
+            pace.advance(to: start + .milliseconds(20 * round))
+            while pace.mayTake {
+                pace.take(size)
+                count += 1
+            }
+        }
+        return count
+    }
+
+    @Test func `records and bytes are bounded per second`() {
+        #expect((5 * TapPace.records...6 * TapPace.records).contains(taken(100, rounds: 250)))
+        let large = 256 << 10
+        let bytes = taken(large, rounds: 250) * large
+        #expect((5 * TapPace.bytes...6 * TapPace.bytes).contains(bytes), "\(bytes)")
+    }
+
+    @Test func `a pause saves up little, and a clock that stands still nothing`() {
+        var pace = TapPace(now: start)
+        pace.advance(to: start + .seconds(1_000_000))
+        var count = 0
+        while pace.mayTake {
+            pace.take(1)
+            count += 1
+        }
+        #expect(count == TapPace.records / 5)
+        pace.advance(to: start)
+        #expect(!pace.mayTake)
+    }
+
+    private func item(_ events: Int, bytes: Int) -> TapItem {
+        var batch = OutboundBatch()
+        for number in 0..<events {
+            batch.events.append(
+                OutboundEvent(
+                    position: UInt64(number), receivedAt: 0, kind: .track, payload: 0..<0, messageID: 0..<0))
+        }
+        batch.payload = Array(repeating: 0, count: bytes)
+        return TapItem(content: .sent(batch, .all(.delivered)), destination: "archive", secrets: [])
+    }
+
+    @Test func `a queue keeps a bounded number of bytes and counts the rest`() {
+        let queue = TapQueue()
+        for _ in 0..<1000 { queue.put(item(3, bytes: 64 << 10)) }
+        let (items, missed) = queue.take()
+        #expect((1...TapQueue.limit / (64 << 10)).contains(items.count))
+        #expect(missed == UInt64(3 * (1000 - items.count)))
+        #expect(queue.take().items.isEmpty && queue.take().missed == 0)
+        // One batch may be larger than the queue.
+        queue.put(item(7, bytes: 2 * TapQueue.limit))
+        queue.put(item(1, bytes: 1))
+        let large = queue.take()
+        #expect(large.items.count == 1 && large.missed == 1)
+    }
+
+    @Test func `a record is one line of JSON, whatever the event and the secrets are`() throws {
+        func line(_ json: String, hiding secrets: [String]) throws -> [String: Any] {
+            var batch = OutboundBatch()
+            batch.payload = Array(json.utf8)
+            batch.events = [
+                OutboundEvent(
+                    position: .max, receivedAt: .min, kind: .track, attempt: .max, payload: 0..<batch.payload.count,
+                    messageID: 0..<0)
+            ]
+            let item = TapItem(
+                content: .sent(batch, .all(.delivered)), destination: "a\"b\n", secrets: secrets.map { Array($0.utf8) })
+            let outcome = Outcome.retry(reason: "\"\u{1}", answer: "\u{7F}")
+            let bytes = TapRecord.sent(batch.events[0], of: batch, outcome, item).bytes
+            #expect(!bytes.contains(10))
+            return try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
+        }
+        let plain = try line("{\"a\":\n [1,\r\n2]}", hiding: [])
+        #expect((plain["event"] as? [String: [Int]])?["a"] == [1, 2])
+        #expect(plain["destination"] as? String == "a\"b\n" && plain["reason"] as? String == "\"\u{1}")
+        #expect(plain["position"] as? UInt64 == .max && plain["attempt"] as? Int == 1 << 32)
+        let hidden = try line(#"{"key":"abcdef","id":"abc"}"#, hiding: ["abc", "abcdef", ""])
+        #expect(hidden["event"] as? [String: String] == ["key": "[hidden]", "id": "[hidden]"])
+        // A secret of digits is a part of a number: without it, the event is no JSON.
+        let number = try line(#"{"key":"12","total":9121}"#, hiding: ["12"])
+        #expect(number["event"] == nil && number["event_bytes"] as? Int == 25)
+        let large = try line("\"\(String(repeating: "x", count: TapRecord.largestEvent))\"", hiding: [])
+        #expect(large["event"] == nil && large["event_bytes"] as? Int == TapRecord.largestEvent + 2)
+    }
+}
