@@ -24,5 +24,7 @@
 // (WorkerRunner). HTTP destinations share the few threads of a pool (RoutingPool), and each turn may run on any of
 // them. Outcomes arrive from any thread through SettlementInbox.
 //
+// A tap (DeliveryTap) sees verdicts and outcomes. The worker never waits for it, and it changes nothing.
+//
 // What it never does: drop an event; call an event delivered that the destination did not report as delivered; wait
 // inside a turn that runs on the pool; depend on the kind of destination that it serves.

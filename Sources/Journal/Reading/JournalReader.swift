@@ -90,10 +90,10 @@ package final class JournalReader {
                 position = last.firstPosition
                 guard try open(), segment === last else { return 0 }
             }
-            // Read the end first: it may then lie below the position of the next batch, but never above it.
-            let end = last.endPosition
+            // Read the end last: it may then lie above the next batch's first positions, which are passed over as the
+            // result says. Below, they would be missing in the result.
             offset = max(offset, last.readableBytes)
-            position = max(before, end)
+            position = max(before, last.endPosition)
             readEnd = nil
             return position - before
         } catch {
