@@ -17,6 +17,8 @@ package struct TopScreen: Sendable {
     package var history: TopHistory
     /// Why the daemon does not answer now; nil: it does.
     package var problem: String?
+    /// The same in two words.
+    package var problemTitle = "not running"
 
     package init(report: StatusReport? = nil, history: TopHistory = TopHistory(), problem: String? = nil) {
         self.report = report
@@ -47,7 +49,7 @@ package struct TopScreen: Sendable {
         var first = ScreenLine("penstock", .title)
         var lines: [ScreenLine] = []
         if let problem {
-            first.add("  not running", .bad)
+            first.add("  \(problemTitle)", .bad)
             lines.append(ScreenLine(problem.withControlCharactersEscaped, .bad))
             if report != nil { lines.append(ScreenLine("below: the last report", .faint)) }
         }

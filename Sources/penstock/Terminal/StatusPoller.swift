@@ -37,7 +37,9 @@ final class StatusPoller: Sendable {
                 do {
                     take(try ask())
                 } catch {
+                    let isDown = (error as? ControlClientError)?.code == .notRunning
                     state.withLock { state in
+                        state.screen.problemTitle = isDown ? "not running" : "no answer"
                         state.screen.problem = "\(error)"
                         state.hasNews = true
                     }
