@@ -18,7 +18,7 @@ struct SocketOption: ParsableArguments {
         name: .customLong("socket"),
         help: ArgumentHelp(
             "The source's socket. Default: $\(Locations.eventsVariable), or \(Locations.events) if that is not set.",
-            valueName: "path"))
+            valueName: "path"), completion: .file())
     var given: String?
 
     @Option(
@@ -36,7 +36,7 @@ struct SocketOption: ParsableArguments {
 }
 
 struct ControlOption: ParsableArguments {
-    @Option(name: .customLong("control"), help: "The daemon's control socket.")
+    @Option(name: .customLong("control"), help: "The daemon's control socket.", completion: .file())
     var path = Locations.control
 }
 

@@ -22,7 +22,9 @@ struct Penstockd: ParsableCommand {
             """,
         version: Release.version)
 
-    @Option(name: .customLong("config"), help: "The configuration file; conf.d/*.yaml beside it is read, too.")
+    @Option(
+        name: .customLong("config"), help: "The configuration file; conf.d/*.yaml beside it is read, too.",
+        completion: .file(extensions: ["yaml", "yml"]))
     var configurationFile = "/etc/penstock/penstock.yaml"
 
     func run() throws {

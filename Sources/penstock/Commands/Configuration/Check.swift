@@ -33,7 +33,9 @@ struct Check: ParsableCommand {
               penstock check --json | jq '.diagnostics[].message'
             """)
 
-    @Option(name: .customLong("config"), help: "The configuration file; conf.d/*.yaml beside it is read, too.")
+    @Option(
+        name: .customLong("config"), help: "The configuration file; conf.d/*.yaml beside it is read, too.",
+        completion: .configurationFile)
     var file = Locations.configuration
 
     @Flag(help: "Exit with status 1 if there are warnings.")

@@ -29,7 +29,9 @@ struct Explain: ParsableCommand {
               penstock explain --from-journal 48210 --destination archive
             """)
 
-    @Option(name: .customLong("config"), help: "The configuration file; conf.d/*.yaml beside it is read, too.")
+    @Option(
+        name: .customLong("config"), help: "The configuration file; conf.d/*.yaml beside it is read, too.",
+        completion: .configurationFile)
     var file = Locations.configuration
 
     @Option(help: "The source that receives the events. Default: the first source.")
@@ -42,7 +44,8 @@ struct Explain: ParsableCommand {
     @Option(help: "The number of this user's group. Default: that of the user.")
     var gid: Int?
 
-    @Option(name: .customLong("destination"), help: "Explain only this destination.")
+    @Option(
+        name: .customLong("destination"), help: "Explain only this destination.", completion: .configuredDestination)
     var destinations: [String] = []
 
     @Option(
@@ -56,7 +59,9 @@ struct Explain: ParsableCommand {
     @Flag(help: "Print a line of JSON for each event.")
     var json = false
 
-    @Argument(help: "A file of JSON events, or - for stdin. An event may take one line or several. Default: stdin.")
+    @Argument(
+        help: "A file of JSON events, or - for stdin. An event may take one line or several. Default: stdin.",
+        completion: .eventFile)
     var events: String?
 
     func validate() throws {

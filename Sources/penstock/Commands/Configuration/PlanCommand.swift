@@ -21,7 +21,7 @@ struct PlanCheck: ParsableCommand {
               penstock plan check plans/shop.yaml
             """)
 
-    @Argument(help: "The tracking plan, a YAML file.")
+    @Argument(help: "The tracking plan, a YAML file.", completion: .configurationFile)
     var file: String
 
     func run() throws {

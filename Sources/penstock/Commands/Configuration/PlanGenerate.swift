@@ -21,10 +21,10 @@ struct PlanGenerate: ParsableCommand {
     @Option(help: "The language of the code.")
     var language: Language
 
-    @Option(help: ArgumentHelp("The file to write. Default: stdout.", valueName: "file"))
+    @Option(help: ArgumentHelp("The file to write. Default: stdout.", valueName: "file"), completion: .file())
     var output: String?
 
-    @Argument(help: "The tracking plan, a YAML file.")
+    @Argument(help: "The tracking plan, a YAML file.", completion: .configurationFile)
     var file: String
 
     func run() throws {

@@ -23,7 +23,7 @@ struct PluginsList: ParsableCommand {
             \(exitCodes)
             """)
 
-    @Option(help: "The directory to search.")
+    @Option(help: "The directory to search.", completion: .directory)
     var directory: [String] = Installation.pluginDirectories
 
     func run() throws {
@@ -60,7 +60,7 @@ struct PluginsInspect: ParsableCommand {
             """
     )
 
-    @Argument(help: "The plugin's file.")
+    @Argument(help: "The plugin's file.", completion: .pluginFile)
     var file: String
 
     @Flag(help: "Test whether the plugin keeps the contract of penstock_plugin.h.")

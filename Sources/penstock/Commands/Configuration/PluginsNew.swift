@@ -26,7 +26,9 @@ struct PluginsNew: ParsableCommand {
     @Option(help: "The plugin's language.")
     var language: Language
 
-    @Option(help: ArgumentHelp("The directory to write the project's directory to.", valueName: "directory"))
+    @Option(
+        help: ArgumentHelp("The directory to write the project's directory to.", valueName: "directory"),
+        completion: .directory)
     var directory = "."
 
     @Option(

@@ -19,7 +19,9 @@ struct PresetsList: ParsableCommand {
             Exit status: 0 listed, 1 a file of presets/ is not valid.
             """)
 
-    @Option(name: .customLong("config"), help: "The configuration file, whose directory holds presets/.")
+    @Option(
+        name: .customLong("config"), help: "The configuration file, whose directory holds presets/.",
+        completion: .configurationFile)
     var file = Locations.configuration
 
     @Flag(help: "Print the list as JSON.")
@@ -89,10 +91,12 @@ struct PresetsShow: ParsableCommand {
               penstock presets show webhook > /etc/penstock/presets/mine.yaml
             """)
 
-    @Option(name: .customLong("config"), help: "The configuration file, whose directory holds presets/.")
+    @Option(
+        name: .customLong("config"), help: "The configuration file, whose directory holds presets/.",
+        completion: .configurationFile)
     var file = Locations.configuration
 
-    @Argument(help: "The preset's name.")
+    @Argument(help: "The preset's name.", completion: .preset)
     var name: String
 
     func run() throws {

@@ -22,13 +22,15 @@ struct Test: ParsableCommand {
               penstock test --config ./penstock.yaml --junit report.xml tests/archive.yaml
             """)
 
-    @Option(name: .customLong("config"), help: "The configuration file; conf.d/*.yaml beside it is read, too.")
+    @Option(
+        name: .customLong("config"), help: "The configuration file; conf.d/*.yaml beside it is read, too.",
+        completion: .configurationFile)
     var file = Locations.configuration
 
-    @Option(help: "Also write a JUnit report to this file.")
+    @Option(help: "Also write a JUnit report to this file.", completion: .file())
     var junit: String?
 
-    @Argument(help: "The test files. Default: tests/*.yaml beside the configuration.")
+    @Argument(help: "The test files. Default: tests/*.yaml beside the configuration.", completion: .configurationFile)
     var tests: [String] = []
 
     func run() throws {

@@ -12,7 +12,7 @@ struct DeadLettersCommand: ParsableCommand {
 struct DeadLetterOptions: ParsableArguments {
     @OptionGroup var control: ControlOption
 
-    @Argument(help: "The destination's name.")
+    @Argument(help: "The destination's name.", completion: .runningDestination)
     var destination: String
 
     @Argument(

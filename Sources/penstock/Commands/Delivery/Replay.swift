@@ -43,7 +43,7 @@ struct Replay: ParsableCommand {
 
     @OptionGroup var control: ControlOption
 
-    @Argument(help: "The destination's name.")
+    @Argument(help: "The destination's name.", completion: .runningDestination)
     var destination: String?
 
     @Option(parsing: .unconditional, help: ArgumentHelp("The earliest receive time.", valueName: "time"))

@@ -21,7 +21,7 @@ struct Resume: ParsableCommand {
 
     @OptionGroup var control: ControlOption
 
-    @Argument(help: "The destination's name.")
+    @Argument(help: "The destination's name.", completion: .runningDestination)
     var destination: String
 
     @Flag(help: "Print the answer as JSON.")

@@ -29,7 +29,7 @@ struct Send: ParsableCommand {
     @Flag(help: "Wait until every event is on disk, and print refusals.")
     var acks = false
 
-    @Argument(help: "A file of NDJSON events, or - for stdin.")
+    @Argument(help: "A file of NDJSON events, or - for stdin.", completion: .eventFile)
     var file = "-"
 
     func run() throws {

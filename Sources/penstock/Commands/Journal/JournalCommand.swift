@@ -15,12 +15,14 @@ struct JournalCommand: ParsableCommand {
 
 /// Selects the journal.
 struct JournalOption: ParsableArguments {
-    @Option(help: "The journal's directory. (default: journal.directory of the configuration)")
+    @Option(
+        help: "The journal's directory. (default: journal.directory of the configuration)", completion: .directory)
     var directory: String?
 
     @Option(
         name: .customLong("config"),
-        help: "The configuration file that names the directory. (default: \(Locations.configuration), if it exists)")
+        help: "The configuration file that names the directory. (default: \(Locations.configuration), if it exists)",
+        completion: .configurationFile)
     var file: String?
 
     /// The exit status of each of these commands if the journal cannot be read.

@@ -48,7 +48,9 @@ struct JournalDump: ParsableCommand {
     @Flag(help: "Print only the event as the client sent it.")
     var raw = false
 
-    @Option(help: ArgumentHelp("Print the dead letters of this destination instead.", valueName: "destination"))
+    @Option(
+        help: ArgumentHelp("Print the dead letters of this destination instead.", valueName: "destination"),
+        completion: .configuredDestination)
     var deadLetters: String?
 
     @Flag(help: "Accepted for consistency; the output is always JSON.")
