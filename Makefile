@@ -10,6 +10,7 @@ SHELL := /bin/bash
 .PHONY: help run test check torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
 .PHONY: format check-format bench-attack bench-http bench-isolation bench-sdk install install-files clean checkout
 .PHONY: setup-build setup-run setup-install setup-test setup-torture setup-plugin bench-plugins
+.PHONY: uninstall
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
@@ -83,6 +84,8 @@ help:
 	@echo '              one program: make fuzz-lines'
 	@echo 'make bench    measure the release; a part: make bench-journal, -routing, -isolation, -plugins, -attack, -sdk'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
+	@echo 'make uninstall'
+	@echo '              remove what make install has installed; keep the configuration and the journal'
 	@echo 'make clean    remove the build results'
 
 # Builds the products that it shows. SwiftPM needs seconds to find that nothing has changed. So it is started only if a
@@ -247,7 +250,7 @@ install: setup-install build install-files
 
 install-files:
 	@echo '==> installing to $(DESTDIR)$(PREFIX)'
-	@install -d '$(DESTDIR)$(PREFIX)'/{bin,include,lib/penstock/plugins,libexec/penstock,share/penstock}
+	@install -d '$(DESTDIR)$(PREFIX)'/{bin,include,lib/penstock/plugins,libexec/penstock,share/penstock,share/pkgconfig}
 	@install -d '$(DESTDIR)$(PREFIX)'/lib/{systemd/system,sysusers.d,tmpfiles.d}
 	@install -m 755 $(binaries)/penstockd $(binaries)/penstock '$(DESTDIR)$(PREFIX)/bin/'
 	@install -m 755 $(binaries)/penstock-plugin-host '$(DESTDIR)$(PREFIX)/libexec/penstock/'
@@ -262,6 +265,7 @@ install-files:
 		| awk '$$3 ~ /\/swift\/linux\// { print $$3 }' | sort -u \
 		| xargs -r install -m 644 -t '$(DESTDIR)$(PREFIX)/lib/penstock/'
 	@patchelf --set-rpath '$$ORIGIN/../lib/penstock' '$(DESTDIR)$(PREFIX)'/bin/{penstockd,penstock}
+	@patchelf --set-rpath '$$ORIGIN/../../lib/penstock' '$(DESTDIR)$(PREFIX)/libexec/penstock/penstock-plugin-host'
 	@patchelf --set-rpath '$$ORIGIN/..' $(patsubst %,'$(DESTDIR)$(PREFIX)/lib/penstock/plugins/lib%.so',$(shipped_plugins))
 	@$(binaries)/penstock check --schema | install -m 644 /dev/stdin '$(DESTDIR)$(PREFIX)/share/penstock/penstock.schema.json'
 	@install -d '$(DESTDIR)$(PREFIX)'/share/{man/man{1,5,7,8},doc/penstock,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}
@@ -272,17 +276,22 @@ install-files:
 	$(binaries)/manual penstock.yaml.5 "$$version" | install -m 644 /dev/stdin "$$man/man5/penstock.yaml.5"
 	@install -m 644 $(book)/*.md '$(DESTDIR)$(PREFIX)/share/doc/penstock/'
 	@for page in $(manual_pages); do \
-		name=penstock-$$(tr '[:upper:]' '[:lower:]' <<<"$$page"); \
-		{ echo "'\\\" t"; lowdown -s -Tman -M title="$$name" -M section=7 '$(book)/'"$$page.md"; } \
+		topic=$$(tr '[:upper:]' '[:lower:]' <<<"$$page"); name=penstock-$$topic; \
+		{ echo "'\\\" t"; lowdown -s -Tman -M title="$$name" -M section=7 '$(book)/'"$$page.md" \
+			| sed "0,/^\\.SH/s/^\\.SH/.SH NAME\\n$$name \\\\- $$topic in the configuration of Penstock\\n&/"; } \
 			| install -m 644 /dev/stdin "$(DESTDIR)$(PREFIX)/share/man/man7/$$name.7"; \
 	done
 	@share='$(DESTDIR)$(PREFIX)/share'; for program in penstock penstockd; do \
-		complete() { $(binaries)/$$program --generate-completion-script "$$1" | install -m 644 /dev/stdin "$$share/$$2"; }; \
+		complete() { $(binaries)/$$program --generate-completion-script "$$1" | sed '1{/^#!/d}' | install -m 644 /dev/stdin "$$share/$$2"; }; \
 		complete bash bash-completion/completions/$$program; \
 		complete zsh zsh/site-functions/_$$program; \
 		complete fish fish/vendor_completions.d/$$program.fish; \
 	done
 	@install -m 644 Sources/CPenstockPlugin/include/penstock_plugin.h '$(DESTDIR)$(PREFIX)/include/'
+	@printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$${prefix}/include' 'plugindir=$${prefix}/lib/penstock/plugins' '' \
+		'Name: penstock-plugin' 'Description: The interface of plugins for the Penstock analytics router' \
+		"Version: $$($(binaries)/penstock --version)" 'Cflags: -I$${includedir}' \
+		| install -m 644 /dev/stdin '$(DESTDIR)$(PREFIX)/share/pkgconfig/penstock-plugin.pc'
 	@for unit in systemd/*.service systemd/*.socket; do \
 		sed 's#@PREFIX@#$(PREFIX)#g' "$$unit" \
 			| install -m 644 /dev/stdin "$(DESTDIR)$(PREFIX)/lib/systemd/system/$${unit##*/}"; \
@@ -290,7 +299,7 @@ install-files:
 	@install -m 644 systemd/sysusers.d/penstock.conf '$(DESTDIR)$(PREFIX)/lib/sysusers.d/'
 	@install -m 644 systemd/tmpfiles.d/penstock.conf '$(DESTDIR)$(PREFIX)/lib/tmpfiles.d/'
 	@install -m 644 -D -t '$(DESTDIR)$(PREFIX)/share/penstock/monitoring' etc/monitoring/*
-	@install -d -m 750 '$(DESTDIR)$(SYSCONFDIR)/penstock'
+	@install -d -m 750 '$(DESTDIR)$(SYSCONFDIR)/penstock' '$(DESTDIR)$(SYSCONFDIR)/penstock/conf.d'
 	@cd etc && find penstock -type f | while read -r file; do \
 		if [ -e "$(DESTDIR)$(SYSCONFDIR)/$$file" ]; then \
 			echo "==> kept: $(DESTDIR)$(SYSCONFDIR)/$$file"; \
@@ -303,6 +312,30 @@ install-files:
 	@echo '    systemctl enable --now penstock.socket penstock'
 	@echo '    usermod -aG penstock-clients USER      # for each user whose processes send events'
 	@echo '    penstock track "Hello World" --user me && penstock status'
+
+# Keeps the configuration, the journal, the user and plugins that others have installed.
+uninstall:
+	@if [ -z '$(DESTDIR)' ] && [ -d /run/systemd/system ]; then \
+		for unit in penstock.socket penstock-datagram.socket penstock.service; do \
+			! systemctl is-active --quiet $$unit && ! systemctl is-enabled --quiet $$unit 2>/dev/null || { \
+				echo "$$unit is active or enabled; its files would be removed below it. First, as root:" >&2; \
+				echo '    systemctl disable --now penstock.socket penstock-datagram.socket penstock' >&2; exit 1; }; \
+		done; \
+	fi
+	@echo '==> removing from $(DESTDIR)$(PREFIX)'
+	@cd '$(DESTDIR)$(PREFIX)' && rm -f bin/penstock{,d} include/penstock_plugin.h share/pkgconfig/penstock-plugin.pc \
+		libexec/penstock/penstock-plugin-host lib/penstock/lib*.so \
+		$(patsubst %,lib/penstock/plugins/lib%.so,$(plugins) $(foreach entry,$(optional_plugins),$(firstword $(subst :, ,$(entry))))) \
+		share/man/man1/penstock.1 share/man/man8/penstockd.8 share/man/man5/penstock.yaml.5 share/man/man7/penstock-*.7 \
+		share/bash-completion/completions/penstock{,d} share/zsh/site-functions/_penstock{,d} \
+		share/fish/vendor_completions.d/penstock{,d}.fish \
+		lib/systemd/system/penstock{.service,.socket,-datagram.socket} lib/{sysusers,tmpfiles}.d/penstock.conf \
+		&& rm -rf share/penstock share/doc/penstock \
+		&& for directory in lib/penstock/plugins lib/penstock libexec/penstock; do \
+			[ ! -d $$directory ] || rmdir --ignore-fail-on-non-empty $$directory; \
+		done
+	@echo '==> removed. Kept: $(DESTDIR)$(SYSCONFDIR)/penstock, $(DESTDIR)/var/lib/penstock, the user penstock'
+	@[ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || systemctl daemon-reload
 
 clean:
 	@echo '==> removing the build results'

@@ -53,6 +53,42 @@ import Testing
         #expect(try Set(make(to: "run_products")) == ["penstock", "penstockd", "penstock-plugin-host", "sqlite"])
     }
 
+    @Test func `make uninstall removes what make install has installed, and nothing else`() throws {
+        let target = "/tmp/penstock-test-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: target) }
+        func run(_ target: String, into directory: String) throws {
+            let result = try Program.run(
+                "make",
+                [
+                    "--no-print-directory", "-C", Repository.root, target, "binaries=\(TestDaemon.binaries)",
+                    "DESTDIR=\(directory)", "PREFIX=/usr", "SYSCONFDIR=/etc",
+                ])
+            try #require(result.status == 0, "\(result.errors)")
+        }
+        // Directories that others use, too, may stay.
+        func files() throws -> Set<String> {
+            let found = try Program.run(
+                "env",
+                ["-C", target, "find", ".", "-type", "f", "-o", "-type", "d", "-empty", "-path", "*penstock*"])
+            return Set(found.output.split(separator: "\n").map { String($0.dropFirst(2)) })
+        }
+        try run("install-files", into: target)
+        let installed = try files()
+        #expect(
+            installed.isSuperset(of: [
+                "etc/penstock/penstock.yaml", "etc/penstock/conf.d", "usr/bin/penstockd",
+                "usr/include/penstock_plugin.h",
+                "usr/share/pkgconfig/penstock-plugin.pc", "usr/lib/penstock/libswiftCore.so",
+            ]))
+        let own = ["usr/lib/penstock/plugins/libmine.so", "usr/share/man/man1/other.1"]
+        for file in own { try "mine".write(toFile: target + "/" + file, atomically: true, encoding: .utf8) }
+        try run("uninstall", into: target)
+        let configuration = installed.filter { $0.hasPrefix("etc/") }
+        #expect(try files() == configuration.union(own))
+        // Nothing is left to remove.
+        try run("uninstall", into: target)
+    }
+
     @Test func `an unreachable package index ends the setup with one line`() throws {
         try checkout()
         defer { try? FileManager.default.removeItem(atPath: directory) }

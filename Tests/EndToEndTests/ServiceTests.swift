@@ -68,6 +68,7 @@ struct ServiceChecks {
         "disabling_both_ends_both",
         "memory_is_bounded",
         "packages_start_no_service",
+        "uninstall_refuses_while_it_runs",
         "an_attack_harms_nobody_else",
     ]
 

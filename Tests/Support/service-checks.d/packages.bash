@@ -1,8 +1,21 @@
-# Packages that `make` installs for the tests start no services. Sourced by service-checks; uses its functions.
+# Packages that `make` installs for the tests start no services, and `make uninstall` breaks none. Sourced by service-checks;
+# uses its functions.
 
 checks+=(
     packages_start_no_service
+    uninstall_refuses_while_it_runs
 )
+
+uninstall_refuses_while_it_runs() {
+    uninstall && fail "it removes the files of a service that runs"
+    grep -q 'penstock.socket is active or enabled.*' "$scratch/answer" || fail "it says: $(cat "$scratch/answer")"
+    grep -q 'systemctl disable --now penstock.socket penstock-datagram.socket penstock$' "$scratch/answer" || fail "it does not say what to do: $(cat "$scratch/answer")"
+    [ -x /usr/bin/penstockd ] || fail "it removed the program"
+    systemctl stop penstock.socket penstock.service
+    uninstall && fail "it removes the files of a service that the next boot starts"
+    [ -x /usr/bin/penstockd ] || fail "it removed the program of an enabled service"
+}
+uninstall() { make --no-print-directory uninstall DESTDIR= PREFIX=/usr SYSCONFDIR=/etc >"$scratch/answer" 2>&1; }
 
 # A package with a service, and with the maintainer scripts that debhelper generates.
 service_package() { # NAME VERSION
