@@ -10,7 +10,7 @@ SHELL := /bin/bash
 .PHONY: help run test check torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
 .PHONY: format check-format bench-attack bench-http bench-isolation bench-sdk install install-files clean checkout
 .PHONY: setup-build setup-run setup-install setup-test setup-torture setup-plugin bench-plugins
-.PHONY: uninstall
+.PHONY: uninstall deb rpm dist test-packages setup-deb setup-rpm setup-dist
 
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
@@ -59,12 +59,17 @@ plugin_packages := $(foreach entry,$(optional_plugins),$(lastword $(subst :, ,$(
 # To install: patchelf sets the path of the Swift runtime in the programs, and lowdown converts pages of the book to man
 # pages.
 install_packages := $(build_packages) patchelf lowdown
+# To make packages. Every package of a plugin needs its library.
+deb_packages := $(install_packages) $(plugin_packages) debhelper dh-apparmor dpkg-dev lintian
+dist_packages := $(install_packages) $(plugin_packages) file
+rpm_packages := $(dist_packages) rpm
 # To crash: filesystems for power cuts, strace for failing system calls.
 torture_packages := $(build_packages) python3 xfsprogs e2fsprogs strace util-linux mount
 # To test: HTTP servers, databases and brokers, which the tests start on free ports; a separate systemd, into which
 # Penstock is installed; a validator for the JSON Schema; a formatter for the man pages; clients in several languages.
 # SDKs of other vendors come from the Python package index.
 test_packages := $(run_packages) $(install_packages) $(torture_packages) $(plugin_packages) \
+	$(deb_packages) $(rpm_packages) apparmor \
 	nginx-light wrk clickhouse-server postgresql nats-server redis-server mosquitto openssl zstd systemd \
 	systemd-journal-remote dbus libnss-systemd bsdutils python3-jsonschema python3-yaml groff-base man-db \
 	curl socat golang-go nodejs python3-venv prometheus python3-prometheus-client
@@ -78,7 +83,7 @@ help:
 	@echo 'make simulate SEEDS=$(SEEDS) FIRST=$(FIRST)'
 	@echo '              journal, delivery and clients in one thread, on a simulated disk that fails'
 	@echo 'make build    release binaries in $(release)'
-	@echo 'make setup-build, setup-run, setup-install, setup-plugin, setup-test, setup-torture'
+	@echo 'make setup-build, setup-run, setup-install, setup-plugin, setup-test, setup-torture, setup-deb, setup-rpm'
 	@echo '              install the Debian packages for one purpose, without starting their services'
 	@echo 'make fuzz     random filters and transforms, ROUNDS=20000 of them; then libFuzzer, SECONDS=60 for each program;'
 	@echo '              one program: make fuzz-lines'
@@ -86,6 +91,9 @@ help:
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make uninstall'
 	@echo '              remove what make install has installed; keep the configuration and the journal'
+	@echo 'make test-packages'
+	@echo '              install, upgrade and remove packages of the release in a separate systemd'
+	@echo 'make deb      Debian packages in .build/packages; also make rpm, and make dist for a tarball'
 	@echo 'make clean    remove the build results'
 
 # Builds the products that it shows. SwiftPM needs seconds to find that nothing has changed. So it is started only if a
@@ -113,6 +121,8 @@ test: setup-test
 	@swift build --build-tests
 	@echo '==> testing'
 	@$(run_tests)
+	@echo '==> testing the packages'
+	@$(MAKE) --no-print-directory test-packages binaries=.build/debug
 	@$(MAKE) --no-print-directory build-simulator
 	@echo '==> counting the cost of an event in an application (release)'
 	@$(product) sdk-benchmark
@@ -337,12 +347,36 @@ uninstall:
 	@echo '==> removed. Kept: $(DESTDIR)$(SYSCONFDIR)/penstock, $(DESTDIR)/var/lib/penstock, the user penstock'
 	@[ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || systemctl daemon-reload
 
+# Packages of the release, in .build/packages. `binaries=DIR` packages another build, which exists.
+ifeq ($(binaries),$(release))
+packaged_build = build
+endif
+
+deb: setup-deb $(packaged_build)
+	@.ci/packaging/build-deb '$(binaries)'
+
+dist: setup-dist $(packaged_build)
+	@.ci/packaging/build-dist '$(binaries)'
+
+rpm: setup-rpm $(packaged_build)
+	@.ci/packaging/build-rpm '$(binaries)'
+
+# Makes packages of the debug build or of the release, quickly, and installs, upgrades, removes and purges them in a
+# separate systemd. CHECKS selects some of the checks.
+test-packages: setup-test $(packaged_build)
+	@rm -rf .build/test-packages
+	@export DEB_BUILD_OPTIONS=noautodbgsym PENSTOCK_DEB_COMPRESSION='-Zgzip -z1' PENSTOCK_GZIP_LEVEL=-1 PENSTOCK_RPM_PAYLOAD=w1.gzdio; \
+	for kind in deb dist rpm; do .ci/packaging/build-$$kind '$(binaries)' .build/test-packages; done
+	@$$([ "$$(id -u)" = 0 ] || echo sudo -n) Tests/Support/with-systemd --timeout 480 -- \
+		Tests/Support/package-checks .build/test-packages $(CHECKS)
+	@rm -rf .build/test-packages
+
 clean:
 	@echo '==> removing the build results'
 	@rm -rf .build .penstock-run
 
 # Fast and without output when nothing is missing.
-setup-build setup-run setup-install setup-test setup-torture setup-plugin: setup-%: checkout
+setup-build setup-run setup-install setup-test setup-torture setup-plugin setup-deb setup-dist setup-rpm: setup-%: checkout
 	@command -v swift >/dev/null || { \
 		echo 'Swift is not on the PATH: install Swift 6.2 or newer, see https://www.swift.org/install/linux/' >&2; exit 1; }
 	@.ci/install-packages $($*_packages)
