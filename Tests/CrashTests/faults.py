@@ -106,7 +106,9 @@ class Case:
             # The positions went into the old file at once, so the operator need not act. An fsync is a directory's, which
             # may be that of the cursors as well.
             return
-        texts = [text, "the filesystem is full"] if self.frees_space else [text]
+        # A segment was removed for the next one; or there was none to remove: "the filesystem of DIRECTORY is full".
+        full = ["the filesystem is full", " is full: the next segment needs"]
+        texts = [text] + full if self.frees_space else [text]
         eventually(f"the log says: {text}", lambda: any(text in daemon.log[said:] for text in texts), 5)
         if not self.for_ever:
             return
