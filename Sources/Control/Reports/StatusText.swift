@@ -42,7 +42,9 @@ package enum StatusText {
         }
         text +=
             sources.render() + addresses(report.sources) + socketUnits(report.sources) + plugins(report.sources)
-            + limits(report.sources) + violations(report.sources) + normalised(report.sources)
+            + counts(\.limits, "closed or turned away clients", of: report.sources)
+            + counts(\.violationsByReason, "accepted events that violate the tracking plan", of: report.sources)
+            + counts(\.normalised, "normalised events", of: report.sources)
             + report.sources.sorted { $0.key < $1.key }.map { $1.duplicatesLine(of: $0) }.joined() + "\n"
 
         let journal = report.journal
@@ -138,36 +140,16 @@ package enum StatusText {
         return text
     }
 
-    /// The limits that took effect on clients since the start.
-    private static func limits(_ sources: [String: StatusReport.Source]) -> String {
-        sources.sorted { $0.key < $1.key }.filter { !$0.value.limits.isEmpty }.map { name, source in
-            let limits = source.limits.sorted { $0.key < $1.key }
-            return "\(name.withControlCharactersEscaped) closed or turned away clients: "
-                + limits.map { "\($0.key.withControlCharactersEscaped) \(Readable.grouped($0.value))" }.joined(
-                    separator: ", ")
-                + "\n"
-        }.joined()
-    }
-
-    /// Events that were accepted although they violate the tracking plan.
-    private static func violations(_ sources: [String: StatusReport.Source]) -> String {
-        sources.sorted { $0.key < $1.key }.filter { !$0.value.violationsByReason.isEmpty }.map { name, source in
-            let reasons = source.violationsByReason.sorted { $0.key < $1.key }
-            return "\(name.withControlCharactersEscaped) accepted events that violate the tracking plan: "
-                + reasons.map { "\($0.key.withControlCharactersEscaped) \(Readable.grouped($0.value))" }.joined(
-                    separator: ", ")
-                + "\n"
-        }.joined()
-    }
-
-    /// Events that were accepted although something about them is unusual, or was repaired.
-    private static func normalised(_ sources: [String: StatusReport.Source]) -> String {
-        sources.sorted { $0.key < $1.key }.filter { !$0.value.normalised.isEmpty }.map { name, source in
-            let kinds = source.normalised.sorted { $0.key < $1.key }
-            return "\(name.withControlCharactersEscaped) normalised events: "
-                + kinds.map { "\($0.key.withControlCharactersEscaped) \(Readable.grouped($0.value))" }.joined(
-                    separator: ", ")
-                + "\n"
+    /// A line for each source that has counted something since the start.
+    /// - Parameter words: what was counted, after the source's name.
+    private static func counts(
+        _ counts: KeyPath<StatusReport.Source, [String: UInt64]>, _ words: String,
+        of sources: [String: StatusReport.Source]
+    ) -> String {
+        sources.sorted { $0.key < $1.key }.filter { !$0.value[keyPath: counts].isEmpty }.map { name, source in
+            let list = source[keyPath: counts].sorted { $0.key < $1.key }
+                .map { "\($0.key.withControlCharactersEscaped) \(Readable.grouped($0.value))" }
+            return "\(name.withControlCharactersEscaped) \(words): \(list.joined(separator: ", "))\n"
         }.joined()
     }
 

@@ -6,7 +6,7 @@ import Platform
 struct TapStream {
     /// A piece is sent when it has this many bytes.
     private static let piece = 64 << 10
-    /// How often the client is told what it missed.
+    /// How often the client gets the number of events that it missed.
     private static let noticePeriod = Duration.seconds(1)
 
     private let lines: ControlLines
@@ -19,8 +19,8 @@ struct TapStream {
     /// The number of records sent.
     private var sent = 0
     private var missed: UInt64 = 0
-    private var told: UInt64 = 0
-    private var toldAt: Instant
+    private var reported: UInt64 = 0
+    private var reportedAt: Instant
     /// When the client last had room for everything, or there was nothing to send.
     private(set) var progressed: Instant
 
@@ -29,7 +29,7 @@ struct TapStream {
         self.limit = limit
         self.now = now
         pace = TapPace(now: now)
-        toldAt = now
+        reportedAt = now
         progressed = now
     }
 
@@ -58,19 +58,19 @@ struct TapStream {
     /// Sends what was added, and from time to time what was missed.
     mutating func flush() {
         if bytes.isEmpty { progressed = now } else { send() }
-        if missed != told, now - toldAt >= Self.noticePeriod { tell() }
+        if missed != reported, now - reportedAt >= Self.noticePeriod { report() }
     }
 
     /// Sends the reason why the stream ends.
     mutating func end(because reason: String) {
         flush()
-        if missed != told { tell() }
+        if missed != reported { report() }
         lines.send(TapNotice(ended: reason).line)
     }
 
-    private mutating func tell() {
-        toldAt = now
-        if lines.send(TapNotice(missed: missed).line) == .sent { told = missed }
+    private mutating func report() {
+        reportedAt = now
+        if lines.send(TapNotice(missed: missed).line) == .sent { reported = missed }
     }
 
     private mutating func send() {

@@ -4,8 +4,8 @@
 /// - Of one user's connections, the trusted ones come before the others, and of these the light ones: a client that
 ///   sends an event now and then does not wait for those that send as much as they can. (The network scheduler FQ-CoDel
 ///   treats sparse flows like this, RFC 8290.)
-/// - After `lightInARow` light connections, one of the rest is served; after `trustedInARow` turns of the trusted rest,
-///   one of the others. So none waits forever.
+/// - After `lightInARow` light connections, a connection that is not light is served. Of these, `trustedInARow` trusted
+///   ones are served in a row, then one of the others. So none waits forever.
 struct FairQueue<Item> {
     static var lightInARow: Int { 32 }
     static var trustedInARow: Int { 8 }
@@ -14,9 +14,9 @@ struct FairQueue<Item> {
         var light = Fifo<Item>()
         var heavy = Fifo<Item>()
         var others = Fifo<Item>()
-        /// Light connections served since the last one of the rest.
+        /// Light connections served since the last connection that is not light.
         var lightInARow = 0
-        /// Of the rest: trusted connections served since the last other one.
+        /// Heavy trusted connections served since the last other one.
         var trustedInARow = 0
 
         var trustedCount: Int { light.count + heavy.count }
