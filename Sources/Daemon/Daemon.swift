@@ -176,7 +176,8 @@ package final class Daemon {
         work = MainThreadWork(signals: signals)
         sourcePlugins = SourcePlugins(journal: journal, clock: clock, telemetry: telemetry)
         status = StatusCollector(
-            journal: journal, pipeline: pipeline, plugins: sourcePlugins, descriptors: ingest.descriptors, clock: clock)
+            journal: journal, timings: timings, pipeline: pipeline, plugins: sourcePlugins,
+            descriptors: ingest.descriptors, clock: clock)
         metricsCollector = MetricsCollector(
             status: status, journal: journal, timings: timings, pipeline: pipeline, telemetry: telemetry,
             started: clock.wallClock())

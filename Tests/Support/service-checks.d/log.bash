@@ -15,15 +15,15 @@ YAML
     send failing 1
     eventually 15 has_failed || fail "journalctl has no entry: $(log)"
 }
-has_failed() { [ -n "$(logged _SYSTEMD_UNIT=penstock.service PENSTOCK_DESTINATION=mixpanel)" ]; }
-logged() { # MATCH...: prints the log entries of this check as JSON
+has_failed() { [ -n "$(json_log _SYSTEMD_UNIT=penstock.service PENSTOCK_DESTINATION=mixpanel)" ]; }
+json_log() { # MATCH...: prints the log entries of this check as JSON
     journalctl --sync
     journalctl --since "@$begun" -o json "$@"
 }
 
 log_entries_have_fields() {
     failing_destination
-    logged PENSTOCK_DESTINATION=mixpanel | python3 -c '
+    json_log PENSTOCK_DESTINATION=mixpanel | python3 -c '
 import json, sys
 entry = json.loads(sys.stdin.readline())
 expected = {"PENSTOCK_EVENT": "delivery_retrying", "PENSTOCK_DESTINATION": "mixpanel", "PRIORITY": "4",
@@ -32,13 +32,13 @@ wrong = {name: entry.get(name) for name, value in expected.items() if entry.get(
 assert not wrong, wrong
 assert len(entry["MESSAGE_ID"]) == 32, entry
 assert entry["PENSTOCK_REASON"] and entry["PENSTOCK_REASON"] in entry["MESSAGE"], entry
-' 2>"$scratch/wrong" || fail "$(cat "$scratch/wrong") in $(logged PENSTOCK_DESTINATION=mixpanel | head -1)"
+' 2>"$scratch/wrong" || fail "$(cat "$scratch/wrong") in $(json_log PENSTOCK_DESTINATION=mixpanel | head -1)"
     # The start, the last line of the stop and an invalid configuration are there, too.
     systemctl stop penstock.service
-    eventually 10 eval '[ -n "$(logged -u penstock.service PENSTOCK_EVENT=stopped)" ]' || fail "no entry of the stop: $(log)"
+    eventually 10 eval '[ -n "$(json_log -u penstock.service PENSTOCK_EVENT=stopped)" ]' || fail "no entry of the stop: $(log)"
     echo 'no_such_key: 1' >>"$configuration"
     ! systemctl start penstock.service 2>/dev/null || fail "it starts with an invalid configuration"
-    eventually 10 eval '[ -n "$(logged -u penstock.service PENSTOCK_EVENT=configuration_problem PENSTOCK_FILE=$configuration)" ]' ||
+    eventually 10 eval '[ -n "$(json_log -u penstock.service PENSTOCK_EVENT=configuration_problem PENSTOCK_FILE=$configuration)" ]' ||
         fail "no entry of the invalid configuration: $(log)"
 }
 
@@ -68,5 +68,5 @@ log_does_not_wait_for_journald() {
     [ $? -le 1 ] || status=1
     systemctl kill -s CONT --kill-who=main systemd-journald.service
     [ $status = 0 ] || fail "the daemon waits for journald: $(cat "$scratch/answer")"
-    eventually 20 eval '[ "$(logged PENSTOCK_EVENT=reloaded | wc -l)" -ge 5 ]' || fail "the log did not arrive: $(log)"
+    eventually 20 eval '[ "$(json_log PENSTOCK_EVENT=reloaded | wc -l)" -ge 5 ]' || fail "the log did not arrive: $(log)"
 }
