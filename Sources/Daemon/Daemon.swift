@@ -75,7 +75,7 @@ package final class Daemon {
     let disk: DiskRequests
     private let loops: LoopHeartbeats
     let plan: CurrentPlan
-    let log: StandardErrorLog
+    let log: DaemonLog
     var control: ControlServer?
     /// The listener for metrics; nil: there is none.
     var metrics: ControlServer?
@@ -100,8 +100,12 @@ package final class Daemon {
         FreeMemory.bound()
         let signals = SignalWait()
         let clock = SystemClock()
-        let log = StandardErrorLog()
+        let log = DaemonLog()
         let telemetry = Telemetry(sink: log, now: { clock.now().nanoseconds })
+        defer {
+            telemetry.finish()
+            log.finish()
+        }
         do {
             let activation = try SocketActivation()
             let loaded = ConfigurationCheck.loader(
@@ -139,7 +143,7 @@ package final class Daemon {
 
     private init(
         _ options: Options, _ configuration: Configuration, _ activation: SocketActivation, signals: SignalWait,
-        log: StandardErrorLog,
+        log: DaemonLog,
         telemetry: Telemetry
     ) throws {
         self.options = options
@@ -172,7 +176,8 @@ package final class Daemon {
         work = MainThreadWork(signals: signals)
         sourcePlugins = SourcePlugins(journal: journal, clock: clock, telemetry: telemetry)
         status = StatusCollector(
-            journal: journal, pipeline: pipeline, plugins: sourcePlugins, descriptors: ingest.descriptors, clock: clock)
+            journal: journal, timings: timings, pipeline: pipeline, plugins: sourcePlugins,
+            descriptors: ingest.descriptors, clock: clock)
         metricsCollector = MetricsCollector(
             status: status, journal: journal, timings: timings, pipeline: pipeline, telemetry: telemetry,
             started: clock.wallClock())
@@ -242,6 +247,7 @@ package final class Daemon {
             service.status(sentence)
             lastSentence = sentence
         }
+        telemetry.flush()
         watchdog.check(at: clock.now(), stuck: Set(stuck.keys), telemetry: telemetry)
     }
 
@@ -313,6 +319,7 @@ package final class Daemon {
         control?.stop()
         metrics?.stop()
         try? group.syncShutdownGracefully()
+        telemetry.finish()
         telemetry.emit(Stopped())
     }
 }
