@@ -6,6 +6,7 @@
 #include <linux/aio_abi.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -171,6 +172,17 @@ int clinux_peer_groups(int file, uint32_t *groups, int capacity) {
     if (getsockopt(file, SOL_SOCKET, SO_PEERGROUPS, groups, &size) != 0) return -1;
     return (int)(size / sizeof *groups);
 }
+
+void clinux_enter_background(void) {
+    const struct sched_param lowest = {.sched_priority = 0};
+    /* linux/ioprio.h is not everywhere: a process or thread, and the idle class above 13 bits of data. */
+    enum { WHO_PROCESS = 1, CLASS_IDLE = 3 << 13 };
+    (void)!setpriority(PRIO_PROCESS, 0, 19);
+    (void)!sched_setscheduler(0, SCHED_IDLE, &lowest);
+    (void)!syscall(SYS_ioprio_set, WHO_PROCESS, 0, CLASS_IDLE);
+}
+
+int clinux_idle_policy(void) { return SCHED_IDLE; }
 
 void clinux_trim(void) { malloc_trim(0); }
 

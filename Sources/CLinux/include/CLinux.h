@@ -125,6 +125,11 @@ struct clinux_datagram {
  * wait. Closes all descriptors that were sent along. Returns the number of messages, or -1. */
 int clinux_receive_datagrams(int file, void *buffer, size_t slot, int count, struct clinux_datagram *received);
 
+/* The lowest priority of the calling thread for processors and disks (sched_setscheduler(2), setpriority(2),
+ * ioprio_set(2)). Errors are ignored. */
+void clinux_enter_background(void);
+int clinux_idle_policy(void);
+
 /* malloc_trim(3): returns free memory to the system. Takes up to a few milliseconds. */
 void clinux_trim(void);
 

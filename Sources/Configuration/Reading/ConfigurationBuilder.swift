@@ -11,6 +11,7 @@ struct ConfigurationBuilder {
     let secrets: SecretStore
     let accounts: KnownAccounts
     let presets: PresetCatalogue
+    let remembered: RememberedFiles
     let diagnostics: Diagnostics
 
     /// The result is complete only if no errors were found.
@@ -33,7 +34,8 @@ struct ConfigurationBuilder {
                 }
                 return source
             },
-            journal: draft.journal, plan: draft.plan?.plan(diagnostics), pipeline: steps.steps(draft.pipeline),
+            journal: draft.journal, plan: draft.plan?.plan(remembered, diagnostics),
+            pipeline: steps.steps(draft.pipeline),
             routes: routes, routing: draft.routing, destinations: destinations(), control: draft.control,
             plugins: draft.plugins)
     }
