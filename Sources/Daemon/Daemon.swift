@@ -70,6 +70,7 @@ package final class Daemon {
     let builder: DestinationBuilder
     let work: MainThreadWork
     let status: StatusCollector
+    let files: RunningFiles
     let tap: LiveTap
     let replays: ReplayRequests
     let disk: DiskRequests
@@ -115,6 +116,7 @@ package final class Daemon {
             }
             let daemon = try Daemon(
                 options, configuration, activation, signals: signals, log: log, telemetry: telemetry)
+            daemon.files.applied(loaded.texts, at: clock.wallClock())
             try daemon.start()
             daemon.serve()
             daemon.stop()
@@ -173,6 +175,7 @@ package final class Daemon {
         sourcePlugins = SourcePlugins(journal: journal, clock: clock, telemetry: telemetry)
         status = StatusCollector(
             journal: journal, pipeline: pipeline, plugins: sourcePlugins, descriptors: ingest.descriptors, clock: clock)
+        files = RunningFiles(file: options.configurationFile)
         metricsCollector = MetricsCollector(
             status: status, journal: journal, timings: timings, pipeline: pipeline, telemetry: telemetry,
             started: clock.wallClock())

@@ -17,6 +17,7 @@ package struct PresetCatalogue {
     private final class Known {
         var presets: [String: (preset: Preset, draft: PresetDraft)?] = [:]
         var files: [String] = []
+        var texts: [ConfigurationText] = []
     }
 
     static let shippedNames = ShippedPresets.all.map(\.name)
@@ -37,6 +38,9 @@ package struct PresetCatalogue {
 
     /// The user's preset files that were read.
     var readFiles: [String] { known.files }
+
+    /// The texts of these files, except of those that could not be read.
+    var readTexts: [ConfigurationText] { known.texts }
 
     /// nil: no preset has this name, which is not reported, or its file is invalid, which is reported.
     func read(_ name: String) -> (preset: Preset, draft: PresetDraft)? {
@@ -83,7 +87,9 @@ package struct PresetCatalogue {
         if let directory, ownNames.contains(name) {
             let path = "\(directory)/\(name).yaml"
             known.files.append(path)
-            return ConfigurationFile.read(path, diagnostics).map { ($0, false) }
+            guard let file = ConfigurationFile.read(path, diagnostics) else { return nil }
+            known.texts.append(.init(kind: .preset, path: path, text: file.text))
+            return (file, false)
         }
         guard let shipped = ShippedPresets.all.first(where: { $0.name == name }) else { return nil }
         // Not a path that could be mistaken for a user's file.

@@ -9,6 +9,8 @@ package struct LoadResult: Sendable {
     /// The files that were read, in that order: those of the configuration, its tracking plan, and the user's own
     /// presets.
     package var files: [String] = []
+    /// The texts of these files, except of those that could not be read.
+    package var texts: [ConfigurationText] = []
     /// Files of conf.d that were not read, and why.
     package var unread: [(path: String, reason: String)] = []
 
@@ -103,6 +105,9 @@ package struct ConfigurationLoader: Sendable {
         }
         return LoadResult(
             configuration: diagnostics.hasErrors ? nil : configuration,
-            diagnostics: diagnostics.ordered(by: paths), files: paths)
+            diagnostics: diagnostics.ordered(by: paths), files: paths,
+            texts: files.map { .init(kind: .configuration, path: $0.path, text: $0.text) }
+                + (configuration.plan.map { [.init(kind: .plan, path: $0.file, text: $0.text)] } ?? [])
+                + presets.readTexts)
     }
 }

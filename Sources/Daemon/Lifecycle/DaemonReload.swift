@@ -32,6 +32,7 @@ extension Daemon {
                 Preparation(
                     of: configuration, replacing: self.configuration, replaced: replaced,
                     replacedSources: sourcePlugins.replaced, builder: builder, sockets: sockets))
+            files.applied(loaded.texts, at: clock.wallClock())
             telemetry.emit(Reloaded())
             status.note(refusedReload: nil)
             let later = needingRestart()
@@ -229,7 +230,7 @@ extension Daemon {
         return try ControlServer.open(
             path: control.socket,
             handler: ControlRequests(
-                work: work, disk: disk, replays: replays, status: status, tap: tap, pipeline: pipeline),
+                work: work, disk: disk, replays: replays, status: status, files: files, tap: tap, pipeline: pipeline),
             group: group)
     }
 }

@@ -9,6 +9,7 @@ import Routing
 /// | --- | --- |
 /// | `GET /status` | the status report |
 /// | `POST /reload` | reloads the configuration |
+/// | `GET /configuration` | the files of the running configuration, and how those on disk differ |
 /// | `GET /dead-letters?destination=NAME&from=NUMBER&limit=N&events=true` | one page of dead letters |
 /// | `POST /dead-letters/list`, `/retry`, `/drop` | lists, retries or removes the letters of a `DeadLetterSelection` |
 /// | `POST /replay`, `/replay/count` | starts the replay of a `ReplayOrder`; counts its events without sending them |
@@ -23,6 +24,7 @@ struct ControlRequests: ControlHandler {
     let disk: DiskRequests
     let replays: ReplayRequests
     let status: StatusCollector
+    let files: RunningFiles
     let tap: LiveTap
     let pipeline: Pipeline
 
@@ -32,6 +34,8 @@ struct ControlRequests: ControlHandler {
             reply.respond(status.report())
         case (.post, "/reload"):
             work.reload(reply)
+        case (.get, "/configuration"):
+            disk.add(reply) { [files] _ in reply.respond(files.report()) }
         case (.get, "/dead-letters"):
             list(.init(destination: request.query["destination"] ?? ""), request, reply)
         case (.post, "/dead-letters/list"):
@@ -58,11 +62,14 @@ struct ControlRequests: ControlHandler {
             if let destination = destination(request.query["destination"] ?? "", reply) { resume(destination, reply) }
         case (.get, TapOrder.path):
             watch(request, reply)
-        case (_, "/status"), (_, "/reload"), (_, "/dead-letters"), (_, "/replay"), (_, "/resume"), (_, TapOrder.path):
+        case (_, "/status"), (_, "/reload"), (_, "/configuration"), (_, "/dead-letters"), (_, "/replay"),
+            (_, "/resume"), (_, TapOrder.path):
             reply.fail(405, "\(request.path) does not take \(request.method.rawValue)")
         default:
             reply.fail(
-                404, "there is nothing at \(request.path): see /status, /reload, /dead-letters, /replay, /resume, /tap")
+                404,
+                "there is nothing at \(request.path): see /status, /reload, /configuration, /dead-letters, /replay,"
+                    + " /resume, /tap")
         }
     }
 
