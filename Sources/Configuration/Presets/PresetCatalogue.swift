@@ -11,6 +11,7 @@ package struct PresetCatalogue {
     /// The directory of the user's presets; nil: a configuration that is not a file has none.
     private let directory: String?
     private let diagnostics: Diagnostics
+    private let remembered: RememberedFiles
     /// Presets that were read. Each is read once, however many destinations name it.
     private let known = Known()
 
@@ -22,13 +23,16 @@ package struct PresetCatalogue {
 
     static let shippedNames = ShippedPresets.all.map(\.name)
 
-    init(besides file: String?, _ diagnostics: Diagnostics) {
+    init(besides file: String?, _ diagnostics: Diagnostics, remembered: RememberedFiles = RememberedFiles()) {
         directory = file.map { ConfigurationFile.directory(of: $0) + "/presets" }
+        self.remembered = remembered
         self.diagnostics = diagnostics
     }
 
     private var ownNames: [String] {
-        let files = directory.flatMap { try? FileManager.default.contentsOfDirectory(atPath: $0) } ?? []
+        let files =
+            remembered.presets?.map { String($0.split(separator: "/").last ?? "") }
+            ?? directory.flatMap { try? FileManager.default.contentsOfDirectory(atPath: $0) } ?? []
         return files.filter { $0.hasSuffix(".yaml") && !$0.hasPrefix(".") }.map { String($0.dropLast(".yaml".count)) }
             .sorted()
     }
@@ -87,7 +91,7 @@ package struct PresetCatalogue {
         if let directory, ownNames.contains(name) {
             let path = "\(directory)/\(name).yaml"
             known.files.append(path)
-            guard let file = ConfigurationFile.read(path, diagnostics) else { return nil }
+            guard let file = remembered.read(path, diagnostics) else { return nil }
             known.texts.append(.init(kind: .preset, path: path, text: file.text))
             return (file, false)
         }
