@@ -66,13 +66,14 @@ rpm_packages := $(dist_packages) rpm
 # To crash: filesystems for power cuts, strace for failing system calls.
 torture_packages := $(build_packages) python3 xfsprogs e2fsprogs strace util-linux mount
 # To test: HTTP servers, databases and brokers, which the tests start on free ports; a separate systemd, into which
-# Penstock is installed; a validator for the JSON Schema; a formatter for the man pages; clients in several languages.
+# Penstock is installed; a validator for the JSON Schema; a formatter for the man pages; clients in several languages; a
+# browser.
 # SDKs of other vendors come from the Python package index.
 test_packages := $(run_packages) $(install_packages) $(torture_packages) $(plugin_packages) \
 	$(deb_packages) $(rpm_packages) apparmor \
 	nginx-light wrk clickhouse-server postgresql nats-server redis-server mosquitto openssl zstd systemd \
 	systemd-journal-remote dbus libnss-systemd bsdutils python3-jsonschema python3-yaml groff-base man-db \
-	curl socat golang-go nodejs python3-venv prometheus python3-prometheus-client
+	curl socat golang-go nodejs python3-venv prometheus python3-prometheus-client chromium
 
 help:
 	@echo 'make run      build, start, send real events, show the delivered events'

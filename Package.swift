@@ -371,6 +371,7 @@ let package = Package(
                 "Assembly", "Configuration", "Delivery", "Destinations", "Events", "Ingest", "Journal", "Platform",
                 "Routing", "TestSupport",
             ]),
+        tests("PageTests", ["Hashing", "Page"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
         tests(
             "DaemonTests",

@@ -14,7 +14,8 @@
 // - The main thread starts, reloads, stops, and watches the heartbeats of the other threads. It waits only for signals,
 //   for reload requests from the control socket, and for its timer.
 // - Slow disk work (dead letters, replay requests, maintenance) runs on the thread of `DiskRequests`; the dry run of a
-//   replay (`ReplayDryRun`) and explanations of events (`ExplainRequests`) run on threads of their own. Each `penstock tap` has a thread (`Tapper`), which nothing waits for.
+//   replay (`ReplayDryRun`) and explanations of events (`ExplainRequests`) run on threads of their own. Each
+//   `penstock tap` has a thread (`Tapper`), which nothing waits for.
 //
 // It never waits without a bound for a destination. It abandons a destination whose thread hangs in a call.
 

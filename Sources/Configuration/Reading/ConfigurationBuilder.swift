@@ -34,7 +34,8 @@ struct ConfigurationBuilder {
                 }
                 return source
             },
-            journal: draft.journal, plan: draft.plan?.plan(remembered, diagnostics), pipeline: steps.steps(draft.pipeline),
+            journal: draft.journal, plan: draft.plan?.plan(remembered, diagnostics),
+            pipeline: steps.steps(draft.pipeline),
             routes: routes, routing: draft.routing, destinations: destinations(), control: draft.control,
             plugins: draft.plugins)
     }

@@ -1,7 +1,7 @@
 import Platform
 
-/// Checks the TCP listeners of `control:`. Two listeners cannot have one port of an address, and only the metrics may be
-/// at an address that other machines can reach.
+/// Checks the TCP listeners of `control:`. Two listeners cannot have one port of an address, and only the metrics may
+/// be at an address that other machines can reach.
 struct ControlListeners {
     let draft: ConfigurationDraft
     /// The listeners of the sources.

@@ -1,5 +1,5 @@
-/// The answer to `GET /history`: what was accepted and delivered in the last hour, in steps of equal length. A step that
-/// the daemon has not seen is not in the report.
+/// The answer to `GET /history`: what was accepted and delivered in the last hour, in steps of equal length. A step
+/// that the daemon has not seen is not in the report.
 package struct HistoryReport: Codable, Sendable, Equatable {
     /// One figure over time.
     package struct Series: Codable, Sendable, Equatable {

@@ -1,5 +1,5 @@
-/// The answer to `GET /routing`: the running configuration as a graph, from the sources to the destinations. Secrets are
-/// shown by name.
+/// The answer to `GET /routing`: the running configuration as a graph, from the sources to the destinations. Secrets
+/// are shown by name.
 package struct RoutingReport: Codable, Sendable, Equatable {
     package struct Source: Codable, Sendable, Equatable {
         package var name: String

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What `penstock tap` asks for: `GET /tap?stage=sent,refused&destination=NAME&where=FQL&limit=N&rate=N`. The answer is a
-/// stream of lines, one record each (the book's Debugging.md). A record has a `stage`; a line without one is a
+/// What `penstock tap` asks for: `GET /tap?stage=sent,refused&destination=NAME&where=FQL&limit=N&rate=N`. The answer is
+/// a stream of lines, one record each (the book's Debugging.md). A record has a `stage`; a line without one is a
 /// `TapNotice`.
 package struct TapOrder: Sendable, Equatable {
     package enum Stage: String, Sendable, CaseIterable {

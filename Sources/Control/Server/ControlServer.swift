@@ -35,8 +35,8 @@ package final class ControlServer: Sendable {
     /// Opens the socket at `path`. Clients that connect wait until `serve` is called.
     /// - Parameter group: its event loops serve the socket.
     /// - Parameter mode: the mode of the socket file. Anybody who can open it may do everything.
-    /// - Parameter policy: the `Content-Security-Policy` for browsers, which may reach the socket through a tunnel; nil:
-    ///   the answers are not for browsers.
+    /// - Parameter policy: the `Content-Security-Policy` for browsers, which may reach the socket through a tunnel;
+    ///   nil: the answers are not for browsers.
     /// - Throws: `UnixSocketError`, or NIO's error if it cannot use the socket.
     package static func open(
         path: String, mode: UInt32 = 0o600, handler: any ControlHandler, group: any EventLoopGroup,

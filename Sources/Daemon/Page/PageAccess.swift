@@ -23,7 +23,8 @@ struct PageAccess: Sendable {
         }
         if request.method == .post, origin == nil {
             return Refusal(
-                status: 403, message: "a POST needs the field Origin, as browsers send it; programs use the control socket")
+                status: 403,
+                message: "a POST needs the field Origin, as browsers send it; programs use the control socket")
         }
         guard let token else { return nil }
         let scheme = "Bearer "

@@ -1,8 +1,8 @@
 import Platform
 
-/// The token that a browser must present at the page's address: 256 random bits, in a file beside the control socket that
-/// only the daemon's user can read. So it stays the same when the daemon restarts, and an open page continues. To make a
-/// new one, remove the file and restart the daemon.
+/// The token that a browser must present at the page's address: 256 random bits, in a file beside the control socket
+/// that only the daemon's user can read. So it stays the same when the daemon restarts, and an open page continues. To
+/// make a new one, remove the file and restart the daemon.
 struct PageToken: Sendable, Equatable {
     /// 64 hexadecimal digits.
     let text: String

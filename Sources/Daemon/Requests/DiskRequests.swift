@@ -56,7 +56,7 @@ final class DiskRequests: Sendable {
             state.waiting.append(Job(reply: reply, work: work))
             return false
         }
-        if isFull { return reply.fail(503, "\(limit) such requests wait already: try again in a moment") }
+        if isFull { return reply.fail(503, "\(limit) requests wait already: try again in a moment") }
         if interruption.isRaised { return reply.fail(503, Self.stopping) }
         bell.ring()
     }

@@ -3,8 +3,8 @@ import Events
 import Platform
 import Synchronization
 
-/// What was accepted and delivered in the last hour, in steps of ten seconds. It is kept in the daemon, so that a person
-/// who opens the page at night sees what happened before. Any thread may ask; the main thread samples.
+/// What was accepted and delivered in the last hour, in steps of ten seconds. It is kept in the daemon, so that a
+/// person who opens the page at night sees what happened before. Any thread may ask; the main thread samples.
 final class DeliveryHistory: Sendable {
     /// The length and the number of steps: one hour.
     static let step = Duration.seconds(10)

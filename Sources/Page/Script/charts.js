@@ -69,7 +69,7 @@ function stackedChart(series, { stepSeconds, end, unit, label }) {
   const time = (index) => new Date(new Date(end).getTime() - (count - 1 - index) * stepSeconds * 1000)
     .toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", second: span < 600 ? "2-digit" : undefined });
   for (const part of [0, 0.25, 0.5, 0.75, 1]) {
-    const text = make("span", { class: "chart-x" }, time(Math.round(part * (count - 1))));
+    const text = make("span", { class: "chart-x" }, time(part * (count - 1)));
     text.style.left = `${x(part * (count - 1)) / width * 100}%`;
     texts.append(text);
   }

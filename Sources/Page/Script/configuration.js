@@ -36,7 +36,7 @@ function configurationView() {
       changed.length === 0 ? make("p", { class: "notice good" }, make("strong", {}, "The files on disk are the running configuration."))
         : make("div", { class: "notice warn" },
           make("strong", {}, `${plural(changed.length, "file")} on disk ${changed.length === 1 ? "differs" : "differ"} from the running configuration.`),
-          make("span", {}, "They take effect with ", make("code", {}, "systemctl reload penstock"), "; ", make("code", {}, "penstock check"), " shows their errors first.")),
+          make("span", {}, changed.length === 1 ? "It takes effect with " : "They take effect with ", make("code", {}, "systemctl reload penstock"), "; ", make("code", {}, "penstock check"), " shows errors first.")),
       refused ? make("div", { class: "notice bad" }, make("strong", {}, `The reload at ${clock(refused.time)} was refused.`),
         refused.errors.slice(0, 10).map((error) => make("pre", {}, error))) : null);
     const names = report.files.map((file) => file.path);
@@ -52,7 +52,7 @@ function configurationView() {
     const old = file.running === undefined ? [] : split(file.running);
     const fresh = file.state === "removed" ? [] : file.on_disk === undefined ? old : split(file.on_disk);
     put(text, file.problem ? make("p", { class: "notice bad" }, isolated(file.problem)) : null,
-      ["changed", "added", "removed"].includes(file.state) && !file.problem ? differenceLines(old, fresh) : differenceLines(old, old));
+      ["changed", "added", "removed"].includes(file.state) && !file.problem ? differenceLines(old, fresh, null, yaml) : differenceLines(old, old, null, yaml));
     return undefined;
   }
 

@@ -47,8 +47,17 @@ function compared(old, fresh) {
   return result;
 }
 
+/** A line of YAML, its key and its comment coloured. */
+function yaml(text) {
+  const [, indent, key, rest] = /^(\s*(?:- )?)((?:[\w.]+|"[^"]*"):(?=\s|$))?(.*)$/s.exec(text);
+  const comment = /(^|\s)#.*$/.exec(rest);
+  const value = comment && !/["']/.test(rest.slice(0, comment.index)) ? rest.slice(0, comment.index) : rest;
+  return make("span", { class: "yaml" }, indent, key ? make("span", { class: "name" }, key) : null, value,
+    value.length < rest.length ? make("span", { class: "comment" }, rest.slice(value.length)) : null);
+}
+
 /** A comparison as elements. With `context`, equal lines farther from a change are left out. */
-function differenceLines(old, fresh, context = null) {
+function differenceLines(old, fresh, context = null, show = (text) => make("span", {}, text)) {
   const all = compared(old, fresh);
   const isShown = all.map(() => context === null);
   if (context !== null) {
@@ -70,7 +79,7 @@ function differenceLines(old, fresh, context = null) {
     rows.push(make("pre", { class: kind },
       make("span", { class: "at", "aria-hidden": "true" }, line.sign === "+" ? line.after : line.before),
       make("span", { class: "sign" }, line.sign === "-" ? "−" : line.sign),
-      make("span", {}, line.text)));
+      show(line.text)));
   });
   return make("div", { class: "lines", dir: "ltr" }, rows);
 }

@@ -13,11 +13,11 @@ function fill(element, children) {
 
 function assign(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue;
+    if (value === null || value === undefined || (value === false && !name.startsWith("aria-"))) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name === "value") element.value = value;
     else if (name === "checked" || name === "disabled" || name === "open") element[name] = value;
-    else element.setAttribute(name, value === true ? "" : visible(String(value)));
+    else element.setAttribute(name, value === true && !name.startsWith("aria-") ? "" : visible(String(value)));
   }
   return element;
 }

@@ -6,7 +6,7 @@ const verdicts = {
 
 /** The parts of a filter that decide, with what the event has there. */
 function conditions(filter) {
-  if (filter.because.length === 0) return null;
+  if (filter.because.length === 0 || filter.text === "true") return null;
   return make("ul", { class: "conditions" }, filter.because.map((one) => make("li", {},
     make("span", { class: one.holds ? "yes" : "no" }, one.holds ? "✓" : "✗", make("span", { class: "unseen" }, one.holds ? "holds:" : "does not hold:")),
     make("code", {}, one.text),
@@ -62,9 +62,10 @@ function deliverySteps(delivery) {
   return [make("li", { class: "stop" }, make("p", { class: "fault" }, isolated(delivery.impossible)))];
 }
 
-function lane(name, one) {
+/** meant: the destination of the chosen record; only its lane is open then. */
+function lane(name, one, meant) {
   const [tone, words] = verdicts[one.verdict];
-  return make("details", { class: `lane ${one.verdict}`, open: one.verdict !== "filtered" },
+  return make("details", { class: `lane ${one.verdict}`, open: meant === undefined ? one.verdict !== "filtered" : name === meant },
     make("summary", {}, make("b", {}, isolated(name)), pill(words, tone),
       make("span", { class: "muted" }, one.verdict === "routed" ? ["route ", isolated(one.route ?? "")]
         : one.reason === "no_route" ? "no route selects it" : isolated(one.reason ?? ""))),
@@ -103,7 +104,7 @@ function journeyMap(explanation) {
   }
   const event = explanation.event ?? {};
   const start = { id: "event", title: String(event.event ?? event.name ?? event.type ?? "event"), detail: explanation.source ? `from ${explanation.source}` : "", isTaken: true };
-  return graph([[start], routes, ends], pipes, ["Event", "Routes", "Destinations"], "The way of the event");
+  return graph([[start], routes, ends], pipes, ["Event", "Routes", "Destinations"], "The way of the event", 700);
 }
 
 /**
@@ -123,17 +124,19 @@ function journeyPanel(record, onClose) {
     const event = explanation.event ?? {};
     const name = typeof event === "object" ? event.event ?? event.name ?? event.type : null;
     put(title, "Journey of ", isolated(String(name ?? "an event")));
-    put(facts, explanation.position !== undefined && record.text === undefined ? ["position ", make("b", {}, String(explanation.position.text ?? explanation.position))] : null,
+    put(facts, explanation.position !== undefined && record.text === undefined ? make("span", {}, "position ", make("b", {}, String(explanation.position.text ?? explanation.position))) : null,
       explanation.source ? make("span", {}, "source ", make("b", {}, isolated(explanation.source))) : null,
       make("span", {}, "received ", make("b", {}, clock(explanation.received))),
       make("span", {}, make("b", {}, `${whole(explanation.bytes)} bytes`)),
       explanation.peer ? make("span", {}, "from ", make("b", {}, `uid ${explanation.peer.uid}${explanation.peer.user ? ` (${explanation.peer.user})` : ""}, pid ${explanation.peer.pid}`)) : null);
     const lanes = Object.entries(explanation.destinations ?? {});
     const order = ["routed", "rejected", "filtered"];
-    lanes.sort((a, b) => order.indexOf(a[1].verdict) - order.indexOf(b[1].verdict) || (a[0] < b[0] ? -1 : 1));
+    // The destination of the chosen record comes first.
+    const isMeant = ([name]) => Number(name === record.destination);
+    lanes.sort((a, b) => isMeant(b) - isMeant(a) || order.indexOf(a[1].verdict) - order.indexOf(b[1].verdict) || (a[0] < b[0] ? -1 : 1));
     put(body, happened(record),
       explanation.refused ? make("p", { class: "notice bad" }, make("strong", {}, explanation.refused.reason), isolated(explanation.refused.detail)) : journeyMap(explanation),
-      make("div", { class: "lanes" }, lanes.map(([destination, one]) => lane(destination, one)),
+      make("div", { class: "lanes" }, lanes.map(([destination, one]) => lane(destination, one, record.destination)),
         make("details", { class: "lane", open: lanes.length === 0 },
           make("summary", {}, make("b", {}, explanation.stored ? "The event as it was stored" : "The event as it was sent")),
           make("div", { class: "body" }, make("div", { class: "box" }, json(explanation.stored ?? explanation.event))))));
@@ -142,8 +145,8 @@ function journeyPanel(record, onClose) {
   /** What the tap has seen, which is more than what would happen now. */
   function happened(seen) {
     if (!seen.stage || !seen.outcome && !seen.reason) return null;
-    const isGood = seen.outcome === "delivered" || seen.outcome === "routed";
-    return make("div", { class: `notice ${isGood ? "good" : "warn"}` },
+    const tone = { delivered: "good", routed: "good", filtered: "", retry: "warn", held: "warn" }[seen.outcome] ?? "bad";
+    return make("div", { class: `notice ${tone}` },
       make("strong", {}, `${seen.destination ?? seen.source ?? ""}: ${(seen.outcome ?? "refused").replace("_", " ")}${seen.attempt > 1 ? `, attempt ${seen.attempt}` : ""}`),
       seen.reason ? make("span", {}, isolated(seen.reason)) : null, seen.detail ? make("span", {}, isolated(seen.detail)) : null,
       seen.answer ? make("pre", {}, seen.answer) : null);

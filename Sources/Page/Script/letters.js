@@ -161,8 +161,7 @@ function replayView() {
         make("div", { class: "field" }, make("label", { for: "rate" }, "Events per second"), rate),
         make("div", { class: "field wide" }, make("span", { class: "muted" }, "Only events that match"), filter.element)),
       make("div", { class: "row" }, make("button", { type: "button", onclick: countEvents }, "Count first"),
-        make("button", { type: "button", class: "main", onclick: begin }, "Replay"))),
-    make("div", { class: "body" }, result)),
+        make("button", { type: "button", class: "main", onclick: begin }, "Replay"), result))),
     running);
 
   /** The order as JSON. Nanoseconds do not fit into a number of JavaScript, so they are written as text. */
@@ -204,16 +203,17 @@ function replayView() {
 
   function show() {
     const { status } = model.state;
-    if (!status) return;
+    if (!status) return undefined;
     if (name === null) {
       name = Object.keys(status.destinations).sort()[0] ?? null;
       put(place, destinationChoice("Destination", (value) => { name = value; }, name));
     }
     const list = Object.entries(status.destinations).filter(([, one]) => one.replay);
     const text = JSON.stringify(list.map(([, one]) => one.replay));
-    if (text === running.text) return;
+    if (text === running.text) return undefined;
     running.text = text;
-    put(running, list.map(([destination, { replay }]) => make("section", { class: "panel", "aria-label": `Replay to ${destination}` },
+    if (list.length === 0) return put(running, make("p", { class: "empty" }, "No replay since the daemon's start."));
+    return put(running, list.map(([destination, { replay }]) => make("section", { class: "panel", "aria-label": `Replay to ${destination}` },
       make("header", {}, make("h3", {}, isolated(destination)), pill(replay.state, { running: "info", done: "good", cancelled: "" }[replay.state] ?? "warn"),
         make("span", { class: "muted" }, `${replay.id} · ${replay.from.slice(0, 19).replace("T", " ")} to ${replay.until.slice(0, 19).replace("T", " ")}`),
         ["running", "retrying", "held"].includes(replay.state) ? make("button", {

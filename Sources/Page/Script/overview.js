@@ -55,8 +55,8 @@ function overviewView() {
       make("div", { class: tone }, sparkline(values, `${title} in the last hour`)));
     put(tiles,
       tile("Accepted", short(status.events_per_second), "events/s", "tone-1", rate((one) => one.figure === "accepted")),
-      tile("Delivered", short(delivered), "events/s to all destinations", "tone-2", rate((one) => one.figure === "delivered")),
-      tile("Largest lag", seconds(lag), lag < 1 ? "all destinations keep up" : "behind", "tone-3",
+      tile("Delivered", short(delivered), "events/s", "tone-2", rate((one) => one.figure === "delivered")),
+      tile("Largest lag", seconds(lag), lag < 1.5 ? "all keep up" : "behind", "tone-3",
         thinned(model.sum((one) => one.figure === "lag"), 120)),
       tile("Refused", short(refused), "since the start", "tone-6", rate((one) => one.figure === "refused")),
       tile("Dead letters", short(letters), letters === 0 ? "none waits" : "wait for you", "tone-4",

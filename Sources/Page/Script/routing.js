@@ -3,18 +3,17 @@
 /**
  * columns: three lists of { id, title, detail, tone, isOff, isTaken }; pipes: [{ from, to, kind, flows }].
  */
-function graph(columns, pipes, titles, label) {
-  const [boxWidth, boxHeight, gap, top] = [230, 50, 16, 34];
+function graph(columns, pipes, titles, label, width = 1060) {
+  const [boxWidth, boxHeight, gap, top] = [width > 800 ? 240 : 178, 50, 16, 34];
   const tallest = Math.max(1, ...columns.map((column) => column.length));
   const height = top + tallest * (boxHeight + gap);
-  const width = 1060;
   const places = new Map();
   columns.forEach((column, number) => {
     const x = 4 + number * (width - boxWidth - 8) / (columns.length - 1);
     const offset = (tallest - column.length) * (boxHeight + gap) / 2;
     column.forEach((node, index) => places.set(node.id, { x, y: top + offset + index * (boxHeight + gap) }));
   });
-  const clipped = (text, length) => (text.length > length ? text.slice(0, length - 1) + "…" : text);
+  const clipped = (text, length) => (text.length > length ? text.slice(0, Math.floor(length) - 1) + "…" : text);
   const path = ({ from, to }) => {
     const [a, b] = [places.get(from), places.get(to)];
     const [x1, y1, x2, y2] = [a.x + boxWidth, a.y + boxHeight / 2, b.x, b.y + boxHeight / 2];
@@ -31,15 +30,15 @@ function graph(columns, pipes, titles, label) {
       const box = draw("g", { class: `node ${number === 1 ? "route" : ""} ${node.tone ?? ""} ${node.isOff ? "off" : ""} ${node.isTaken ? "taken" : ""}`, transform: `translate(${x} ${y})` },
         draw("title", {}, `${node.title}: ${node.full ?? node.detail}`),
         draw("rect", { width: boxWidth, height: boxHeight, rx: number === 1 ? 25 : 9 }),
-        draw("text", { x: 16, y: 21 }, clipped(node.title, 28)),
-        draw("text", { class: "detail", x: 16, y: 38 }, clipped(node.detail, 36)));
+        draw("text", { x: 16, y: 21 }, clipped(node.title, boxWidth / 8.4)),
+        draw("text", { class: "detail", x: 16, y: 38 }, clipped(node.detail, boxWidth / 6.5)));
       return box;
     }))));
 }
 
 function routingView() {
   const picture = make("div", { class: "body" });
-  const list = make("div", {});
+  const list = make("div", { class: "stack" });
   const view = make("section", { class: "view", "aria-label": "Routing" },
     make("header", {}, make("h1", {}, "Routing"), make("p", {}, "Each destination gets an event once, through the first route that matches.")),
     make("section", { class: "panel" }, picture), list);

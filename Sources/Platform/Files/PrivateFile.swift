@@ -2,8 +2,8 @@ import Glibc
 
 /// A small file that only this process's user may read. Blocks on the disk.
 package enum PrivateFile {
-    /// - Returns: nil: there is no such file, it belongs to another user, others may read or change it, it is longer than
-    ///   `limit` bytes, or it cannot be read.
+    /// - Returns: nil: there is no such file, it belongs to another user, others may read or change it, it is longer
+    ///   than `limit` bytes, or it cannot be read.
     package static func read(_ path: String, upTo limit: Int) -> [UInt8]? {
         guard let file = try? FileDescriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return nil }
         var status = stat()

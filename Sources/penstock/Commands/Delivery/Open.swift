@@ -10,12 +10,12 @@ struct Open: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print the address of the daemon's page, with the token that it asks for.",
         discussion: """
-            The page shows events as they pass, the journey of one event, deliveries over time, dead letters, the routing \
-            graph and the running configuration. It is off unless the configuration has control: { page: \
+            The page shows events as they pass, the journey of one event, deliveries over time, dead letters, the \
+            routing graph and the running configuration. It is off unless the configuration has control: { page: \
             127.0.0.1:9378 }.
 
-            The token is in the address's fragment (#token=…), which a browser sends to nobody. Whoever has it can use \
-            the page: do not put it into a ticket or a chat.
+            The token is in the address's fragment (#token=…), which a browser sends to nobody. Whoever has it can \
+            use the page: do not put it into a ticket or a chat.
 
             To open the page of another machine, tunnel its port first: ssh -L 9378:127.0.0.1:9378 HOST.
 
