@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help run test check torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
-.PHONY: format check-format bench-attack bench-http bench-isolation bench-sdk install install-files clean checkout
+.PHONY: format check-format bench-attack bench-http bench-isolation bench-page bench-sdk install install-files clean checkout
 .PHONY: setup-build setup-run setup-install setup-test setup-torture setup-plugin bench-plugins
 .PHONY: uninstall deb rpm dist test-packages setup-deb setup-rpm setup-dist
 
@@ -88,7 +88,7 @@ help:
 	@echo '              install the Debian packages for one purpose, without starting their services'
 	@echo 'make fuzz     random filters and transforms, ROUNDS=20000 of them; then libFuzzer, SECONDS=60 for each program;'
 	@echo '              one program: make fuzz-lines'
-	@echo 'make bench    measure the release; a part: make bench-journal, -routing, -isolation, -plugins, -attack, -sdk'
+	@echo 'make bench    measure the release; a part: make bench-journal, -routing, -isolation, -plugins, -attack, -page, -sdk'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make uninstall'
 	@echo '              remove what make install has installed; keep the configuration and the journal'
@@ -213,6 +213,11 @@ bench-attack: build
 bench-http: build
 	@Tests/Benchmarks/http --rounds $(or $(ROUNDS),3)
 
+# Measures the daemon's page: the first paint, the frames of the debugger, and what the page costs the daemon.
+bench-page: build
+	@.ci/install-packages chromium
+	@Tests/Benchmarks/page --rounds $(or $(ROUNDS),5)
+
 # Measures the cost of recording an event in an application, and the delivery of a million events with and without a
 # running daemon.
 bench-sdk: setup-build
@@ -286,6 +291,7 @@ install-files:
 	$(binaries)/penstockd --experimental-dump-help | $(binaries)/manual penstockd.8 "$$version" | install -m 644 /dev/stdin "$$man/man8/penstockd.8"; \
 	$(binaries)/manual penstock.yaml.5 "$$version" | install -m 644 /dev/stdin "$$man/man5/penstock.yaml.5"
 	@install -m 644 $(book)/*.md '$(DESTDIR)$(PREFIX)/share/doc/penstock/'
+	@install -m 644 -D -t '$(DESTDIR)$(PREFIX)/share/doc/penstock/Resources' $(book)/Resources/*.png
 	@for page in $(manual_pages); do \
 		topic=$$(tr '[:upper:]' '[:lower:]' <<<"$$page"); name=penstock-$$topic; \
 		{ echo "'\\\" t"; lowdown -s -Tman -M title="$$name" -M section=7 '$(book)/'"$$page.md" \

@@ -41,11 +41,17 @@ function rounded(value) {
 function stackedChart(series, { stepSeconds, end, unit, label }) {
   const [width, height, left, bottom] = [1000, 210, 46, 22];
   const count = Math.max(2, ...series.map((one) => one.values.length));
-  const total = Array.from({ length: count }, (_, index) => series.reduce((sum, one) => sum + (one.values[index] ?? 0), 0));
+  const total = Array.from(
+    { length: count },
+    (_, index) => series.reduce((sum, one) => sum + (one.values[index] ?? 0), 0),
+  );
   const top = rounded(Math.max(...total, 0.1));
   const x = (index) => left + index / (count - 1) * (width - left - 4);
   const y = (value) => height - bottom - value / top * (height - bottom - 12);
-  const picture = draw("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": label });
+  const picture = draw(
+    "svg",
+    { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": label },
+  );
   const base = new Array(count).fill(0);
   const bands = series.map((one, number) => {
     const low = base.map((value, index) => `${x(index).toFixed(1)} ${y(value).toFixed(1)}`);
@@ -54,7 +60,8 @@ function stackedChart(series, { stepSeconds, end, unit, label }) {
     return draw("path", { class: `band tone-${number % 6 + 1}`, d: `M${high.join("L")}L${low.reverse().join("L")}Z` });
   });
   fill(picture, [
-    [0, 0.5, 1].map((part) => draw("line", { class: "grid", x1: left, x2: width, y1: y(top * part), y2: y(top * part) })),
+    [0, 0.5, 1].map((part) =>
+      draw("line", { class: "grid", x1: left, x2: width, y1: y(top * part), y2: y(top * part) })),
     bands,
   ]);
   // The texts are not in the picture, which is stretched.

@@ -33,18 +33,33 @@ function configurationView() {
     const changed = report.files.filter((file) => file.state !== "same" && file.state !== "unknown");
     const refused = model.state.status?.refused_reload;
     put(banner,
-      changed.length === 0 ? make("p", { class: "notice good" }, make("strong", {}, "The files on disk are the running configuration."))
+      changed.length === 0 ? make("p", { class: "notice good" },
+        make("strong", {}, "The files on disk are the running configuration."),
+      )
         : make("div", { class: "notice warn" },
-          make("strong", {}, `${plural(changed.length, "file")} on disk ${changed.length === 1 ? "differs" : "differ"} from the running configuration.`),
-          make("span", {}, changed.length === 1 ? "It takes effect with " : "They take effect with ", make("code", {}, "systemctl reload penstock"), "; ", make("code", {}, "penstock check"), " shows errors first.")),
-      refused ? make("div", { class: "notice bad" }, make("strong", {}, `The reload at ${clock(refused.time)} was refused.`),
+          make("strong", {},
+            plural(changed.length, "file"), ` on disk ${changed.length === 1 ? "differs" : "differ"}`,
+            " from the running configuration.",
+          ),
+          make("span", {},
+            changed.length === 1 ? "It takes effect with " : "They take effect with ",
+            make("code", {}, "systemctl reload penstock"), "; ", make("code", {}, "penstock check"),
+            " shows errors first.",
+          )),
+      refused ? make("div", { class: "notice bad" }, make("strong", {},
+        `The reload at ${clock(refused.time)} was refused.`,
+      ),
         refused.errors.slice(0, 10).map((error) => make("pre", {}, error))) : null);
     const names = report.files.map((file) => file.path);
-    const common = names.length > 1 ? names.reduce((a, b) => { let i = 0; while (i < a.length && a[i] === b[i]) i += 1; return a.slice(0, i); }).replace(/[^/]*$/, "") : "";
+    const common = names.length > 1 ? names.reduce(
+      (a, b) => { let i = 0; while (i < a.length && a[i] === b[i]) i += 1; return a.slice(0, i); },
+    ).replace(/[^/]*$/, "") : "";
     put(files, report.files.map((file) => make("button", {
       type: "button", class: "quiet", "aria-pressed": String(file.path === chosen), title: file.path,
       onclick() { chosen = file.path; show(); },
-    }, isolated(file.path.slice(common.length)), " ", file.state === "same" ? null : pill(file.state, fileTones[file.state]))));
+    }, isolated(file.path.slice(common.length)), " ", file.state === "same" ? null : pill(
+      file.state, fileTones[file.state],
+    ))));
     const file = report.files.find((one) => one.path === chosen);
     if (!file) return put(text);
     // The final line feed begins no line.
@@ -52,7 +67,8 @@ function configurationView() {
     const old = file.running === undefined ? [] : split(file.running);
     const fresh = file.state === "removed" ? [] : file.on_disk === undefined ? old : split(file.on_disk);
     put(text, file.problem ? make("p", { class: "notice bad" }, isolated(file.problem)) : null,
-      ["changed", "added", "removed"].includes(file.state) && !file.problem ? differenceLines(old, fresh, null, yaml) : differenceLines(old, old, null, yaml));
+      ["changed", "added", "removed"].includes(file.state) && !file.problem
+        ? differenceLines(old, fresh, null, yaml) : differenceLines(old, old, null, yaml));
     return undefined;
   }
 

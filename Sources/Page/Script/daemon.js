@@ -25,7 +25,9 @@ const daemon = (() => {
   async function ask(method, path, query = {}, body = undefined, signal = undefined) {
     const fields = token ? { Authorization: "Bearer " + token } : {};
     if (body !== undefined) fields["Content-Type"] = "application/json";
-    const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== undefined && value !== ""));
+    const search = new URLSearchParams(
+      Object.entries(query).filter(([, value]) => value !== undefined && value !== ""),
+    );
     const target = "/api" + path + (search.size > 0 ? "?" + search.toString().replaceAll("+", "%20") : "");
     let answer;
     try {
@@ -66,7 +68,9 @@ const daemon = (() => {
     takeToken, use, Refusal,
     onState: (listener) => listeners.add(listener),
     get: async (path, query) => (await ask("GET", path, query)).json(),
-    post: async (path, body, query) => (await ask("POST", path, query, typeof body === "string" ? body : JSON.stringify(body ?? {}))).json(),
+    post: async (path, body, query) => (
+      await ask("POST", path, query, typeof body === "string" ? body : JSON.stringify(body ?? {}))
+    ).json(),
     /** An answer with numbers as they were sent. */
     postExactly: async (path, body) => parse(await (await ask("POST", path, {}, JSON.stringify(body))).text()),
     stream: async (path, query, take, signal) => readLines(await ask("GET", path, query, undefined, signal), take),
@@ -95,7 +99,9 @@ const model = (() => {
     }
     if (!before || now - before.time > 900) state.previous = { time: now, sources: status.sources };
     // A restart begins a new history, and perhaps another configuration.
-    if (state.status && status.uptime_seconds < state.status.uptime_seconds) { state.history = null; state.routing = null; }
+    if (
+      state.status && status.uptime_seconds < state.status.uptime_seconds
+    ) { state.history = null; state.routing = null; }
     state.status = status;
     notify("status");
   }

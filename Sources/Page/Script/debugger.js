@@ -6,7 +6,8 @@ const stageTones = { accepted: "info", routed: "accent", sent: "good", refused: 
 function filterField(label, onChange, initial = "") {
   const fault = make("pre", { class: "fault", id: `fault-${filterField.count += 1}`, role: "alert" });
   const input = make("input", {
-    type: "text", class: "code", "aria-label": label, "aria-describedby": fault.id, spellcheck: "false", autocomplete: "off",
+    type: "text", class: "code", "aria-label": label, "aria-describedby": fault.id, spellcheck: "false",
+    autocomplete: "off",
     placeholder: 'every event · or type = "track" and properties.total > 100', value: initial, maxlength: "4000",
   });
   let round = 0;
@@ -17,7 +18,9 @@ function filterField(label, onChange, initial = "") {
     const mine = (round += 1);
     let report = { fault: null };
     if (text !== "") {
-      try { report = await daemon.get("/filter", { where: text }); } catch (error) { report = { fault: { column: 0, length: 0, message: error.message } }; }
+      try { report = await daemon.get("/filter", { where: text }); } catch (error) {
+        report = { fault: { column: 0, length: 0, message: error.message } };
+      }
     }
     if (mine !== round) return false;
     if (report.fault) showFault(text, report.fault);
@@ -37,7 +40,10 @@ function filterField(label, onChange, initial = "") {
   }
   input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(check, 250); });
   input.addEventListener("keydown", (event) => { if (event.key === "Enter") { clearTimeout(timer); check(); } });
-  return { element: make("div", { class: "filter field" }, make("div", { class: "filter-line" }, input), fault), input, text: () => valid, check };
+  return {
+    element: make("div", { class: "filter field" }, make("div", { class: "filter-line" }, input), fault),
+    input, text: () => valid, check,
+  };
 }
 filterField.count = 0;
 
@@ -66,13 +72,27 @@ function debuggerView() {
   const empty = make("p", { class: "empty" }, "Waiting for events. They appear here as they pass.");
   list.append(empty);
   const counters = make("p", { class: "counters" });
-  const pause = make("button", { type: "button", class: "quiet", onclick: () => setPaused(!isPaused), "aria-keyshortcuts": "p", "aria-pressed": "false" }, "Pause ", make("kbd", {}, "p"));
+  const pause = make(
+    "button",
+    {
+      type: "button", class: "quiet", onclick: () => setPaused(!isPaused), "aria-keyshortcuts": "p",
+      "aria-pressed": "false",
+    },
+    "Pause ", make("kbd", {}, "p"),
+  );
   const filter = filterField("Filter of events (FQL)", restart);
   const fault = make("p", { class: "fault", role: "alert" });
-  const destination = make("select", { "aria-label": "Destination", onchange: restart }, make("option", { value: "" }, "all destinations"));
+  const destination = make("select", { "aria-label": "Destination", onchange: restart },
+    make("option", { value: "" }, "all destinations"),
+  );
   const stageButtons = Object.keys(stageTones).map((stage) => make("button", {
     type: "button", class: "quiet", "aria-pressed": String(stages.has(stage)),
-    title: { accepted: "A source's event is on disk", routed: "A destination has decided about an event", sent: "A destination was given an event, and has answered", refused: "A source has refused an event, or it has become a dead letter" }[stage],
+    title: {
+      accepted: "A source's event is on disk",
+      routed: "A destination has decided about an event",
+      sent: "A destination was given an event, and has answered",
+      refused: "A source has refused an event, or it has become a dead letter",
+    }[stage],
     onclick(event) {
       if (stages.has(stage) && stages.size > 1) stages.delete(stage); else stages.add(stage);
       event.currentTarget.setAttribute("aria-pressed", String(stages.has(stage)));
@@ -84,12 +104,20 @@ function debuggerView() {
     make("section", { class: "panel", "aria-label": "Events" },
       make("div", { class: "toolbar" },
         filter.element,
-        make("div", { class: "row" }, make("div", { class: "row", role: "group", "aria-label": "Stages" }, stageButtons), destination,
-          make("span", { class: "spread row" }, pause, make("button", { type: "button", class: "quiet", onclick: clear }, "Clear"))),
+        make("div", { class: "row" }, make("div", { class: "row", role: "group", "aria-label": "Stages" },
+          stageButtons,
+        ), destination,
+          make("span", { class: "spread row" },
+            pause,
+            make("button", { type: "button", class: "quiet", onclick: clear }, "Clear"),
+          )),
         fault, counters),
       list));
   const view = make("section", { class: "view", "aria-label": "Debugger" },
-    make("header", {}, make("h1", {}, "Debugger"), make("p", {}, "Events as they pass. Choose one to see its journey.")), split);
+    make("header", {},
+      make("h1", {}, "Debugger"),
+      make("p", {}, "Events as they pass. Choose one to see its journey."),
+    ), split);
 
   // The stream
 
@@ -178,11 +206,19 @@ function debuggerView() {
 
   function row(record) {
     const event = record.event !== null && typeof record.event === "object" ? record.event : {};
-    const what = record.stage === "refused" && record.event === null ? record.reason : event.event ?? event.name ?? event.type ?? "";
-    const outcome = record.outcome && record.outcome !== "routed" ? `${record.outcome}${record.reason ? ": " + record.reason : ""}` : record.stage === "refused" ? record.reason ?? "" : "";
-    const element = make("div", { class: "event", role: "option", id: `event-${row.count += 1}`, "aria-selected": "false" },
+    const what = record.stage === "refused" && record.event === null
+      ? record.reason : event.event ?? event.name ?? event.type ?? "";
+    const outcome = record.outcome && record.outcome !== "routed"
+      ? `${record.outcome}${record.reason ? ": " + record.reason : ""}` : record.stage === "refused"
+        ? record.reason ?? "" : "";
+    const element = make("div", {
+      class: "event", role: "option", id: `event-${row.count += 1}`, "aria-selected": "false",
+    },
       make("time", {}, clock(record.received_at ?? record.time)),
-      pill(record.stage, record.outcome && !["delivered", "routed"].includes(record.outcome) ? "warn" : stageTones[record.stage]),
+      pill(
+        record.stage,
+        record.outcome && !["delivered", "routed"].includes(record.outcome) ? "warn" : stageTones[record.stage],
+      ),
       isolated(clip(record.destination ? `→ ${record.destination}` : record.source ?? "")),
       make("span", { class: "name" }, isolated(clip(what))),
       make("span", {}, isolated(clip(event.userId ?? event.anonymousId ?? ""))),
@@ -199,7 +235,10 @@ function debuggerView() {
 
   function onListKey(event) {
     const index = chosen ? records.indexOf(chosen) : -1;
-    const next = { ArrowDown: index + 1, j: index + 1, ArrowUp: Math.max(0, index - 1), k: Math.max(0, index - 1), Home: 0, End: records.length - 1 }[event.key];
+    const next = {
+      ArrowDown: index + 1, j: index + 1, ArrowUp: Math.max(0, index - 1), k: Math.max(0, index - 1),
+      Home: 0, End: records.length - 1,
+    }[event.key];
     if (next !== undefined && records[next] && !event.ctrlKey && !event.metaKey && !event.altKey) {
       event.preventDefault();
       choose(records[next], false);
@@ -267,7 +306,11 @@ function debuggerView() {
     if (destination.names !== names.join("\n")) {
       destination.names = names.join("\n");
       const value = destination.value;
-      put(destination, make("option", { value: "" }, "all destinations"), names.map((name) => make("option", { value: name }, name)));
+      put(
+        destination,
+        make("option", { value: "" }, "all destinations"),
+        names.map((name) => make("option", { value: name }, name)),
+      );
       destination.value = value;
     }
   });

@@ -4,8 +4,8 @@
 const LONGEST_DIFFERENCE = 3000;
 
 /**
- * The lines of both: [{ sign: " ", "-" or "+", text, before, after }], with the numbers of the lines. The common part is
- * the longest, found by dynamic programming over what differs between the equal beginning and the equal end.
+ * The lines of both: [{ sign: " ", "-" or "+", text, before, after }], with the numbers of the lines. The common part
+ * is the longest, found by dynamic programming over what differs between the equal beginning and the equal end.
  */
 function compared(old, fresh) {
   let start = 0;
@@ -63,7 +63,9 @@ function differenceLines(old, fresh, context = null, show = (text) => make("span
   if (context !== null) {
     all.forEach((line, index) => {
       if (line.sign === " ") return;
-      for (let near = Math.max(0, index - context); near <= Math.min(all.length - 1, index + context); near += 1) isShown[near] = true;
+      for (
+        let near = Math.max(0, index - context); near <= Math.min(all.length - 1, index + context); near += 1
+      ) isShown[near] = true;
     });
   }
   const rows = [];

@@ -38,13 +38,13 @@ function put(element, ...children) {
 }
 
 /**
- * Text in which characters that a person cannot see, or that change the order of others, are written as \u{…}: control
- * characters, bidirectional controls, zero-width characters and lone surrogates. Line feeds and tabs stay.
+ * Text in which characters that a person cannot see, or that change the order of others, are written as \u{…}:
+ * control characters, bidirectional controls, zero-width characters and lone surrogates. Line feeds and tabs stay.
  */
+const HIDDEN =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\p{Cs}/gu;
 function visible(text) {
-  return text.replace(
-    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\p{Cs}/gu,
-    (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
+  return text.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
 }
 
 /** Text from outside within a sentence: its direction does not reach the text around it. */

@@ -15,7 +15,8 @@ function overviewView() {
       type: "button", class: "quiet", "aria-pressed": id === grouping,
       onclick() {
         grouping = id;
-        choices.forEach((one, index) => one.setAttribute("aria-pressed", String(["destination", "reason"][index] === id)));
+        choices.forEach((one, index) =>
+          one.setAttribute("aria-pressed", String(["destination", "reason"][index] === id)));
         showChart();
       },
     }, title));
@@ -24,13 +25,18 @@ function overviewView() {
     make("header", {}, make("h1", {}, "Overview"), subtitle),
     banner, tiles,
     make("section", { class: "panel", "aria-labelledby": "delivery-title" },
-      make("header", {}, make("h2", { id: "delivery-title" }, "The last hour"), make("div", { class: "row spread" }, choices)),
+      make("header", {},
+        make("h2", { id: "delivery-title" }, "The last hour"), make("div", { class: "row spread" }, choices),
+      ),
       chartBody),
     make("section", { class: "panel", "aria-labelledby": "destinations-title" },
       make("header", {}, make("h2", { id: "destinations-title" }, "Destinations")),
       make("div", { class: "scroll" }, make("table", {},
         make("thead", {}, make("tr", {},
-          ["Destination", "State", "Delivered, last hour", "Per second", "Lag", "Filtered", "Retries", "Dead letters", ""].map(
+          [
+            "Destination", "State", "Delivered, last hour", "Per second", "Lag", "Filtered",
+            "Retries", "Dead letters", "",
+          ].map(
             (title, index) => make("th", { scope: "col", class: index >= 3 && index <= 7 ? "number" : "" }, title)))),
         table))),
     reasons);
@@ -96,7 +102,8 @@ function overviewView() {
     put(chartBody,
       stackedChart(series, {
         stepSeconds, end: history.end, unit: "/s",
-        label: `Events per second in the last hour, ${grouping === "destination" ? "by destination" : "by what became of them"}`,
+        label: "Events per second in the last hour, "
+          + (grouping === "destination" ? "by destination" : "by what became of them"),
       }),
       legend(series, "/s now"));
   }
@@ -110,23 +117,36 @@ function overviewView() {
       const about = model.state.routing?.destinations[name];
       let row = rows.get(name);
       if (!row) {
-        row = { element: make("tr", {}), cells: Array.from({ length: 9 }, (_, index) => make("td", { class: index >= 3 && index <= 7 ? "number" : "" })), text: "" };
+        row = {
+          element: make("tr", {}),
+          cells: Array.from(
+            { length: 9 },
+            (_, index) => make("td", { class: index >= 3 && index <= 7 ? "number" : "" }),
+          ),
+          text: "",
+        };
         row.element.append(...row.cells);
         rows.set(name, row);
         table.append(row.element);
       }
-      const values = thinned(model.sum((one) => one.owner === "destination" && one.name === name && one.figure === "delivered"), 60);
+      const values = thinned(
+        model.sum((one) => one.owner === "destination" && one.name === name && one.figure === "delivered"),
+        60,
+      );
       const letters = destination.dead_letters?.letters ?? 0;
       const text = JSON.stringify([destination, about, values]);
       if (text === row.text) continue;
       row.text = text;
       const [title, state, spark, rate, lag, filtered, retries, dead, action] = row.cells;
       put(title, make("div", { class: "destination-name" }, make("strong", {}, isolated(name)),
-        about ? make("small", { title: about.target }, `${about.preset ?? about.kind} · `, isolated(about.target)) : null));
+        about ? make("small", { title: about.target },
+          `${about.preset ?? about.kind} · `, isolated(about.target),
+        ) : null));
       put(state, pill(destination.state, tones[destination.state]),
         waits(destination) && destination.last_error
           ? make("p", { class: "last-error" }, isolated(destination.last_error),
-            destination.next_attempt_seconds > 0 ? ` · next attempt in ${seconds(destination.next_attempt_seconds)}` : "") : null);
+            destination.next_attempt_seconds > 0
+              ? ` · next attempt in ${seconds(destination.next_attempt_seconds)}` : "") : null);
       put(spark, make("div", { class: "tone-2" }, sparkline(values, `${name}: delivered in the last hour`, 26)));
       put(rate, short(destination.events_per_second));
       put(lag, destination.lag_events === 0 ? make("span", { class: "muted" }, "none")
@@ -163,7 +183,9 @@ function overviewView() {
     }
     const refused = new Map();
     for (const [name, source] of Object.entries(status.sources)) {
-      for (const [reason, number] of Object.entries(source.refused_by_reason)) refused.set(`${name}: ${reason}`, number);
+      for (
+        const [reason, number] of Object.entries(source.refused_by_reason)
+      ) refused.set(`${name}: ${reason}`, number);
     }
     const list = (title, map, tone, empty) => {
       const entries = [...map].sort((a, b) => b[1] - a[1]).slice(0, 8);
@@ -173,7 +195,9 @@ function overviewView() {
           : make("ul", { class: "reasons" }, entries.map(([key, number]) => {
             const part = make("i");
             part.style.width = `${number / top * 100}%`;
-            return make("li", {}, isolated(key), make("span", { class: `bar ${tone}` }, part), make("span", {}, short(number)));
+            return make("li", {},
+              isolated(key), make("span", { class: `bar ${tone}` }, part), make("span", {}, short(number)),
+            );
           }))));
     };
     put(reasons, list("Why destinations left events out", count, "tone-2", "No destination has left an event out."),
@@ -183,8 +207,9 @@ function overviewView() {
   function showAll(what) {
     const { status } = model.state;
     if (!status) return;
-    put(subtitle, `${plural(Object.keys(status.sources).length, "source")}, ${plural(Object.keys(status.destinations).length, "destination")} · `,
-      `journal ${bytes(status.journal.bytes)}, ${status.journal.state} · penstock ${status.version}, up ${seconds(status.uptime_seconds)}`);
+    put(subtitle, plural(Object.keys(status.sources).length, "source"), ", ",
+      plural(Object.keys(status.destinations).length, "destination"), " · journal ", bytes(status.journal.bytes), ", ",
+      status.journal.state, ` · penstock ${status.version}, up ${seconds(status.uptime_seconds)}`);
     showBanner(status);
     showTiles(status);
     showDestinations(status);

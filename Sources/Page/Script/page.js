@@ -2,7 +2,9 @@
 
 const views = [
   ["overview", "Overview", overviewView], ["debugger", "Debugger", debuggerView], ["routing", "Routing", routingView],
-  ["letters", "Dead letters", lettersView], ["replay", "Replay", replayView], ["configuration", "Configuration", configurationView],
+  ["letters", "Dead letters", lettersView], ["replay", "Replay", replayView], [
+    "configuration", "Configuration", configurationView,
+  ],
 ];
 const content = document.getElementById("content");
 const viewList = document.getElementById("views");
@@ -11,7 +13,10 @@ let isLocked = false;
 
 const counts = make("span", { class: "count", hidden: true });
 const links = new Map(views.map(([id, title], index) => {
-  const link = make("a", { href: `#${id}`, "aria-keyshortcuts": String(index + 1) }, title, id === "letters" ? counts : null, make("kbd", { "aria-hidden": "true" }, index + 1));
+  const link = make("a", { href: `#${id}`, "aria-keyshortcuts": String(index + 1) },
+    title, id === "letters" ? counts : null,
+    make("kbd", { "aria-hidden": "true" }, index + 1),
+  );
   viewList.append(make("li", {}, link));
   return [id, link];
 }));
@@ -35,7 +40,10 @@ function lock() {
   isLocked = true;
   current?.stop();
   current = null;
-  const input = make("input", { type: "password", class: "code", id: "token", autocomplete: "off", "aria-describedby": "token-fault" });
+  const input = make(
+    "input",
+    { type: "password", class: "code", id: "token", autocomplete: "off", "aria-describedby": "token-fault" },
+  );
   const fault = make("p", { class: "fault", id: "token-fault", role: "alert" });
   put(content, make("form", {
     class: "panel gate",
@@ -51,7 +59,10 @@ function lock() {
     },
   },
   make("h1", {}, "This page needs a token"),
-  make("p", {}, "Run ", make("code", {}, "penstock open"), " on the daemon's machine, as root or as the daemon's user, and open the address that it prints; or paste it here."),
+  make("p", {},
+    "Run ", make("code", {}, "penstock open"),
+    " on the daemon's machine, as root or as the daemon's user, and open the address that it prints; or paste it here.",
+  ),
   make("div", { class: "field" }, make("label", { for: "token" }, "Token, or the address"), input, fault),
   make("div", {}, make("button", { class: "main" }, "Open"))));
   input.focus();
@@ -66,7 +77,9 @@ daemon.onState((state) => {
 });
 model.watch((what) => {
   if (what !== "status") return;
-  const letters = Object.values(model.state.status.destinations).reduce((sum, one) => sum + (one.dead_letters?.letters ?? 0), 0);
+  const letters = Object.values(model.state.status.destinations).reduce(
+    (sum, one) => sum + (one.dead_letters?.letters ?? 0), 0,
+  );
   counts.hidden = letters === 0;
   put(counts, short(letters));
 });
@@ -94,11 +107,16 @@ showTheme();
 // Keys
 function showKeys() {
   const keys = [
-    [`1 – ${views.length}`, "Views"], ["/", "Filter"], ["p", "Pause or continue the debugger"], ["j  k  ↓  ↑", "Next or previous event"],
+    [`1 – ${views.length}`, "Views"], ["/", "Filter"], ["p", "Pause or continue the debugger"], [
+      "j  k  ↓  ↑", "Next or previous event",
+    ],
     ["Enter", "Journey of the event"], ["Esc", "Close"], ["t", "Theme"], ["?", "These keys"],
   ];
   const dialog = make("dialog", { "aria-label": "Keys" }, make("h2", {}, "Keys"),
-    make("dl", {}, keys.map(([key, what]) => [make("dt", {}, key.split("  ").map((one) => [make("kbd", {}, one), " "])), make("dd", {}, what)])),
+    make("dl", {},
+      keys.map(([key, what]) =>
+        [make("dt", {}, key.split("  ").map((one) => [make("kbd", {}, one), " "])), make("dd", {}, what)]),
+    ),
     make("form", { method: "dialog", class: "row" }, make("button", { class: "main", autofocus: true }, "Close")));
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
@@ -107,7 +125,9 @@ function showKeys() {
 document.getElementById("keys").addEventListener("click", showKeys);
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+  if (
+    event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector("dialog[open]")
+  ) return;
   const isTyping = event.target.matches?.("input:not([type=checkbox]), select, textarea");
   if (isTyping) {
     if (event.key === "Escape") event.target.blur();

@@ -21,13 +21,20 @@ function graph(columns, pipes, titles, label, width = 1060) {
     return `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
   };
   const known = pipes.filter((pipe) => places.has(pipe.from) && places.has(pipe.to));
-  return make("div", { class: "graph" }, draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
-    titles.map((title, number) => draw("text", { class: "column", x: 4 + number * (width - boxWidth - 8) / (columns.length - 1), y: 16 }, title)),
+  return make("div", { class: "graph" }, draw("svg", {
+    viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label,
+  },
+    titles.map((title, number) =>
+      draw("text", { class: "column", x: 4 + number * (width - boxWidth - 8) / (columns.length - 1), y: 16 }, title)),
     known.map((pipe) => draw("path", { class: `pipe ${pipe.kind ?? ""}`, d: path(pipe) })),
     known.filter((pipe) => pipe.flows).map((pipe) => draw("path", { class: "flow", d: path(pipe) })),
     columns.flatMap((column, number) => column.map((node) => {
       const { x, y } = places.get(node.id);
-      const box = draw("g", { class: `node ${number === 1 ? "route" : ""} ${node.tone ?? ""} ${node.isOff ? "off" : ""} ${node.isTaken ? "taken" : ""}`, transform: `translate(${x} ${y})` },
+      const box = draw("g", {
+        class: ["node", number === 1 && "route", node.tone, node.isOff && "off", node.isTaken && "taken"]
+          .filter(Boolean).join(" "),
+        transform: `translate(${x} ${y})`,
+      },
         draw("title", {}, `${node.title}: ${node.full ?? node.detail}`),
         draw("rect", { width: boxWidth, height: boxHeight, rx: number === 1 ? 25 : 9 }),
         draw("text", { x: 16, y: 21 }, clipped(node.title, boxWidth / 8.4)),
@@ -40,7 +47,10 @@ function routingView() {
   const picture = make("div", { class: "body" });
   const list = make("div", { class: "stack" });
   const view = make("section", { class: "view", "aria-label": "Routing" },
-    make("header", {}, make("h1", {}, "Routing"), make("p", {}, "Each destination gets an event once, through the first route that matches.")),
+    make("header", {},
+      make("h1", {}, "Routing"),
+      make("p", {}, "Each destination gets an event once, through the first route that matches."),
+    ),
     make("section", { class: "panel" }, picture), list);
 
   function showPicture() {
@@ -55,14 +65,16 @@ function routingView() {
       };
     });
     const routes = routing.routes.map((route) => ({
-      id: `r ${route.name}`, title: route.name, detail: route.where ?? "every event", full: route.where ?? "every event",
+      id: `r ${route.name}`, title: route.name, detail: route.where ?? "every event", full: route.where
+        ?? "every event",
     }));
     const destinations = Object.entries(routing.destinations).sort().map(([name, one]) => {
       const now = status.destinations[name];
       const rate = perSecond(now?.events_per_second ?? 0);
       return {
         id: `d ${name}`, title: name, tone: tones[now?.state] ?? "",
-        detail: now && now.state !== "up" ? `${now.state} · ${now.last_error ?? rate}` : `${one.preset ?? one.kind} · ${rate}`,
+        detail: now && now.state !== "up"
+          ? `${now.state} · ${now.last_error ?? rate}` : `${one.preset ?? one.kind} · ${rate}`,
       };
     });
     const pipes = [];
@@ -93,13 +105,19 @@ function routingView() {
     if (!routing) return;
     const steps = (texts) => (texts.length === 0 ? make("span", { class: "muted" }, "none")
       : texts.map((text) => make("div", {}, make("code", {}, text))));
-    put(list, routing.pipeline.length > 0 ? make("p", { class: "notice" }, make("strong", {}, "Before routing, every event passes:"), steps(routing.pipeline)) : null,
+    put(list, routing.pipeline.length > 0 ? make("p", { class: "notice" },
+      make("strong", {}, "Before routing, every event passes:"), steps(routing.pipeline),
+    ) : null,
       make("section", { class: "panel" }, make("header", {}, make("h2", {}, "Routes")),
         make("div", { class: "scroll" }, make("table", {},
-          make("thead", {}, make("tr", {}, ["Route", "Filter", "Transforms", "To"].map((title) => make("th", { scope: "col" }, title)))),
+          make("thead", {},
+            make("tr", {}, ["Route", "Filter", "Transforms", "To"].map((title) => make("th", { scope: "col" }, title))),
+          ),
           make("tbody", {}, routing.routes.map((route) => make("tr", {},
             make("td", {}, make("strong", {}, isolated(route.name))),
-            make("td", {}, route.where ? make("code", {}, route.where) : make("span", { class: "muted" }, "every event")),
+            make("td", {},
+              route.where ? make("code", {}, route.where) : make("span", { class: "muted" }, "every event"),
+            ),
             make("td", {}, steps(route.transforms)),
             make("td", {}, route.to.map((name) => [pill(name), " "])))))))));
   }
