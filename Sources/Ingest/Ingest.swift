@@ -204,14 +204,18 @@ package final class Ingest: Sendable {
         datagrams.stopListening()
     }
 
-    /// Continues to read what clients have already sent, until they have been quiet for a moment or the deadline
-    /// passes. Unread bytes are in the kernel, which discards them when the connection is closed.
+    /// Reads what clients have sent before this call, and no more, until all of it is settled or the deadline passes. A
+    /// client that keeps on sending does not delay the end. Unread bytes are in the kernel, which discards them when the
+    /// connection is closed.
     ///
-    /// Quiet means that nothing arrived for `quietTime`, that every event loop checked all of its sockets several times
-    /// meanwhile (on a busy machine, elapsed time alone proves nothing), and that no client waits for the journal.
+    /// It is the end if nothing arrived for `quietTime`, every event loop checked all of its sockets several times
+    /// meanwhile (on a busy machine, elapsed time alone proves nothing), and no client waits for the journal. Messages
+    /// of datagram sockets have no owner whose messages could be told apart, so they are read for `datagramTime`.
     ///
     /// - Parameter moreToCome: returns whether clients are about to be accepted.
     package func drain(by deadline: Instant, while moreToCome: () -> Bool) {
+        for loop in loops { loop.post(.lastReads) }
+        let datagramsEnd = clock.now() + Self.datagramTime
         let pause = Doorbell()
         var last = settledLines
         var quietSince = clock.now()
@@ -220,10 +224,11 @@ package final class Ingest: Sendable {
             turnLoops(by: deadline)
             pause.wait(until: min(deadline, clock.now() + .milliseconds(5)))
             let now = settledLines
-            let isBusy = moreToCome() || datagrams.isBusy || loops.contains(where: \.isBusy)
+            let hasDatagrams = clock.now() < datagramsEnd && (datagrams.isBusy || now != last)
+            let isBusy = hasDatagrams || moreToCome() || loops.contains(where: \.isBusy)
+            last = now
             quietTurns += 1
-            if now != last || isBusy {
-                last = now
+            if isBusy {
                 quietSince = clock.now()
                 quietTurns = 0
             }
@@ -231,9 +236,11 @@ package final class Ingest: Sendable {
     }
 
     /// How long nothing may arrive before clients count as quiet.
-    private static let quietTime = Duration.milliseconds(100)
+    private static let quietTime = Duration.milliseconds(20)
     /// How many turns of every event loop the quiet time must cover.
     private static let quietTurns = 4
+    /// How long messages of datagram sockets are read at the end. Their queues take a few milliseconds.
+    private static let datagramTime = Duration.milliseconds(300)
 
     /// Waits until every event loop has checked all of its sockets. The accepting loop goes first because it hands
     /// clients to the others.

@@ -81,6 +81,9 @@ struct clinux_peer {
 /* SO_PEERCRED (unix(7)): the peer's credentials, as the kernel recorded them when it connected. */
 int clinux_peer(int file, struct clinux_peer *peer);
 
+/* FIONREAD (ioctl(2)): how many bytes can be read. Returns -1 on failure. */
+int clinux_available(int file);
+
 /* SO_PEERGROUPS: the ids of the peer's supplementary groups. Returns how many there are. */
 int clinux_peer_groups(int file, uint32_t *groups, int capacity);
 

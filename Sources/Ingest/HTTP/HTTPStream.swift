@@ -12,6 +12,8 @@ package final class HTTPDoor {
     let clock: any Clock
     /// Why the daemon cannot take events now; nil: it can.
     let obstacle: () -> String?
+    /// Whether each answer from now on is its connection's last one, because the daemon ends.
+    var endsConnections = false
     /// The current second as a text. Writing it costs as much as the rest of an answer.
     private var lastDate: (second: Int64, text: String?) = (.min, nil)
 
@@ -337,7 +339,7 @@ package final class HTTPStream: ClientStream {
 
     private func answer(_ answer: HTTPAnswer, closes: Bool, after end: UInt64 = 0) {
         var answer = answer
-        answer.closes = closes || hasTooManyRefusals || door.access.isWithdrawn
+        answer.closes = closes || hasTooManyRefusals || door.access.isWithdrawn || door.endsConnections
         request?.complete(&answer)
         if !isMute {
             var bytes: [UInt8] = []

@@ -131,7 +131,7 @@ final class ClientConnection {
             }
             if stream.isStalled || taken < pending.count {
                 takePending(&turn)
-            } else if transport.canRead && !inputEnded && !stream.hasEnded {
+            } else if mayRead && !stream.hasEnded {
                 read(&buffer, at: now, &turn)
             }
             if inputEnded && taken == pending.count && !stream.isStalled && !isFinished {
@@ -156,7 +156,16 @@ final class ClientConnection {
         if stream.isStalled { return true }
         guard transport.unsent < admission.limits.maximumUnreadAnswers else { return false }
         if inputEnded && !isFinished { return true }
-        return !stream.hasEnded && stream.mayTake && (taken < pending.count || (transport.canRead && !inputEnded))
+        return !stream.hasEnded && stream.mayTake && (taken < pending.count || mayRead)
+    }
+
+    private var mayRead: Bool { transport.canRead && !inputEnded && !transport.isReadOut }
+
+    /// The daemon is about to end: only what the client has sent already is read. Each request over HTTP that is
+    /// answered now is the connection's last one.
+    func readLast() {
+        transport.readLast()
+        door.endsConnections = true
     }
 
     private func outcome(wantsMore: Bool, at now: Instant) -> Outcome {

@@ -15,6 +15,8 @@ final class ClientLoop: @unchecked Sendable {
         case tooMuchBuffered(connection: UInt64, bytes: Int)
         /// Rings the doorbell once this loop has checked all of its sockets.
         case turn(Doorbell)
+        /// From each client, read only what it has sent until now.
+        case lastReads
         case stop
     }
 
@@ -76,6 +78,7 @@ final class ClientLoop: @unchecked Sendable {
     private var nextSweep: Instant
     private var unswept: [UInt64] = []
     private var memory = MemoryWatch()
+    private var readsLast = false
     private var isStopping = false
 
     init(
@@ -311,6 +314,7 @@ final class ClientLoop: @unchecked Sendable {
             nextSweep = min(nextSweep, clock.now() + sweepInterval)
         }
         connections[connection.id] = connection
+        if readsLast { connection.readLast() }
         connectionCount.add(1, ordering: .relaxed)
         enqueue(connection)
     }
@@ -344,6 +348,12 @@ final class ClientLoop: @unchecked Sendable {
             // Now: while it waited for its turn, others would go on to fill memory.
             serve(connection, at: clock.now())
         case .turn(let bell): bells.append(bell)
+        case .lastReads:
+            readsLast = true
+            for connection in connections.values {
+                connection.readLast()
+                enqueue(connection)
+            }
         case .stop: isStopping = true
         }
     }

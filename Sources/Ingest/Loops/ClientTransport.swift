@@ -16,6 +16,8 @@ struct ClientTransport: ~Copyable {
     private var output: [UInt8] = []
     private var sent = 0
     var canRead = true
+    /// How many bytes may still be read before the daemon ends; nil: it does not end.
+    private var lastBytes: Int?
     private var canWrite = true
     /// The kernel has reported that the peer writes no more. Unread bytes may remain.
     private var hasPeerEnded = false
@@ -55,6 +57,16 @@ struct ClientTransport: ~Copyable {
         hasPeerEnded = hasPeerEnded || readiness.hasEnded
     }
 
+    /// From now on, reads only the bytes that the kernel has already.
+    mutating func readLast() {
+        // Encrypted bytes are never fewer than what they contain.
+        lastBytes = 0
+        if socket != nil { lastBytes = socket!.availableBytes() }
+    }
+
+    /// Whether it must not be read any more. After the peer's end, no more than a socket's buffer can follow.
+    var isReadOut: Bool { lastBytes == 0 && !hasPeerEnded }
+
     /// Reads once.
     mutating func receive(into buffer: inout [UInt8], limit: Int) -> Received {
         guard socket != nil, !isBroken else { return .gone }
@@ -62,13 +74,16 @@ struct ClientTransport: ~Copyable {
             let received = session.receive(into: &buffer, limit: limit)
             // A short read means nothing: the session reads record by record.
             canRead = received != .nothing || session.hasBufferedBytes
+            if case .bytes(let count) = received { lastBytes = lastBytes.map { max(0, $0 - count) } }
             return received
         }
         let received = socket!.receive(into: &buffer, limit: limit)
         switch received {
         // A short read means that the socket is empty. New bytes are reported again, but an end that was already
         // reported is not.
-        case .bytes(let count): canRead = count == limit || hasPeerEnded
+        case .bytes(let count):
+            canRead = count == limit || hasPeerEnded
+            lastBytes = lastBytes.map { max(0, $0 - count) }
         case .nothing: canRead = false
         case .end, .gone: break
         }
