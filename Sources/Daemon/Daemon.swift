@@ -169,7 +169,7 @@ package final class Daemon {
         loops = LoopHeartbeats(group)
         ingest = try Ingest(
             threads: EventLoopThreads.count, appender: JournalAppender(journal: journal), clock: clock,
-            telemetry: telemetry)
+            telemetry: telemetry, keeper: Self.keeper(activation, service, journal, telemetry))
         engine = try HTTPEngine(clock: clock)
         pool = RoutingPool(threads: configuration.routing.threads ?? RoutingThreads.usual, clock: clock)
         pipeline = Pipeline(clock: clock)
@@ -186,6 +186,19 @@ package final class Daemon {
         disk = DiskRequests()
         replays = ReplayRequests(journal: journal, pipeline: pipeline, clock: clock, dryRun: ReplayDryRun())
         watchdog = Watchdog(service: service, clock: clock)
+    }
+
+    /// Takes the clients that an earlier daemon has left. Without it, clients connect anew.
+    private static func keeper(
+        _ activation: SocketActivation, _ service: ServiceNotifier, _ journal: Journal, _ telemetry: Telemetry
+    ) -> ClientKeeper? {
+        do {
+            return try ClientKeeper.open(
+                activation, service, journal: journal.uuid.words, durable: journal.acknowledgedEnd)
+        } catch {
+            telemetry.emit(ConnectionsNotKept(detail: "\(error)"))
+            return nil
+        }
     }
 
     // MARK: Start
@@ -206,6 +219,7 @@ package final class Daemon {
         pool.start()
         disk.start()
         try apply(next)
+        ingest.resume()
         status.sample()
         service.ready(status.sentence)
         telemetry.emit(Started(configuration: options.configurationFile, journal: configuration.journal.directory))

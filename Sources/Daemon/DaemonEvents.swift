@@ -34,6 +34,13 @@ struct LimitNotRaised: NamedEvent {
     var message: String { "cannot raise the limit of open files, so fewer clients may connect: \(detail)" }
 }
 
+struct ConnectionsNotKept: NamedEvent {
+    static let name = "connections_not_kept"
+    let detail: String
+    let level = Level.warning
+    var message: String { "clients must connect again after the next restart or crash: \(detail)" }
+}
+
 struct SegmentsHeld: NamedEvent {
     static let name = "segments_held"
     let detail: String

@@ -34,6 +34,7 @@ package final class Ingest: Sendable {
     private let accepting: AcceptLoop
     private let threads: [WorkerThread]
     private let placement: ClientPlacement
+    private let keeper: ClientKeeper?
     package let datagrams: Datagrams
     package let descriptors: DescriptorReserve
     /// The current listeners by the names of their sockets: their ids and their statistics.
@@ -47,10 +48,12 @@ package final class Ingest: Sendable {
     /// - Parameters:
     ///   - threads: threads that serve clients, 1 to 255. One more thread accepts clients.
     ///   - descriptorLimit: how many descriptors the process may open; nil if unknown.
+    ///   - keeper: keeps the clients of Unix sockets beyond the process; nil: they end with it.
     package init(
         threads count: Int, appender: any EventAppender, clock: any Clock, telemetry: Telemetry? = nil,
-        descriptorLimit: Int? = OpenFileLimit.current
+        descriptorLimit: Int? = OpenFileLimit.current, keeper: ClientKeeper? = nil
     ) throws {
+        self.keeper = keeper
         self.appender = appender
         self.clock = clock
         self.telemetry = telemetry
@@ -62,7 +65,8 @@ package final class Ingest: Sendable {
                 number: number, clock: clock, pressure: pressure, placement: placement,
                 durableEnd: { appender.durableEnd })
         }
-        let accepting = try AcceptLoop(clock: clock, descriptors: descriptors, pressure: pressure, placement: placement)
+        let accepting = try AcceptLoop(
+            clock: clock, descriptors: descriptors, pressure: pressure, placement: placement, keeper: keeper)
         placement.set(loops)
         datagrams = try Datagrams(appender: appender, clock: clock, telemetry: telemetry)
         threads =
@@ -133,7 +137,8 @@ package final class Ingest: Sendable {
             name: name,
             listener: SourceListener(
                 source: source, transport: transport, limits: limits, admission: admission,
-                statistics: statistics, notices: notices, descriptors: descriptors, limiter: limiter, clock: clock,
+                statistics: statistics, notices: notices, descriptors: descriptors, limiter: limiter,
+                keeper: transport.isTCP || !limits.keepsConnections ? nil : keeper, clock: clock,
                 eventAdmissions: loops.map { _ in
                     SourceListener.LoopAdmission(
                         admission: EventAdmission(
@@ -165,6 +170,12 @@ package final class Ingest: Sendable {
             all[key] = listener.statistics
         }
         accepting.post(.listen(listener, prepared.socket, id: id))
+    }
+
+    /// Goes on with the clients that an earlier process has left, once all sources are served.
+    package func resume() {
+        guard let left = keeper?.takeLeft(), !left.isEmpty else { return }
+        accepting.post(.resume(left))
     }
 
     /// Prepares and serves in one step.

@@ -303,6 +303,10 @@ final class ClientLoop: @unchecked Sendable {
             connection.close()
             return
         }
+        if connection.isLeft, !connection.resume() {
+            connection.close()
+            return
+        }
         connection.onTooMuchBuffered = { [placement] victim, bytes in
             placement.hand(.tooMuchBuffered(connection: victim, bytes: bytes), to: ClientIdentity.loop(of: victim))
         }
@@ -382,7 +386,7 @@ final class ClientLoop: @unchecked Sendable {
         acknowledge()
         let now = clock.now()
         while let connection = queue.next() { _ = connection.serve(&buffer, at: now, mayTake: false) }
-        for connection in connections.values { connection.close() }
+        for connection in connections.values { connection.leaveToNext() }
         connections = [:]
         for bell in bells { bell.ring() }
     }
