@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -165,6 +166,11 @@ int clinux_peer(int file, struct clinux_peer *peer) {
     peer->uid = found.uid;
     peer->gid = found.gid;
     return 0;
+}
+
+int clinux_available(int file) {
+    int count = 0;
+    return ioctl(file, FIONREAD, &count) == 0 ? count : -1;
 }
 
 int clinux_peer_groups(int file, uint32_t *groups, int capacity) {

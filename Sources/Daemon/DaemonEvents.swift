@@ -44,6 +44,13 @@ struct LimitNotRaised: NamedEvent {
     var message: String { "cannot raise the limit of open files, so fewer clients may connect: \(detail)" }
 }
 
+struct ConnectionsNotKept: NamedEvent {
+    static let name = "connections_not_kept"
+    let detail: String
+    let level = Level.warning
+    var message: String { "clients must connect again after the next restart or crash: \(detail)" }
+}
+
 struct SegmentsHeld: NamedEvent {
     static let name = "segments_held"
     static let messageID = "caa8f336dc845427bbcd2e2e9a74bbb2"
