@@ -46,8 +46,10 @@ struct LimitNotRaised: NamedEvent {
 
 struct ConnectionsNotKept: NamedEvent {
     static let name = "connections_not_kept"
+    static let messageID = "afe0702159db4ae1b751f4131c97dd6c"
     let detail: String
     let level = Level.warning
+    var fields: [LogField] { [.reason(detail)] }
     var message: String { "clients must connect again after the next restart or crash: \(detail)" }
 }
 

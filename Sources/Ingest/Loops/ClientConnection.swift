@@ -118,6 +118,7 @@ final class ClientConnection {
         admission = listener.eventAdmissions[number].admission
         door = listener.eventAdmissions[number].door
         stream.use(door)
+        isLeft = false
         notedEnd = 0
         onTooMuchBuffered = nil
     }
