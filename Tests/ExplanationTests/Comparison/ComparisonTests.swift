@@ -1,3 +1,4 @@
+import Platform
 import Configuration
 import Events
 import Foundation
@@ -182,7 +183,8 @@ import Testing
         let hostile = #"{"type":"track","event":"\u001b[2J","userId":"u","messageId":"m","properties":{"total":5}}"#
         let report = try compare(Self.all, new, Self.orders + [hostile])
         let text = ComparisonText(ANSIStyle(isOn: false)).render(report)
-        #expect(text.hasPrefix("changes · 11 events, positions 0 to 10, received 2026-01-31T08:00:00.000Z to "), "\(text)")
+        #expect(
+            text.hasPrefix("changes · 11 events, positions 0 to 10, received 2026-01-31T08:00:00.000Z to "), "\(text)")
         #expect(text.contains("\n~ a\n    lost          5  45.5 %\n    changed       6  54.5 %\n"), "\(text)")
         #expect(text.contains("\n      properties.total  changed in 6 events\n"), "\(text)")
         #expect(text.contains("\n    file differs, for every event\n      - /tmp/a.ndjson\n      + /tmp/b.ndjson\n"))
