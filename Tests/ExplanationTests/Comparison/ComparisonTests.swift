@@ -3,6 +3,7 @@ import Configuration
 import Events
 import Foundation
 import Journal
+import Platform
 import Routing
 import Testing
 
