@@ -35,7 +35,8 @@ struct Penstock: ParsableCommand {
             CommandGroup(
                 name: "Operation",
                 subcommands: [
-                    Status.self, Top.self, Tap.self, Reload.self, Resume.self, Replay.self, DeadLettersCommand.self,
+                    Status.self, Top.self, Open.self, Tap.self, Reload.self, Resume.self, Replay.self,
+                    DeadLettersCommand.self,
                 ]),
             CommandGroup(name: "Journal", subcommands: [JournalCommand.self]),
         ])

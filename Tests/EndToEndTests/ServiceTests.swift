@@ -37,6 +37,10 @@ struct ServiceChecks {
         "invalid_configuration_is_not_tried_again",
         "invalid_configuration_and_a_client_is_bounded",
         "failing_start_heals_with_its_clients_waiting",
+        "clients_do_not_notice_restarts",
+        "clients_do_not_notice_kills",
+        "stop_is_quick_while_clients_send",
+        "a_crowd_of_clients_is_kept_as_far_as_it_fits",
         "connection_starts_it",
         "restarts_lose_no_connection",
         "lines_wait_in_the_socket",
@@ -54,6 +58,9 @@ struct ServiceChecks {
         "journald_gets_every_event",
         "journald_is_waited_for",
         "journald_brings_entries_in",
+        "log_entries_have_fields",
+        "log_entries_are_explained",
+        "log_does_not_wait_for_journald",
         "clients_read_nothing",
         "files_belong_to_the_daemon",
         "secrets_are_in_no_core_dump",
@@ -91,7 +98,7 @@ struct ServiceChecks {
     private static func run() -> ServiceChecks {
         let guest = Repository.root + "/Tests/Support/with-systemd"
         let script = Repository.root + "/Tests/Support/service-checks"
-        let command = [guest, "--timeout", "480", "--", script, TestDaemon.binaries]
+        let command = [guest, "--timeout", "600", "--", script, TestDaemon.binaries]
         do {
             let needsSudo = geteuid() != 0
             let mayUseSudo = try needsSudo && Program.run("sudo", ["-n", "true"]).status == 0

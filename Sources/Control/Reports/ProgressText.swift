@@ -14,7 +14,7 @@ package struct ProgressText: Sendable {
 
     /// - Parameters:
     ///   - label: at the start of the line; empty: none.
-    ///   - total: the amount of work, in the unit of `done`; nil: unknown, then the line has neither bar nor percentage.
+    ///   - total: the amount of work, in the unit of `done`; nil: unknown, so there is no bar and no percentage.
     package init(label: String, total: UInt64?) {
         self.label = label
         self.total = total

@@ -15,17 +15,30 @@ final class RunningFiles: Sendable {
         /// Files whose text is not kept.
         var omitted: Set<String> = []
         var appliedAt: Int64 = 0
+        var graph = RoutingReport()
+        /// Grows with each applied configuration.
+        var version: UInt64 = 0
     }
 
     /// The main file, as given to the daemon.
-    private let file: String
+    let file: String
     private let state = Mutex(State())
 
     init(file: String) { self.file = file }
 
-    /// - Parameter time: in nanoseconds since 1970-01-01 UTC.
-    func applied(_ texts: [ConfigurationText], at time: Int64) {
-        var next = State(appliedAt: time)
+    /// The running configuration as a graph.
+    var graph: RoutingReport { state.withLock { $0.graph } }
+
+    /// The texts of the running configuration, and a number that changes with them; nil: they are too large to be kept.
+    var texts: (texts: [ConfigurationText], version: UInt64)? {
+        state.withLock { $0.omitted.isEmpty ? ($0.texts, $0.version) : nil }
+    }
+
+    /// - Parameters:
+    ///   - configuration: what the texts mean.
+    ///   - time: in nanoseconds since 1970-01-01 UTC.
+    func applied(_ texts: [ConfigurationText], _ configuration: Configuration, at time: Int64) {
+        var next = State(appliedAt: time, graph: RoutingReport(configuration))
         var room = Self.limit
         for var text in texts {
             if text.text.utf8.count > room {
@@ -35,7 +48,10 @@ final class RunningFiles: Sendable {
             room -= text.text.utf8.count
             next.texts.append(text)
         }
-        state.withLock { $0 = next }
+        state.withLock { state in
+            next.version = state.version &+ 1
+            state = next
+        }
     }
 
     /// Compares the running files with those on disk. Blocks on the disk.
