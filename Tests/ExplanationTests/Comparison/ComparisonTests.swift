@@ -107,12 +107,14 @@ import Testing
         #expect(try counts(report) == .init(same: 10, deadLetters: 1))
         let sample = try #require(try report.destination("a").samples.first)
         #expect(sample.verdict == .deadLetter && sample.position == 10)
-        #expect(sample.after?.hasPrefix("dead letter: not sent: properties.total") == true, "\(sample.after ?? "")")
+        #expect(
+            sample.after?.hasPrefix("to the dead letters: not sent: properties.total") == true, "\(sample.after ?? "")")
         // They are dead letters under both configurations.
         let again = try compare(limited, limited.replacing("http://h/", with: "http://i/"), events)
         #expect(try counts(again) == .init(same: 11))
         #expect(try again.destination("a").target == [.init(key: "http", before: "http://h/", after: "http://i/")])
         #expect(again.changes, "another address gets the events")
+        #expect(try report.destination("a").settings == [], "a limit changes events")
         #expect(try counts(compare(limited, open, events)) == .init(same: 10, added: 1))
     }
 
