@@ -267,7 +267,7 @@ install: setup-install build install-files
 install-files:
 	@echo '==> installing to $(DESTDIR)$(PREFIX)'
 	@install -d '$(DESTDIR)$(PREFIX)'/{bin,include,lib/penstock/plugins,libexec/penstock,share/penstock,share/pkgconfig}
-	@install -d '$(DESTDIR)$(PREFIX)'/lib/{systemd/system,sysusers.d,tmpfiles.d}
+	@install -d '$(DESTDIR)$(PREFIX)'/lib/{systemd/{system,catalog},sysusers.d,tmpfiles.d}
 	@install -m 755 $(binaries)/penstockd $(binaries)/penstock '$(DESTDIR)$(PREFIX)/bin/'
 	@install -m 755 $(binaries)/penstock-plugin-host '$(DESTDIR)$(PREFIX)/libexec/penstock/'
 	@$(foreach plugin,$(shipped_plugins),install -m 644 '$(binaries)/lib$(call product_of,$(plugin)).so' \
@@ -313,6 +313,8 @@ install-files:
 		sed 's#@PREFIX@#$(PREFIX)#g' "$$unit" \
 			| install -m 644 /dev/stdin "$(DESTDIR)$(PREFIX)/lib/systemd/system/$${unit##*/}"; \
 	done
+	@sed 's#@PREFIX@#$(PREFIX)#g' systemd/catalog/penstock.catalog \
+		| install -m 644 /dev/stdin '$(DESTDIR)$(PREFIX)/lib/systemd/catalog/penstock.catalog'
 	@install -m 644 systemd/sysusers.d/penstock.conf '$(DESTDIR)$(PREFIX)/lib/sysusers.d/'
 	@install -m 644 systemd/tmpfiles.d/penstock.conf '$(DESTDIR)$(PREFIX)/lib/tmpfiles.d/'
 	@install -m 644 -D -t '$(DESTDIR)$(PREFIX)/share/penstock/monitoring' etc/monitoring/*
@@ -325,7 +327,7 @@ install-files:
 		fi; \
 	done
 	@echo '==> installed. Next, as root on the machine that will run it:'
-	@echo '    systemd-sysusers && systemd-tmpfiles --create && systemctl daemon-reload'
+	@echo '    systemd-sysusers && systemd-tmpfiles --create && journalctl --update-catalog && systemctl daemon-reload'
 	@echo '    systemctl enable --now penstock.socket penstock'
 	@echo '    usermod -aG penstock-clients USER      # for each user whose processes send events'
 	@echo '    penstock track "Hello World" --user me && penstock status'
@@ -346,13 +348,14 @@ uninstall:
 		share/man/man1/penstock.1 share/man/man8/penstockd.8 share/man/man5/penstock.yaml.5 share/man/man7/penstock-*.7 \
 		share/bash-completion/completions/penstock{,d} share/zsh/site-functions/_penstock{,d} \
 		share/fish/vendor_completions.d/penstock{,d}.fish \
-		lib/systemd/system/penstock{.service,.socket,-datagram.socket} lib/{sysusers,tmpfiles}.d/penstock.conf \
+		lib/systemd/system/penstock{.service,.socket,-datagram.socket} lib/systemd/catalog/penstock.catalog \
+		lib/{sysusers,tmpfiles}.d/penstock.conf \
 		&& rm -rf share/penstock share/doc/penstock \
 		&& for directory in lib/penstock/plugins lib/penstock libexec/penstock; do \
 			[ ! -d $$directory ] || rmdir --ignore-fail-on-non-empty $$directory; \
 		done
 	@echo '==> removed. Kept: $(DESTDIR)$(SYSCONFDIR)/penstock, $(DESTDIR)/var/lib/penstock, the user penstock'
-	@[ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || systemctl daemon-reload
+	@[ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || { systemctl daemon-reload; journalctl --update-catalog; }
 
 # Packages of the release, in .build/packages. `binaries=DIR` packages another build, which exists.
 ifeq ($(binaries),$(release))

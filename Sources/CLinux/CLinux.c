@@ -24,6 +24,24 @@
 
 int clinux_name_thread(const char *name) { return pthread_setname_np(pthread_self(), name); }
 
+/* glibc has no wrapper, and <linux/sched/types.h> conflicts with its <sched.h>. The layout is that of
+ * SCHED_ATTR_SIZE_VER0. */
+struct attributes {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+};
+
+int clinux_time_slice(uint64_t nanoseconds) {
+    struct attributes attributes = {.size = sizeof attributes};
+    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return -1;
+    attributes.size = sizeof attributes;
+    attributes.runtime = nanoseconds;
+    return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0 ? 0 : -1;
+}
+
 int clinux_unix_stream_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }
 
 int clinux_send_timeout(int socket, int64_t microseconds) {

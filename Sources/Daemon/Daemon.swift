@@ -79,7 +79,7 @@ package final class Daemon {
     let disk: DiskRequests
     private let loops: LoopHeartbeats
     let plan: CurrentPlan
-    let log: StandardErrorLog
+    let log: DaemonLog
     var control: ControlServer?
     /// The listener for metrics; nil: there is none.
     var metrics: ControlServer?
@@ -108,8 +108,12 @@ package final class Daemon {
         FreeMemory.bound()
         let signals = SignalWait()
         let clock = SystemClock()
-        let log = StandardErrorLog()
+        let log = DaemonLog()
         let telemetry = Telemetry(sink: log, now: { clock.now().nanoseconds })
+        defer {
+            telemetry.finish()
+            log.finish()
+        }
         do {
             let activation = try SocketActivation()
             let loaded = ConfigurationCheck.loader(
@@ -148,7 +152,7 @@ package final class Daemon {
 
     private init(
         _ options: Options, _ configuration: Configuration, _ activation: SocketActivation, signals: SignalWait,
-        log: StandardErrorLog,
+        log: DaemonLog,
         telemetry: Telemetry
     ) throws {
         self.options = options
@@ -181,7 +185,8 @@ package final class Daemon {
         work = MainThreadWork(signals: signals)
         sourcePlugins = SourcePlugins(journal: journal, clock: clock, telemetry: telemetry)
         status = StatusCollector(
-            journal: journal, pipeline: pipeline, plugins: sourcePlugins, descriptors: ingest.descriptors, clock: clock)
+            journal: journal, timings: timings, pipeline: pipeline, plugins: sourcePlugins,
+            descriptors: ingest.descriptors, clock: clock)
         files = RunningFiles(file: options.configurationFile)
         history = DeliveryHistory(clock: clock)
         explanations = ExplainRequests(
@@ -261,6 +266,7 @@ package final class Daemon {
             service.status(sentence)
             lastSentence = sentence
         }
+        telemetry.flush()
         watchdog.check(at: clock.now(), stuck: Set(stuck.keys), telemetry: telemetry)
     }
 
@@ -335,6 +341,7 @@ package final class Daemon {
         metrics?.stop()
         page?.stop()
         try? group.syncShutdownGracefully()
+        telemetry.finish()
         telemetry.emit(Stopped())
     }
 }

@@ -2,6 +2,7 @@ import Configuration
 import Delivery
 import Destinations
 import Events
+import Platform
 import Routing
 
 /// Renders the explanation of an event for people.

@@ -63,6 +63,7 @@ final class AcceptLoop: @unchecked Sendable {
     }
 
     func run() {
+        WorkerThread.preferLatency()
         while !isStopping {
             beats.add(1, ordering: .relaxed)
             poll.wait(timeout: timeout(), into: &found)
@@ -156,7 +157,7 @@ final class AcceptLoop: @unchecked Sendable {
                 guard case .admitted(let new, let replaced) = listener.examine(client, id: connection, loop: loop)
                 else { continue }
                 if let replaced {
-                    placement.hand(.makeRoom(connection: replaced), to: ClientIdentity.loop(of: replaced))
+                    placement.hand(.makeRoom, toConnection: replaced)
                 }
                 admitted[loop, default: []].append(new)
             } catch {

@@ -37,9 +37,9 @@ final class ClientConnection {
     let id: UInt64
     let user: ClientUser
     let listener: SourceListener
-    private let admission: EventAdmission
+    private var admission: EventAdmission
     private var transport: ClientTransport
-    private let door: HTTPDoor
+    private var door: HTTPDoor
     private let origin: Origin
     private var stream: any ClientStream
     private var mayBeHTTP: Bool
@@ -99,6 +99,16 @@ final class ClientConnection {
 
     func register(with poll: SocketPoll) throws(SystemError) {
         try transport.register(with: poll, tag: id)
+    }
+
+    /// Leaves its event loop for the one with this number. The caller hands it over, and uses it no more.
+    func depart(from poll: SocketPoll, toLoop number: Int) {
+        transport.unregister(from: poll)
+        admission = listener.eventAdmissions[number].admission
+        door = listener.eventAdmissions[number].door
+        stream.use(door)
+        notedEnd = 0
+        onTooMuchBuffered = nil
     }
 
     /// Records a readiness report from the kernel.

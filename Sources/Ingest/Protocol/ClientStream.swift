@@ -31,6 +31,9 @@ protocol ClientStream {
     /// Bytes of memory that this client uses in addition to the fixed cost of every client.
     var heldBytes: Int { get }
 
+    /// The client moves to another event loop, whose clients share this door.
+    mutating func use(_ door: HTTPDoor)
+
     /// Bytes of memory of finished requests that were freed since the last call.
     mutating func takeFreedBytes() -> Int
 
@@ -65,6 +68,7 @@ extension NDJSONStream: ClientStream {
     var mayTake: Bool { true }
     var isSlowedDown: Bool { true }
     mutating func takeFreedBytes() -> Int { 0 }
+    mutating func use(_ door: HTTPDoor) {}
 
     /// The client waits as long as the journal has no room: it is not read from meanwhile.
     mutating func giveUp(at now: Instant, through admission: EventAdmission) -> Bool { false }
