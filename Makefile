@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help run test check torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
-.PHONY: format check-format bench-attack bench-http bench-isolation bench-page bench-sdk install install-files clean checkout
+.PHONY: format check-format bench-attack bench-http bench-isolation bench-page bench-sdk bench-diff install install-files clean checkout
 .PHONY: setup-build setup-run setup-install setup-test setup-torture setup-plugin bench-plugins
 .PHONY: uninstall deb rpm dist test-packages setup-deb setup-rpm setup-dist
 
@@ -88,7 +88,7 @@ help:
 	@echo '              install the Debian packages for one purpose, without starting their services'
 	@echo 'make fuzz     random filters and transforms, ROUNDS=20000 of them; then libFuzzer, SECONDS=60 for each program;'
 	@echo '              one program: make fuzz-lines'
-	@echo 'make bench    measure the release; a part: make bench-journal, -routing, -isolation, -plugins, -attack, -page, -sdk'
+	@echo 'make bench    measure the release; a part: make bench-journal, -routing, -isolation, -plugins, -attack, -page, -sdk, -diff'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make uninstall'
 	@echo '              remove what make install has installed; keep the configuration and the journal'
@@ -204,6 +204,10 @@ bench-isolation: build
 # Measures what a plugin's own process costs: events per second from the journal, processor time, idle memory.
 bench-plugins: build
 	@Tests/Benchmarks/plugins
+
+# Measures `penstock diff` on a million events, and live delivery beside it.
+bench-diff: build
+	@Tests/Benchmarks/diff --events $(or $(EVENTS),1000000)
 
 # Measures how much hostile clients slow down a well-behaved client.
 bench-attack: build

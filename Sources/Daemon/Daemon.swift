@@ -5,8 +5,10 @@
 //
 // - Start order: journal, sources, destinations, control socket, READY=1. Destinations are declared in the journal
 //   before the sources accept events, so a new destination gets every event from then on.
-// - Stop order: sockets, ingest, destinations, journal. Accepted events become durable first. Destinations that are up
-//   then get `Daemon.drain` to deliver the backlog; the rest stays in the journal.
+// - Stop order: sockets, ingest, destinations, journal. From each client, only what it has sent before is read. These
+//   events become durable first. Destinations that are up then get `Daemon.backlog` to deliver what they can, and
+//   batches in flight get until `Daemon.drain`; the rest stays in the journal. A client that keeps on sending, or a
+//   large backlog, does not delay the stop.
 // - A configuration is applied completely, or nothing changes (`DaemonReload.swift`).
 //
 // Threads:
@@ -47,8 +49,10 @@ package final class Daemon {
         }
     }
 
-    /// The time limit of a drain: batches in flight settle, and destinations that are up deliver their backlog.
+    /// The time limit of a stop: what was read becomes durable, and batches in flight settle.
     static let drain = Duration.seconds(10)
+    /// The time in which destinations that are up may deliver their backlog before the stop.
+    static let backlog = Duration.milliseconds(300)
     /// The interval at which status and rates are sampled.
     private static let tick = Duration.seconds(1)
     /// The interval at which the configuration files are compared with the running configuration after a refused
@@ -178,7 +182,7 @@ package final class Daemon {
         loops = LoopHeartbeats(group)
         ingest = try Ingest(
             threads: EventLoopThreads.count, appender: JournalAppender(journal: journal), clock: clock,
-            telemetry: telemetry)
+            telemetry: telemetry, keeper: Self.keeper(activation, service, journal, telemetry))
         engine = try HTTPEngine(clock: clock)
         pool = RoutingPool(threads: configuration.routing.threads ?? RoutingThreads.usual, clock: clock)
         pipeline = Pipeline(clock: clock)
@@ -205,6 +209,19 @@ package final class Daemon {
         watchdog = Watchdog(service: service, clock: clock)
     }
 
+    /// Takes the clients that an earlier daemon has left. Without it, clients connect anew.
+    private static func keeper(
+        _ activation: SocketActivation, _ service: ServiceNotifier, _ journal: Journal, _ telemetry: Telemetry
+    ) -> ClientKeeper? {
+        do {
+            return try ClientKeeper.open(
+                activation, service, journal: journal.uuid.words, durable: journal.acknowledgedEnd)
+        } catch {
+            telemetry.emit(ConnectionsNotKept(detail: "\(error)"))
+            return nil
+        }
+    }
+
     // MARK: Start
 
     private func start() throws {
@@ -224,6 +241,7 @@ package final class Daemon {
         disk.start()
         explanations.queue.start()
         try apply(next)
+        ingest.resume()
         status.sample()
         history.sample { status.report() }
         service.ready(status.sentence)
@@ -324,8 +342,8 @@ package final class Daemon {
         sourcePlugins.stopAll(by: clock.now() + Self.drain / 2)
         ingest.drain(by: deadline, while: { sockets.areAwaited })
         ingest.stopListening()
-        // Deliver as much of the backlog as the deadline allows. The rest stays in the journal.
-        pipeline.awaitDelivery(upTo: journal.statistics().next, by: deadline)
+        let backlogEnd = min(deadline, clock.now() + Self.backlog)
+        pipeline.awaitDelivery(upTo: journal.statistics().next, by: backlogEnd)
         pipeline.stopAll(by: deadline)
         // All were interrupted above. A thread that hangs in a disk call is abandoned.
         disk.awaitEnd(by: clock.now() + .seconds(1))

@@ -29,7 +29,7 @@ struct Penstock: ParsableCommand {
             CommandGroup(
                 name: "Configuration",
                 subcommands: [
-                    Check.self, Test.self, Explain.self, PresetsCommand.self, PluginsCommand.self, PlanCommand.self,
+                    Check.self, Diff.self, Test.self, Explain.self, PresetsCommand.self, PluginsCommand.self, PlanCommand.self,
                 ]),
             CommandGroup(
                 name: "Operation",

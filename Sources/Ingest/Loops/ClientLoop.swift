@@ -15,6 +15,8 @@ final class ClientLoop: @unchecked Sendable {
         case limit(ClientLimitOrder, connection: UInt64, asked: Int)
         /// Rings the doorbell once this loop has checked all of its sockets.
         case turn(Doorbell)
+        /// From each client, read only what it has sent until now.
+        case lastReads
         case stop
     }
 
@@ -78,6 +80,7 @@ final class ClientLoop: @unchecked Sendable {
     private var unswept: [UInt64] = []
     private var memory = MemoryWatch()
     private var load = LightLoad()
+    private var readsLast = false
     private var isStopping = false
 
     init(
@@ -278,7 +281,7 @@ final class ClientLoop: @unchecked Sendable {
 
     /// - Returns: false: it cannot move now.
     private func move(_ connection: ClientConnection, _ outcome: ClientConnection.Outcome) -> Bool {
-        guard outcome == .more || outcome == .waits, connection.isOpen, !connection.isQueued,
+        guard !readsLast, outcome == .more || outcome == .waits, connection.isOpen, !connection.isQueued,
             !connection.isStalledInLoop, !connection.isParked, !throttled.contains(connection.id),
             let target = placement.loop(isLight: !isLight),
             connections.removeValue(forKey: connection.id) != nil
@@ -321,6 +324,10 @@ final class ClientLoop: @unchecked Sendable {
             connection.close()
             return
         }
+        if connection.isLeft, !connection.resume() {
+            connection.close()
+            return
+        }
         connection.onTooMuchBuffered = { [placement] victim, bytes in
             placement.hand(.tooMuchBuffered(bytes: bytes), toConnection: victim)
         }
@@ -332,6 +339,7 @@ final class ClientLoop: @unchecked Sendable {
             nextSweep = min(nextSweep, clock.now() + sweepInterval)
         }
         connections[connection.id] = connection
+        if readsLast { connection.readLast() }
         connectionCount.add(1, ordering: .relaxed)
         // It may come from another loop, with events that wait for a commit.
         connection.durable(upTo: durableEnd())
@@ -359,6 +367,12 @@ final class ClientLoop: @unchecked Sendable {
                 placement.forward(limit, connection: id, from: number, asked: asked + 1)
             }
         case .turn(let bell): bells.append(bell)
+        case .lastReads:
+            readsLast = true
+            for connection in connections.values {
+                connection.readLast()
+                enqueue(connection)
+            }
         case .stop: isStopping = true
         }
     }
@@ -405,7 +419,7 @@ final class ClientLoop: @unchecked Sendable {
         acknowledge()
         let now = clock.now()
         while let connection = queue.next() { _ = connection.serve(&buffer, at: now, mayTake: false) }
-        for connection in connections.values { connection.close() }
+        for connection in connections.values { connection.leaveToNext() }
         connections = [:]
         for bell in bells { bell.ring() }
     }

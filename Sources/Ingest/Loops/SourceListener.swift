@@ -15,6 +15,10 @@ final class SourceListener: Sendable {
     let descriptors: DescriptorReserve
     let limiter: RateLimiter?
     let transport: Ingest.Transport
+    /// Keeps the connections beyond the process; nil: nothing does.
+    let keeper: ClientKeeper?
+    /// Identifies the source in what is kept.
+    let number: UInt64
     private let admission: Admission
     private let clock: any Clock
     /// One for each event loop, by its number.
@@ -29,7 +33,7 @@ final class SourceListener: Sendable {
     init(
         source: String, transport: Ingest.Transport = .unix, limits: SourceLimits, admission: Admission,
         statistics: SourceStatistics, notices: LimitNotices, descriptors: DescriptorReserve,
-        limiter: RateLimiter? = nil, clock: any Clock,
+        limiter: RateLimiter? = nil, keeper: ClientKeeper? = nil, clock: any Clock,
         eventAdmissions: [LoopAdmission]
     ) {
         self.source = source
@@ -40,9 +44,14 @@ final class SourceListener: Sendable {
         self.notices = notices
         self.descriptors = descriptors
         self.limiter = limiter
+        self.keeper = keeper
+        number = ClientKeeper.number(ofSource: source)
         self.clock = clock
         self.eventAdmissions = eventAdmissions
     }
+
+    /// Whether it serves the clients of a source that an earlier process has left.
+    func keeps(_ source: UInt64) -> Bool { keeper != nil && number == source }
 
     /// The decision about a new client.
     enum Verdict {
@@ -55,7 +64,8 @@ final class SourceListener: Sendable {
     /// - Parameters:
     ///   - id: unique in the process.
     ///   - loop: the number of the event loop that will serve it.
-    func examine(_ client: consuming FileDescriptor, id: UInt64, loop: Int) -> Verdict {
+    ///   - left: the place of a client of an earlier process; nil: it is new.
+    func examine(_ client: consuming FileDescriptor, id: UInt64, loop: Int, left: ClientSlot? = nil) -> Verdict {
         // The peer may have disconnected already; then no answer is needed.
         guard let (origin, user) = identify(client) else { return .refused }
         if origin.hasPeer,
@@ -93,11 +103,13 @@ final class SourceListener: Sendable {
             return .refused
         }
         descriptors.enter()
-        return .admitted(
-            ClientConnection(
-                id: id, socket: client, origin: origin, user: user, listener: self, loop: eventAdmissions[loop],
-                at: now),
-            replacing: replaced)
+        // Before anything is read from it.
+        let slot = left ?? keeper?.keep(client, ofSource: number)
+        let connection = ClientConnection(
+            id: id, socket: client, origin: origin, user: user, listener: self, loop: eventAdmissions[loop], at: now,
+            slot: slot)
+        connection.isLeft = left != nil
+        return .admitted(connection, replacing: replaced)
     }
 }
 

@@ -84,6 +84,9 @@ extension FileDescriptor {
         }
     }
 
+    /// How many bytes can be read now (FIONREAD); 0 if the kernel cannot tell.
+    package func availableBytes() -> Int { max(0, Int(clinux_available(raw))) }
+
     /// Sends as many bytes as the socket takes without blocking.
     package func transmit(_ bytes: Span<UInt8>) -> Transmitted {
         let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
