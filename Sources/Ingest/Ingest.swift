@@ -138,7 +138,8 @@ package final class Ingest: Sendable {
             listener: SourceListener(
                 source: source, transport: transport, limits: limits, admission: admission,
                 statistics: statistics, notices: notices, descriptors: descriptors, limiter: limiter,
-                keeper: transport.isTCP || !limits.keepsConnections ? nil : keeper, clock: clock,
+                keeper: transport.isTCP || !limits.keepsConnections ? nil : keeper,
+                path: UnixListener.path(of: descriptor.raw), clock: clock,
                 eventAdmissions: loops.map { _ in
                     SourceListener.LoopAdmission(
                         admission: EventAdmission(

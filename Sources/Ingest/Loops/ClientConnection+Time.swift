@@ -7,7 +7,6 @@ extension ClientConnection {
     func check(at now: Instant) -> Bool {
         guard isOpen else { return false }
         let limits = admission.limits
-        if let slot, slot.record.unread > 0 { return true }
         slot?.rest()
         if stream.isStalled, stream.giveUp(at: now, through: admission) { return true }
         if let endedSince {
