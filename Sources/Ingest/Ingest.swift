@@ -13,6 +13,9 @@
 // - Memory is bounded. A client holds at most the bytes of one read, one unfinished line and its unread answers. All
 //   clients of a source together hold at most `max_buffered`.
 //
+// - With a `ClientKeeper`, clients of Unix sockets outlive the process, however it ends: what was read of a client and is
+//   not durable lies in memory that another process holds, beside what the next process must know (`ClientRecord`).
+//
 // Threads: one thread accepts clients (`AcceptLoop`) and hands them to the threads that serve them (`ClientLoop`). Each
 // waits in epoll(7) and reads no more from a client than it can process. One more reads datagram sockets (`Datagrams`).
 // Ingest knows the journal only as an `EventAppender`.

@@ -129,6 +129,8 @@ final class ClientConnection {
     func serve(_ buffer: inout [UInt8], at now: Instant, mayTake: Bool) -> Outcome {
         guard isOpen else { return .closed }
         var turn = TurnBudget(startingAt: now)
+        // Before it is asked whether there is room for more input.
+        slot?.record.settle(durable: admission.durableEnd)
         flush()
         var wantsMore = false
         if hasWork {

@@ -193,7 +193,7 @@ instances_run_side_by_side() {
     systemctl start penstock@second.socket penstock@second.service || fail "it does not start: $(journalctl -u penstock@second --no-pager -o cat | tail -n 5)"
     send first 10
     events second 10 | runuser -u member -- penstock send --acks --socket /run/penstock/second/events.sock ||
-        fail "the instance takes no events"
+        fail "the instance takes no events: $(ls -ld /run/penstock/second /run/penstock/second/* | xargs)"
     exactly_once second 10 "$state/second/archive/events.ndjson.zst"
     exactly_once first 10
     [ -z "$(ids second)" ] || fail "its events are in the archive of the other one"
